@@ -1,0 +1,102 @@
+package history
+
+import (
+	"fmt"
+	"time"
+)
+
+// Cell is one rung under one scenario, once: on its own instances, with its own product.
+type Cell struct {
+	Scenario string `json:"scenario"`
+	Rung     string `json:"rung"`
+	Name     string `json:"name"`
+	// Repetition counts from 1.
+	Repetition int    `json:"repetition"`
+	Product    string `json:"product"`
+	// NotRun is why the cell was not run, such as "needs 5 nodes". A cell that did not run has passed nothing.
+	NotRun string `json:"not_run,omitempty"`
+
+	Start     time.Time  `json:"start"`
+	Instances []Instance `json:"instances,omitempty"`
+	Initial   int64      `json:"initial"`
+	// Left is the stock as read at the end, nil if it could not be read.
+	Left *int64 `json:"left"`
+	// Limit is how soon a fresh request has to get through: the TTL and a margin.
+	Limit time.Duration `json:"limit"`
+
+	Ops      []Op          `json:"ops,omitempty"`
+	Elapsed  time.Duration `json:"elapsed"`
+	Latency  Latency       `json:"latency"`
+	Commands *int64        `json:"redis_commands,omitempty"`
+
+	// Findings are the verdicts as judged at the time. They are there for readers of the file; an audit judges
+	// the ops again and only compares.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Instance is one stockapi process that the cell drove. Equal clocks are the same clock.
+type Instance struct {
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	Clock string `json:"clock"`
+}
+
+// Latency is the distribution over the buyers, counted from Due.
+type Latency struct {
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
+	Max time.Duration `json:"max"`
+}
+
+// Tally is the ops of a cell's buyers, counted by outcome.
+type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, Unknown int }
+
+// Title names the cell in one word pair, such as "two-instances v0.5 mutex".
+func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
+
+// Tally counts the buyers, not the probes.
+func (c *Cell) Tally() Tally {
+	var t Tally
+	for i := range c.Ops {
+		if c.Ops[i].Phase == Buy {
+			t.Buyers++
+			t.add(c.Ops[i].Outcome)
+		}
+	}
+	return t
+}
+
+func (t *Tally) add(o Outcome) {
+	switch o {
+	case Sold:
+		t.Sold++
+	case Refused:
+		t.Refused++
+	case Busy:
+		t.Busy++
+	case NotSold:
+		t.NotSold++
+	default:
+		t.Unknown++
+	}
+}
+
+// SoldTwice returns how many units were named by more than one sale.
+func (c *Cell) SoldTwice() int {
+	seen := map[int64]int{}
+	twice := 0
+	for i := range c.Ops {
+		if c.Ops[i].Outcome != Sold {
+			continue
+		}
+		for _, u := range c.Ops[i].Units {
+			if seen[u]++; seen[u] == 2 {
+				twice++
+			}
+		}
+	}
+	return twice
+}
+
+// Finding returns what was found for v, NotApplicable if nothing was.
+func (c *Cell) Finding(v Verdict) Finding { return FindingOf(c.Findings, v) }

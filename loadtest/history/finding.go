@@ -1,0 +1,68 @@
+package history
+
+// Verdict names one of the five separate questions that are asked of a cell.
+type Verdict string
+
+// The five verdicts, in the order in which they are reported.
+const (
+	Stock      Verdict = "stock"
+	Exclusion  Verdict = "exclusion"
+	OwnRelease Verdict = "own-release"
+	Liveness   Verdict = "liveness"
+	Fence      Verdict = "fence"
+)
+
+// Verdicts lists all five.
+var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence}
+
+// Result is the answer to one of the questions.
+type Result string
+
+// OK means that no violation was found, not that there can be none. Unclear means that an order whose outcome
+// nobody knows may have been one. NotApplicable means that the rung has nothing the question could be asked of.
+const (
+	OK            Result = "ok"
+	Broken        Result = "BROKEN"
+	Unclear       Result = "unknown"
+	NotApplicable Result = "–"
+)
+
+// Finding is the answer to one question, with what it rests on.
+type Finding struct {
+	Verdict Verdict `json:"verdict"`
+	Result  Result  `json:"result"`
+	// Because says in words what was found; empty if there is nothing to say.
+	Because  string     `json:"because,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is one violation with all that is needed to look it up in the history.
+type Evidence struct {
+	Text      string    `json:"text"`
+	Unit      int64     `json:"unit,omitempty"`
+	Orders    []string  `json:"orders,omitempty"`
+	Instances []string  `json:"instances,omitempty"`
+	At        []Instant `json:"at,omitempty"`
+}
+
+// FindingOf picks the finding for v from fs.
+func FindingOf(fs []Finding, v Verdict) Finding {
+	for _, f := range fs {
+		if f.Verdict == v {
+			return f
+		}
+	}
+	return Finding{Verdict: v, Result: NotApplicable}
+}
+
+// Worst returns the worst result of fs: one broken verdict breaks the cell, and one unknown clouds it.
+func Worst(fs []Finding) Result {
+	rank := map[Result]int{NotApplicable: 0, OK: 1, Unclear: 2, Broken: 3}
+	worst := NotApplicable
+	for _, f := range fs {
+		if rank[f.Result] > rank[worst] {
+			worst = f.Result
+		}
+	}
+	return worst
+}

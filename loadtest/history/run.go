@@ -1,0 +1,46 @@
+package history
+
+import "time"
+
+// Run is everything that one loadtest did, and on what.
+type Run struct {
+	ID      string    `json:"id"`
+	Seed    uint64    `json:"seed"`
+	Started time.Time `json:"started"`
+	// Interrupted is why the run ended early; the cells that were finished by then are kept.
+	Interrupted string  `json:"interrupted,omitempty"`
+	Machine     Machine `json:"machine"`
+	Backend     Backend `json:"backend"`
+	Load        Load    `json:"load"`
+	Cells       []*Cell `json:"cells"`
+}
+
+// Machine is what the client ran on.
+type Machine struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+	Go   string `json:"go"`
+}
+
+// Backend is what held the stock and the locks.
+type Backend struct {
+	// Kind is "redis-server", "embedded", "url" or "targets".
+	Kind string `json:"kind"`
+	// Text is the kind, the version and the address, for people.
+	Text string `json:"text"`
+	// Stockapi is which executable served, for people.
+	Stockapi string `json:"stockapi"`
+}
+
+// Load is what every cell was asked to bear.
+type Load struct {
+	Requests    int           `json:"requests"`
+	Concurrency int           `json:"concurrency"`
+	Stock       int64         `json:"stock"`
+	Rate        float64       `json:"rate,omitempty"`
+	Wait        time.Duration `json:"wait"`
+	TTL         time.Duration `json:"ttl"`
+	Work        time.Duration `json:"work"`
+	Repeat      int           `json:"repeat"`
+}
