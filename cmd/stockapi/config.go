@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"stockapi/internal/handlers"
+)
+
+// config is what can be set. Every flag has an environment variable: --lock-redis is STOCKAPI_LOCK_REDIS.
+type config struct {
+	Addr     string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
+	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
+
+	Redis        string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. ${default}."`
+	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
+	Redlock      []string      `placeholder:"URL,…" help:"Independent Redis nodes for v6. Default: the lock Redis alone."`
+	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries. ${default}."`
+	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis and for each command. ${default}."`
+	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
+
+	TTL         time.Duration `name:"ttl" default:"30s" help:"Of a lease, when a request does not say. ${default}."`
+	Wait        time.Duration `default:"-1s" help:"How long to wait for the lock when a request does not say. Default: as the rung does (v1 to v5 try once, v6 waits 20s)."`
+	MaxTTL      time.Duration `name:"max-ttl" default:"10m" help:"Longest ttl that a request may ask for. ${default}."`
+	MaxWait     time.Duration `default:"1m" help:"Longest wait that a request may ask for. ${default}."`
+	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for. ${default}."`
+	MaxQuantity int64         `default:"1000" help:"Most units in one request. ${default}."`
+
+	Product string `default:"10000" help:"Product to open the shop with, if it has no stock yet. ${default}."`
+	Stock   int64  `default:"100" help:"Units to open the shop with. ${default}."`
+
+	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks. Default: they are open."`
+	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
+	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at the end. ${default}."`
+	LogFormat    string        `enum:"text,json" default:"text" help:"text or json. ${default}."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"debug also logs 'sold out' and 'busy'. ${default}."`
+
+	ExitWithStdin bool `help:"End when standard input ends: with the process that holds its other end."`
+}
+
+const description = `Sells one product behind a ladder of locks: POST /v4/decrease sells a unit under the lock of rung v4.
+
+Run two: stockapi, and stockapi --addr 127.0.0.1:5010. GET /rungs lists the rungs, /docs explains the rest.
+Every flag can be set by an environment variable, STOCKAPI_ADDR for --addr.
+
+Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready.`
+
+// parse fills target from the command line and the environment. It returns false when help was asked for and given.
+func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {
+	helped := false
+	parser, err := kong.New(target, kong.Name(name), kong.Description(description), kong.DefaultEnvars("STOCKAPI"),
+		kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
+	if err != nil {
+		return false, fmt.Errorf("command line: %w", err)
+	}
+	_, err = parser.Parse(args)
+	if helped {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", err, errUsage)
+	}
+	return true, nil
+}
+
+// check refuses what no instance can work with.
+func (c *config) check() error {
+	switch {
+	case c.TTL < 10*time.Millisecond || c.TTL > c.MaxTTL:
+		return fmt.Errorf("--ttl must lie between 10ms and --max-ttl (%v): %w", c.MaxTTL, errUsage)
+	case c.Wait > c.MaxWait:
+		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
+	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
+		return fmt.Errorf("bounds must not be negative: %w", errUsage)
+	case c.RedisTimeout <= 0 || c.RedlockRetry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
+		return fmt.Errorf("times must be positive: %w", errUsage)
+	case c.LockRedis == embedded:
+		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
+	}
+	return nil
+}
+
+func (c *config) bounds() handlers.Bounds {
+	b := handlers.Bounds{MaxWork: c.MaxWork, MaxTTL: c.MaxTTL, MaxWait: c.MaxWait, MaxQuantity: c.MaxQuantity,
+		DefaultTTL: c.TTL}
+	if c.Wait >= 0 {
+		b.DefaultWait = &c.Wait
+	}
+	return b
+}

@@ -1,0 +1,13 @@
+// Stockapi serves a shop that sells one product behind a ladder of locks, one rung per endpoint. Run two of it.
+//
+// Read config.go for what can be set, serve.go for how an instance is put together and taken apart.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(exitCode(os.Stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
+}

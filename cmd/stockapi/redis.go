@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/trace"
+)
+
+// embedded is the value of --redis that asks for a Redis inside this process.
+const embedded = "embedded"
+
+// servers are the Redis servers of an instance.
+type servers struct {
+	stock, locks redis.UniversalClient
+	redlock      []redis.UniversalClient
+	clients      []redis.UniversalClient // each once
+	inside       *backend.Embedded       // nil without an embedded one
+}
+
+// connect opens the servers of an instance, starting the embedded one if it is wanted. The stock and the locks must
+// answer. Redlock is there to do without some of its nodes.
+func connect(ctx context.Context, c *config, m *metrics.Metrics, log *slog.Logger) (s *servers, err error) {
+	s = &servers{}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	stockURL := c.Redis
+	if stockURL == embedded {
+		if s.inside, err = startEmbedded(c.EmbeddedAddr); err != nil {
+			return s, err
+		}
+		stockURL = s.inside.URL()
+		log.Info("embedded Redis started; a second instance joins with --redis "+stockURL, "redis", stockURL)
+	}
+	open := func(url string) (redis.UniversalClient, error) {
+		client, err := backend.Open(url, backend.Options{Timeout: c.RedisTimeout, PoolSize: 64})
+		if err == nil {
+			node := backend.Address(url)
+			client.AddHook(trace.Hook(node, lock.ScriptNames(), m.Commands.Inc))
+			s.clients = append(s.clients, client)
+			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)
+		}
+		return client, err
+	}
+	if s.stock, err = open(stockURL); err != nil {
+		return s, fmt.Errorf("--redis: %w", err)
+	}
+	s.locks = s.stock
+	if c.LockRedis != "" && c.LockRedis != c.Redis {
+		if s.locks, err = open(c.LockRedis); err != nil {
+			return s, fmt.Errorf("--lock-redis: %w", err)
+		}
+	}
+	for _, url := range c.Redlock {
+		node, err := open(url)
+		if err != nil {
+			return s, fmt.Errorf("--redlock: %w", err)
+		}
+		s.redlock = append(s.redlock, node)
+	}
+	if len(s.redlock) == 0 {
+		s.redlock = []redis.UniversalClient{s.locks}
+	}
+	return s, s.reach(ctx, c, stockURL)
+}
+
+// startEmbedded starts the embedded Redis on a port that is known beforehand. On a free port of its own, a second
+// instance that was started the same way would sell from a stock of its own.
+func startEmbedded(addr string) (*backend.Embedded, error) {
+	e, err := backend.StartEmbedded(addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; if it is another instance's, join it with --redis redis://%s, else use --embedded-addr",
+			err, addr)
+	}
+	return e, nil
+}
+
+// reach makes sure that the servers are there, and says what to do if not.
+func (s *servers) reach(ctx context.Context, c *config, stockURL string) error {
+	if err := backend.Ping(ctx, s.stock); err != nil {
+		return fmt.Errorf("no Redis at %s (%w): start one, name another with --redis URL, or use --redis embedded",
+			backend.Redact(stockURL), err)
+	}
+	if err := backend.Ping(ctx, s.locks); err != nil {
+		return fmt.Errorf("no Redis for the locks at %s (%w): start one, or name another with --lock-redis URL",
+			backend.Redact(c.LockRedis), err)
+	}
+	return nil
+}
+
+// ready returns nil when the stock and the locks answer.
+func (s *servers) ready(ctx context.Context) error {
+	return errors.Join(backend.Ping(ctx, s.stock), backend.Ping(ctx, s.locks))
+}
+
+func (s *servers) close() {
+	for _, client := range s.clients {
+		_ = client.Close()
+	}
+	if s.inside != nil {
+		s.inside.Close()
+	}
+}
+
+// redisConfig is what can be set of an embedded Redis on its own.
+type redisConfig struct {
+	Addr          string `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
+	ExitWithStdin bool   `help:"End when standard input ends: with the process that holds its other end."`
+}
+
+// runRedis runs the embedded Redis alone, until ctx ends. Its first line of output is its URL.
+func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	var c redisConfig
+	const about = "Runs the embedded Redis alone: in memory, for machines that have no redis-server. Prints its URL."
+	if ok, err := parse(&c, "stockapi redis", about, args, stdout); !ok {
+		return err
+	}
+	if c.ExitWithStdin {
+		ctx = untilEOF(ctx, stdin)
+	}
+	e, err := backend.StartEmbedded(c.Addr)
+	if err != nil {
+		return fmt.Errorf("%w; choose another with --addr", err)
+	}
+	defer e.Close()
+	fmt.Fprintln(stdout, strings.TrimSpace(e.URL()))
+	<-ctx.Done()
+	return nil
+}

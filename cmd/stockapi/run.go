@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"stockapi/internal/backend"
+)
+
+// errUsage marks an error of the command line, which has exit code 2; every other error has 1.
+var errUsage = errors.New("see stockapi --help")
+
+// exitCode prints err as one line and returns the code to exit with.
+func exitCode(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "stockapi:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+// run is stockapi without its process: it returns when ctx ends, on SIGTERM or an interrupt, or on an error.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	backend.Silence()
+
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch command {
+	case "redis":
+		return runRedis(ctx, args[1:], stdin, stdout)
+	case "ready":
+		return runReady(ctx, args[1:], stdout)
+	}
+	return runServe(ctx, args, stdin, stdout, stderr)
+}
+
+// untilEOF returns a context that ends with ctx, or when nothing more can come from stdin. A process that was told to
+// live no longer than its parent notices by it that the parent has gone, however it went.
+func untilEOF(ctx context.Context, stdin io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin)
+		cancel()
+	}()
+	return ctx
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/handlers"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+)
+
+// runServe runs an instance until ctx ends, and takes it down in order.
+func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	var c config
+	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.ExitWithStdin {
+		ctx = untilEOF(ctx, stdin)
+	}
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
+	}
+	defer listener.Close()
+	if c.Instance == "" {
+		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
+	}
+	return serve(ctx, &c, listener, newLog(&c, stderr))
+}
+
+// serve puts the instance together and serves until ctx ends.
+func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logger) error {
+	m := metrics.New(c.Instance)
+	servers, err := connect(ctx, c, m, log)
+	if err != nil {
+		return err
+	}
+	defer servers.close()
+	shelf := stock.NewShelf(servers.stock)
+	if err := open(ctx, shelf, c, log); err != nil {
+		return err
+	}
+
+	life, end := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
+		Life: life, Background: &background, OnRenew: m.OnRenew}
+	shop := sale.New(c.Instance, shelf, locks, m, log)
+	shop.Note("v6", redlockNote(c))
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
+		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Metrics: m, Log: log})
+
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	warnIfOpen(c, listener, log)
+	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", backend.Redact(c.Redis))
+
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = drain(server, shop, c, log)
+	}
+	end()
+	background.Wait()
+	return err
+}
+
+// drain takes the instance out of service: first /readyz fails, so that no new orders are sent here; then the port
+// closes and the orders under way finish, each giving back its lock.
+func drain(server *http.Server, shop *sale.Shop, c *config, log *slog.Logger) error {
+	shop.Close()
+	log.Info("draining")
+	time.Sleep(c.DrainDelay)
+	ctx, cancel := context.WithTimeout(context.Background(), c.DrainTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		_ = server.Close()
+		return fmt.Errorf("requests were still in flight after --drain-timeout %v: %w", c.DrainTimeout, err)
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// open puts the product that the shop opens with on the shelf, unless it is there.
+func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
+	created, err := shelf.Open(ctx, c.Product, c.Stock)
+	if err != nil {
+		return fmt.Errorf("%w: can this user write to %s?", err, backend.Redact(c.Redis))
+	}
+	if created {
+		log.Info("shop opened", "product", c.Product, "stock", c.Stock)
+	}
+	return nil
+}
+
+// admin is what the administrative routes act on.
+type admin struct {
+	*stock.Shelf
+	locks lock.Backends
+}
+
+func (a admin) BreakLocks(ctx context.Context, product string) (int64, error) {
+	removed, err := a.locks.Break(ctx, product)
+	if err != nil {
+		return removed, fmt.Errorf("break the locks of %s: %w", product, err)
+	}
+	return removed, nil
+}
+
+func redlockNote(c *config) string {
+	switch n := len(c.Redlock); n {
+	case 0:
+		return "over 1 node, the lock Redis alone: --redlock names independent ones"
+	case 1:
+		return "over 1 node"
+	default:
+		return fmt.Sprintf("over %d nodes, quorum %d", n, n/2+1)
+	}
+}
+
+// warnIfOpen says so when others than this machine's users can set the stock and break locks.
+func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
+	tcp, ok := listener.Addr().(*net.TCPAddr)
+	if ok && !tcp.IP.IsLoopback() && c.AdminToken == "" {
+		log.Warn("the network can set the stock and break locks: --admin-token puts that behind a token")
+	}
+}
+
+func newLog(c *config, w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the command line allows only levels
+	options := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, options)
+	if c.LogFormat == "json" {
+		h = slog.NewJSONHandler(w, options)
+	}
+	return slog.New(h).With("instance", c.Instance)
+}
+
+// clock names the clock that this machine's times come from. Processes of one boot of one kernel share it, those in
+// containers too; elsewhere the host's name has to do.
+func clock() string {
+	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
+		return strings.TrimSpace(string(id))
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// readyConfig is what can be set of a health check.
+type readyConfig struct {
+	Addr string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where the instance listens. ${default}."`
+}
+
+// runReady asks an instance whether it is ready, for health checks in images that have no curl.
+func runReady(ctx context.Context, args []string, stdout io.Writer) error {
+	var c readyConfig
+	const about = "Asks an instance whether it is ready: exit code 0 if it is, 1 if not."
+	if ok, err := parse(&c, "stockapi ready", about, args, stdout); !ok {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Addr+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New("not ready: " + response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// Package backend opens the Redis servers that an instance works with, from URLs, and has a Redis of its own to embed
+// where there is none.
+package backend
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Options are what every client of an instance has in common.
+type Options struct {
+	Timeout  time.Duration // for connecting, and for each command
+	PoolSize int           // connections to one server
+}
+
+// Open returns a client for a URL, without connecting yet.
+//
+//	redis://:password@host:6379/0                          one server; rediss:// for TLS, unix:///path for a socket
+//	redis://host1:26379?addr=host2:26379&master_name=shop  Sentinel: the nodes named are sentinels
+//	redis://host1:6379?addr=host2:6379                     Cluster; one node alone with ?cluster=true
+//
+// The other query parameters are those of go-redis. No client retries by itself: a repeated SET NX is refused because
+// of its own first try, and a repeated write of the stock could undo another's.
+func Open(raw string, o Options) (redis.UniversalClient, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("not a Redis URL: %s", Redact(raw))
+	}
+	query := u.Query()
+	switch {
+	case query.Has("master_name"):
+		return openFailover(raw, o)
+	case query.Has("addr") || query.Has("cluster"):
+		query.Del("cluster")
+		u.RawQuery = query.Encode()
+		return openCluster(u.String(), o)
+	}
+	return openSingle(raw, o)
+}
+
+func openSingle(raw string, o Options) (redis.UniversalClient, error) {
+	c, err := redis.ParseURL(raw)
+	if err != nil {
+		return nil, hide(raw, err)
+	}
+	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
+	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
+	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
+	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, quiet()
+	return redis.NewClient(c), nil
+}
+
+func openFailover(raw string, o Options) (redis.UniversalClient, error) {
+	c, err := redis.ParseFailoverURL(raw)
+	if err != nil {
+		return nil, hide(raw, err)
+	}
+	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
+	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
+	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
+	c.Protocol, c.DisableIdentity = 2, true
+	return redis.NewFailoverClient(c), nil
+}
+
+func openCluster(raw string, o Options) (redis.UniversalClient, error) {
+	c, err := redis.ParseClusterURL(raw)
+	if err != nil {
+		return nil, hide(raw, err)
+	}
+	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
+	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
+	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
+	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, quiet()
+	return redis.NewClusterClient(c), nil
+}
+
+// bufferSize is enough for this service's short commands, and a sixteenth of what go-redis takes per connection.
+const bufferSize = 4 << 10
+
+// quiet keeps go-redis from asking servers for maintenance messages, which few of them know.
+func quiet() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// Silence turns go-redis' own log off: what it says there also comes back as an error, which is logged once.
+func Silence() { logging.Disable() }
+
+// hide keeps a password out of an error about the URL that it stands in.
+func hide(raw string, err error) error {
+	msg := err.Error()
+	if u, parseErr := url.Parse(raw); parseErr == nil && u.User != nil {
+		if password, ok := u.User.Password(); ok && password != "" {
+			msg = strings.ReplaceAll(msg, password, "xxxxx")
+		}
+	}
+	return fmt.Errorf("%s: %s", Redact(raw), msg)
+}
+
+// Redact returns a URL without its password, for logs.
+func Redact(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(URL not shown: it does not parse)"
+	}
+	return u.Redacted()
+}
+
+// Address returns host:port of a URL, to name the server by.
+func Address(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return Redact(raw)
+	}
+	return u.Host
+}
+
+// Ping returns nil as soon as the server answers, or why it does not.
+func Ping(ctx context.Context, c redis.UniversalClient) error {
+	if err := c.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package backend
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// Embedded is a Redis in this process, for machines that have none: miniredis, with TTLs that follow the clock. It
+// keeps its data in memory, runs Lua about ten times slower than Redis does, and knows no persistence, no replication
+// and no CONFIG.
+type Embedded struct {
+	server *miniredis.Miniredis
+	stop   chan struct{}
+	done   sync.WaitGroup
+}
+
+// tick is how exactly TTLs are kept. Miniredis can look at the clock on every command instead, but then visits every
+// key that has a TTL each time.
+const tick = 5 * time.Millisecond
+
+// StartEmbedded starts an embedded Redis on a host:port; port 0 means any free one.
+func StartEmbedded(addr string) (*Embedded, error) {
+	server := miniredis.NewMiniRedis()
+	if err := server.StartAddr(addr); err != nil {
+		return nil, fmt.Errorf("start the embedded Redis: %w", err)
+	}
+	e := &Embedded{server: server, stop: make(chan struct{})}
+	e.done.Add(1)
+	go e.follow()
+	return e, nil
+}
+
+// follow moves the TTLs of the server along with the clock.
+func (e *Embedded) follow() {
+	defer e.done.Done()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-ticker.C:
+			now := time.Now()
+			e.server.FastForward(now.Sub(last))
+			last = now
+		}
+	}
+}
+
+// Addr returns the host:port it listens on.
+func (e *Embedded) Addr() string { return e.server.Addr() }
+
+// URL returns the address as a URL for --redis.
+func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
+
+// Server returns the miniredis itself, for tests.
+func (e *Embedded) Server() *miniredis.Miniredis { return e.server }
+
+// Close stops it. Its data is gone.
+func (e *Embedded) Close() {
+	close(e.stop)
+	e.done.Wait()
+	e.server.Close()
+}

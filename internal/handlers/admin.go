@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"stockapi/internal/sale"
+)
+
+type stockBody struct {
+	Product  string `json:"product"`
+	Quantity int64  `json:"quantity"`
+}
+
+// authorized lets only those pass who know the admin token, if there is one.
+func (s *server) authorized(c *gin.Context) {
+	if s.AdminToken == "" {
+		return
+	}
+	given, ok := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
+	if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) != 1 {
+		c.Header("WWW-Authenticate", "Bearer")
+		s.fail(c, errUnauthorized, sale.Receipt{})
+	}
+}
+
+// onProduct runs an action on the product in the path, and answers with its result or its problem.
+func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product string) (any, error)) {
+	product := c.Param("product")
+	err := checkProduct(product)
+	var result any
+	if err == nil {
+		result, err = act(c.Request.Context(), product)
+	}
+	switch {
+	case err != nil:
+		s.fail(c, err, sale.Receipt{})
+	case result == nil:
+		c.Status(http.StatusNoContent)
+	default:
+		c.JSON(http.StatusOK, result)
+	}
+}
+
+func (s *server) getStock(c *gin.Context) {
+	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
+		left, err := s.admin.Left(ctx, product)
+		return stockBody{product, left}, err
+	})
+}
+
+func (s *server) putStock(c *gin.Context) {
+	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
+		p, err := readParams(c.Request, "quantity")
+		if err != nil {
+			return nil, err
+		}
+		quantity := int64(-1)
+		if err := p.integer("quantity", &quantity, 0, maxStock); err != nil {
+			return nil, err
+		}
+		if quantity < 0 {
+			return nil, badInput("quantity is missing")
+		}
+		return stockBody{product, quantity}, s.admin.Put(ctx, product, quantity)
+	})
+}
+
+func (s *server) removeStock(c *gin.Context) {
+	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
+		return nil, s.admin.Remove(ctx, product)
+	})
+}
+
+func (s *server) breakLocks(c *gin.Context) {
+	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
+		removed, err := s.admin.BreakLocks(ctx, product)
+		if err == nil {
+			s.Log.Warn("locks broken", "product", product, "removed", removed)
+		}
+		return gin.H{"product": product, "removed": removed}, err
+	})
+}
+
+// rungs serves GET /rungs.
+func (s *server) rungs(c *gin.Context) {
+	c.JSON(http.StatusOK, gin.H{"instance": s.instance, "clock": s.Clock, "rungs": s.shop.Rungs()})
+}
+
+// readyTime bounds how long /readyz waits for a backend.
+const readyTime = 500 * time.Millisecond
+
+// readyz serves GET /readyz: whether this instance can sell now.
+func (s *server) readyz(c *gin.Context) {
+	if s.shop.Closed() {
+		s.plain(c, "draining", sale.ErrDraining.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTime)
+	defer cancel()
+	if err := s.Ready(ctx); err != nil {
+		s.fail(c, err, sale.Receipt{})
+		return
+	}
+	c.String(http.StatusOK, "ready\n")
+}

@@ -1,0 +1,124 @@
+// Package handlers is the HTTP side of the shop: it reads requests, hands orders to whatever sells, and turns what came
+// of them into answers. It does not know which lock runs.
+//
+// Read [New] for the routes, decrease.go for the one that matters, params.go for what a client may send, and
+// problem.go for the one place where an error becomes a status.
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
+)
+
+// A Shop is what the handlers serve.
+type Shop interface {
+	Decrease(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
+	Rungs() []sale.Status
+	Closed() bool // whether the instance is shutting down
+}
+
+// Admin is what the administrative routes act on.
+type Admin interface {
+	Left(ctx context.Context, product string) (int64, error)
+	Put(ctx context.Context, product string, quantity int64) error
+	Remove(ctx context.Context, product string) error
+	BreakLocks(ctx context.Context, product string) (int64, error)
+}
+
+// Config is what the handlers need to know of their instance.
+type Config struct {
+	Instance   string
+	Clock      string // names the clock that this machine's times are read from
+	Bounds     Bounds
+	AdminToken string                      // empty: the administrative routes are open
+	Ready      func(context.Context) error // nil when the backends answer
+	Metrics    *metrics.Metrics
+	Log        *slog.Logger
+}
+
+var errUnauthorized = errors.New("this needs the header Authorization: Bearer with the admin token")
+
+type server struct {
+	Config
+	instance string
+	shop     Shop
+	admin    Admin
+}
+
+// New returns the routes of an instance.
+func New(shop Shop, admin Admin, c Config) http.Handler {
+	s := &server{Config: c, instance: c.Instance, shop: shop, admin: admin}
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	r.HandleMethodNotAllowed = true
+	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.limitBody)
+	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
+	r.NoMethod(func(c *gin.Context) { s.plain(c, "method", "see /docs") })
+
+	r.POST("/:rung/decrease", s.decrease)
+	r.GET("/rungs", s.rungs)
+	r.GET("/stock/:product", s.getStock)
+	r.PUT("/stock/:product", s.authorized, s.putStock)
+	r.DELETE("/stock/:product", s.authorized, s.removeStock)
+	r.DELETE("/locks/:product", s.authorized, s.breakLocks)
+	r.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "alive\n") })
+	r.GET("/readyz", s.readyz)
+	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
+	return r
+}
+
+// bodyTime is how long a client may take to send its body.
+const bodyTime = 5 * time.Second
+
+// limitBody keeps a client from sending more than any request of this service can need, or from never ending.
+func (s *server) limitBody(c *gin.Context) {
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
+}
+
+// bodyRead lifts the limit on time again: from here on, the client waits for us.
+func bodyRead(c *gin.Context) {
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
+}
+
+// recovered answers for a handler that panicked. What it had done by then nobody knows.
+func (s *server) recovered(c *gin.Context, reason any) {
+	if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value, not a wrapped error
+		panic(reason)
+	}
+	s.Log.Error("panic", "path", c.Request.URL.Path, "reason", fmt.Sprint(reason))
+	p := problems["internal"]
+	p.Detail = detail("internal", nil)
+	s.send(c, "internal", p)
+}
+
+// plain answers with a problem that has nothing to do with an order.
+func (s *server) plain(c *gin.Context, name, detail string) {
+	p := problems[name]
+	p.Detail = detail
+	s.send(c, name, p)
+	s.logProblem(c, name, p, nil)
+}
+
+// logProblem writes one line for a problem that matters: all but the everyday answers of a shop.
+func (s *server) logProblem(c *gin.Context, name string, p Problem, err error) {
+	level := slog.LevelInfo
+	switch {
+	case name == "sold-out" || name == "lock-busy":
+		level = slog.LevelDebug
+	case p.Status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	}
+	s.Log.Log(context.Background(), level, name, "status", p.Status, "method", c.Request.Method,
+		"path", c.Request.URL.Path, "order", p.Order, "err", err)
+}

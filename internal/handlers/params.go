@@ -1,0 +1,199 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"stockapi/internal/sale"
+)
+
+// Bounds limit what a client may ask for.
+type Bounds struct {
+	MaxWork, MaxTTL, MaxWait time.Duration
+	MaxQuantity              int64
+	DefaultTTL               time.Duration
+	DefaultWait              *time.Duration // nil: as the rung does
+}
+
+const (
+	defaultProduct = "10000"
+	minTTL         = 10 * time.Millisecond // below it a lease ends before its first command has returned
+	maxStock       = 1_000_000_000
+	maxBody        = 4 << 10
+)
+
+var (
+	productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	orderPattern   = productPattern
+)
+
+// errBadInput is the kind of every complaint about a request.
+var errBadInput = errors.New("bad input")
+
+func badInput(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{errBadInput}, args...)...)
+}
+
+// params are the parameters of a request as text, the body's over the query's.
+type params map[string]string
+
+// readParams reads the parameters that are known, from the query and a JSON body. It refuses unknown ones, so that a
+// misspelt quantity does not silently sell one; and repeated ones, as there is no telling which was meant.
+func readParams(r *http.Request, known ...string) (params, error) {
+	p := params{}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badInput("the query does not parse")
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return nil, badInput("%q is given %d times", name, len(values))
+		}
+		p[name] = values[0]
+	}
+	if err := p.readBody(r.Body); err != nil {
+		return nil, err
+	}
+	for name := range p {
+		if !slices.Contains(known, name) {
+			return nil, badInput("unknown parameter %q; known are %v", name, known)
+		}
+	}
+	return p, nil
+}
+
+// readBody reads a flat JSON object member by member: encoding/json alone would let the last of two equal names win.
+func (p params) readBody(body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err // *http.MaxBytesError: too large, or the client has gone
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return badInput("the body is not a JSON object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		name, value, err := member(d)
+		if err != nil {
+			return err
+		}
+		if seen[name] {
+			return badInput("%q is given twice in the body", name)
+		}
+		seen[name] = true
+		p[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return badInput("the body is cut short")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return badInput("something follows the JSON object in the body")
+	}
+	return nil
+}
+
+// member reads one name and its value, as the text that a query would have.
+func member(d *json.Decoder) (name, value string, err error) {
+	token, err := d.Token()
+	if err != nil {
+		return "", "", badInput("the body is not valid JSON")
+	}
+	name, _ = token.(string) // the decoder allows nothing else here
+	token, err = d.Token()
+	if err != nil {
+		return "", "", badInput("the body is not valid JSON")
+	}
+	switch v := token.(type) {
+	case string:
+		return name, v, nil
+	case json.Number:
+		return name, v.String(), nil
+	case bool:
+		return name, strconv.FormatBool(v), nil
+	}
+	return "", "", badInput("%q must be a text, a number, true or false", name)
+}
+
+// order turns the parameters of a decrease into an order, within the bounds.
+func (b Bounds) order(p params) (o sale.Order, err error) {
+	o = sale.Order{Product: defaultProduct, Quantity: 1, TTL: b.DefaultTTL, Wait: b.DefaultWait}
+	if product, ok := p["product"]; ok {
+		o.Product = product
+	}
+	if err := checkProduct(o.Product); err != nil {
+		return o, err
+	}
+	var wait time.Duration
+	_, waits := p["wait"]
+	err = errors.Join(
+		p.integer("quantity", &o.Quantity, 1, b.MaxQuantity),
+		p.duration("wait", &wait, 0, b.MaxWait),
+		p.duration("ttl", &o.TTL, minTTL, b.MaxTTL),
+		p.duration("work", &o.Work, 0, b.MaxWork),
+		p.boolean("trace", &o.Trace),
+	)
+	if waits {
+		o.Wait = &wait
+	}
+	return o, err
+}
+
+func checkProduct(product string) error {
+	if !productPattern.MatchString(product) {
+		return badInput("a product is 1 to 64 letters, digits, _ or -")
+	}
+	return nil
+}
+
+func (p params) integer(name string, to *int64, low, high int64) error {
+	text, ok := p[name]
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		return badInput("%s must be a whole number from %d to %d", name, low, high)
+	}
+	*to = n
+	return nil
+}
+
+func (p params) duration(name string, to *time.Duration, low, high time.Duration) error {
+	text, ok := p[name]
+	if !ok {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < low || d > high {
+		return badInput("%s must be a duration such as 250ms or 2s, from %v to %v", name, low, high)
+	}
+	*to = d
+	return nil
+}
+
+func (p params) boolean(name string, to *bool) error {
+	text, ok := p[name]
+	if !ok {
+		return nil
+	}
+	v, err := strconv.ParseBool(text)
+	if err != nil {
+		return badInput("%s must be true or false", name)
+	}
+	*to = v
+	return nil
+}

@@ -1,0 +1,131 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+// A Problem is what a request that was not served gets, as in RFC 9457. Its type and status go together: a tool that
+// sees only statuses can tell the problems apart.
+type Problem struct {
+	Type    string        `json:"type"`
+	Title   string        `json:"title"`
+	Status  int           `json:"status"`
+	Detail  string        `json:"detail,omitempty"`
+	Outcome string        `json:"outcome,omitempty"` // of an order: not-sold, or unknown
+	Order   string        `json:"order,omitempty"`
+	Rung    string        `json:"rung,omitempty"`
+	Server  string        `json:"instance_name,omitempty"` // "instance" is taken: RFC 9457 means a URI by it
+	Lease   *sale.Lease   `json:"lease,omitempty"`
+	Trace   []trace.Event `json:"trace,omitempty"`
+}
+
+const (
+	notSold = "not-sold"
+	unknown = "unknown"
+)
+
+// The problems, by name. The name is the end of the type, and the outcome in the metrics.
+var problems = map[string]Problem{
+	"bad-input":        {Status: http.StatusBadRequest, Title: "The request cannot be understood", Outcome: notSold},
+	"unauthorized":     {Status: http.StatusUnauthorized, Title: "This needs the admin token"},
+	"no-such-rung":     {Status: http.StatusNotFound, Title: "There is no such rung", Outcome: notSold},
+	"no-such-product":  {Status: http.StatusNotFound, Title: "There is no such product", Outcome: notSold},
+	"no-such-route":    {Status: http.StatusNotFound, Title: "There is nothing at this address"},
+	"method":           {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
+	"sold-out":         {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
+	"too-large":        {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
+	"lock-busy":        {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
+	"outcome-unknown":  {Status: http.StatusInternalServerError, Title: "The sale may or may not have happened", Outcome: unknown},
+	"stock-corrupt":    {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
+	"backend-away":     {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
+	"rung-unavailable": {Status: http.StatusServiceUnavailable, Title: "This instance lacks what the rung needs", Outcome: notSold},
+	"lease-lost":       {Status: http.StatusServiceUnavailable, Title: "The lease was lost before the sale was written", Outcome: notSold},
+	"draining":         {Status: http.StatusServiceUnavailable, Title: "This instance is shutting down", Outcome: notSold},
+	"client-gone":      {Status: statusClientGone, Title: "The client has gone", Outcome: notSold},
+	"internal":         {Status: http.StatusInternalServerError, Title: "Something went wrong in the service", Outcome: unknown},
+}
+
+// statusClientGone is not a status that anybody gets to see; it keeps the log and the metrics readable.
+const statusClientGone = 499
+
+// problemOf is the one place that turns an error into a problem.
+func problemOf(err error) string {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return "too-large"
+	case errors.Is(err, errBadInput):
+		return "bad-input"
+	case errors.Is(err, errUnauthorized):
+		return "unauthorized"
+	case errors.Is(err, sale.ErrDraining):
+		return "draining"
+	case errors.Is(err, sale.ErrNoRung):
+		return "no-such-rung"
+	case errors.Is(err, sale.ErrUnavailable):
+		return "rung-unavailable"
+	case errors.Is(err, stock.ErrUnknown):
+		return "outcome-unknown"
+	case errors.Is(err, stock.ErrNoProduct):
+		return "no-such-product"
+	case errors.Is(err, stock.ErrSoldOut):
+		return "sold-out"
+	case errors.Is(err, stock.ErrCorrupt):
+		return "stock-corrupt"
+	case errors.Is(err, lock.ErrBusy):
+		return "lock-busy"
+	case errors.Is(err, lock.ErrLost):
+		return "lease-lost"
+	case errors.Is(err, context.Canceled):
+		return "client-gone"
+	}
+	return "backend-away"
+}
+
+// fail answers with the problem of err, with what is known of the order.
+func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
+	name := problemOf(err)
+	p := problems[name]
+	p.Detail = detail(name, err)
+	p.Order, p.Rung, p.Lease, p.Trace = receipt.Order, receipt.Rung, receipt.Lease, receipt.Trace
+	s.send(c, name, p)
+	s.logProblem(c, name, p, err)
+}
+
+// send answers with a problem.
+func (s *server) send(c *gin.Context, name string, p Problem) {
+	p.Type, p.Server = "/problems/"+name, s.instance
+	if p.Status == http.StatusLocked {
+		c.Header("Retry-After", "1")
+	}
+	c.Abort()
+	c.Set(outcomeKey, name)
+	c.Header("Content-Type", "application/problem+json")
+	c.JSON(p.Status, p)
+}
+
+// detail says what the client can know and use of an error. Errors of backends name hosts and ports: they are logged
+// and not sent.
+func detail(name string, err error) string {
+	switch name {
+	case "backend-away", "internal":
+		return "see the log of this instance"
+	case "outcome-unknown":
+		return "the write was sent and its reply never came"
+	case "too-large":
+		return "a body of more than 4 KiB is not read"
+	case "client-gone":
+		return ""
+	}
+	return strings.NewReplacer(errBadInput.Error()+": ", "", "\n", "; ").Replace(err.Error())
+}

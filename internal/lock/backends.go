@@ -1,0 +1,82 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Backends is what the rungs are built on. A rung takes from it what it needs and says so in its line of [Ladder].
+type Backends struct {
+	// Redis holds the locks of every rung but v6. It should not retry by itself: a repeated SET NX is refused because
+	// of its own first try.
+	Redis redis.UniversalClient
+	// Redlock are the independent nodes of v6, each a client whose commands end with their context
+	// (ContextTimeoutEnabled), so that a dead node costs milliseconds.
+	Redlock []redis.UniversalClient
+	// RedlockRetry is how long v6 waits between two tries; 0 means 1 s, as in the article.
+	RedlockRetry time.Duration
+	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
+	Life context.Context
+	// Background counts what the rungs leave running, so that the process can wait for it after Life has ended.
+	Background *sync.WaitGroup
+	// OnRenew, where it is set, is told of every renewal: true when the lease was extended.
+	OnRenew func(ok bool)
+}
+
+// renewed passes the result of a renewal to OnRenew, and on.
+func (b Backends) renewed(ok bool, err error) (bool, error) {
+	if b.OnRenew != nil {
+		b.OnRenew(ok && err == nil)
+	}
+	return ok, err
+}
+
+// withDefaults fills in what was left out.
+func (b Backends) withDefaults() Backends {
+	if b.Life == nil {
+		b.Life = context.Background()
+	}
+	if b.Background == nil {
+		b.Background = new(sync.WaitGroup)
+	}
+	if b.RedlockRetry == 0 {
+		b.RedlockRetry = time.Second
+	}
+	return b
+}
+
+// Missing returns the first backend that the rung needs and that is not there, or "".
+func (b Backends) Missing(r Rung) string {
+	for _, need := range r.Needs {
+		if need == NeedRedis && b.Redis == nil || need == NeedRedlock && len(b.Redlock) == 0 {
+			return need
+		}
+	}
+	return ""
+}
+
+// Break removes the lock of a product on every rung and every backend, whoever holds it, and returns how many keys
+// were removed. Holders are not asked; those that look will find their lease lost.
+func (b Backends) Break(ctx context.Context, product string) (int64, error) {
+	var keys []string
+	for _, r := range Ladder() {
+		if key := r.Key(product); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	var removed int64
+	var failed error
+	for _, node := range append([]redis.UniversalClient{b.Redis}, b.Redlock...) {
+		for _, key := range keys { // one at a time: on a cluster they live on different nodes
+			n, err := node.Del(ctx, key).Result()
+			removed += n
+			failed = errors.Join(failed, err)
+		}
+	}
+	return removed, failed
+}

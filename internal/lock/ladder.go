@@ -1,0 +1,88 @@
+package lock
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Rung is one step of the ladder: a way to guard the sale, and what is to be known of it.
+type Rung struct {
+	// Number and Name both identify the rung: "v4", "lua-release".
+	Number, Name string
+	// Does and Defect say in a sentence how it locks, and how it fails.
+	Does, Defect string
+	// Needs names the backends it is built on: NeedRedis, NeedRedlock. None: nothing.
+	Needs []string
+	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
+	Wait time.Duration
+	// Prefix makes the lock's key of a product. Empty: DistributedLock_.
+	Prefix string
+
+	build func(Backends) TryLock
+	delay func(Backends) Delay
+}
+
+// The backends that a rung may need.
+const (
+	NeedRedis   = "redis"
+	NeedRedlock = "redlock"
+)
+
+// Ladder lists all rungs, lowest first. A new rung is a file and a line here.
+func Ladder() []Rung {
+	redis, nodes := []string{NeedRedis}, []string{NeedRedlock}
+	return []Rung{
+		{Number: "v0", Name: "nolock", build: noLock,
+			Does: "takes no lock", Defect: "everybody is in at once"},
+		{Number: "v0.5", Name: "mutex", build: mutex,
+			Does: "a mutex in the memory of the process", Defect: "worth nothing across instances"},
+		{Number: "v1", Name: "setnx", build: setNX, Needs: redis,
+			Does: "SETNX, then DEL", Defect: "no TTL: a crash locks the product for ever"},
+		{Number: "v1.5", Name: "setnx-expire", build: setNXExpire, Needs: redis,
+			Does: "SETNX, then EXPIRE, then DEL", Defect: "a crash between SETNX and EXPIRE locks the product for ever"},
+		{Number: "v2", Name: "set-nx-ex", build: setNXEX, Needs: redis,
+			Does: "SET NX EX, then DEL", Defect: "expires under slow work, then deletes another's lock"},
+		{Number: "v3", Name: "owner-check", build: ownerCheck, Needs: redis,
+			Does: "SET NX EX of a token; GET, compare, DEL", Defect: "the gap between GET and DEL"},
+		{Number: "v4", Name: "lua-release", build: luaRelease, Needs: redis,
+			Does: "SET NX EX of a token; compare and delete in one script", Defect: "still expires under slow work"},
+		{Number: "v5", Name: "watchdog", build: watchdog, Needs: redis,
+			Does: "v4 and a timer that renews at TTL/2", Defect: "a holder that is paused or cut off does not notice; renews for ever"},
+		{Number: "v5-as-printed", Name: "as-printed", build: asPrinted, Needs: redis,
+			Does: "v5 with the two slips of the article's listing", Defect: "after a \"sold out\" the lock comes back from the dead"},
+		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
+			delay: func(b Backends) Delay { return Fixed(b.RedlockRetry) },
+			Does:  "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
+	}
+}
+
+// Key returns the key that guards a product on this rung.
+func (r Rung) Key(product string) string {
+	if r.Prefix == "" {
+		return "DistributedLock_" + product
+	}
+	return r.Prefix + product
+}
+
+// Build returns the rung's lock on the given backends, and how long to wait between two tries of it.
+func (r Rung) Build(b Backends) (TryLock, Delay) {
+	b = b.withDefaults()
+	delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
+	if r.delay != nil {
+		delay = r.delay(b)
+	}
+	return detached(r.build(b)), delay
+}
+
+// Find returns the rung with that number or name.
+func Find(id string) (Rung, error) {
+	var known []string
+	for _, r := range Ladder() {
+		if id == r.Number || id == r.Name {
+			return r, nil
+		}
+		known = append(known, r.Number)
+	}
+	return Rung{}, fmt.Errorf("no rung %q; there are %s", id, strings.Join(known, ", "))
+}

@@ -1,0 +1,82 @@
+package lock
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// retriesPerRenewal is how often a renewal without a clear answer is tried again before the next one would be due.
+const retriesPerRenewal = 5
+
+// keepAlive renews a lease for its holder, for v6 and every lease rung after it. It returns the context to work under
+// and a stop that ends the renewing and waits for a renewal under way; call it before the release.
+//
+// The lease counts as alive until validUntil, which each successful renewal moves to its own start + TTL − drift, by
+// the monotonic clock: from the start, because Redis counts from some instant after it. A renewal that says "not
+// yours" ends the lease at once. One that says nothing (a timeout, a lost connection) is neither success nor loss, and
+// is tried again until the lease may have run out. Then the context is cancelled with the cause ErrLost.
+func (b Backends) keepAlive(
+	ctx context.Context, ttl time.Duration, validUntil time.Time,
+	renew func(ctx context.Context) (bool, error),
+) (context.Context, func()) {
+	work, lose := context.WithCancelCause(ctx)
+	// The renewing outlives the request: the work may still be writing when its caller has gone.
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Add(1)
+	b.Background.Add(1)
+	go func() {
+		defer b.Background.Done()
+		defer running.Done()
+		due := time.Now().Add(ttl / 2)
+		for sleepUntil(run, earlier(due, validUntil)) {
+			start := time.Now()
+			if !start.Before(validUntil) {
+				lose(ErrLost)
+				return
+			}
+			one, done := context.WithDeadline(run, validUntil)
+			ok, err := b.renewed(renew(one))
+			done()
+			switch {
+			case err != nil:
+				due = start.Add(ttl / 2 / retriesPerRenewal)
+			case !ok:
+				lose(ErrLost)
+				return
+			default:
+				validUntil = start.Add(ttl - drift(ttl))
+				due = start.Add(ttl / 2)
+			}
+		}
+	}()
+	return work, func() {
+		stop()
+		running.Wait()
+		lose(context.Canceled)
+	}
+}
+
+// drift is how much earlier than Redis a holder gives its lease up, because their clocks do not run at one speed.
+// Redlock, "Is the algorithm asynchronous?": a small share of the TTL, plus the granularity of Redis' expiry.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// sleepUntil returns true at t, or false as soon as ctx ends.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

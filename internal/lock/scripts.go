@@ -1,0 +1,69 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed release.lua
+	releaseSource string
+	//go:embed renew.lua
+	renewSource string
+	//go:embed renew_or_recreate.lua
+	renewOrRecreateSource string
+
+	releaseScript         = redis.NewScript(releaseSource)
+	renewScript           = redis.NewScript(renewSource)
+	renewOrRecreateScript = redis.NewScript(renewOrRecreateSource)
+)
+
+// ScriptNames returns, by SHA-1 digest, a readable name for each script that a rung sends, for those who trace
+// commands: on the wire a script is known by its digest alone.
+func ScriptNames() map[string]string {
+	return map[string]string{
+		releaseScript.Hash():         "release",
+		renewScript.Hash():           "renew",
+		renewOrRecreateScript.Hash(): "renew-or-recreate",
+		// redsync v4.18.0 keeps its scripts to itself. A test fails when a release changes them.
+		redsyncReleaseHash: "release",
+		redsyncExtendHash:  "renew",
+	}
+}
+
+// release removes the lock if token still owns it, and returns ErrLost if not.
+func release(ctx context.Context, rdb redis.Scripter, key, token string) error {
+	removed, err := releaseScript.Run(ctx, rdb, []string{key}, token).Int()
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	if removed == 0 {
+		return ErrLost
+	}
+	return nil
+}
+
+// undo removes a lock whose acquire had no clear outcome: the command may have reached Redis, and only its reply is
+// missing. Nothing can be done if this fails too; the TTL is the backstop.
+func undo(ctx context.Context, rdb redis.Scripter, key, token string) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	_ = release(ctx, rdb, key, token)
+}
+
+// renew gives the lock a new TTL, and returns false if token does not own it any more. With an error neither is known.
+func renew(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
+	// As milliseconds: a time.Duration would be sent as nanoseconds, a TTL of years.
+	n, err := renewScript.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
+	return n == 1, err
+}
+
+// renewOrRecreate is renew as v5-as-printed has it: a lock that is gone is written again.
+func renewOrRecreate(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
+	n, err := renewOrRecreateScript.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
+	return n == 1, err
+}

@@ -1,0 +1,36 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+)
+
+// redlock is v6: the lock is a key on most of N independent Redis nodes, so that no one node's crash or failover loses
+// it. The algorithm is redsync's (redis.io, "Distributed Locks with Redis"); the renewing is ours, as it has none.
+// Defect: it trusts clocks and memory. A holder that is paused does not see its lease end, a node that restarts empty
+// votes twice, a clock that jumps ends a lease early.
+func redlock(b Backends) TryLock {
+	nodes := b.nodes()
+	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+		token := newToken()
+		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodeTimeout(ttl), withToken(token))
+		// One round takes two node timeouts at most, so it is not cut short: a caller that has gone would take the
+		// release of what was acquired with it.
+		err := m.TryLockContext(context.WithoutCancel(ctx))
+		if err != nil {
+			nodes.sweep(ctx, key, token, err)
+			return nil, fmt.Errorf("acquire: %w", nodes.busy(err))
+		}
+		ctx, stop := b.keepAlive(ctx, ttl, m.Until(), func(ctx context.Context) (bool, error) {
+			return nodes.extend(ctx, m)
+		})
+		unlock := func(ctx context.Context) error {
+			stop()
+			return nodes.unlock(ctx, m, token)
+		}
+		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+	}
+}

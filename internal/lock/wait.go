@@ -1,0 +1,53 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// A Delay returns how long to wait before try n, counted from 1, is repeated.
+type Delay func(n int) time.Duration
+
+// Fixed returns a Delay that is always d.
+func Fixed(d time.Duration) Delay {
+	return func(int) time.Duration { return d }
+}
+
+// Backoff returns a Delay that starts at low and doubles up to high. Each delay is drawn evenly from its upper half,
+// so that waiters who started together do not try together.
+func Backoff(low, high time.Duration) Delay {
+	return func(n int) time.Duration {
+		d := high
+		if shift := n - 1; shift < 16 {
+			d = min(low<<shift, high)
+		}
+		return d/2 + rand.N(d/2+1)
+	}
+}
+
+// Wait repeats attempt for as long as it says ErrBusy or ErrNoQuorum, and for patience at most: with a patience of
+// zero it is made once. The last attempt is made when the patience is over, so no unlock goes unseen. Wait returns what
+// the last attempt returned, or the cause with which ctx ended between two of them.
+//
+// It polls, as the article does: there is no message that could get lost, and the price is a command per waiter and
+// delay. Patience and delays belong to this call alone; the TTL has no part in them.
+func Wait(
+	ctx context.Context, patience time.Duration, delay Delay, attempt func(context.Context) (*Lease, error),
+) (*Lease, error) {
+	deadline := time.Now().Add(patience)
+	for n := 1; ; n++ {
+		lease, err := attempt(ctx)
+		if !errors.Is(err, ErrBusy) && !errors.Is(err, ErrNoQuorum) {
+			return lease, err
+		}
+		now := time.Now()
+		if !now.Before(deadline) {
+			return nil, err
+		}
+		if !sleepUntil(ctx, earlier(now.Add(delay(n)), deadline)) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}

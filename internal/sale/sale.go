@@ -1,0 +1,265 @@
+// Package sale carries an order through the shop: it waits for the lock, sells from the shelf under it, gives the lock
+// back, and says what came of it. It is the same for every rung. Read [Shop.Decrease].
+package sale
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+// What only the shop itself can say of an order. The rest are errors of lock and stock.
+var (
+	// ErrNoRung says that the ladder has no such rung.
+	ErrNoRung = errors.New("no such rung")
+	// ErrUnavailable says that this instance was not given what the rung needs.
+	ErrUnavailable = errors.New("rung is not configured")
+	// ErrDraining says that the instance is shutting down: nothing was tried, or the wait for the lock was given up.
+	ErrDraining = errors.New("this instance is shutting down; ask another")
+)
+
+// An Order is what a client wants.
+type Order struct {
+	ID       string
+	Product  string
+	Quantity int64
+	Wait     *time.Duration // how long to wait for the lock; nil: as the rung does by default
+	TTL      time.Duration  // of the lease
+	Work     time.Duration  // simulated business time between the read and the write
+	Trace    bool           // whether the receipt lists the Redis commands
+}
+
+// A Receipt is what became of an order. With an error, what is known of it by then.
+type Receipt struct {
+	Rung     string        `json:"rung"`
+	Product  string        `json:"product"`
+	Quantity int64         `json:"quantity"`
+	Left     int64         `json:"left"`
+	Units    []int64       `json:"units"` // the serial numbers sold: no two sales may share one
+	Instance string        `json:"instance"`
+	Order    string        `json:"order"`
+	Lease    *Lease        `json:"lease,omitempty"`
+	WaitedMS float64       `json:"waited_ms"`
+	Trace    []trace.Event `json:"trace,omitempty"`
+}
+
+// A Lease is when an order held its lock. Between the two times it had every reason to believe that it held it: they
+// are read after the acquire has returned and before the release is sent.
+type Lease struct {
+	Token      string    `json:"token"`
+	Fence      int64     `json:"fence"` // 0 where the rung has no fencing tokens
+	AcquiredAt time.Time `json:"acquired_at"`
+	ReleasedAt time.Time `json:"released_at"`
+	Lost       bool      `json:"lost"` // whether the lease had ended before the release
+}
+
+// A Shop sells through all rungs of the ladder that its backends allow.
+type Shop struct {
+	instance string
+	rungs    []rung
+	byID     map[string]*rung
+	shelf    *stock.Shelf
+	metrics  *metrics.Metrics
+	log      *slog.Logger
+	notes    map[string]string
+	open     context.Context // ends when the shop closes
+	close    context.CancelFunc
+}
+
+type rung struct {
+	lock.Rung
+	tryLock lock.TryLock
+	delay   lock.Delay
+	missing string // what the rung needs and the instance does not have
+}
+
+// New returns the shop of an instance.
+func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metrics, log *slog.Logger) *Shop {
+	s := &Shop{instance: instance, shelf: shelf, metrics: m, log: log,
+		byID: map[string]*rung{}, notes: map[string]string{}}
+	s.open, s.close = context.WithCancel(context.Background())
+	for _, r := range lock.Ladder() {
+		s.rungs = append(s.rungs, newRung(r, b))
+	}
+	for i := range s.rungs {
+		r := &s.rungs[i]
+		s.byID[r.Number], s.byID[r.Name] = r, r
+	}
+	return s
+}
+
+func newRung(r lock.Rung, b lock.Backends) rung {
+	if missing := b.Missing(r); missing != "" {
+		return rung{Rung: r, missing: missing}
+	}
+	tryLock, delay := r.Build(b)
+	return rung{Rung: r, tryLock: tryLock, delay: delay}
+}
+
+// Note attaches a remark on a rung to what Rungs returns. Call it before the shop opens.
+func (s *Shop) Note(number, remark string) { s.notes[number] = remark }
+
+// Close makes the shop refuse new orders and send away those that wait for a lock. Orders that hold one go on.
+func (s *Shop) Close() { s.close() }
+
+// Closed reports whether Close was called.
+func (s *Shop) Closed() bool { return s.open.Err() != nil }
+
+// Decrease sells an order under the lock of a rung, known by number or name. The receipt says what is known even when
+// there is an error: ErrNoRung, ErrUnavailable, the errors of packages lock and stock, or that of a backend.
+func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receipt, err error) {
+	r, ok := s.byID[id]
+	if !ok {
+		return Receipt{}, fmt.Errorf("%w: %s", ErrNoRung, id)
+	}
+	if o.ID == "" {
+		o.ID = rand.Text()
+	}
+	receipt = Receipt{Rung: r.Number, Product: o.Product, Quantity: o.Quantity, Instance: s.instance, Order: o.ID}
+	if s.Closed() {
+		return receipt, ErrDraining
+	}
+	if r.missing != "" {
+		return receipt, fmt.Errorf("%w: %s needs %s", ErrUnavailable, r.Number, r.missing)
+	}
+	if o.Trace {
+		var recorder *trace.Recorder
+		ctx, recorder = trace.Record(ctx)
+		defer func() { receipt.Trace = recorder.Events() }()
+	}
+	lease, err := s.acquire(ctx, r, o, &receipt)
+	if err != nil {
+		return receipt, err
+	}
+	defer func() { err = s.release(ctx, r, lease, &receipt, err) }()
+
+	left, err := s.shelf.Sell(lease.Context, o.Product, o.Quantity, workFor(o.Work))
+	if err != nil {
+		return receipt, err
+	}
+	if lease.Sold != nil {
+		lease.Sold()
+	}
+	receipt.Left, receipt.Units = left, units(left, o.Quantity)
+	return receipt, nil
+}
+
+// acquire waits for the lock.
+func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) (*lock.Lease, error) {
+	patience := r.Wait
+	if o.Wait != nil {
+		patience = *o.Wait
+	}
+	waiting, stop := s.whileOpen(ctx)
+	defer stop()
+	start := time.Now()
+	// An attempt under way is seen through when the shop closes, so it gets the order's own context.
+	lease, err := lock.Wait(waiting, patience, r.delay, func(context.Context) (*lock.Lease, error) {
+		recorder := trace.From(ctx)
+		mark := recorder.Mark()
+		lease, err := r.tryLock(ctx, r.Key(o.Product), o.TTL)
+		if errors.Is(err, lock.ErrBusy) {
+			recorder.Rewind(mark) // a waiter's many vain tries say nothing
+		}
+		return lease, err
+	})
+	waited := time.Since(start)
+	receipt.WaitedMS = float64(waited.Microseconds()) / 1000
+	s.metrics.Wait.WithLabelValues(r.Number).Observe(waited.Seconds())
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.Held.WithLabelValues(r.Number).Inc()
+	receipt.Lease = &Lease{Token: lease.Token, AcquiredAt: time.Now()}
+	return lease, nil
+}
+
+// whileOpen returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
+func (s *Shop) whileOpen(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(s.open, func() { cancel(ErrDraining) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+	}
+}
+
+// release gives the lock back. A lease that was lost changes what is known of the lease, not what is known of the
+// sale: a sale that was written stays sold. To turn it into an error would hide the unit that is sold twice.
+func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt *Receipt, sale error) error {
+	held := receipt.Lease
+	held.ReleasedAt = time.Now()
+	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
+	err := lease.Unlock(ctx)
+	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
+	if lease.Token == "" {
+		receipt.Lease = nil
+	}
+	s.metrics.Held.WithLabelValues(r.Number).Dec()
+	s.metrics.Hold.WithLabelValues(r.Number).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
+	switch {
+	case held.Lost:
+		s.metrics.Lost.WithLabelValues(r.Number).Inc()
+		s.log.Warn("lease lost", "rung", r.Number, "product", receipt.Product, "order", receipt.Order)
+	case err != nil:
+		s.log.Warn("release failed", "rung", r.Number, "product", receipt.Product, "order", receipt.Order, "err", err)
+	}
+	return sale
+}
+
+// workFor returns the simulated business work: it takes that long, or ends with its context.
+func workFor(d time.Duration) func(context.Context) {
+	return func(ctx context.Context) {
+		if d == 0 {
+			return
+		}
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+	}
+}
+
+// units returns the serial numbers of the units that left the shelf when it went down to left.
+func units(left, quantity int64) []int64 {
+	sold := make([]int64, quantity)
+	for i := range sold {
+		sold[i] = left + 1 + int64(i)
+	}
+	return sold
+}
+
+// A Status is a rung as this instance can offer it.
+type Status struct {
+	Number    string   `json:"number"`
+	Name      string   `json:"name"`
+	Does      string   `json:"does"`
+	Defect    string   `json:"defect"`
+	Needs     []string `json:"needs"`
+	Wait      string   `json:"wait"` // how long a request waits for the lock when it does not say
+	Available bool     `json:"available"`
+	Note      string   `json:"note,omitempty"`
+}
+
+// Rungs lists all rungs of the ladder, lowest first.
+func (s *Shop) Rungs() []Status {
+	list := make([]Status, len(s.rungs))
+	for i, r := range s.rungs {
+		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect, Needs: r.Needs,
+			Wait: r.Wait.String(), Available: r.missing == "", Note: s.notes[r.Number]}
+		if r.missing != "" {
+			list[i].Note = "needs " + r.missing
+		}
+	}
+	return list
+}

@@ -1,0 +1,128 @@
+// Package stock keeps what is for sale: one Redis key per product, holding how many are left. Selling is naive on
+// purpose: read, decide, work, write. What happens between the read and the write is the business of the lock around
+// it, and of nobody else.
+package stock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What a caller decides on. With every other error nothing was written, and a backend did not answer as it should.
+var (
+	// ErrNoProduct says that there is no stock of that product, not even none.
+	ErrNoProduct = errors.New("no such product")
+	// ErrSoldOut says that there is less left than was asked for.
+	ErrSoldOut = errors.New("sold out")
+	// ErrCorrupt says that the stock's key holds something that is not a number of units.
+	ErrCorrupt = errors.New("stock is not a number")
+	// ErrUnknown says that the write was sent and its reply never came: the sale may or may not have happened.
+	ErrUnknown = errors.New("outcome unknown")
+)
+
+// Key returns the key that holds the stock of a product.
+func Key(product string) string { return "ProductStock_" + product }
+
+// A Shelf holds the stock of all products in one Redis.
+type Shelf struct {
+	rdb redis.UniversalClient
+}
+
+// NewShelf returns the shelf in that Redis.
+func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
+
+// writeTime bounds the write of a sale.
+const writeTime = time.Second
+
+// Sell takes quantity units off the shelf and returns how many are left. Between reading and writing it does the
+// business work. It returns the cause of ctx if ctx ended before the write, and nothing was sold; once the write was
+// sent it is seen through, since a write that is cut short would only leave everybody guessing.
+func (s *Shelf) Sell(ctx context.Context, product string, quantity int64, work func(context.Context)) (int64, error) {
+	left, err := s.Left(ctx, product)
+	if err != nil {
+		return 0, err
+	}
+	if left < quantity {
+		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
+	}
+	work(ctx)
+	if ctx.Err() != nil {
+		return left, context.Cause(ctx)
+	}
+	left -= quantity
+	return left, s.write(ctx, product, left)
+}
+
+func (s *Shelf) write(ctx context.Context, product string, left int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	err := s.rdb.Set(ctx, Key(product), left, 0).Err()
+	if err == nil || !inDoubt(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
+
+// inDoubt reports whether a command that failed may have been carried out all the same. It was not when Redis itself
+// refused it, or when there was no connection to send it on.
+func inDoubt(err error) bool {
+	var refused redis.Error
+	var network *net.OpError
+	switch {
+	case errors.As(err, &refused), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrClosed):
+		return false
+	case errors.As(err, &network):
+		return network.Op != "dial"
+	}
+	return true
+}
+
+// Left returns how many units of a product are left.
+func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
+	value, err := s.rdb.Get(ctx, Key(product)).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, fmt.Errorf("%w: %s", ErrNoProduct, product)
+	}
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return 0, fmt.Errorf("%w: %s is not a string", ErrCorrupt, Key(product))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the stock: %w", err)
+	}
+	left, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", ErrCorrupt, Key(product))
+	}
+	return left, nil
+}
+
+// Put sets how many units of a product there are, whatever the key held before.
+func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
+	if err := s.rdb.Set(ctx, Key(product), quantity, 0).Err(); err != nil {
+		return fmt.Errorf("write the stock: %w", err)
+	}
+	return nil
+}
+
+// Open puts a product on the shelf if it is not there yet, and reports whether it did.
+func (s *Shelf) Open(ctx context.Context, product string, quantity int64) (bool, error) {
+	created, err := s.rdb.SetNX(ctx, Key(product), quantity, 0).Result()
+	if err != nil {
+		return false, fmt.Errorf("open the stock: %w", err)
+	}
+	return created, nil
+}
+
+// Remove takes a product off the shelf altogether.
+func (s *Shelf) Remove(ctx context.Context, product string) error {
+	if err := s.rdb.Del(ctx, Key(product)).Err(); err != nil {
+		return fmt.Errorf("remove the stock: %w", err)
+	}
+	return nil
+}

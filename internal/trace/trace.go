@@ -1,0 +1,196 @@
+// Package trace watches the Redis commands of an instance from the one place that all of them pass: a go-redis hook.
+// It counts them, and records those of a request that asked for it. No lock and no shelf knows that it is watched.
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// An Event is one command as its sender saw it.
+type Event struct {
+	Node  string    `json:"node"`            // host:port of the server
+	Cmd   string    `json:"cmd"`             // in lower case; a script by its name: "eval:release"
+	Key   string    `json:"key,omitempty"`   // the first key
+	At    time.Time `json:"at"`              // before it was sent
+	End   time.Time `json:"end"`             // after its reply, or the lack of one
+	Reply string    `json:"reply,omitempty"` // "nil" for none, shortened
+	Err   string    `json:"err,omitempty"`   // why there is no reply
+}
+
+// maxEvents bounds the memory of one recorder. The oldest events go first: how a sale ended matters most.
+const maxEvents = 512
+
+// A Recorder keeps the events of one request. Its methods may be called on nil, and then do nothing.
+type Recorder struct {
+	mu     sync.Mutex
+	events []Event
+}
+
+type recorderKey struct{}
+
+// Record returns a context whose commands are recorded, also in contexts that are derived from it and outlive it.
+func Record(ctx context.Context) (context.Context, *Recorder) {
+	r := new(Recorder)
+	return context.WithValue(ctx, recorderKey{}, r), r
+}
+
+// Mark returns a position to which the recording can be rewound.
+func (r *Recorder) Mark() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+// Rewind forgets what was recorded since Mark returned that position.
+func (r *Recorder) Rewind(mark int) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = r.events[:min(mark, len(r.events))]
+}
+
+// Events returns a copy of what was recorded, in the order of the replies.
+func (r *Recorder) Events() []Event {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Event(nil), r.events...)
+}
+
+func (r *Recorder) add(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.events) == maxEvents {
+		r.events = append(r.events[:0], r.events[1:]...)
+	}
+	r.events = append(r.events, e)
+}
+
+// Hook returns the hook for the client of one node. Count is called once for every command sent; scripts names
+// scripts by their digest.
+func Hook(node string, scripts map[string]string, count func()) redis.Hook {
+	return &hook{node: node, scripts: scripts, count: count}
+}
+
+type hook struct {
+	node    string
+	scripts map[string]string
+	count   func()
+}
+
+func (h *hook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.count()
+		r := From(ctx)
+		if r == nil {
+			return next(ctx, cmd)
+		}
+		at := time.Now()
+		err := next(ctx, cmd)
+		r.add(h.event(cmd, at))
+		return err
+	}
+}
+
+func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		at := time.Now()
+		err := next(ctx, cmds)
+		r := From(ctx)
+		for _, cmd := range cmds {
+			h.count()
+			if r != nil {
+				r.add(h.event(cmd, at))
+			}
+		}
+		return err
+	}
+}
+
+func (h *hook) event(cmd redis.Cmder, at time.Time) Event {
+	name, key := h.describe(cmd.Args())
+	e := Event{Node: h.node, Cmd: name, Key: key, At: at, End: time.Now()}
+	switch err := cmd.Err(); {
+	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare, and this is a hot path
+		e.Reply = "nil"
+	case err != nil:
+		e.Err = short(err.Error())
+	default:
+		e.Reply = short(reply(cmd))
+	}
+	return e
+}
+
+// describe returns the name of a command, in lower case and with the script's name, and its first key.
+func (h *hook) describe(args []any) (name, key string) {
+	arg := func(i int) string {
+		if i < len(args) {
+			return fmt.Sprint(args[i])
+		}
+		return ""
+	}
+	name = strings.ToLower(arg(0))
+	switch name {
+	case "evalsha", "eval":
+		digest := arg(1)
+		if name == "eval" {
+			digest = redis.NewScript(digest).Hash()
+		}
+		name = "eval"
+		if script := h.scripts[digest]; script != "" {
+			name = "eval:" + script
+		}
+		return name, arg(3)
+	default:
+		return name, arg(1)
+	}
+}
+
+// reply renders what a command returned.
+func reply(cmd redis.Cmder) string {
+	switch c := cmd.(type) {
+	case *redis.StringCmd:
+		return c.Val()
+	case *redis.StatusCmd:
+		return c.Val()
+	case *redis.IntCmd:
+		return fmt.Sprint(c.Val())
+	case *redis.BoolCmd:
+		return fmt.Sprint(c.Val())
+	case *redis.Cmd:
+		return fmt.Sprint(c.Val())
+	}
+	return ""
+}
+
+func short(s string) string {
+	const most = 120
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// From returns the recorder of a context, or nil.
+func From(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(recorderKey{}).(*Recorder)
+	return r
+}
