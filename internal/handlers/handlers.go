@@ -63,7 +63,7 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 	r.HandleMethodNotAllowed = true
 	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.limitBody)
 	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
-	r.NoMethod(func(c *gin.Context) { s.plain(c, "method", "see /docs") })
+	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
 
 	r.POST("/:rung/decrease", s.decrease)
 	r.GET("/rungs", s.rungs)
@@ -119,6 +119,12 @@ func (s *server) logProblem(c *gin.Context, name string, p Problem, err error) {
 	case p.Status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
-	s.Log.Log(context.Background(), level, name, "status", p.Status, "method", c.Request.Method,
-		"path", c.Request.URL.Path, "order", p.Order, "err", err)
+	attrs := []any{"status", p.Status, "method", c.Request.Method, "path", c.Request.URL.Path}
+	if p.Order != "" {
+		attrs = append(attrs, "order", p.Order)
+	}
+	if err != nil {
+		attrs = append(attrs, "err", err)
+	}
+	s.Log.Log(context.Background(), level, name, attrs...)
 }

@@ -255,7 +255,7 @@ type Status struct {
 func (s *Shop) Rungs() []Status {
 	list := make([]Status, len(s.rungs))
 	for i, r := range s.rungs {
-		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect, Needs: r.Needs,
+		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect, Needs: append([]string{}, r.Needs...),
 			Wait: r.Wait.String(), Available: r.missing == "", Note: s.notes[r.Number]}
 		if r.missing != "" {
 			list[i].Note = "needs " + r.missing

@@ -105,7 +105,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		at := time.Now()
 		err := next(ctx, cmd)
-		r.add(h.event(cmd, at))
+		r.add(h.event(cmd, at, err))
 		return err
 	}
 }
@@ -118,17 +118,17 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		for _, cmd := range cmds {
 			h.count()
 			if r != nil {
-				r.add(h.event(cmd, at))
+				r.add(h.event(cmd, at, cmd.Err()))
 			}
 		}
 		return err
 	}
 }
 
-func (h *hook) event(cmd redis.Cmder, at time.Time) Event {
+func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
 	name, key := h.describe(cmd.Args())
 	e := Event{Node: h.node, Cmd: name, Key: key, At: at, End: time.Now()}
-	switch err := cmd.Err(); {
+	switch {
 	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare, and this is a hot path
 		e.Reply = "nil"
 	case err != nil:

@@ -47,15 +47,20 @@ func (k *clocks) clock(instance string) string {
 
 func (k *clocks) narrow(op *history.Op) {
 	id := k.clock(op.Instance)
-	b, known := k.bounds[id]
-	if !known {
-		b = bound{math.MinInt64 / 4, math.MaxInt64 / 4}
-	}
+	b := k.bound(id)
 	b.hi = min(b.hi, op.Lease.AcquiredAt-op.Sent)
 	if op.Done.Known() {
 		b.lo = max(b.lo, until(op.Lease)-op.Done)
 	}
 	k.bounds[id] = b
+}
+
+// bound returns what is known of a clock's offset; of one that granted no lease, that is nothing.
+func (k *clocks) bound(id string) bound {
+	if b, known := k.bounds[id]; known {
+		return b
+	}
+	return bound{math.MinInt64 / 8, math.MaxInt64 / 8}
 }
 
 // stepped returns the clock that no constant offset explains: it was set while the cell ran.
@@ -73,7 +78,7 @@ func (k *clocks) shift(from, to string) bound {
 	if from == to {
 		return bound{}
 	}
-	f, t := k.bounds[from], k.bounds[to]
+	f, t := k.bound(from), k.bound(to)
 	return bound{t.lo - f.hi, t.hi - f.lo}
 }
 

@@ -42,7 +42,7 @@ func fenced(c *history.Cell, k *clocks) []grant {
 	for i := range c.Ops {
 		if op := &c.Ops[i]; op.Lease != nil && op.Lease.Fence != 0 {
 			id := k.clock(op.Instance)
-			grants = append(grants, grant{op, id, begun(op, k.bounds[id]), op.Lease.AcquiredAt})
+			grants = append(grants, grant{op, id, begun(op, k.bound(id)), op.Lease.AcquiredAt})
 		}
 	}
 	return grants
