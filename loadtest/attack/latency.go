@@ -1,0 +1,33 @@
+package attack
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"stockapi/loadtest/history"
+)
+
+// stopwatch is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own,
+// so that measuring costs no lock; they are merged afterwards.
+type stopwatch struct{ h *hdrhistogram.Histogram }
+
+func newStopwatch() *stopwatch {
+	return &stopwatch{hdrhistogram.New(1, time.Hour.Microseconds(), 2)}
+}
+
+func (s *stopwatch) record(d time.Duration) {
+	d = min(max(d, time.Microsecond), time.Hour)
+	_ = s.h.RecordValue(d.Microseconds()) // within its range by the line above
+}
+
+func merge(all []*stopwatch) history.Latency {
+	sum := newStopwatch()
+	for _, s := range all {
+		sum.h.Merge(s.h)
+	}
+	quantile := func(q float64) time.Duration {
+		return time.Duration(sum.h.ValueAtQuantile(q)) * time.Microsecond
+	}
+	return history.Latency{P50: quantile(50), P99: quantile(99), Max: time.Duration(sum.h.Max()) * time.Microsecond}
+}

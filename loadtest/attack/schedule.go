@@ -1,0 +1,41 @@
+package attack
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// schedule draws, for an open loop, when each request falls due: a Poisson process of the plan's rate, fixed
+// before the first is sent. For a closed loop it returns nil.
+func schedule(p Plan) []time.Duration {
+	if p.Rate <= 0 {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(p.Seed, 0))
+	due := make([]time.Duration, p.Requests)
+	var at float64
+	for i := range due {
+		due[i] = time.Duration(at * float64(time.Second))
+		at += rng.ExpFloat64() / p.Rate
+	}
+	return due
+}
+
+// await waits until request i falls due and returns that moment. When all workers were busy it lies in the past
+// already: the request is late, but it is sent, and its latency counts from when it should have been. A load that
+// waits with a slow service instead would omit just the samples that matter.
+func (r *run) await(ctx context.Context, i int) (due time.Time, ok bool) {
+	if r.due == nil {
+		return time.Now(), true
+	}
+	due = r.start.Add(r.due[i])
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return due, true
+	case <-ctx.Done():
+		return due, false
+	}
+}

@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/history"
+)
+
+// Backend is where a run keeps stock and locks.
+type Backend struct {
+	history.Backend
+	// URL is the Redis of stock and locks; Redlock are the independent nodes.
+	URL     string
+	Redlock []string
+}
+
+// Embedded reports whether the backend is not a Redis but an imitation, whose speed says nothing of Redis.
+func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
+
+// starter starts one Redis and returns its URL.
+type starter func(ctx context.Context, name string) (url string, err error)
+
+// StartBackend starts, or reaches, what the options ask for, and the Redlock nodes beside it. The embedded Redis
+// runs inside the stockapi executable.
+func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, error) {
+	var b *Backend
+	var err error
+	start := f.embedded(stockapi)
+	switch want := f.options.Backend; want {
+	case "auto":
+		if path, lookup := exec.LookPath("redis-server"); lookup == nil {
+			start = f.redisServer(path)
+			b, err = f.ownRedis(ctx, "redis-server", start)
+			break
+		}
+		b, err = f.ownRedis(ctx, "embedded", start)
+	case "redis-server":
+		path, lookup := exec.LookPath("redis-server")
+		if lookup != nil {
+			return nil, errors.New("there is no redis-server on PATH: install it, or use --backend embedded")
+		}
+		start = f.redisServer(path)
+		b, err = f.ownRedis(ctx, want, start)
+	case "embedded":
+		b, err = f.ownRedis(ctx, want, start)
+	default:
+		b, err = foreignRedis(ctx, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, f.startRedlock(ctx, b, start)
+}
+
+func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {
+	url, err := start(ctx, "redis")
+	if err != nil {
+		return nil, err
+	}
+	version, err := ping(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
+	}
+	text := fmt.Sprintf("redis-server %s, its own, at %s", version, url)
+	if kind == "embedded" {
+		text = "embedded Redis (miniredis), a process of its own, at " + url
+	}
+	return &Backend{Backend: history.Backend{Kind: kind, Text: text}, URL: url}, nil
+}
+
+func foreignRedis(ctx context.Context, url string) (*Backend, error) {
+	version, err := ping(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("no Redis at %s: %w", redact(url), err)
+	}
+	text := fmt.Sprintf("Redis %s at %s", version, redact(url))
+	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
+}
+
+// startRedlock starts the independent nodes, all at once. Beside a Redis that is not ours they are embedded ones.
+func (f *Fleet) startRedlock(ctx context.Context, b *Backend, start starter) error {
+	if f.options.Redlock == 0 {
+		return nil
+	}
+	b.Redlock = make([]string, f.options.Redlock)
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range b.Redlock {
+		all.Go(func() (err error) {
+			b.Redlock[i], err = start(ctx, fmt.Sprintf("redlock node %d", i+1))
+			return err
+		})
+	}
+	if b.Kind == "url" {
+		b.Text += fmt.Sprintf(", %d embedded Redlock nodes", f.options.Redlock)
+	}
+	return all.Wait()
+}

@@ -1,0 +1,58 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Stockapi finds the executable to run, or builds it, and says which it is. In this order: the one asked for, the
+// one beside this executable, the one on PATH, and one built from the module that we are in.
+func (f *Fleet) Stockapi(ctx context.Context) (path, which string, err error) {
+	if want := f.options.Stockapi; want != "" {
+		path, err := exec.LookPath(want)
+		if err != nil {
+			return "", "", fmt.Errorf("--stockapi: %w", err)
+		}
+		return path, path, nil
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), executable("stockapi"))
+		if fi, err := os.Stat(beside); err == nil && fi.Mode().IsRegular() {
+			return beside, beside + ", beside loadtest", nil
+		}
+	}
+	if path, err := exec.LookPath("stockapi"); err == nil {
+		return path, path + ", from PATH", nil
+	}
+	path, err = f.build(ctx)
+	return path, "built from this module", err
+}
+
+// build builds into the fleet's directory, which goes away with the run.
+func (f *Fleet) build(ctx context.Context) (string, error) {
+	const pkg = "stockapi/cmd/stockapi"
+	f.options.Say("building stockapi…")
+	path := filepath.Join(f.dir, executable("stockapi"))
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, pkg).CombinedOutput()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		return "", fmt.Errorf("found no stockapi beside loadtest or on PATH, and cannot build one here: %s (%w); "+
+			"run it within the module, or say --stockapi FILE", lines[len(lines)-1], err)
+	}
+	return path, nil
+}
+
+func executable(name string) string {
+	if runtime.GOOS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}

@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// Fleet is the processes of one run and the directory that they may write to.
+type Fleet struct {
+	dir      string
+	guardian *guardian
+	fail     context.CancelCauseFunc
+	options  Options
+
+	mu       sync.Mutex
+	children []*child
+}
+
+// Options says what a fleet is to be made of.
+type Options struct {
+	// Self is the command that makes this executable a guardian.
+	Self []string
+	// Backend is "auto", "embedded", "redis-server" or a Redis URL.
+	Backend string
+	// Redlock is how many nodes to start for Redlock, 0 if nobody asks for it.
+	Redlock int
+	// Stockapi is the executable to run; empty means to find or build one.
+	Stockapi string
+	// Token is the instances' admin token, if any.
+	Token string
+	// Max bounds what the instances accept as wait, ttl and work.
+	Max Bounds
+	// Say is told what is going on, for a progress line.
+	Say func(string)
+}
+
+// Bounds are the longest durations that requests will ask for.
+type Bounds struct{ Wait, TTL, Work time.Duration }
+
+// New starts the guardian and returns an empty fleet. The context it returns ends, with the reason as its cause,
+// when a process of the fleet dies on its own.
+func New(ctx context.Context, o Options) (*Fleet, context.Context, error) {
+	dir, err := os.MkdirTemp("", "loadtest-")
+	if err != nil {
+		return nil, ctx, err
+	}
+	g, err := startGuardian(o.Self)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, ctx, fmt.Errorf("cannot start the guardian: %w", err)
+	}
+	g.tell("dir %s", dir)
+	ctx, fail := context.WithCancelCause(ctx)
+	return &Fleet{dir: dir, guardian: g, fail: fail, options: o}, ctx, nil
+}
+
+// Close ends every process that is still there and removes what they wrote.
+func (f *Fleet) Close() error {
+	f.mu.Lock()
+	children := f.children
+	f.children = nil
+	f.mu.Unlock()
+	var all sync.WaitGroup
+	for _, c := range children {
+		c.expected.Store(true)
+		all.Go(c.kill)
+	}
+	all.Wait()
+	err := os.RemoveAll(f.dir)
+	f.guardian.dismiss()
+	f.fail(nil)
+	return err
+}
+
+func (f *Fleet) add(c *child) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.children = append(f.children, c)
+}
+
+func (f *Fleet) remove(c *child) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, other := range f.children {
+		if other == c {
+			f.children = append(f.children[:i], f.children[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Instance is one running stockapi.
+type Instance struct {
+	Name string
+	URL  string
+	*child
+}
+
+// StartInstance starts a stockapi on a port of its choice and waits until it is ready.
+func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Backend) (*Instance, error) {
+	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL, "--drain-delay", "0s",
+		"--log-format", "json", "--exit-with-stdin"}
+	if len(b.Redlock) > 0 {
+		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", "20ms")
+	}
+	args = append(args, f.options.Max.args()...)
+	cmd := exec.Command(stockapi, args...)
+	cmd.Env = environment(f.options.Token)
+	c, url, err := f.start(ctx, "stockapi "+name, cmd, readyLine)
+	if err != nil {
+		return nil, err
+	}
+	return &Instance{Name: name, URL: url, child: c}, nil
+}
+
+// Stop lets the instances finish what they are doing and waits until they are gone.
+func Stop(instances []*Instance) {
+	var all sync.WaitGroup
+	for _, in := range instances {
+		if in.child != nil {
+			all.Go(in.stop)
+		}
+	}
+	all.Wait()
+}
+
+// readyLine finds the log line that says where the instance listens.
+func readyLine(line string) (url string, ready bool) {
+	var l struct{ Msg, URL string }
+	if json.Unmarshal([]byte(line), &l) != nil || l.Msg != "ready" {
+		return "", false
+	}
+	return l.URL, l.URL != ""
+}
+
+// args raises the instance's bounds where a request will ask for more than its defaults allow.
+func (b Bounds) args() []string {
+	var args []string
+	for _, m := range []struct {
+		flag string
+		max  time.Duration
+	}{{"--max-wait", b.Wait}, {"--max-ttl", b.TTL}, {"--max-work", b.Work}} {
+		if m.max > 0 {
+			args = append(args, m.flag, m.max.String())
+		}
+	}
+	return args
+}
+
+// environment is ours without what would configure a stockapi behind our back.
+func environment(token string) []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "STOCKAPI_") {
+			env = append(env, e)
+		}
+	}
+	if token != "" {
+		env = append(env, "STOCKAPI_ADMIN_TOKEN="+token)
+	}
+	return env
+}
+
+// InstanceName is a, b, c and so on for 0, 1, 2.
+func InstanceName(i int) string {
+	if i < 26 {
+		return string(rune('a' + i))
+	}
+	return fmt.Sprintf("i%d", i+1)
+}

@@ -1,0 +1,128 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/attack"
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/shop"
+)
+
+// margin is what a fresh request may take beyond the TTL before the lock counts as stuck.
+const margin = 5 * time.Second
+
+// patience is what an answer may take beyond all that it was asked to wait for, before it counts as lost.
+const patience = 10 * time.Second
+
+// Runner runs cells on instances that somebody else started.
+type Runner struct {
+	Client *shop.Client
+	Load   history.Load
+	Seed   uint64
+	// Sent counts the requests that have returned in the current cell, for a progress line.
+	Sent *atomic.Int64
+}
+
+// Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
+// cell could not be run; that the rung does not hold is no error but a finding.
+func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
+	c := &history.Cell{
+		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
+		Product: product, Initial: r.Load.Stock, Limit: r.Load.TTL + margin, Start: time.Now(),
+	}
+	if err := r.introduce(ctx, c, urls); err != nil || c.NotRun != "" {
+		return c, err
+	}
+	if err := r.Client.SetStock(ctx, urls[0], product, c.Initial); err != nil {
+		return nil, fmt.Errorf("cannot put %s on the shelf: %w", product, err)
+	}
+	if err := r.burst(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := r.probe(ctx, c); err != nil {
+		return nil, err
+	}
+	if left, err := r.Client.Stock(ctx, urls[0], product); err == nil {
+		c.Left = &left // else it stays unread, and the stock's verdict unknown
+	}
+	c.Findings = audit.Judge(c)
+	return c, ctx.Err()
+}
+
+// introduce asks each instance for its name, its clock, and whether it can serve the rung at all.
+func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) error {
+	for _, url := range urls {
+		ladder, err := r.Client.Ladder(ctx, url)
+		if err != nil {
+			return err
+		}
+		rung, known := ladder.Rung(c.Rung)
+		switch {
+		case !known:
+			c.NotRun = fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, ladder.Instance)
+		case !rung.Available:
+			c.NotRun = "needs " + strings.Join(rung.Needs, " and ")
+		}
+		c.Instances = append(c.Instances, history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock})
+	}
+	return nil
+}
+
+// burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
+func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
+	before, counted := r.commands(ctx, c)
+	r.Sent.Store(0)
+	result, err := attack.Run(ctx, attack.Plan{
+		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
+		Warm: func(ctx context.Context, worker int) {
+			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // the order itself will tell
+		},
+		Send: func(ctx context.Context, start time.Time, i int) history.Op {
+			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, fmt.Sprint(i+1), 1))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.Start, c.Elapsed, c.Ops, c.Latency = result.Start, result.Elapsed, result.Ops, result.Latency
+	if after, ok := r.commands(ctx, c); ok && counted {
+		sent := after - before
+		c.Commands = &sent
+	}
+	return nil
+}
+
+// buy sends one order to one instance and files the op under who was asked, unless the answer says who it was.
+func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase, o shop.Order) history.Op {
+	op := r.Client.Buy(ctx, start, c.Instances[to].URL, o)
+	op.Phase = phase
+	if op.Instance == "" {
+		op.Instance = c.Instances[to].Name
+	}
+	return op
+}
+
+// order makes an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
+// instances that serve many cells.
+func (r *Runner) order(c *history.Cell, id string, quantity int64) shop.Order {
+	return shop.Order{
+		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
+		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Patience: r.Load.Wait + r.Load.Work + patience,
+	}
+}
+
+func (r *Runner) commands(ctx context.Context, c *history.Cell) (sum int64, ok bool) {
+	for _, in := range c.Instances {
+		n, err := r.Client.Commands(ctx, in.URL)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}

@@ -1,0 +1,79 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Ladder is what GET /rungs says of an instance.
+type Ladder struct {
+	Instance string `json:"instance"`
+	// Clock is the id of the machine's clock: instances with equal ids read the same one.
+	Clock string `json:"clock"`
+	Rungs []Rung `json:"rungs"`
+}
+
+// Rung is one rung as an instance offers it.
+type Rung struct {
+	Number    string   `json:"number"`
+	Name      string   `json:"name"`
+	Needs     []string `json:"needs"`
+	Available bool     `json:"available"`
+	Note      string   `json:"note"`
+}
+
+// Rung returns the rung of that number.
+func (l *Ladder) Rung(number string) (Rung, bool) {
+	for _, r := range l.Rungs {
+		if r.Number == number {
+			return r, true
+		}
+	}
+	return Rung{}, false
+}
+
+// Ladder asks an instance for its rungs.
+func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
+	var l Ladder
+	if err := c.call(ctx, http.MethodGet, base+"/rungs", "", &l); err != nil {
+		return nil, err
+	}
+	if len(l.Rungs) == 0 {
+		return nil, fmt.Errorf("%s/rungs lists no rungs: is that a stockapi?", base)
+	}
+	return &l, nil
+}
+
+// Alive asks for nothing but an answer; it also warms a connection up.
+func (c *Client) Alive(ctx context.Context, base string) error {
+	return c.call(ctx, http.MethodGet, base+"/livez", "", nil)
+}
+
+// SetStock puts so many units of the product on the shelf.
+func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
+	return c.call(ctx, http.MethodPut, base+"/stock/"+product, fmt.Sprintf(`{"quantity":%d}`, quantity), nil)
+}
+
+// Stock reads how many units are left.
+func (c *Client) Stock(ctx context.Context, base, product string) (int64, error) {
+	var s struct {
+		Quantity *int64 `json:"quantity"`
+	}
+	if err := c.call(ctx, http.MethodGet, base+"/stock/"+product, "", &s); err != nil {
+		return 0, err
+	}
+	if s.Quantity == nil {
+		return 0, fmt.Errorf("GET %s/stock/%s names no quantity", base, product)
+	}
+	return *s.Quantity, nil
+}
+
+// Forget removes the product's stock and all its lock state, so that nothing of it stays on the backend.
+func (c *Client) Forget(ctx context.Context, base, product string) error {
+	return errors.Join(
+		c.call(ctx, http.MethodDelete, base+"/locks/"+product, "", nil),
+		c.call(ctx, http.MethodDelete, base+"/stock/"+product, "", nil),
+	)
+}

@@ -1,0 +1,158 @@
+package shop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// answer is every field that a sale or a problem of the service may have.
+type answer struct {
+	Quantity int64    `json:"quantity"`
+	Left     int64    `json:"left"`
+	Units    []int64  `json:"units"`
+	Instance string   `json:"instance"`
+	Order    string   `json:"order"`
+	Lease    *lease   `json:"lease"`
+	WaitedMS float64  `json:"waited_ms"`
+	Trace    []traced `json:"trace"`
+}
+
+// problem is what RFC 9457 and the service put in place of a sale. Its "instance" is a URI and not a name.
+type problem struct {
+	Type     string   `json:"type"`
+	Title    string   `json:"title"`
+	Detail   string   `json:"detail"`
+	Order    string   `json:"order"`
+	Outcome  string   `json:"outcome"`
+	Instance string   `json:"instance_name"`
+	Lease    *lease   `json:"lease"`
+	Trace    []traced `json:"trace"`
+}
+
+type lease struct {
+	Token      string    `json:"token"`
+	Fence      int64     `json:"fence"`
+	AcquiredAt time.Time `json:"acquired_at"`
+	ReleasedAt time.Time `json:"released_at"`
+	Lost       bool      `json:"lost"`
+}
+
+type traced struct {
+	Node  string    `json:"node"`
+	Cmd   string    `json:"cmd"`
+	Key   string    `json:"key"`
+	At    time.Time `json:"at"`
+	End   time.Time `json:"end"`
+	Reply string    `json:"reply"`
+	Err   string    `json:"err"`
+}
+
+// unanswered classifies an order whose answer never came whole. Only a connection that was never made rules out
+// that the order was carried out.
+func unanswered(op *history.Op, status int, err error) {
+	op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		op.Outcome = history.NotSold
+	}
+}
+
+// answered classifies an answer by its status, and by its body where a status leaves the outcome open.
+func answered(op *history.Op, start time.Time, status int, body []byte) {
+	op.Status = status
+	if status == http.StatusOK {
+		sold(op, start, body)
+		return
+	}
+	var p problem
+	_ = json.Unmarshal(body, &p) // what is no problem document has no type and no outcome, which says enough
+	op.Outcome, op.Detail = outcome(status, p), describe(status, body)
+	if p.Order != "" && p.Order != op.Order {
+		op.Outcome, op.Detail = history.Unknown, "the answer is for another order, "+p.Order
+	}
+	if p.Instance != "" {
+		op.Instance = p.Instance
+	}
+	op.Lease, op.Trace = p.Lease.history(start), trace(start, p.Trace)
+}
+
+// outcome is the one table from answers to outcomes, 200 aside.
+func outcome(status int, p problem) history.Outcome {
+	switch {
+	case p.Outcome == string(history.Unknown):
+		return history.Unknown
+	case status == http.StatusConflict:
+		return history.Refused
+	case status == http.StatusLocked:
+		return history.Busy
+	case p.Outcome == string(history.NotSold), status/100 == 4:
+		return history.NotSold
+	default:
+		// A 5xx that does not say "not-sold", from the service or from something in between, leaves it open.
+		return history.Unknown
+	}
+}
+
+// sold reads a 200. One that does not name its units is no proof of anything, and is carried as unknown.
+func sold(op *history.Op, start time.Time, body []byte) {
+	var a answer
+	op.Outcome = history.Unknown
+	if err := json.Unmarshal(body, &a); err != nil {
+		op.Detail = "200, but no sale: " + err.Error()
+		return
+	}
+	if a.Instance != "" {
+		op.Instance = a.Instance
+	}
+	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
+	op.Lease, op.Trace = a.Lease.history(start), trace(start, a.Trace)
+	switch {
+	case a.Order != op.Order:
+		op.Detail = fmt.Sprintf("200, but for order %q", a.Order)
+	case a.Quantity != op.Quantity || int64(len(a.Units)) != a.Quantity:
+		op.Detail = fmt.Sprintf("200, but %d units for a quantity of %d", len(a.Units), op.Quantity)
+	default:
+		op.Outcome = history.Sold
+	}
+}
+
+func (l *lease) history(start time.Time) *history.Lease {
+	if l == nil || l.AcquiredAt.IsZero() {
+		return nil
+	}
+	return &history.Lease{
+		Token: l.Token, Fence: l.Fence, Lost: l.Lost,
+		AcquiredAt: history.At(start, l.AcquiredAt), ReleasedAt: history.At(start, l.ReleasedAt),
+	}
+}
+
+func trace(start time.Time, ts []traced) []history.Command {
+	out := make([]history.Command, 0, len(ts))
+	for _, t := range ts {
+		out = append(out, history.Command{
+			Node: t.Node, Cmd: strings.ToLower(t.Cmd), Key: t.Key, Reply: t.Reply, Err: t.Err,
+			At: history.At(start, t.At), End: history.At(start, t.End),
+		})
+	}
+	return out
+}
+
+// describe renders an answer that is no success in one line.
+func describe(status int, body []byte) string {
+	var p problem
+	if json.Unmarshal(body, &p) != nil || p.Type == "" {
+		return fmt.Sprintf("%d %s", status, http.StatusText(status))
+	}
+	text := fmt.Sprintf("%d %s", status, strings.TrimPrefix(p.Type, "/problems/"))
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	return text
+}

@@ -1,0 +1,81 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxBody bounds what is read of an answer: a long trace of an order that polled for its lock fits easily.
+const maxBody = 32 << 20
+
+// Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller:
+// net/http's own default of two would make every burst pay for new connections and measure those.
+type Client struct {
+	http  *http.Client
+	token string
+}
+
+// NewClient returns a client for as many concurrent callers. A token, if not empty, is sent to admin routes.
+func NewClient(concurrency int, token string) *Client {
+	return &Client{token: token, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy:               nil, // a proxy in the environment must not stand between a test and localhost
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			MaxIdleConns:        0,
+			MaxIdleConnsPerHost: concurrency + 2,
+			IdleConnTimeout:     time.Minute,
+			DisableCompression:  true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close drops the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// do sends a request and reads the whole answer, since only a drained body frees its connection for reuse.
+func (c *Client) do(req *http.Request) (status int, body []byte, err error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	return resp.StatusCode, body, err
+}
+
+// call is for the routes around the sale: it wants a 2xx and decodes it into out, if that is not nil.
+func (c *Client) call(ctx context.Context, method, url, body string, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	status, answer, err := c.do(req)
+	if err != nil {
+		return err
+	}
+	if status/100 != 2 {
+		return fmt.Errorf("%s %s answered %s", method, url, describe(status, answer))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s answered no JSON of ours: %w", method, url, err)
+	}
+	return nil
+}

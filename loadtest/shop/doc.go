@@ -1,0 +1,7 @@
+// Package shop talks to one stockapi instance, over HTTP and knowing nothing else of it. It turns what comes
+// back, or fails to, into one of the five outcomes of a history: the place where "no answer" is kept apart from
+// "no".
+//
+// Reading order: client.go (connections), order.go (buying one unit), answer.go (what the answer means),
+// admin.go (stock, locks, rungs), metrics.go (counting Redis commands).
+package shop

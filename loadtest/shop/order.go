@@ -1,0 +1,57 @@
+package shop
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// Order is one purchase as it is sent.
+type Order struct {
+	ID       string
+	Rung     string
+	Product  string
+	Quantity int64
+	// Wait is how long the service may wait for the lock, TTL the lock's, Work the time between read and write.
+	Wait, TTL, Work time.Duration
+	// Patience is how long the client waits for the answer. After that the outcome is unknown.
+	Patience time.Duration
+}
+
+// Buy sends the order to the instance at base and returns what became of it, with times relative to start. It
+// never fails: an order without an answer is an op with an unknown outcome.
+func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
+	ctx, cancel := context.WithTimeout(ctx, o.Patience)
+	defer cancel()
+	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+o.path(), http.NoBody)
+	if err != nil {
+		op.Outcome, op.Detail = history.NotSold, err.Error()
+		return op
+	}
+	req.Header.Set("X-Request-ID", o.ID)
+	op.Sent = history.At(start, time.Now())
+	status, body, err := c.do(req)
+	received := time.Now()
+	if err != nil {
+		unanswered(&op, status, err)
+	} else {
+		answered(&op, start, status, body)
+	}
+	if op.Outcome != history.Unknown || err == nil {
+		op.Done = history.At(start, received)
+	}
+	return op
+}
+
+func (o Order) path() string {
+	q := url.Values{
+		"product": {o.Product}, "quantity": {strconv.FormatInt(o.Quantity, 10)}, "trace": {"true"},
+		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	return "/" + o.Rung + "/decrease?" + q.Encode()
+}
