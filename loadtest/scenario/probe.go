@@ -12,14 +12,15 @@ const (
 	// probeWait is how long one probe waits for the lock, probeGap the pause between two.
 	probeWait = time.Second
 	probeGap  = 100 * time.Millisecond
+	// maxQuantity is the most that the service sells in one request, unless told otherwise.
+	maxQuantity = 1000
 )
 
-// probe sends fresh requests until one gets an answer that needed the lock, or the cell's limit is over. A probe
-// wants one unit more than the shelf ever held: it has to take the lock and read the stock, and never buys.
+// probe sends fresh requests until one gets an answer that needed the lock, or the cell's limit is over.
 func (r *Runner) probe(ctx context.Context, c *history.Cell) error {
-	begun := time.Now()
+	quantity, begun := r.probeQuantity(ctx, c), time.Now()
 	for try := 1; ; try++ {
-		o := r.order(c, fmt.Sprintf("probe-%d", try), c.Initial+1)
+		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
 		o.Wait = min(o.Wait, probeWait)
 		due := time.Now()
 		op := r.buy(ctx, c, c.Start, (try-1)%len(c.Instances), history.Probe, o)
@@ -38,4 +39,14 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// probeQuantity is one unit more than there is, where that may be asked for: such a probe has to take the lock
+// and read the stock, and changes nothing.
+func (r *Runner) probeQuantity(ctx context.Context, c *history.Cell) int64 {
+	left, err := r.Client.Stock(ctx, c.Instances[0].URL, c.Product)
+	if err != nil || left < 0 || left >= maxQuantity {
+		return 1
+	}
+	return left + 1
 }

@@ -1,0 +1,9 @@
+// Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of
+// locks, over one instance and over several, and proves which rungs oversell. It drives stockapi as a black box,
+// over HTTP and as processes; it imports nothing of it.
+//
+// Reading order: package history (what is written down), audit (what it proves), scenario (what is done and what
+// must come of it), then attack, shop and fleet (how it is done), report (how it is told). This package ties them
+// together: run.go, flags.go, session.go (one run), ground.go (where its instances come from), output.go,
+// audit.go and list.go (the other commands).
+package main

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"stockapi/loadtest/fleet"
+)
+
+// commands is the command line.
+type commands struct {
+	Run      runFlags    `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
+	Audit    auditFlags  `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
+	List     listFlags   `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
+	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
+}
+
+// runFlags is what one run can be told.
+type runFlags struct {
+	Backend  string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
+	Targets  []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	Stockapi string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
+
+	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
+	Rungs     []string `placeholder:"RUNG,..." help:"Only these rungs, by number or by name."`
+	Scenarios []string `placeholder:"NAME,..." help:"Only these scenarios."`
+	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
+
+	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
+	Concurrency int           `default:"100" help:"How many at once."`
+	Stock       int64         `default:"100" help:"How many units there are to sell."`
+	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
+	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
+	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
+	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
+	Seed        *uint64       `placeholder:"N" help:"Seed of all that is random in the load. Default: a new one, which is printed."`
+
+	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included."`
+	Out        string `placeholder:"DIR" help:"Write results.json and matrix.txt to DIR."`
+	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
+}
+
+type auditFlags struct {
+	File string `arg:"" help:"The file."`
+}
+
+type listFlags struct{}
+
+type guardianCmd struct{}
+
+const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks, and proves which rungs oversell.
+
+With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, and prints the matrix.
+
+Examples:
+  loadtest
+  loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
+  loadtest --backend redis://127.0.0.1:6379/5 --json results.json
+  loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
+  loadtest audit results.json
+
+Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted.`
+
+// exited carries kong's wish to exit, after --help, out of the parser.
+type exited int
+
+// parse parses the command line. It returns done if there is nothing left to do, as after --help.
+func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
+	c = &commands{}
+	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Exit(func(code int) { panic(exited(code)) }))
+	if err != nil {
+		return nil, "", false, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(exited); !ok {
+				panic(r)
+			}
+			done = true
+		}
+	}()
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return nil, "", false, err
+	}
+	command, _, _ = strings.Cut(parsed.Command(), " ")
+	return c, command, false, nil
+}
+
+// Validate refuses numbers that no run can be made of. Kong calls it.
+func (f *runFlags) Validate() error {
+	if f.Seed == nil {
+		seed := rand.Uint64() >> 32 // short enough to type again
+		f.Seed = &seed
+	}
+	return errors.Join(f.sizes(), f.durations(), f.places())
+}
+
+func (f *runFlags) sizes() error {
+	switch {
+	case f.Requests < 1 || f.Requests > 10_000_000:
+		return errors.New("--requests must lie between 1 and 10000000")
+	case f.Concurrency < 1 || f.Concurrency > 5000:
+		return errors.New("--concurrency must lie between 1 and 5000")
+	case f.Stock < 0 || f.Stock > 1_000_000_000:
+		return errors.New("--stock must lie between 0 and 1000000000")
+	case f.Instances < 2 || f.Instances > 32:
+		return errors.New("--instances must lie between 2 and 32")
+	case f.Repeat < 1 || f.Repeat > 1000:
+		return errors.New("--repeat must lie between 1 and 1000")
+	case f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600):
+		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
+	}
+	return nil
+}
+
+func (f *runFlags) durations() error {
+	switch {
+	case f.Wait < 0 || f.Wait > time.Hour:
+		return errors.New("--wait must lie between 0s and 1h")
+	case f.TTL < 10*time.Millisecond || f.TTL > time.Hour:
+		return errors.New("--ttl must lie between 10ms and 1h")
+	case f.Work < 0 || f.Work > time.Hour:
+		return errors.New("--work must lie between 0s and 1h")
+	}
+	return nil
+}
+
+func (f *runFlags) places() error {
+	for i, t := range f.Targets {
+		u, err := url.Parse(t)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return fmt.Errorf("--targets: %q is no URL such as http://127.0.0.1:5000", t)
+		}
+		f.Targets[i] = strings.TrimRight(t, "/")
+	}
+	switch f.Backend {
+	case "auto", "embedded", "redis-server":
+		return nil
+	}
+	if u, err := url.Parse(f.Backend); err != nil || !strings.HasPrefix(u.Scheme, "redis") {
+		return fmt.Errorf("--backend: %q is neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379", f.Backend)
+	}
+	return nil
+}
+
+// bounds raises what the instances accept to what this run asks for; the first value is stockapi's own default.
+func (f *runFlags) bounds() fleet.Bounds {
+	return fleet.Bounds{Wait: max(time.Minute, f.Wait), TTL: max(10*time.Minute, f.TTL), Work: max(time.Minute, f.Work)}
+}

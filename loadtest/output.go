@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/mattn/go-isatty"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/scenario"
+)
+
+// finish reports and writes what was measured, and returns the exit code. err is why there is not more of it.
+func (s *session) finish(err error, stderr io.Writer) int {
+	if err != nil {
+		s.history.Interrupted = err.Error()
+	}
+	rows := scenario.Assess(s.history.Cells)
+	ran := 0
+	for _, r := range rows {
+		ran += r.Ran()
+	}
+	good := true
+	if len(rows) > 0 {
+		good = tell(s.stdout, rows, colourful(s.stdout))
+	}
+	code := asExpected
+	switch {
+	case err != nil:
+		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, len(s.history.Cells), len(s.specs)))
+	case ran == 0:
+		code = complain(stderr, errors.New("none of the cells could be run"))
+	case !good:
+		code = surprised
+	}
+	if s.swept != nil {
+		fmt.Fprintf(stderr, "loadtest: keys may be left on the backend: %v\n", s.swept)
+	}
+	if err := s.write(rows); err != nil {
+		return complain(stderr, err)
+	}
+	return code
+}
+
+// tell prints the matrix, the stories and the last line.
+func tell(w io.Writer, rows []*scenario.Row, colour bool) (asExpected bool) {
+	report.Matrix(w, rows, colour)
+	report.Stories(w, rows)
+	return report.Summary(w, rows)
+}
+
+// write writes the files that were asked for, if there is anything to write.
+func (s *session) write(rows []*scenario.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var errs []error
+	if s.flags.JSON != "" {
+		errs = append(errs, history.Write(s.flags.JSON, s.history))
+	}
+	if dir := s.flags.Out; dir != "" {
+		errs = append(errs, history.Write(filepath.Join(dir, "results.json"), s.history))
+		errs = append(errs, history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
+			report.Header(w, s.history)
+			tell(w, rows, false)
+			return nil
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// checkOutputs finds out before the run, not after it, whether its results can be written.
+func (f *runFlags) checkOutputs() error {
+	if f.JSON != "" {
+		if err := writable(filepath.Dir(f.JSON)); err != nil {
+			return fmt.Errorf("--json: %w", err)
+		}
+	}
+	if f.Out != "" {
+		if err := os.MkdirAll(f.Out, 0o755); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		if err := writable(f.Out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	return nil
+}
+
+func writable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".loadtest-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+}
+
+// colourful follows https://no-color.org.
+func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// Header says what was driven, how, and on what.
+func Header(w io.Writer, run *history.Run) {
+	m, l := run.Machine, run.Load
+	fmt.Fprintf(w, "run       %s, seed %d, %s on %s/%s with %d CPUs, %s\n",
+		run.ID, run.Seed, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go)
+	fmt.Fprintf(w, "backend   %s\n", run.Backend.Text)
+	fmt.Fprintf(w, "stockapi  %s\n", run.Backend.Stockapi)
+	fmt.Fprintf(w, "load      %d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s\n",
+		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work)
+	if run.Backend.Kind == "embedded" {
+		fmt.Fprintln(w, "          Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+	}
+	fmt.Fprintln(w)
+}
+
+func loop(l history.Load) string {
+	if l.Rate > 0 {
+		return fmt.Sprintf("%g/s in an open loop", l.Rate)
+	}
+	return "closed loop"
+}

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// column is one column of the matrix. Its width is a minimum, the same in each table, so that tables line up.
+type column struct {
+	title string
+	width int
+	right bool
+	value func(*scenario.Row, *history.Cell) string
+}
+
+// columns are made for 120 characters. Not-sold and met only take their place if there is something to say.
+func columns(rows []*scenario.Row) []column {
+	cols := []column{
+		{"", 1, false, mark},
+		{"rung", 17, false, rung},
+		{"inst", 4, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }},
+		{"verdict", 23, false, func(_ *scenario.Row, c *history.Cell) string { return verdict(c) }},
+		{"sold", 4, true, count(func(t history.Tally) int { return t.Sold })},
+		{"refused", 7, true, count(func(t history.Tally) int { return t.Refused })},
+		{"busy", 4, true, count(func(t history.Tally) int { return t.Busy })},
+	}
+	if anyRow(rows, func(c *history.Cell) bool { return c.Tally().NotSold > 0 }) {
+		cols = append(cols, column{"not-sold", 8, true, count(func(t history.Tally) int { return t.NotSold })})
+	}
+	cols = append(cols,
+		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
+		column{"left", 4, true, func(_ *scenario.Row, c *history.Cell) string { return left(c) }},
+		column{"twice", 5, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
+		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string { return rate(c) }},
+		column{"p50 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
+		column{"p99 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
+		column{"cmd/sale", 8, true, func(_ *scenario.Row, c *history.Cell) string { return perSale(c) }},
+	)
+	if anyRepeated(rows) {
+		cols = append(cols, column{"met", 5, true, func(r *scenario.Row, _ *history.Cell) string {
+			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
+		}})
+	}
+	return cols
+}
+
+// Matrix prints one table per scenario, one line per rung. With colour, what is broken stands out; a "!" marks
+// what is not as expected in any case.
+func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
+	cols := columns(rows)
+	for start := 0; start < len(rows); {
+		end := start
+		for end < len(rows) && rows[end].Scenario == rows[start].Scenario {
+			end++
+		}
+		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
+		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
+		fmt.Fprintln(w)
+		start = end
+	}
+}
+
+func titleOf(name string) string {
+	for _, s := range scenario.Table {
+		if s.Name == name {
+			return name + ": " + s.Does
+		}
+	}
+	return name
+}
+
+func section(cols []column, rows []*scenario.Row, colour bool) string {
+	t := table.NewWriter()
+	t.SetStyle(style())
+	var head table.Row
+	var configs []table.ColumnConfig
+	for i, c := range cols {
+		head = append(head, c.title)
+		config := table.ColumnConfig{Number: i + 1, WidthMin: c.width}
+		if c.right {
+			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
+		}
+		configs = append(configs, config)
+	}
+	t.AppendHeader(head)
+	t.SetColumnConfigs(configs)
+	for _, r := range rows {
+		t.AppendRow(line(cols, r, colour))
+	}
+	return t.Render()
+}
+
+func style() table.Style {
+	s := table.StyleLight
+	s.Format.Header = text.FormatDefault
+	s.Options = table.Options{SeparateHeader: true}
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", " "
+	return s
+}
+
+// line renders a row by the cell that stands for it. One that was not run has a reason and no figures.
+func line(cols []column, r *scenario.Row, colour bool) table.Row {
+	c := r.Shown()
+	var out table.Row
+	for _, col := range cols {
+		v := ""
+		switch {
+		case c.NotRun == "" || col.title == "rung":
+			v = col.value(r, c)
+		case col.title == "verdict":
+			v = c.NotRun
+		}
+		if colour {
+			v = paint(col.title, v)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func paint(title, v string) string {
+	switch {
+	case title == "" && v != "":
+		return text.Colors{text.FgYellow, text.Bold}.Sprint(v)
+	case title != "verdict":
+		return v
+	case strings.HasPrefix(v, string(history.Broken)):
+		return text.FgRed.Sprint(v)
+	case strings.HasPrefix(v, string(history.OK)):
+		return text.FgGreen.Sprint(v)
+	default:
+		return text.FgYellow.Sprint(v)
+	}
+}
+
+func mark(r *scenario.Row, _ *history.Cell) string {
+	if len(r.Surprises) > 0 {
+		return "!"
+	}
+	return ""
+}
+
+func rung(r *scenario.Row, _ *history.Cell) string {
+	if strings.HasSuffix(r.Rung, r.Name) {
+		return r.Rung
+	}
+	return r.Rung + " " + r.Name
+}
+
+// verdict is the worst result, and of which of the five questions.
+func verdict(c *history.Cell) string {
+	worst := history.Worst(c.Findings)
+	if worst != history.Broken && worst != history.Unclear {
+		return string(worst)
+	}
+	var which []string
+	for _, f := range c.Findings {
+		if f.Result == worst {
+			which = append(which, string(f.Verdict))
+		}
+	}
+	return string(worst) + " " + strings.Join(which, ", ")
+}
+
+func count(of func(history.Tally) int) func(*scenario.Row, *history.Cell) string {
+	return func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
+}
+
+func left(c *history.Cell) string {
+	if c.Left == nil {
+		return "?"
+	}
+	return fmt.Sprint(*c.Left)
+}
+
+func rate(c *history.Cell) string {
+	if c.Elapsed <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", float64(c.Tally().Buyers)/c.Elapsed.Seconds())
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2f", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.0f", ms)
+	}
+}
+
+func perSale(c *history.Cell) string {
+	sold := c.Tally().Sold
+	if c.Commands == nil || sold == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
+}
+
+func anyRow(rows []*scenario.Row, is func(*history.Cell) bool) bool {
+	for _, r := range rows {
+		if is(r.Shown()) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyRepeated(rows []*scenario.Row) bool {
+	for _, r := range rows {
+		if len(r.Cells) > 1 {
+			return true
+		}
+	}
+	return false
+}

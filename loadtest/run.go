@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"stockapi/loadtest/fleet"
+)
+
+// The exit codes.
+const (
+	asExpected  = 0
+	surprised   = 1
+	couldNotRun = 2
+)
+
+// run is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
+// stdout; progress, and why something could not be done, to stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c, command, done, err := parse(args, stdout, stderr)
+	switch {
+	case err != nil:
+		return complain(stderr, err)
+	case done:
+		return asExpected
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; the guardian then cleans up
+	switch command {
+	case "audit":
+		return c.Audit.run(stdout, stderr)
+	case "list":
+		return c.List.run(stdout)
+	case "guardian":
+		fleet.Guard(os.Stdin)
+		return asExpected
+	default:
+		return c.Run.run(ctx, stdout, stderr)
+	}
+}
+
+// complain says in one line why it could not run.
+func complain(stderr io.Writer, err error) int {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
+	fmt.Fprintln(stderr, "loadtest: "+strings.Join(lines, "; "))
+	return couldNotRun
+}

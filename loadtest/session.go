@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/shop"
+)
+
+// redlockNodes is how many independent nodes Redlock gets.
+const redlockNodes = 5
+
+// session is one run under way.
+type session struct {
+	flags    *runFlags
+	specs    []scenario.Spec
+	stdout   io.Writer
+	progress *report.Progress
+	client   *shop.Client
+	ground   ground
+	history  *history.Run
+	sent     atomic.Int64
+	swept    error // the first product that could not be removed from the backend
+}
+
+// run runs what the flags select and returns the exit code.
+func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	specs, err := scenario.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
+	if err != nil {
+		return complain(stderr, err)
+	}
+	if err := f.checkOutputs(); err != nil {
+		return complain(stderr, err)
+	}
+	s := &session{
+		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
+		progress: report.NewProgress(stderr, isTerminal(stderr)),
+		client:   shop.NewClient(f.Concurrency, f.AdminToken),
+	}
+	defer s.progress.Close()
+	defer s.client.Close()
+	err = s.carryOut(ctx)
+	s.progress.Close()
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	return s.finish(err, stderr)
+}
+
+// newHistory describes the run before it begins.
+func (f *runFlags) newHistory() *history.Run {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return &history.Run{
+		ID: hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(),
+		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
+		Load: history.Load{
+			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
+			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
+		},
+	}
+}
+
+// carryOut finds the ground and runs the cells on it. What was measured stays in the history, error or not.
+func (s *session) carryOut(ctx context.Context) (err error) {
+	if len(s.flags.Targets) > 0 {
+		s.ground = &targets{urls: s.flags.Targets, client: s.client}
+		return s.cells(ctx)
+	}
+	f, ctx, err := fleet.New(ctx, s.options())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s.progress.Say("starting Redis and stockapi…")
+	own, err := newOwn(ctx, f, s.client)
+	if err != nil {
+		return err
+	}
+	s.ground = own
+	return s.cells(ctx)
+}
+
+func (s *session) options() fleet.Options {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	redlock := 0
+	for _, spec := range s.specs {
+		if spec.Rung.Name == "redlock" {
+			redlock = redlockNodes
+		}
+	}
+	return fleet.Options{
+		Self: []string{self, "guardian"}, Backend: s.flags.Backend, Redlock: redlock, Stockapi: s.flags.Stockapi,
+		Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
+	}
+}
+
+// cells runs all cells, one after the other, and makes each one's instances ready while the one before it runs.
+func (s *session) cells(ctx context.Context) error {
+	s.history.Backend = s.ground.backend()
+	report.Header(s.stdout, s.history)
+	next := s.ground.prepare(ctx, s.specs[0])
+	defer func() { (<-next).leave() }()
+	for i, spec := range s.specs {
+		st := <-next
+		next = s.following(ctx, i)
+		cell, err := s.cell(ctx, i, spec, st)
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx) // the reason for the reason: a process that died, say
+			}
+			return fmt.Errorf("%s: %w", spec.Title(), err)
+		}
+		s.history.Cells = append(s.history.Cells, cell)
+		s.progress.Print(fmt.Sprintf("%d/%d %s", i+1, len(s.specs), report.Line(cell)))
+	}
+	return nil
+}
+
+// following prepares the cell after number i; after the last, nothing.
+func (s *session) following(ctx context.Context, i int) <-chan stage {
+	if i+1 < len(s.specs) {
+		return s.ground.prepare(ctx, s.specs[i+1])
+	}
+	nothing := make(chan stage, 1)
+	nothing <- stage{leave: func() {}}
+	return nothing
+}
+
+// cell runs one cell on its stage, and leaves nothing of it behind: first its instances go, then its keys.
+func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (*history.Cell, error) {
+	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
+	defer func() {
+		st.leave()
+		if err := s.ground.clear(context.WithoutCancel(ctx), product); err != nil && s.swept == nil && st.urls != nil {
+			s.swept = err
+		}
+	}()
+	if st.err != nil {
+		return nil, st.err
+	}
+	if st.notRun != "" {
+		return &history.Cell{
+			Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
+			Product: product, NotRun: st.notRun,
+		}, nil
+	}
+	s.progress.Status(func() string {
+		return fmt.Sprintf("cell %d of %d, %s: %d of %d requests", i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
+	})
+	runner := &scenario.Runner{Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent}
+	return runner.Run(ctx, spec, product, st.urls)
+}
