@@ -23,6 +23,7 @@ func (b Backends) keepAlive(
 	work, lose := context.WithCancelCause(ctx)
 	// The renewing outlives the request: the work may still be writing when its caller has gone.
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(b.Life, stop)
 	var running sync.WaitGroup
 	running.Add(1)
 	b.Background.Add(1)
@@ -52,6 +53,7 @@ func (b Backends) keepAlive(
 		}
 	}()
 	return work, func() {
+		unhook()
 		stop()
 		running.Wait()
 		lose(context.Canceled)

@@ -41,6 +41,12 @@ func Record(ctx context.Context) (context.Context, *Recorder) {
 	return context.WithValue(ctx, recorderKey{}, r), r
 }
 
+// From returns the recorder of a context, or nil.
+func From(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(recorderKey{}).(*Recorder)
+	return r
+}
+
 // Mark returns a position to which the recording can be rewound.
 func (r *Recorder) Mark() int {
 	if r == nil {
@@ -116,6 +122,9 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		err := next(ctx, cmds)
 		r := From(ctx)
 		for _, cmd := range cmds {
+			if isSetup(cmd) {
+				continue
+			}
 			h.count()
 			if r != nil {
 				r.add(h.event(cmd, at, cmd.Err()))
@@ -123,6 +132,15 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		}
 		return err
 	}
+}
+
+// isSetup reports whether a command belongs to a new connection and not to a sale.
+func isSetup(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "hello", "auth", "select", "client":
+		return true
+	}
+	return false
 }
 
 func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
@@ -187,10 +205,4 @@ func short(s string) string {
 		return s[:most] + "…"
 	}
 	return s
-}
-
-// From returns the recorder of a context, or nil.
-func From(ctx context.Context) *Recorder {
-	r, _ := ctx.Value(recorderKey{}).(*Recorder)
-	return r
 }

@@ -1,0 +1,131 @@
+// Package backendtest starts Redis servers for tests: the embedded one everywhere, and redis-server where it is on
+// PATH. Every test gets servers of its own, so none meets what another left behind.
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
+)
+
+// A Server is a Redis that ends with its test.
+type Server struct {
+	URL  string
+	Kind string // Embedded or RedisServer
+}
+
+// The kinds of server.
+const (
+	Embedded    = "embedded"
+	RedisServer = "redis-server"
+)
+
+// Each runs a test once on each kind of server that this machine has. STOCKAPI_REQUIRE=redis-server makes a missing
+// redis-server a failure.
+func Each(t *testing.T, test func(t *testing.T, start func(testing.TB) *Server)) {
+	t.Helper()
+	t.Run(Embedded, func(t *testing.T) { test(t, StartEmbedded) })
+	t.Run(RedisServer, func(t *testing.T) {
+		Require(t)
+		test(t, StartRedis)
+	})
+}
+
+// Require skips the test where there is no redis-server, or fails it where there has to be one.
+func Require(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath(RedisServer); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), RedisServer) {
+		t.Fatal("redis-server is not on PATH, and STOCKAPI_REQUIRE asks for it")
+	}
+	t.Skip("needs redis-server on PATH")
+}
+
+// StartEmbedded starts an embedded Redis.
+func StartEmbedded(t testing.TB) *Server {
+	t.Helper()
+	e, err := backend.StartEmbedded("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return &Server{URL: e.URL(), Kind: Embedded}
+}
+
+// StartRedis starts a redis-server that keeps nothing on disk.
+func StartRedis(t testing.TB) *Server {
+	t.Helper()
+	s, _ := Restartable(t)
+	return s
+}
+
+// Restartable starts a redis-server, and returns a function that kills it (nothing is saved) and starts it again on
+// the same port.
+func Restartable(t testing.TB) (s *Server, restart func(down time.Duration)) {
+	t.Helper()
+	port := freePort(t)
+	s = &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port), Kind: RedisServer}
+	dir := t.TempDir()
+	var process *exec.Cmd
+	start := func() {
+		process = exec.Command(RedisServer, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "",
+			"--appendonly", "no", "--dir", dir)
+		if err := process.Start(); err != nil {
+			t.Fatal(err)
+		}
+		client := Client(t, s)
+		for deadline := time.Now().Add(10 * time.Second); client.Ping(context.Background()).Err() != nil; {
+			if time.Now().After(deadline) {
+				t.Fatal("redis-server does not answer")
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	stop := func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	}
+	start()
+	t.Cleanup(func() { stop() })
+	return s, func(down time.Duration) {
+		stop()
+		time.Sleep(down)
+		start()
+	}
+}
+
+// Client returns a client as the service uses it, with hooks added. It is closed when the test ends.
+func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient {
+	t.Helper()
+	c, err := backend.Open(s.URL, backend.Options{Timeout: 2 * time.Second, PoolSize: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hooks {
+		c.AddHook(h)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,250 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// What a rung answers to a question: it holds, it breaks, or the question does not arise.
+type answer string
+
+const (
+	holds  answer = "holds"
+	breaks answer = "breaks"
+	none   answer = "does not arise"
+)
+
+// The questions, in the order of the columns of the table.
+var questions = []struct {
+	name string
+	ask  func(t *testing.T, s *shop, r Rung) answer
+}{
+	{"excludes in one process", excludesInOne},
+	{"excludes across two", excludesAcrossTwo},
+	{"survives the holder's crash", survivesCrash},
+	{"survives a crash after its first command", survivesCrashInGap},
+	{"survives work longer than the TTL", survivesSlowWork},
+	{"releases only its own", releasesOnlyItsOwn},
+	{"has no gap before the delete", hasNoGap},
+	{"nested: refuses its own holder", refusesNested},
+	{"is free after a cancel in mid-acquire", survivesCancel},
+	{"unlock says that the lease was lost", unlockSaysLost},
+	{"loss cancels the work", lossCancelsWork},
+}
+
+// conformance is what each rung must hold, and what it must visibly break.
+var conformance = map[string][]answer{
+	//               one     two     crash   in gap  slow    own     gap     nested  cancel  says    cancels
+	"v0":            {breaks, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
+	"v0.5":          {holds, breaks, holds, holds, breaks, none, none, holds, holds, none, none},
+	"v1":            {holds, holds, breaks, breaks, holds, breaks, breaks, holds, breaks, breaks, breaks},
+	"v1.5":          {holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v2":            {holds, holds, holds, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v3":            {holds, holds, holds, holds, breaks, holds, breaks, holds, breaks, holds, breaks},
+	"v4":            {holds, holds, holds, holds, breaks, holds, holds, holds, breaks, holds, breaks},
+	"v5":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, breaks},
+	"v5-as-printed": {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks},
+	"v6":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+}
+
+func TestConformance(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 5)
+		t.Run("rungs", func(t *testing.T) {
+			for _, r := range Ladder() {
+				expected, ok := conformance[r.Number]
+				require.True(t, ok, "%s has no line in the table", r.Number)
+				require.Len(t, expected, len(questions))
+				for i, q := range questions {
+					t.Run(r.Number+"/"+q.name, func(t *testing.T) {
+						t.Parallel()
+						assert.Equal(t, expected[i], q.ask(t, s, r))
+					})
+				}
+			}
+		})
+	})
+}
+
+const (
+	ttl    = 300 * time.Millisecond
+	margin = 300 * time.Millisecond
+)
+
+// key is a lock of this test's own.
+func key(t *testing.T) string { return "lock:" + t.Name() }
+
+func answerIf(ok bool) answer {
+	if ok {
+		return holds
+	}
+	return breaks
+}
+
+func excludesInOne(t *testing.T, s *shop, r Rung) answer {
+	a := s.instance(t, r)
+	defer a.lock(t, key(t), time.Minute).Unlock(context.Background())
+	return answerIf(!a.tryOnce(t, key(t)))
+}
+
+func excludesAcrossTwo(t *testing.T, s *shop, r Rung) answer {
+	a, b := s.instance(t, r), s.instance(t, r)
+	lease := a.lock(t, key(t), time.Minute)
+	excluded := !b.tryOnce(t, key(t))
+	if lease.Sold != nil {
+		lease.Sold()
+	}
+	require.NoError(t, lease.Unlock(context.Background()))
+	require.True(t, b.tryOnce(t, key(t)), "it must be free again")
+	return answerIf(excluded)
+}
+
+func survivesCrash(t *testing.T, s *shop, r Rung) answer {
+	a, b := s.instance(t, r), s.instance(t, r)
+	a.lock(t, key(t), ttl)
+	a.crash()
+	return answerIf(b.freeWithin(t, key(t), ttl+margin))
+}
+
+// survivesCrashInGap crashes the holder after the first command of its acquire, on each node.
+func survivesCrashInGap(t *testing.T, s *shop, r Rung) answer {
+	crashed := errors.New("crashed")
+	left := atomic.Int64{}
+	left.Store(1)
+	if slices.Contains(r.Needs, NeedRedlock) {
+		left.Store(int64(len(s.redlock)))
+	}
+	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+		if left.Add(-1) < 0 {
+			return crashed
+		}
+		return next(ctx)
+	}))
+	_, _ = a.tryLock(context.Background(), key(t), ttl)
+	a.crash()
+	return answerIf(s.instance(t, r).freeWithin(t, key(t), ttl+margin))
+}
+
+func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
+	a, b := s.instance(t, r), s.instance(t, r)
+	lease := a.lock(t, key(t), ttl)
+	gotIn := b.freeWithin(t, key(t), 2*ttl)
+	_ = lease.Unlock(context.Background())
+	return answerIf(!gotIn)
+}
+
+// handOver ends whatever lease there is on key behind its holder's back, and gives the lock to b.
+func handOver(t *testing.T, s *shop, key string, b *instance) {
+	t.Helper()
+	for _, server := range append([]*backendtest.Server{s.redis}, s.redlock...) {
+		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
+	}
+	b.lock(t, key, time.Minute)
+}
+
+// releasesOnlyItsOwn: a's lease ended and b holds the lock; then a releases.
+func releasesOnlyItsOwn(t *testing.T, s *shop, r Rung) answer {
+	if len(r.Needs) == 0 {
+		return none // no lease that could end
+	}
+	a, b := s.instance(t, r), s.instance(t, r)
+	lease := a.lock(t, key(t), time.Minute)
+	handOver(t, s, key(t), b)
+	_ = lease.Unlock(context.Background())
+	return answerIf(!b.tryOnce(t, key(t)))
+}
+
+// hasNoGap: a's lease ends, and b takes the lock, just before the n-th command of a's release is sent, for every n.
+func hasNoGap(t *testing.T, s *shop, r Rung) answer {
+	if len(r.Needs) == 0 {
+		return none
+	}
+	for n := int64(1); ; n++ {
+		key := fmt.Sprint(key(t), n)
+		b := s.instance(t, r)
+		var releasing atomic.Bool
+		var sent atomic.Int64
+		a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+			if releasing.Load() && sent.Add(1) == n {
+				handOver(t, s, key, b)
+			}
+			return next(ctx)
+		}))
+		lease := a.lock(t, key, time.Minute)
+		releasing.Store(true)
+		_ = lease.Unlock(context.Background())
+		if sent.Load() < n {
+			return holds
+		}
+		if b.tryOnce(t, key) {
+			return breaks
+		}
+	}
+}
+
+func refusesNested(t *testing.T, s *shop, r Rung) answer {
+	a := s.instance(t, r)
+	lease := a.lock(t, key(t), time.Minute)
+	defer lease.Unlock(context.Background())
+	inner, err := a.try(lease.Context, key(t), time.Minute)
+	if err == nil {
+		_ = inner.Unlock(context.Background())
+	}
+	return answerIf(errors.Is(err, ErrBusy))
+}
+
+// survivesCancel: the acquire reaches Redis, its reply does not come back, and the caller gives up.
+func survivesCancel(t *testing.T, s *shop, r Rung) answer {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		if err := next(ctx); cmd.Name() != "set" && cmd.Name() != "setnx" {
+			return err
+		}
+		cancel()
+		return os.ErrDeadlineExceeded
+	}))
+	lease, err := a.tryLock(ctx, key(t), time.Minute)
+	cancel()
+	if err == nil {
+		require.NoError(t, lease.Unlock(ctx), "an unlock under a dead context")
+	}
+	return answerIf(s.instance(t, r).freeWithin(t, key(t), margin))
+}
+
+func unlockSaysLost(t *testing.T, s *shop, r Rung) answer {
+	if len(r.Needs) == 0 {
+		return none
+	}
+	a, b := s.instance(t, r), s.instance(t, r)
+	lease := a.lock(t, key(t), time.Minute)
+	handOver(t, s, key(t), b)
+	return answerIf(errors.Is(lease.Unlock(context.Background()), ErrLost))
+}
+
+func lossCancelsWork(t *testing.T, s *shop, r Rung) answer {
+	if len(r.Needs) == 0 {
+		return none
+	}
+	a, b := s.instance(t, r), s.instance(t, r)
+	lease := a.lock(t, key(t), ttl)
+	defer lease.Unlock(context.Background())
+	handOver(t, s, key(t), b)
+	select {
+	case <-lease.Context.Done():
+		return answerIf(errors.Is(context.Cause(lease.Context), ErrLost))
+	case <-time.After(ttl + margin):
+		return breaks
+	}
+}

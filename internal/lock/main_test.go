@@ -1,0 +1,134 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+)
+
+func TestMain(m *testing.M) {
+	backend.Silence()
+	goleak.VerifyTestMain(m)
+}
+
+// A shop is what the tests run against: one Redis for the single-node locks and five for Redlock, used by any number of
+// instances.
+type shop struct {
+	redis   *backendtest.Server
+	redlock []*backendtest.Server
+}
+
+func newShop(t *testing.T, start func(testing.TB) *backendtest.Server, nodes int) *shop {
+	t.Helper()
+	s := &shop{redis: start(t)}
+	for range nodes {
+		s.redlock = append(s.redlock, start(t))
+	}
+	return s
+}
+
+// An instance is what stands for a process: clients and rungs of its own, which a crash takes away all at once.
+type instance struct {
+	Backends
+	tryLock TryLock
+	crash   func()
+}
+
+// instance starts an instance that offers one rung. Hooks watch or disturb its commands.
+func (s *shop) instance(t *testing.T, r Rung, hooks ...redis.Hook) *instance {
+	t.Helper()
+	life, crash := context.WithCancel(context.Background())
+	i := &instance{crash: crash}
+	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Life: life, Background: new(sync.WaitGroup)}
+	for _, node := range s.redlock {
+		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))
+	}
+	t.Cleanup(func() {
+		crash()
+		i.Background.Wait()
+	})
+	i.tryLock, _ = r.Build(i.Backends)
+	return i
+}
+
+// lock takes the lock, which has to be free. It may be called on any goroutine.
+func (i *instance) lock(t *testing.T, key string, ttl time.Duration) *Lease {
+	t.Helper()
+	lease, err := i.try(context.Background(), key, ttl)
+	if !assert.NoError(t, err) {
+		return &Lease{Context: context.Background(), Unlock: func(context.Context) error { return err }}
+	}
+	return lease
+}
+
+// try makes one attempt. On a machine that is busy with other tests, a node may not answer within its 50 ms: such an
+// attempt says nothing, and is made again.
+func (i *instance) try(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
+	for range 100 {
+		if lease, err = i.tryLock(ctx, key, ttl); !errors.Is(err, ErrNoQuorum) {
+			break
+		}
+	}
+	return lease, err
+}
+
+// tryOnce takes the lock if it is free, gives it back at once, and reports whether it was.
+func (i *instance) tryOnce(t *testing.T, key string) bool {
+	t.Helper()
+	lease, err := i.try(context.Background(), key, time.Minute)
+	if err != nil {
+		require.ErrorIs(t, err, ErrBusy)
+		return false
+	}
+	if lease.Sold != nil {
+		lease.Sold()
+	}
+	assert.NoError(t, lease.Unlock(context.Background()))
+	return true
+}
+
+// freeWithin reports whether the lock can be had before d has passed.
+func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
+	t.Helper()
+	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if i.tryOnce(t, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// A hook stands between the client and its server: it sees each command, and decides whether and how it goes on.
+type hook func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "hello" { // a new connection's, not the rung's
+			return next(ctx, cmd)
+		}
+		return h(ctx, cmd, func(ctx context.Context) error { return next(ctx, cmd) })
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func rung(t *testing.T, id string) Rung {
+	t.Helper()
+	r, err := Find(id)
+	require.NoError(t, err)
+	return r
+}
