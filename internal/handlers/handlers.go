@@ -2,7 +2,7 @@
 // of them into answers. It does not know which lock runs.
 //
 // Read [New] for the routes, decrease.go for the one that matters, params.go for what a client may send, and
-// problem.go for the one place where an error becomes a status.
+// problem.go for the one place where an error becomes a status. openapi.yaml says all of it to clients.
 package handlers
 
 import (
@@ -74,6 +74,10 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 	r.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "alive\n") })
 	r.GET("/readyz", s.readyz)
 	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
+	r.GET("/openapi.yaml", s.openapi)
+	r.GET("/docs", s.docs)
+	r.GET("/problems/:name", s.problem)
+	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	return r
 }
 

@@ -74,8 +74,12 @@ func readParams(r *http.Request, known ...string) (params, error) {
 // readBody reads a flat JSON object member by member: encoding/json alone would let the last of two equal names win.
 func (p params) readBody(body io.Reader) error {
 	data, err := io.ReadAll(body)
-	if err != nil {
-		return err // *http.MaxBytesError: too large, or the client has gone
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return err
+	case err != nil: // it was too slow, or has gone
+		return badInput("the body did not arrive whole")
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

@@ -1,0 +1,331 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/gin-gonic/gin"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+func loadOpenAPI(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(openAPI)
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()), "with its examples")
+	return doc
+}
+
+var ginParam = regexp.MustCompile(`:(\w+)`)
+
+func TestEveryRouteIsDocumentedAndEveryPathIsARoute(t *testing.T) {
+	engine, ok := newFake(&fakeShop{}, "").(*gin.Engine)
+	require.True(t, ok)
+	var routes, documented []string
+	for _, r := range engine.Routes() {
+		routes = append(routes, r.Method+" "+ginParam.ReplaceAllString(r.Path, "{$1}"))
+	}
+	for path, item := range loadOpenAPI(t).Paths.Map() {
+		for method := range item.Operations() {
+			documented = append(documented, method+" "+path)
+		}
+	}
+	assert.ElementsMatch(t, routes, documented)
+}
+
+func TestEveryProblemIsDocumentedWithItsStatus(t *testing.T) {
+	schemas := loadOpenAPI(t).Components.Schemas
+	for name, p := range problems {
+		require.Contains(t, schemas, name)
+		fixed := schemas[name].Value.Properties
+		assert.Equal(t, []any{"/problems/" + name}, fixed["type"].Value.Enum, name)
+		assert.Equal(t, []any{float64(p.Status)}, fixed["status"].Value.Enum, name)
+		assert.NotEmpty(t, schemas[name].Value.Description, name)
+	}
+	for name, s := range schemas {
+		if len(s.Value.AllOf) == 1 && s.Value.AllOf[0].Ref == "#/components/schemas/Problem" {
+			assert.Contains(t, problems, name, "documented, but no such problem")
+		}
+	}
+}
+
+func TestEveryAnswerNamesProblemsOfItsStatus(t *testing.T) {
+	named := map[string]bool{"client-gone": true, "method-not-allowed": true} // nobody's answer; any path's answer
+	for path, item := range loadOpenAPI(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				for _, name := range problemsIn(response.Value) {
+					named[name] = true
+					assert.Equal(t, status, fmt.Sprint(problems[name].Status), "%s of %s %s", name, method, path)
+				}
+			}
+		}
+	}
+	for name := range problems {
+		assert.Contains(t, named, name, "no answer is documented to have it")
+	}
+}
+
+func problemsIn(r *openapi3.Response) (names []string) {
+	media := r.Content.Get("application/problem+json")
+	if media == nil {
+		return nil
+	}
+	for _, s := range append(openapi3.SchemaRefs{media.Schema}, media.Schema.Value.OneOf...) {
+		if s.Ref != "" {
+			names = append(names, base(s.Ref))
+		}
+	}
+	return names
+}
+
+// A contract holds what a handler answers against the document.
+type contract struct {
+	doc    *openapi3.T
+	router routers.Router
+	seen   map[string]bool // the problems that were answered with
+}
+
+func newContract(t *testing.T) *contract {
+	t.Helper()
+	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
+	doc := loadOpenAPI(t)
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	return &contract{doc, router, map[string]bool{}}
+}
+
+// call sends a request and checks the answer: its status, its headers and its body, with no member that is not
+// documented. What is served must be documented as allowed, too.
+func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	t.Helper()
+	var sent bytes.Buffer
+	r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, r)
+	c.note(t, answer)
+
+	r.Body = io.NopCloser(&sent)
+	route, params, err := c.router.FindRoute(r)
+	require.NoError(t, err, "%s %s", r.Method, r.URL)
+	request := &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+	if answer.Code < http.StatusMultipleChoices {
+		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), request))
+	}
+	response := &openapi3filter.ResponseValidationInput{RequestValidationInput: request, Status: answer.Code,
+		Header: answer.Header(), Options: request.Options}
+	response.SetBodyBytes(answer.Body.Bytes())
+	require.NoError(t, openapi3filter.ValidateResponse(t.Context(), response), answer.Body)
+	return answer
+}
+
+// note remembers a problem, and checks that it is what it says it is. That is all there is to check for paths and
+// methods that are not documented.
+func (c *contract) note(t *testing.T, answer *httptest.ResponseRecorder) {
+	t.Helper()
+	if answer.Header().Get("Content-Type") != "application/problem+json" {
+		return
+	}
+	var body map[string]any
+	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &body))
+	name := strings.TrimPrefix(fmt.Sprint(body["type"]), "/problems/")
+	require.Contains(t, c.doc.Components.Schemas, name)
+	require.NoError(t, c.doc.Components.Schemas[name].Value.VisitJSON(body))
+	require.EqualValues(t, answer.Code, body["status"])
+	c.seen[name] = true
+}
+
+func request(method, target, body string) *http.Request {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// fakeShop answers every order, and every question of the administration, with the same error.
+type fakeShop struct {
+	receipt sale.Receipt
+	err     error
+	closed  bool
+}
+
+func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, error) {
+	if errors.Is(f.err, errPanic) {
+		panic(f.err)
+	}
+	return f.receipt, f.err
+}
+func (f *fakeShop) Rungs() []sale.Status                              { return nil }
+func (f *fakeShop) Closed() bool                                      { return f.closed }
+func (f *fakeShop) Left(context.Context, string) (int64, error)       { return 0, f.err }
+func (f *fakeShop) Put(context.Context, string, int64) error          { return f.err }
+func (f *fakeShop) Remove(context.Context, string) error              { return f.err }
+func (f *fakeShop) BreakLocks(context.Context, string) (int64, error) { return 0, f.err }
+func (f *fakeShop) ready(context.Context) error                       { return f.err }
+
+var errPanic = errors.New("a handler's fault")
+
+func newFake(f *fakeShop, token string) http.Handler {
+	return New(f, f, Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
+		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)})
+}
+
+func testBounds() Bounds {
+	return Bounds{MaxWork: time.Minute, MaxTTL: time.Minute, MaxWait: time.Minute, MaxQuantity: 1000, DefaultTTL: time.Second}
+}
+
+func TestProblemsAreAsDocumented(t *testing.T) {
+	c := newContract(t)
+	now := time.Now()
+	known := sale.Receipt{Rung: "v4", Product: "10000", Quantity: 1, Instance: "a", Order: "mine",
+		Lease: &sale.Lease{Token: "t", AcquiredAt: now, ReleasedAt: now, Lost: true},
+		Trace: []trace.Event{{Node: "127.0.0.1:1", Cmd: "set", Key: "k", At: now, End: now, Err: "timeout"}}}
+
+	for name, err := range map[string]error{
+		"draining": sale.ErrDraining, "no-such-rung": sale.ErrNoRung, "rung-unavailable": sale.ErrUnavailable,
+		"outcome-unknown": stock.ErrUnknown, "no-such-product": stock.ErrNoProduct, "sold-out": stock.ErrSoldOut,
+		"stock-corrupt": stock.ErrCorrupt, "lock-busy": lock.ErrBusy, "lease-lost": lock.ErrLost,
+		"backend-away": io.ErrUnexpectedEOF, "internal": errPanic,
+	} {
+		h := newFake(&fakeShop{receipt: known, err: fmt.Errorf("in a test: %w", err)}, "")
+		answer := c.call(t, h, request("POST", "/v4/decrease", ""))
+		assert.Contains(t, answer.Body.String(), `"/problems/`+name+`"`)
+	}
+	h := newFake(&fakeShop{}, "secret")
+	for _, r := range []*http.Request{
+		request("POST", "/v4/decrease?quantity=0", ""),
+		request("POST", "/v4/decrease?quantity=1&quantity=2", ""),
+		request("POST", "/v4/decrease?colour=red", ""),
+		request("POST", "/v4/decrease?wait=1h", ""),
+		request("POST", "/v4/decrease", `{"quantity":`),
+		httptest.NewRequest("POST", "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
+		request("GET", "/stock/%20", ""),
+	} {
+		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
+	}
+	for _, r := range []*http.Request{
+		request("PUT", "/stock/10000?quantity=1", ""), request("DELETE", "/stock/10000", ""), request("DELETE", "/locks/10000", ""),
+	} {
+		assert.Equal(t, http.StatusUnauthorized, c.call(t, h, r).Code, r.URL)
+	}
+	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
+	c.call(t, h, request("GET", "/problems/none", ""))
+	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", ""))
+
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, request("GET", "/v4/decrease", ""))
+	c.note(t, answer)
+	assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
+	assert.Equal(t, "POST", answer.Header().Get("Allow"))
+
+	for name := range problems {
+		assert.True(t, c.seen[name] || name == "client-gone", "%s was not provoked", name)
+	}
+}
+
+func TestAdministrationsProblemsAreAsDocumented(t *testing.T) {
+	c := newContract(t)
+	h := newFake(&fakeShop{err: io.ErrUnexpectedEOF}, "secret")
+	for _, target := range []string{"GET /stock/10000", "PUT /stock/10000?quantity=1", "DELETE /stock/10000", "DELETE /locks/10000"} {
+		method, path, _ := strings.Cut(target, " ")
+		r := request(method, path, "")
+		r.Header.Set("Authorization", "Bearer secret")
+		assert.Equal(t, http.StatusServiceUnavailable, c.call(t, h, r).Code, target)
+	}
+	for _, err := range []error{stock.ErrNoProduct, stock.ErrCorrupt} {
+		c.call(t, newFake(&fakeShop{err: err}, ""), request("GET", "/stock/10000", ""))
+	}
+	r := request("PUT", "/stock/10000", strings.Repeat(" ", maxBody+1))
+	assert.Equal(t, http.StatusRequestEntityTooLarge, c.call(t, newFake(&fakeShop{}, ""), r).Code)
+}
+
+// embeddedShop is the real thing, on an embedded Redis.
+func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
+	t.Helper()
+	inside, err := backend.StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	rdb, err := backend.Open(inside.URL(), backend.Options{Timeout: time.Second, PoolSize: 8})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = rdb.Close() })
+	rdb.AddHook(trace.Hook(inside.Addr(), lock.ScriptNames(), func() {}))
+
+	m, log := metrics.New("a"), slog.New(slog.DiscardHandler)
+	shelf, locks := stock.NewShelf(rdb), lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}}
+	shop := sale.New("a", shelf, locks, m, log)
+	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
+		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside
+}
+
+type realAdmin struct {
+	*stock.Shelf
+	locks lock.Backends
+}
+
+func (a realAdmin) BreakLocks(ctx context.Context, product string) (int64, error) {
+	return a.locks.Break(ctx, product)
+}
+
+func TestRealAnswersAreAsDocumented(t *testing.T) {
+	c := newContract(t)
+	h, inside := embeddedShop(t)
+	call := func(status int, method, target, body string) *httptest.ResponseRecorder {
+		t.Helper()
+		answer := c.call(t, h, request(method, target, body))
+		require.Equal(t, status, answer.Code, "%s %s: %s", method, target, answer.Body)
+		return answer
+	}
+	for _, r := range lock.Ladder() {
+		call(200, "PUT", "/stock/10000", `{"quantity":3}`)
+		call(200, "POST", "/"+r.Number+"/decrease?trace=true", `{"quantity":2,"work":"1ms","wait":"50ms","ttl":"1s"}`)
+		call(409, "POST", "/"+r.Name+"/decrease?quantity=2&trace=true", "")
+		call(200, "DELETE", "/locks/10000", "") // what v5-as-printed left behind
+	}
+	named := request("POST", "/v4/decrease", "")
+	named.Header.Set("X-Request-ID", "order-7")
+	assert.Contains(t, c.call(t, h, named).Body.String(), `"order":"order-7"`)
+	require.NoError(t, inside.Server().Set("DistributedLock_10000", "another's"))
+	call(423, "POST", "/v4/decrease", "")
+	call(404, "POST", "/v99/decrease", "")
+	call(200, "GET", "/stock/10000", "")
+	call(204, "DELETE", "/stock/10000", "")
+	call(404, "POST", "/v0/decrease", "")
+	require.NoError(t, inside.Server().Set(stock.Key("10000"), "many"))
+	call(502, "POST", "/v0/decrease", "")
+	for _, path := range []string{"/rungs", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/docs"} {
+		call(200, "GET", path, "")
+	}
+	call(302, "GET", "/", "")
+	call(302, "GET", "/problems/sold-out", "")
+	inside.Close()
+	for _, target := range []string{"POST /v4/decrease", "POST /v6/decrease?wait=0s", "GET /readyz", "GET /stock/10000"} {
+		method, path, _ := strings.Cut(target, " ")
+		call(503, method, path, "")
+	}
+}
