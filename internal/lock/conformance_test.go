@@ -148,9 +148,7 @@ func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 // handOver ends whatever lease there is on key behind its holder's back, and gives the lock to b.
 func handOver(t *testing.T, s *shop, key string, b *instance) {
 	t.Helper()
-	for _, server := range append([]*backendtest.Server{s.redis}, s.redlock...) {
-		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
-	}
+	s.remove(t, key)
 	b.lock(t, key, time.Minute)
 }
 

@@ -132,3 +132,11 @@ func rung(t *testing.T, id string) Rung {
 	require.NoError(t, err)
 	return r
 }
+
+// remove removes a lock on all servers, whoever holds it.
+func (s *shop) remove(t *testing.T, key string) {
+	t.Helper()
+	for _, server := range append([]*backendtest.Server{s.redis}, s.redlock...) {
+		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
+	}
+}

@@ -1,0 +1,389 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// These are the ways in which the locks of widely used libraries went wrong, each found in a public issue of one of
+// them, and numbered as in the project's list of them. A rung passes, or fails where it is meant to.
+
+// Pitfall 1: cancel in mid-acquire. The SET lands, its reply is late, and the caller's time is up before it comes.
+// Clean-up that runs under the dead context leaves the key for its whole TTL.
+func TestPitfall01CancelInMidAcquire(t *testing.T) {
+	for id, freed := range map[string]bool{"v4": false, "v5": true, "v6": true} {
+		t.Run(id, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 3)
+			slow := hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+				err := next(context.WithoutCancel(ctx))
+				if cmd.Name() != "set" {
+					return err
+				}
+				<-ctx.Done() // the reply comes after the caller's time
+				return ctx.Err()
+			})
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			_, err := s.instance(t, rung(t, id), slow).tryLock(ctx, "k", time.Minute)
+			require.Error(t, err)
+			assert.Equal(t, freed, s.instance(t, rung(t, id)).freeWithin(t, "k", margin))
+		})
+	}
+}
+
+// Pitfall 2: blocked by oneself. The SET was applied, its reply got lost, and the next try finds the lock taken, by
+// the token of the first.
+func TestPitfall02BlockedByOneself(t *testing.T) {
+	for id, blocked := range map[string]bool{"v2": true, "v3": true, "v4": true, "v5": false, "v6": false} {
+		t.Run(id, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 3)
+			var lost atomic.Int64
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+				err := next(ctx)
+				if cmd.Name() == "set" && lost.Add(1) <= 3 {
+					return os.ErrDeadlineExceeded
+				}
+				return err
+			}))
+			if id != "v6" {
+				lost.Store(2) // one node, one reply to lose
+			}
+			_, err := a.tryLock(context.Background(), "k", time.Minute)
+			require.Error(t, err)
+			assert.Equal(t, blocked, !a.freeWithin(t, "k", margin))
+		})
+	}
+}
+
+// Pitfall 3: the late SET overtakes the release. A node is slow to get the SET and quick to get the release that was
+// sent after it on another connection: a round that failed leaves its keys for a whole TTL.
+func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 3)
+	var late sync.WaitGroup
+	slow := hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		if cmd.Name() != "set" {
+			return next(ctx)
+		}
+		late.Go(func() {
+			time.Sleep(3 * maxNodeTimeout)
+			_ = next(context.WithoutCancel(ctx))
+		})
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	_, err := s.instance(t, rung(t, "v6"), slow).tryLock(context.Background(), "k", time.Minute)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	late.Wait()
+	assert.True(t, s.instance(t, rung(t, "v6")).freeWithin(t, "k", 5*time.Second), "the sweep frees it long before the TTL")
+}
+
+// Pitfall 4: a dead node. One of three accepts connections and never answers. It must cost an acquire and a release
+// its node timeout, and not the client's.
+func TestPitfall04DeadNode(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 2)
+	s.redlock = append(s.redlock, blackHole(t))
+	a := s.instance(t, rung(t, "v6"))
+	start := time.Now()
+	lease, err := a.try(context.Background(), "k", time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, lease.Unlock(context.Background()))
+	assert.Less(t, time.Since(start), time.Second, "the client's own timeout is 2 s, for each of the two")
+}
+
+// blackHole listens, accepts, and says nothing.
+func blackHole(t *testing.T) *backendtest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var open sync.WaitGroup
+	t.Cleanup(open.Wait)
+	t.Cleanup(func() { _ = l.Close() })
+	open.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() {
+				defer conn.Close()
+				_, _ = io.Copy(io.Discard, conn)
+			})
+		}
+	})
+	return &backendtest.Server{URL: "redis://" + l.Addr().String()}
+}
+
+// Pitfall 5: extend after expiry. The lease ended, another owner came and went; a renewal that sets the key again
+// would revive the first one's lock.
+func TestPitfall05ExtendAfterExpiry(t *testing.T) {
+	for id, revived := range map[string]bool{"v5": false, "v5-as-printed": true, "v6": false} {
+		t.Run(id, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 3)
+			a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
+			lease := a.lock(t, "k", ttl)
+			defer lease.Unlock(context.Background())
+			s.remove(t, "k")
+			require.True(t, b.tryOnce(t, "k"), "another comes and goes")
+			time.Sleep(ttl/2 + margin/2) // a renewal is due in between
+			assert.Equal(t, revived, !b.tryOnce(t, "k"))
+		})
+	}
+}
+
+// Pitfall 7: renewal against release. A renewal that is under way when the lock is released must neither bring it back
+// nor outlive it.
+func TestPitfall07RenewalAgainstRelease(t *testing.T) {
+	rounds := 10_000
+	if testing.Short() {
+		rounds = 500
+	}
+	for _, id := range []string{"v5", "v6"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, backendtest.StartEmbedded, 1)
+			a := s.instance(t, rung(t, id))
+			var renewals atomic.Int64
+			a.OnRenew = func(bool) { renewals.Add(1) }
+			a.tryLock, _ = rung(t, id).Build(a.Backends)
+			for i := range rounds {
+				ttl := time.Minute
+				if i%20 == 0 {
+					ttl = 10 * time.Millisecond // a renewal is due after 5 ms, which is when this one is released
+				}
+				released := renewals.Load()
+				lease := a.lockSoon(t, "k", ttl)
+				require.Equal(t, released, renewals.Load(), "a renewer outlived its lease")
+				if i%20 == 0 {
+					time.Sleep(5 * time.Millisecond)
+				}
+				_ = lease.Unlock(context.Background())
+			}
+			assert.Positive(t, renewals.Load())
+			assert.True(t, a.tryOnce(t, "k"), "and the lock is free")
+		})
+	}
+}
+
+// lockSoon takes the lock as soon as it is free: a release that a busy node did not answer in time comes late.
+func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
+	t.Helper()
+	lease, err := Wait(context.Background(), 10*time.Second, Fixed(time.Millisecond), func(ctx context.Context) (*Lease, error) {
+		return i.tryLock(ctx, key, ttl)
+	})
+	require.NoError(t, err)
+	return lease
+}
+
+// Pitfall 8: the renewer and ambiguity. A renewal without an answer is neither success nor loss: it is tried again, and
+// once the server answers the lease goes on.
+func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var renewals int
+		flaky := func(context.Context) (bool, error) {
+			if renewals++; renewals%3 != 0 { // two time-outs for each success
+				return false, os.ErrDeadlineExceeded
+			}
+			return true, nil
+		}
+		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Now().Add(time.Second), flaky)
+		time.Sleep(time.Minute)
+		require.NoError(t, ctx.Err(), "the lease is alive a minute later")
+		stop()
+		n := renewals
+		time.Sleep(time.Minute)
+		assert.Equal(t, n, renewals, "and nothing renews it after the stop")
+		assert.NotErrorIs(t, context.Cause(ctx), ErrLost)
+	})
+}
+
+// A clear "not yours", on the other hand, ends the lease at once.
+func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		no := func(context.Context) (bool, error) { return false, nil }
+		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, start.Add(time.Second), no)
+		defer stop()
+		<-ctx.Done()
+		assert.ErrorIs(t, context.Cause(ctx), ErrLost)
+		assert.Equal(t, time.Second/2, time.Since(start))
+	})
+}
+
+// Pitfall 10: the renewal blackout. The server is away for good, or answers too late: the lease is given up no later
+// than the start of the last successful renewal + TTL − drift.
+func TestPitfall10RenewalBlackout(t *testing.T) {
+	const lease = time.Second
+	hang := func(ctx context.Context) (bool, error) { <-ctx.Done(); return false, ctx.Err() }
+	refuse := func(context.Context) (bool, error) { return false, errors.New("connection refused") }
+	for name, away := range map[string]func(context.Context) (bool, error){"hangs": hang, "refuses": refuse} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var last time.Time // the start of the last successful renewal
+				renewals := 0
+				renew := func(ctx context.Context) (bool, error) {
+					if renewals++; renewals > 3 {
+						return away(ctx)
+					}
+					last = time.Now()
+					time.Sleep(100 * time.Millisecond) // the reply takes a while: the lease does not count from it
+					return true, nil
+				}
+				ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), lease, time.Now().Add(lease), renew)
+				defer stop()
+				<-ctx.Done()
+				assert.ErrorIs(t, context.Cause(ctx), ErrLost)
+				assert.Equal(t, last.Add(lease-drift(lease)), time.Now())
+			})
+		})
+	}
+}
+
+// Pitfall 12: the lost wake-up. The unlock falls between a failed try and the wait that follows it. A waiter that polls
+// is late by one delay at most, and tries once more when its patience ends.
+func TestPitfall12LostWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		free := false
+		attempt := func(context.Context) (*Lease, error) {
+			if free {
+				return &Lease{}, nil
+			}
+			free = true // unlocked right after this try was refused
+			return nil, ErrBusy
+		}
+		_, err := Wait(context.Background(), 10*time.Second, Fixed(time.Second), attempt)
+		require.NoError(t, err)
+		assert.Equal(t, time.Second, time.Since(start), "one delay")
+
+		free, start = false, time.Now()
+		_, err = Wait(context.Background(), 300*time.Millisecond, Fixed(time.Second), attempt)
+		require.NoError(t, err)
+		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the patience is over")
+	})
+}
+
+// Pitfall 21: the limit of a wait is capped by the TTL by accident, or its counters are shared between calls.
+func TestPitfall21WaitLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
+		delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
+		var waiting sync.WaitGroup
+		for _, patience := range []time.Duration{0, time.Second, time.Hour} {
+			waiting.Go(func() {
+				start := time.Now()
+				_, err := Wait(context.Background(), patience, delay, busy)
+				assert.ErrorIs(t, err, ErrBusy)
+				assert.Equal(t, patience, time.Since(start), "neither shorter, for the TTL or another's tries, nor longer")
+			})
+		}
+		waiting.Wait()
+	})
+}
+
+// A wait ends with its context, and says why.
+func TestWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
+		_, err := Wait(ctx, time.Hour, Fixed(time.Minute), busy)
+		assert.ErrorIs(t, err, why)
+	})
+}
+
+// Pitfall 22: constant tokens destroy ownership. v1 to v2 are meant to have them; from v3 on no two leases share one.
+func TestPitfall22ConstantTokens(t *testing.T) {
+	constant := []string{"v0", "v0.5", "v1", "v1.5", "v2"}
+	for _, r := range Ladder() {
+		s := newShop(t, backendtest.StartEmbedded, 1)
+		a := s.instance(t, r)
+		seen := map[string]bool{}
+		for range 100 {
+			lease, err := a.try(context.Background(), "k", time.Minute)
+			require.NoError(t, err)
+			if lease.Sold != nil {
+				lease.Sold()
+			}
+			require.NoError(t, lease.Unlock(context.Background()))
+			seen[lease.Token] = true
+		}
+		if slices.Contains(constant, r.Number) {
+			assert.Len(t, seen, 1, r.Number)
+		} else {
+			assert.Len(t, seen, 100, r.Number)
+		}
+	}
+}
+
+// A TTL is sent in milliseconds: a time.Duration as an argument of a script would arrive as nanoseconds, and a lease of
+// half a minute would last for almost a thousand years.
+func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
+	for _, id := range []string{"v5", "v5-as-printed", "v6"} {
+		s := newShop(t, backendtest.StartEmbedded, 1)
+		a := s.instance(t, rung(t, id))
+		lease := a.lock(t, "k", ttl)
+		time.Sleep(ttl)
+		for _, server := range []*backendtest.Server{s.redis, s.redlock[0]} {
+			left := backendtest.Client(t, server).PTTL(context.Background(), "k").Val()
+			assert.LessOrEqual(t, left, ttl, id)
+		}
+		if lease.Sold != nil {
+			lease.Sold()
+		}
+		require.NoError(t, lease.Unlock(context.Background()))
+	}
+}
+
+// Round trips of an uncontended acquire and release, counted on the connection: each command of this client is one
+// write, and nothing is pipelined.
+func TestRoundTrips(t *testing.T) {
+	expected := map[string]int64{"v0": 0, "v0.5": 0, "v1": 2, "v1.5": 3, "v2": 2, "v3": 3, "v4": 2, "v5": 2,
+		"v5-as-printed": 2, "v6": 2}
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		for _, r := range Ladder() {
+			t.Run(r.Number, func(t *testing.T) {
+				var written atomic.Int64
+				count := func(ctx context.Context, network, addr string) (net.Conn, error) {
+					conn, err := net.Dial(network, addr)
+					return countingConn{conn, &written}, err
+				}
+				address := strings.TrimPrefix(start(t).URL, "redis://")
+				client := redis.NewClient(&redis.Options{Addr: address, Dialer: count, MaxRetries: -1, ContextTimeoutEnabled: true})
+				defer client.Close()
+				tryLock, _ := r.Build(Backends{Redis: client, Redlock: []redis.UniversalClient{client}})
+				i := &instance{tryLock: tryLock}
+				require.True(t, i.tryOnce(t, "k")) // connects, and loads the scripts
+				before := written.Load()
+				require.True(t, i.tryOnce(t, "k"))
+				assert.Equal(t, expected[r.Number], written.Load()-before)
+			})
+		}
+	})
+}
+
+type countingConn struct {
+	net.Conn
+	written *atomic.Int64
+}
+
+func (c countingConn) Write(p []byte) (int, error) {
+	c.written.Add(1)
+	return c.Conn.Write(p)
+}
