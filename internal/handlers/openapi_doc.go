@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,17 +186,16 @@ func (d *document) Objects() (list ordered[schema]) {
 	return list
 }
 
-// resolve follows references until there is something to see. The words of who refers win over those of what is
-// referred to.
+// resolve follows references until there is something to see. What who refers says itself wins over what is referred
+// to.
 func (d *document) resolve(s schema) schema {
 	switch {
 	case s.Ref != "":
 		return d.resolve(d.Components.Schemas.get(base(s.Ref)))
 	case len(s.AllOf) == 1:
 		of := d.resolve(s.AllOf[0])
-		if s.Description != "" {
-			of.Description = s.Description
-		}
+		of.Description = cmp.Or(s.Description, of.Description)
+		of.Default = cmp.Or(s.Default, of.Default)
 		return of
 	}
 	return s
