@@ -147,6 +147,7 @@ func (s *session) following(ctx context.Context, i int) <-chan stage {
 func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (*history.Cell, error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
 	defer func() {
+		s.client.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
 		st.leave()
 		if err := s.ground.clear(context.WithoutCancel(ctx), product); err != nil && s.swept == nil && st.urls != nil {
 			s.swept = err

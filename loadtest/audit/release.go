@@ -111,8 +111,8 @@ func (k *lockKey) add(s step) {
 
 // judge says whether r removed what was not its order's.
 func (k *lockKey) judge(c *history.Cell, r step, clocks *clocks) (history.Evidence, bool) {
-	since, excused := k.ownedBefore(r)
-	if excused {
+	since, known := k.ownedBefore(r)
+	if !known {
 		return history.Evidence{}, false
 	}
 	other, proved := k.madeByAnother(r, since, clocks)
@@ -127,21 +127,20 @@ func (k *lockKey) judge(c *history.Cell, r step, clocks *clocks) (history.Eviden
 	}, true
 }
 
-// ownedBefore returns when r's order last knew the key to be its own before it sent r. It is excused if a command
-// of its own was under way or lost its reply, since that may have made the key anew at the last moment.
-func (k *lockKey) ownedBefore(r step) (since history.Instant, excused bool) {
-	const longAgo = -1 << 62
-	since = longAgo
+// ownedBefore returns when r's order last knew the key to be its own before it sent r. That is not known if it
+// never did, or if a command of its own was under way or lost its reply: that may have made the key anew at the
+// last moment.
+func (k *lockKey) ownedBefore(r step) (since history.Instant, known bool) {
 	for _, s := range k.owned[r.op.Order] {
 		switch {
 		case s.At >= r.End:
 		case s.Err != "" || s.End > r.At:
-			return since, true
-		default:
-			since = max(since, s.End)
+			return 0, false
+		case !known || s.End > since:
+			since, known = s.End, true
 		}
 	}
-	return since, false
+	return since, known
 }
 
 // madeByAnother finds a set-if-absent of another order that surely began after since and had succeeded before r
