@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// Two instances sell from one stock, the first with an embedded Redis that the second one joins.
+func TestTwoInstancesOnAnEmbeddedRedis(t *testing.T) {
+	a := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0", "--instance", "a")
+	var url string
+	for _, line := range a.logs.lines {
+		if u, ok := line["redis"].(string); ok && strings.HasPrefix(u, "redis://") {
+			url = u
+		}
+	}
+	b := start(t, "--redis", url)
+	one, two := a.post(t, "/v4/decrease"), b.post(t, "/lua-release/decrease")
+	assert.Equal(t, []any{100.0}, one.body["units"])
+	assert.Equal(t, []any{99.0}, two.body["units"])
+	assert.Equal(t, "a", one.body["instance"])
+	assert.Equal(t, b.url[strings.LastIndex(b.url, ":")+1:], two.body["instance"], "its port, by default")
+}
+
+func TestRungsSayWhatTheyNeed(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	for _, c := range []struct {
+		args []string
+		note string
+	}{
+		{nil, "over 1 node, the lock Redis alone"},
+		{[]string{"--redlock", s.URL + "," + s.URL + "," + s.URL}, "over 3 nodes, quorum 2"},
+	} {
+		r := start(t, append(c.args, "--redis", s.URL)...)
+		rungs := r.do(t, http.MethodGet, "/rungs", nil).body["rungs"].([]any)
+		v6 := rungs[len(rungs)-1].(map[string]any)
+		assert.Contains(t, v6["note"], c.note)
+		assert.Equal(t, true, v6["available"])
+	}
+}
+
+// The locks live where --lock-redis says, and the stock does not.
+func TestLocksOnAServerOfTheirOwn(t *testing.T) {
+	stock, locks := backendtest.StartEmbedded(t), backendtest.StartEmbedded(t)
+	r := start(t, "--redis", stock.URL, "--lock-redis", locks.URL)
+	held := backendtest.Client(t, locks)
+	require.NoError(t, held.Set(context.Background(), "DistributedLock_10000", "other", 0).Err())
+	assert.Equal(t, 423, r.post(t, "/v4/decrease").status)
+	assert.Zero(t, backendtest.Client(t, locks).Exists(context.Background(), "ProductStock_10000").Val())
+}
+
+// At the end /readyz fails first; the order under way finishes and releases its lock; those that wait are sent away;
+// and run returns without an error.
+func TestDrain(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	r := start(t, "--redis", s.URL, "--drain-delay", "300ms")
+	var orders sync.WaitGroup
+	orders.Go(func() { assert.Equal(t, 200, r.post(t, "/v4/decrease?work=600ms").status) })
+	require.Eventually(t, func() bool {
+		return backendtest.Client(t, s).Exists(context.Background(), "DistributedLock_10000").Val() == 1
+	}, 2*time.Second, 5*time.Millisecond)
+	orders.Go(func() { assert.Equal(t, "draining", r.post(t, "/v4/decrease?wait=1m").problem()) })
+	time.Sleep(50 * time.Millisecond)
+	r.end()
+	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).problem() == "draining" },
+		200*time.Millisecond, time.Millisecond)
+	assert.Equal(t, "draining", r.post(t, "/v4/decrease").problem())
+	orders.Wait()
+	require.NoError(t, r.wait())
+	assert.Zero(t, backendtest.Client(t, s).Exists(context.Background(), "DistributedLock_10000").Val())
+	assert.Equal(t, "99", backendtest.Client(t, s).Get(context.Background(), "ProductStock_10000").Val())
+}
+
+// With --exit-with-stdin an instance ends with whoever holds the other end.
+func TestExitWithStdin(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	stdin, other := io.Pipe()
+	done := make(chan error, 1)
+	logs := newLogs()
+	go func() {
+		done <- run(context.Background(), []string{"--addr", "127.0.0.1:0", "--redis", s.URL, "--exit-with-stdin",
+			"--log-format", "json"}, stdin, io.Discard, logs)
+	}()
+	<-logs.ready
+	require.NoError(t, other.Close())
+	require.NoError(t, <-done)
+}
+
+func TestEmbeddedRedisAlone(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stdout, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx, []string{"redis", "--addr", "127.0.0.1:0"}, strings.NewReader(""), in, io.Discard)
+	}()
+	line := make([]byte, 64)
+	n, err := stdout.Read(line)
+	require.NoError(t, err)
+	url := strings.TrimSpace(string(line[:n]))
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	client := backendtest.Client(t, &backendtest.Server{URL: url})
+	require.NoError(t, client.Set(context.Background(), "k", "v", 50*time.Millisecond).Err())
+	assert.Eventually(t, func() bool { return client.Exists(context.Background(), "k").Val() == 0 }, 2*time.Second,
+		5*time.Millisecond, "its TTLs follow the clock")
+	cancel()
+	require.NoError(t, <-done)
+	require.NoError(t, in.Close())
+}
+
+func TestReady(t *testing.T) {
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
+	addr := strings.TrimPrefix(r.url, "http://")
+	require.NoError(t, run(context.Background(), []string{"ready", "--addr", addr}, nil, io.Discard, io.Discard))
+	r.end()
+	require.NoError(t, r.wait())
+	require.Error(t, run(context.Background(), []string{"ready", "--addr", addr}, nil, io.Discard, io.Discard))
+}
+
+func TestMetrics(t *testing.T) {
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--instance", "a", "--stock", "1")
+	r.post(t, "/v4/decrease?ttl=100ms&work=120ms")
+	r.post(t, "/v5/decrease")
+	text := r.do(t, http.MethodGet, "/metrics", nil).text
+	for _, line := range []string{
+		`stockapi_sales_total{instance_name="a",outcome="sold",rung="v4"} 1`,
+		`stockapi_sales_total{instance_name="a",outcome="sold-out",rung="v5"} 1`,
+		`stockapi_lock_wait_seconds_count{instance_name="a",rung="v4"} 1`,
+		`stockapi_lock_hold_seconds_count{instance_name="a",rung="v5"} 1`,
+		`stockapi_leases_held{instance_name="a",rung="v4"} 0`,
+		`stockapi_leases_lost_total{instance_name="a",rung="v4"} 1`,
+		`stockapi_redis_commands_total{instance_name="a"} `,
+	} {
+		assert.Contains(t, text, line)
+	}
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+)
+
+// Bad input gets the problem that is documented for it, leaves stock and locks as they were, and logs one line.
+func TestBadInput(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	r := start(t, "--redis", s.URL)
+	rdb := backendtest.Client(t, s)
+	ctx := context.Background()
+	require.NoError(t, rdb.Set(ctx, "ProductStock_text", "many", 0).Err())
+	require.NoError(t, rdb.LPush(ctx, "ProductStock_list", "1").Err())
+	require.NoError(t, rdb.Set(ctx, "ProductStock_huge", "99999999999999999999", 0).Err())
+	before := contents(t, s)
+
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		problem                  string
+	}{
+		{"unknown rung", "POST", "/v99/decrease", "", 404, "no-such-rung"},
+		{"unknown product", "POST", "/v4/decrease?product=none", "", 404, "no-such-product"},
+		{"unknown route", "POST", "/nowhere", "", 404, "no-such-route"},
+		{"method", "GET", "/v4/decrease", "", 405, "method-not-allowed"},
+		{"method on stock", "POST", "/stock/10000", "", 405, "method-not-allowed"},
+		{"product with a space", "POST", "/v4/decrease?product=a%20b", "", 400, "bad-input"},
+		{"product with a newline", "POST", "/v4/decrease", `{"product":"a\nb"}`, 400, "bad-input"},
+		{"product too long", "POST", "/v4/decrease?product=" + strings.Repeat("x", 65), "", 400, "bad-input"},
+		{"no product", "POST", "/v4/decrease?product=", "", 400, "bad-input"},
+		{"quantity is a word", "POST", "/v4/decrease?quantity=two", "", 400, "bad-input"},
+		{"quantity is zero", "POST", "/v4/decrease?quantity=0", "", 400, "bad-input"},
+		{"quantity is negative", "POST", "/v4/decrease?quantity=-1", "", 400, "bad-input"},
+		{"quantity is a fraction", "POST", "/v4/decrease", `{"quantity":1.5}`, 400, "bad-input"},
+		{"quantity has an exponent", "POST", "/v4/decrease", `{"quantity":1e2}`, 400, "bad-input"},
+		{"quantity is huge", "POST", "/v4/decrease?quantity=1001", "", 400, "bad-input"},
+		{"quantity overflows", "POST", "/v4/decrease?quantity=99999999999999999999", "", 400, "bad-input"},
+		{"quantity is nothing", "POST", "/v4/decrease?quantity=", "", 400, "bad-input"},
+		{"quantity is null", "POST", "/v4/decrease", `{"quantity":null}`, 400, "bad-input"},
+		{"quantity is a list", "POST", "/v4/decrease", `{"quantity":[1]}`, 400, "bad-input"},
+		{"wait too long", "POST", "/v4/decrease?wait=61s", "", 400, "bad-input"},
+		{"wait is negative", "POST", "/v4/decrease?wait=-1s", "", 400, "bad-input"},
+		{"wait without a unit", "POST", "/v4/decrease?wait=5", "", 400, "bad-input"},
+		{"ttl too short", "POST", "/v4/decrease?ttl=1ms", "", 400, "bad-input"},
+		{"ttl too long", "POST", "/v4/decrease?ttl=11m", "", 400, "bad-input"},
+		{"work too long", "POST", "/v4/decrease?work=2m", "", 400, "bad-input"},
+		{"work overflows", "POST", "/v4/decrease?work=99999999999h", "", 400, "bad-input"},
+		{"unknown parameter", "POST", "/v4/decrease?quantiy=2", "", 400, "bad-input"},
+		{"unknown field", "POST", "/v4/decrease", `{"quantiy":2}`, 400, "bad-input"},
+		{"parameter twice", "POST", "/v4/decrease?quantity=1&quantity=2", "", 400, "bad-input"},
+		{"field twice", "POST", "/v4/decrease", `{"quantity":1,"quantity":2}`, 400, "bad-input"},
+		{"body cut short", "POST", "/v4/decrease", `{"quantity":1`, 400, "bad-input"},
+		{"body is no object", "POST", "/v4/decrease", `[1]`, 400, "bad-input"},
+		{"body is no JSON", "POST", "/v4/decrease", `quantity=1`, 400, "bad-input"},
+		{"two bodies", "POST", "/v4/decrease", `{}{}`, 400, "bad-input"},
+		{"body of 10 MB", "POST", "/v4/decrease", `{"product":"` + strings.Repeat("x", 10<<20) + `"}`, 413, "too-large"},
+		{"query that does not parse", "POST", "/v4/decrease?quantity=%zz", "", 400, "bad-input"},
+		{"stock is text", "POST", "/v4/decrease?product=text", "", 502, "stock-corrupt"},
+		{"stock is a list", "POST", "/v4/decrease?product=list", "", 502, "stock-corrupt"},
+		{"stock overflows", "POST", "/v4/decrease?product=huge", "", 502, "stock-corrupt"},
+		{"set stock to nothing", "PUT", "/stock/10000", `{}`, 400, "bad-input"},
+		{"set stock below zero", "PUT", "/stock/10000", `{"quantity":-1}`, 400, "bad-input"},
+		{"set stock too high", "PUT", "/stock/10000", `{"quantity":1000000001}`, 400, "bad-input"},
+		{"set another field", "PUT", "/stock/10000", `{"quantity":1,"left":2}`, 400, "bad-input"},
+		{"stock of a strange product", "GET", "/stock/a%20b", "", 400, "bad-input"},
+		{"stock of no product", "GET", "/stock/none", "", 404, "no-such-product"},
+		{"locks of a strange product", "DELETE", "/locks/a*", "", 400, "bad-input"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			logged := r.logs.len()
+			a := r.do(t, c.method, c.path, strings.NewReader(c.body))
+			assert.Equal(t, c.status, a.status, a.text)
+			assert.Equal(t, c.problem, a.problem())
+			assert.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
+			assert.Equal(t, before, contents(t, s))
+			assert.Equal(t, []string{c.problem}, r.logs.since(logged))
+		})
+	}
+	assert.Equal(t, http.StatusOK, r.post(t, "/v4/decrease").status, "and it still sells")
+}
+
+func TestBadRequestID(t *testing.T) {
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, r.url+"/v4/decrease", nil)
+	require.NoError(t, err)
+	request.Header.Set("X-Request-ID", "a b\tc")
+	assert.Equal(t, "bad-input", r.send(t, request).problem())
+	request.Header.Set("X-Request-ID", "order-7")
+	assert.Equal(t, "order-7", r.send(t, request).body["order"])
+}
+
+// contents returns all strings of a server, by key. The lists that the tests make do not change.
+func contents(t *testing.T, s *backendtest.Server) map[string]string {
+	t.Helper()
+	rdb := backendtest.Client(t, s)
+	all := map[string]string{}
+	for _, key := range rdb.Keys(context.Background(), "*").Val() {
+		all[key] = rdb.Get(context.Background(), key).Val()
+	}
+	return all
+}
+
+func TestBusyAndSoldOut(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	r := start(t, "--redis", s.URL, "--stock", "1")
+	require.NoError(t, backendtest.Client(t, s).Set(context.Background(), "DistributedLock_10000", "1", 0).Err())
+	a := r.post(t, "/v4/decrease")
+	assert.Equal(t, 423, a.status)
+	assert.NotEmpty(t, a.header.Get("Retry-After"))
+	assert.Equal(t, http.StatusOK, r.do(t, http.MethodDelete, "/locks/10000", nil).status)
+	assert.Equal(t, 200, r.post(t, "/v4/decrease").status)
+	a = r.post(t, "/v4/decrease")
+	assert.Equal(t, 409, a.status)
+	assert.Equal(t, "not-sold", a.body["outcome"])
+}
+
+func TestAdminToken(t *testing.T) {
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--admin-token", "secret-token")
+	for _, path := range []string{"/stock/10000", "/locks/10000"} {
+		assert.Equal(t, 401, r.do(t, http.MethodDelete, path, nil).status)
+	}
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPut, r.url+"/stock/10000",
+		strings.NewReader(`{"quantity":5}`))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer wrong")
+	assert.Equal(t, "unauthorized", r.send(t, request).problem())
+	request.Header.Set("Authorization", "Bearer secret-token")
+	request.Body = io.NopCloser(strings.NewReader(`{"quantity":5}`))
+	assert.Equal(t, 200, r.send(t, request).status)
+	assert.EqualValues(t, 5, r.do(t, http.MethodGet, "/stock/10000", nil).body["quantity"], "reading needs no token")
+	assert.NotContains(t, r.logs.text(), "secret-token")
+}
+
+// A Redis that goes away makes clear 503s; when it is back the instance sells again, without a restart.
+func TestRedisGoesAwayAndReturns(t *testing.T) {
+	backendtest.Require(t)
+	s, restart := backendtest.Restartable(t)
+	r := start(t, "--redis", s.URL)
+	require.Equal(t, 200, r.post(t, "/v4/decrease").status)
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		restart(500 * time.Millisecond)
+	}()
+	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == 503 },
+		5*time.Second, time.Millisecond)
+	for _, path := range []string{"/v0/decrease", "/v1/decrease", "/v5/decrease", "/v6/decrease?wait=0s"} {
+		a := r.post(t, path)
+		assert.Equal(t, 503, a.status, a.text)
+		assert.Equal(t, "backend-away", a.problem())
+		assert.Equal(t, "not-sold", a.body["outcome"])
+	}
+	assert.Equal(t, 200, r.do(t, http.MethodGet, "/livez", nil).status, "a restart would not help")
+	<-back
+	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == 200 },
+		5*time.Second, 5*time.Millisecond)
+	require.Equal(t, 200, r.do(t, http.MethodPut, "/stock/10000", strings.NewReader(`{"quantity":3}`)).status)
+	for _, rung := range []string{"v1", "v5", "v6"} {
+		assert.Equal(t, 200, r.post(t, "/"+rung+"/decrease").status, rung)
+	}
+}
+
+// What Redis refuses was not done: the sale is not in doubt, and nothing changes.
+func TestRedisRefuses(t *testing.T) {
+	for _, complaint := range []string{
+		"READONLY You can't write against a read only replica.",
+		"LOADING Redis is loading the dataset in memory",
+		"NOAUTH Authentication required.",
+		"OOM command not allowed when used memory > 'maxmemory'.",
+	} {
+		e, err := backend.StartEmbedded("127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(e.Close)
+		r := start(t, "--redis", e.URL())
+		e.Server().SetError(complaint)
+		for _, rung := range []string{"v0", "v4", "v6"} {
+			a := r.post(t, "/"+rung+"/decrease?wait=0s")
+			assert.Equal(t, 503, a.status, a.text)
+			assert.Equal(t, "not-sold", a.body["outcome"], complaint)
+		}
+		e.Server().SetError("")
+		assert.EqualValues(t, 100, r.do(t, http.MethodGet, "/stock/10000", nil).body["quantity"])
+		assert.Contains(t, r.logs.text(), complaint[:8], "the log says why")
+	}
+}
+
+func TestStartWithoutRedis(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--redis", "redis://127.0.0.1:1"}, "use --redis embedded"},
+		{[]string{"--redis", "redis://:hunter2@127.0.0.1:1"}, "no Redis at redis://:xxxxx@127.0.0.1:1"},
+		{[]string{"--redis", "nonsense"}, "--redis"},
+		{[]string{"--redis", "redis://:hunter2@127.0.0.1:bad/"}, "--redis"},
+	} {
+		err := run(context.Background(), append(c.args, "--addr", "127.0.0.1:0"), strings.NewReader(""), io.Discard, io.Discard)
+		require.ErrorContains(t, err, c.says)
+		assert.NotContains(t, err.Error(), "hunter2")
+		assert.NotContains(t, err.Error(), "\n", "one line")
+		assert.Equal(t, 1, exitCode(io.Discard, err))
+	}
+}
+
+func TestWrongPassword(t *testing.T) {
+	e, err := backend.StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	e.Server().RequireAuth("right")
+	url := "redis://:hunter2@" + e.Addr()
+	err = run(context.Background(), []string{"--redis", url, "--addr", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, io.Discard)
+	require.ErrorContains(t, err, "WRONGPASS")
+	assert.NotContains(t, err.Error(), "hunter2")
+	start(t, "--redis", "redis://:right@"+e.Addr())
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"--bogus"}, {"--ttl", "1ms"}, {"--ttl", "soon"}, {"--max-quantity", "0"},
+		{"--log-format", "xml"}, {"--wait", "1h"}, {"redis", "--bogus"}, {"surplus"}} {
+		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
+		assert.Equal(t, 2, exitCode(io.Discard, err), args)
+	}
+	var help strings.Builder
+	require.NoError(t, run(context.Background(), []string{"--help"}, strings.NewReader(""), &help, io.Discard))
+	assert.Contains(t, help.String(), "STOCKAPI_REDLOCK_RETRY")
+}
+
+func TestPortTaken(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	taken := strings.TrimPrefix(start(t, "--redis", s.URL).url, "http://")
+	err := run(context.Background(), []string{"--redis", s.URL, "--addr", taken}, strings.NewReader(""), io.Discard, io.Discard)
+	require.ErrorContains(t, err, "choose another with --addr")
+}
+
+// A Redis that hangs costs its timeout. Before the write that is a clear "not sold"; from the write on nobody knows,
+// and the answer says so.
+func TestRedisHangs(t *testing.T) {
+	e, err := backend.StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	r := start(t, "--redis", e.URL(), "--redis-timeout", "100ms")
+	require.Equal(t, 200, r.post(t, "/v0/decrease").status)
+
+	e.Server().Lock()
+	a := r.post(t, "/v0/decrease")
+	e.Server().Unlock()
+	assert.Equal(t, 503, a.status, a.text)
+	assert.Equal(t, "not-sold", a.body["outcome"])
+
+	answered := make(chan answer)
+	go func() { answered <- r.post(t, "/v0/decrease?work=300ms") }()
+	time.Sleep(150 * time.Millisecond) // it has read, and is at work
+	e.Server().Lock()
+	a = <-answered
+	e.Server().Unlock()
+	assert.Equal(t, 500, a.status, a.text)
+	assert.Equal(t, "outcome-unknown", a.problem())
+	assert.Equal(t, "unknown", a.body["outcome"])
+	require.Eventually(t, func() bool { return r.post(t, "/v0/decrease").status == 200 }, 2*time.Second, 10*time.Millisecond)
+}

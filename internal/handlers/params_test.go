@@ -1,0 +1,78 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func decode(query, body string) (params, error) {
+	r := httptest.NewRequest(http.MethodPost, "/v4/decrease", strings.NewReader(body))
+	r.URL.RawQuery = query
+	return readParams(r, "product", "quantity", "wait", "ttl", "work", "trace")
+}
+
+func TestTheBodyWinsOverTheQuery(t *testing.T) {
+	p, err := decode("quantity=1&ttl=5s", `{"quantity": 2, "wait": "250ms", "trace": true}`)
+	require.NoError(t, err)
+	o, err := testBounds().order(p)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, o.Quantity)
+	assert.Equal(t, 5*time.Second, o.TTL)
+	assert.Equal(t, 250*time.Millisecond, *o.Wait)
+	assert.True(t, o.Trace)
+	assert.Equal(t, defaultProduct, o.Product)
+}
+
+func TestWithoutParametersAnOrderHasTheDefaults(t *testing.T) {
+	p, err := decode("", "")
+	require.NoError(t, err)
+	o, err := testBounds().order(p)
+	require.NoError(t, err)
+	assert.Nil(t, o.Wait, "the rung decides")
+	assert.Equal(t, testBounds().DefaultTTL, o.TTL)
+	assert.EqualValues(t, 1, o.Quantity)
+}
+
+// Whatever a client sends, it is either refused as bad input or an order within the bounds; and what the standard
+// library does not take for JSON is refused.
+func FuzzDecreaseRequest(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"", ""}, {"quantity=1", `{"quantity":2}`}, {"wait=1s&ttl=1s", `{}`}, {"quantity=1&quantity=1", ""},
+		{"", `{"quantity":1,"quantity":1}`}, {"", `{"product":"a\u0000b"}`}, {"", `{"quantity":1e309}`}, {"%zz", "{"},
+		{"", `{"a":{"b":[1]}}`}, {"", `{"trace":true} {}`}, {"quantity=-9223372036854775809", "null"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, query, body string) {
+		p, err := decode(query, body)
+		if err != nil {
+			if !errors.Is(err, errBadInput) {
+				t.Fatalf("%q %q: %v is not bad input", query, body, err)
+			}
+			return
+		}
+		if strings.TrimSpace(body) != "" && !json.Valid([]byte(body)) {
+			t.Fatalf("%q was taken for JSON", body)
+		}
+		o, err := testBounds().order(p)
+		if err != nil {
+			if !errors.Is(err, errBadInput) {
+				t.Fatalf("%q %q: %v is not bad input", query, body, err)
+			}
+			return
+		}
+		if o.Quantity < 1 || o.Quantity > testBounds().MaxQuantity || !productPattern.MatchString(o.Product) ||
+			o.TTL < minTTL || o.TTL > testBounds().MaxTTL || o.Work < 0 || o.Work > testBounds().MaxWork ||
+			o.Wait != nil && (*o.Wait < 0 || *o.Wait > testBounds().MaxWait) {
+			t.Fatalf("%q %q: %+v is out of bounds", query, body, o)
+		}
+	})
+}

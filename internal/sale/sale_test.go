@@ -1,0 +1,260 @@
+package sale
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+func TestMain(m *testing.M) {
+	backend.Silence()
+	goleak.VerifyTestMain(m)
+}
+
+const product = "10000"
+
+// newShop returns an instance's shop with 100 units, and its backends.
+func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
+	t.Helper()
+	life, end := context.WithCancel(context.Background())
+	m := metrics.New("a")
+	client := backendtest.Client(t, s, trace.Hook("node", lock.ScriptNames(), m.Commands.Inc))
+	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
+		Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}
+	t.Cleanup(func() {
+		end()
+		b.Background.Wait()
+	})
+	shelf := stock.NewShelf(client)
+	_, err := shelf.Open(context.Background(), product, 100)
+	require.NoError(t, err)
+	return New("a", shelf, b, m, slog.New(slog.DiscardHandler)), b
+}
+
+func order() Order { return Order{Product: product, Quantity: 1, TTL: time.Minute} }
+
+func left(t *testing.T, s *Shop) int64 {
+	t.Helper()
+	n, err := s.shelf.Left(context.Background(), product)
+	require.NoError(t, err)
+	return n
+}
+
+// eachRung runs a test once for each rung, on a Redis of its own.
+func eachRung(t *testing.T, test func(t *testing.T, r Status, s *Shop, b lock.Backends)) {
+	for _, r := range lock.Ladder() {
+		t.Run(r.Number, func(t *testing.T) {
+			t.Parallel()
+			s, b := newShop(t, backendtest.StartEmbedded(t))
+			test(t, Status{Number: r.Number, Name: r.Name}, s, b)
+		})
+	}
+}
+
+func TestASaleOnEveryRungByNumberAndByName(t *testing.T) {
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		o := order()
+		o.ID, o.Quantity, o.Trace = "mine", 3, true
+		receipt, err := s.Decrease(context.Background(), r.Number, o)
+		require.NoError(t, err)
+		assert.Equal(t, "mine", receipt.Order)
+		assert.Equal(t, r.Number, receipt.Rung)
+		assert.EqualValues(t, 97, receipt.Left)
+		assert.Equal(t, []int64{98, 99, 100}, receipt.Units)
+		assert.NotEmpty(t, receipt.Trace)
+		if r.Number == "v0" {
+			assert.Nil(t, receipt.Lease, "no lock, no lease")
+		} else {
+			assert.NotEmpty(t, receipt.Lease.Token)
+			assert.False(t, receipt.Lease.Lost)
+			assert.True(t, receipt.Lease.AcquiredAt.Before(receipt.Lease.ReleasedAt))
+		}
+		receipt, err = s.Decrease(context.Background(), r.Name, order())
+		require.NoError(t, err)
+		assert.Equal(t, []int64{97}, receipt.Units)
+		assert.NotEqual(t, "mine", receipt.Order, "an order without a name gets one")
+		assert.EqualValues(t, 96, left(t, s))
+		assert.Zero(t, testutil.ToFloat64(s.metrics.Held.WithLabelValues(r.Number)), "none is held any more")
+	})
+}
+
+func TestSoldOutReleasesTheLock(t *testing.T) {
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		o := order()
+		o.Quantity = 101
+		receipt, err := s.Decrease(context.Background(), r.Number, o)
+		require.ErrorIs(t, err, stock.ErrSoldOut)
+		assert.Empty(t, receipt.Units)
+		assert.EqualValues(t, 100, left(t, s))
+		_, err = s.Decrease(context.Background(), r.Number, order())
+		require.NoError(t, err, "the next one gets in")
+	})
+}
+
+// After a "sold out" the timer of v5-as-printed runs on and writes the lock again. Of all rungs it alone does.
+func TestOnlyAsPrintedComesBackFromTheDead(t *testing.T) {
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		o := order()
+		o.Quantity, o.TTL = 101, 200*time.Millisecond
+		_, err := s.Decrease(context.Background(), r.Number, o)
+		require.ErrorIs(t, err, stock.ErrSoldOut)
+		time.Sleep(3 * o.TTL)
+		_, err = s.Decrease(context.Background(), r.Number, order())
+		if r.Number == "v5-as-printed" {
+			assert.ErrorIs(t, err, lock.ErrBusy)
+		} else {
+			assert.NoError(t, err)
+		}
+	})
+}
+
+// breakLockAfter breaks the lock once somebody holds it.
+func breakLockAfter(t *testing.T, b lock.Backends, d time.Duration) (done func()) {
+	var breaking sync.WaitGroup
+	breaking.Go(func() {
+		time.Sleep(d)
+		n, err := b.Break(context.Background(), product)
+		assert.NoError(t, err)
+		assert.EqualValues(t, 1, n)
+	})
+	return breaking.Wait
+}
+
+// A lease found lost before the write aborts the sale, on the rungs that look.
+func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
+	s, b := newShop(t, backendtest.StartEmbedded(t))
+	o := order()
+	o.TTL, o.Work = 300*time.Millisecond, 10*time.Second
+	defer breakLockAfter(t, b, 20*time.Millisecond)()
+	receipt, err := s.Decrease(context.Background(), "v6", o)
+	require.ErrorIs(t, err, lock.ErrLost)
+	assert.True(t, receipt.Lease.Lost)
+	assert.EqualValues(t, 100, left(t, s))
+	assert.EqualValues(t, 1, testutil.ToFloat64(s.metrics.Lost.WithLabelValues("v6")))
+}
+
+// A lease found lost after the write is a sale all the same: an error would hide that the unit was sold.
+func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
+	for _, id := range []string{"v3", "v4", "v5"} {
+		t.Run(id, func(t *testing.T) {
+			s, b := newShop(t, backendtest.StartEmbedded(t))
+			o := order()
+			o.Work = 100 * time.Millisecond
+			defer breakLockAfter(t, b, 20*time.Millisecond)()
+			receipt, err := s.Decrease(context.Background(), id, o)
+			require.NoError(t, err)
+			assert.Equal(t, []int64{100}, receipt.Units)
+			assert.True(t, receipt.Lease.Lost)
+		})
+	}
+}
+
+func TestABusyLock(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	holder := order()
+	holder.Work = 200 * time.Millisecond
+	var holding sync.WaitGroup
+	holding.Go(func() {
+		_, err := s.Decrease(context.Background(), "v4", holder)
+		assert.NoError(t, err)
+	})
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v4")) == 1
+	}, time.Second, time.Millisecond)
+
+	_, err := s.Decrease(context.Background(), "v4", order())
+	require.ErrorIs(t, err, lock.ErrBusy, "the article's rungs try once")
+	patient, wait := order(), 10*time.Second
+	patient.Wait, patient.Trace = &wait, true
+	receipt, err := s.Decrease(context.Background(), "v4", patient)
+	require.NoError(t, err, "who waits gets in when the holder leaves")
+	assert.Less(t, len(receipt.Trace), 8, "the vain tries are left out of the trace")
+	assert.Positive(t, receipt.WaitedMS)
+	holding.Wait()
+}
+
+// An order whose client has gone sells nothing, and leaves the lock free.
+func TestAClientThatGoes(t *testing.T) {
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 50*time.Millisecond, context.Canceled)
+		defer cancel()
+		o := order()
+		o.Work = 10 * time.Second
+		_, err := s.Decrease(ctx, r.Number, o)
+		require.ErrorIs(t, err, context.Canceled)
+		assert.EqualValues(t, 100, left(t, s))
+		_, err = s.Decrease(context.Background(), r.Number, order())
+		require.NoError(t, err)
+	})
+}
+
+// A shop that closes sends those away that wait, and lets those finish that hold a lock.
+func TestClose(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	holder, waiter, wait := order(), order(), time.Minute
+	holder.Work, waiter.Wait = 200*time.Millisecond, &wait
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, err := s.Decrease(context.Background(), "v4", holder)
+		assert.NoError(t, err)
+	})
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v4")) == 1
+	}, time.Second, time.Millisecond)
+	both.Go(func() {
+		_, err := s.Decrease(context.Background(), "v4", waiter)
+		assert.ErrorIs(t, err, ErrDraining)
+	})
+	time.Sleep(20 * time.Millisecond)
+	s.Close()
+	both.Wait()
+	_, err := s.Decrease(context.Background(), "v4", order())
+	require.ErrorIs(t, err, ErrDraining)
+	assert.EqualValues(t, 99, left(t, s))
+}
+
+func TestRungsThatLackTheirBackend(t *testing.T) {
+	s := New("a", nil, lock.Backends{}, metrics.New("a"), slog.New(slog.DiscardHandler))
+	for _, r := range s.Rungs() {
+		assert.Equal(t, len(r.Needs) == 0, r.Available, r.Number)
+	}
+	_, err := s.Decrease(context.Background(), "v6", order())
+	require.ErrorIs(t, err, ErrUnavailable)
+	_, err = s.Decrease(context.Background(), "v99", order())
+	require.ErrorIs(t, err, ErrNoRung)
+}
+
+// Every script that a rung sends is known by a name in the traces, redsync's own included.
+func TestEveryScriptHasAName(t *testing.T) {
+	for _, id := range []string{"v4", "v5", "v5-as-printed", "v6"} {
+		s, _ := newShop(t, backendtest.StartEmbedded(t))
+		o := order()
+		o.TTL, o.Work, o.Trace = 100*time.Millisecond, 120*time.Millisecond, true
+		receipt, err := s.Decrease(context.Background(), id, o)
+		require.NoError(t, err)
+		var scripts []string
+		for _, e := range receipt.Trace {
+			assert.NotContains(t, []string{"eval", "evalsha"}, e.Cmd, id)
+			scripts = append(scripts, e.Cmd)
+		}
+		assert.Contains(t, scripts, "eval:release", id)
+		if id == "v5" || id == "v6" {
+			assert.Contains(t, scripts, "eval:renew", id)
+		}
+	}
+}
