@@ -75,7 +75,8 @@ type exited int
 func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Exit(func(code int) { panic(exited(code)) }))
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help),
+		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -95,8 +96,21 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	return c, command, false, nil
 }
 
-// Validate refuses numbers that no run can be made of. Kong calls it.
-func (f *runFlags) Validate() error {
+// help prints kong's help, and without a command also that of the command that needs not be named.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	run, err := kong.Trace(ctx.Kong, []string{"run"})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(ctx.Stdout)
+	return kong.DefaultHelpPrinter(options, run)
+}
+
+// check refuses numbers that no run can be made of, and draws the seed if none was given.
+func (f *runFlags) check() error {
 	if f.Seed == nil {
 		seed := rand.Uint64() >> 32 // short enough to type again
 		f.Seed = &seed

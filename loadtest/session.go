@@ -38,6 +38,9 @@ type session struct {
 
 // run runs what the flags select and returns the exit code.
 func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	if err := f.check(); err != nil {
+		return complain(stderr, err)
+	}
 	specs, err := scenario.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
 	if err != nil {
 		return complain(stderr, err)

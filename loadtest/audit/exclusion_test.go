@@ -1,0 +1,89 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// hold has order i hold the lock until then.
+func hold(c *history.Cell, i int, until history.Instant) {
+	c.Ops[i].Lease.ReleasedAt, c.Ops[i].Done = until, until+2*ms
+}
+
+func TestExclusionFindsTwoHolders(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 25*ms) // order 2 came in at 22
+	f := judge(t, c, history.Exclusion, history.Broken)
+	assert.Equal(t, "order 1 on b and order 2 on a both held the lock for 3.000 ms at +0.022 s", f.Because)
+}
+
+func TestExclusionSeesPastTheNearestNeighbour(t *testing.T) {
+	c := forge(5)
+	hold(c, 0, 48*ms) // over all the others
+	f := judge(t, c, history.Exclusion, history.Broken)
+	assert.Contains(t, f.Because, "the first of 4")
+}
+
+func TestExclusionCountsHoldersThatSoldNothing(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 25*ms)
+	for i := range c.Ops {
+		c.Ops[i].Outcome, c.Ops[i].Units = history.Refused, nil
+	}
+	judge(t, c, history.Exclusion, history.Broken)
+}
+
+func TestExclusionTouchingIsNotOverlapping(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 22*ms)
+	judge(t, c, history.Exclusion, history.OK)
+}
+
+func TestExclusionWithALostAnswerIsUnknown(t *testing.T) {
+	c := forge(5)
+	lose(&c.Ops[4])
+	judge(t, c, history.Exclusion, history.Unclear)
+}
+
+// The instances' clocks are their own from here on: b's is an hour ahead.
+func twoClocks() *history.Cell {
+	c := forge(5)
+	c.Instances[1].Clock = "other"
+	for i := range c.Ops {
+		if c.Ops[i].Instance == "b" {
+			shift(&c.Ops[i], 3_600_000*ms)
+		}
+	}
+	return c
+}
+
+func TestClocksThatDifferByAnHourAreBoundedByTheHistory(t *testing.T) {
+	judge(t, twoClocks(), history.Exclusion, history.OK)
+	judge(t, twoClocks(), history.OwnRelease, history.OK)
+	judge(t, twoClocks(), history.Fence, history.OK)
+}
+
+func TestOverlapBeyondTheClocksUncertaintyCounts(t *testing.T) {
+	c := twoClocks()
+	c.Ops[1].Lease.ReleasedAt += 18 * ms // until 35 by the client's clock
+	c.Ops[1].Done += 18 * ms
+	f := judge(t, c, history.Exclusion, history.Broken)
+	assert.Contains(t, f.Because, "clocks known to 8.000 ms")
+}
+
+func TestOverlapWithinTheClocksUncertaintyDoesNot(t *testing.T) {
+	c := twoClocks()
+	c.Ops[1].Lease.ReleasedAt += 6 * ms // until 23, one more than order 2 came in
+	c.Ops[1].Done += 6 * ms
+	judge(t, c, history.Exclusion, history.OK)
+}
+
+func TestAClockThatWasSetLeavesItUnknown(t *testing.T) {
+	c := twoClocks()
+	shift(&c.Ops[3], -60_000*ms)
+	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Fence, history.Unclear)
+}

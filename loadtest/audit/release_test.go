@@ -1,0 +1,83 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// lateRelease has order 0 removing the key only at 15 ms, when order 1 has had it since 12.
+func lateRelease(cmd string) *history.Cell {
+	c := forge(5)
+	c.Ops[0].Trace[1] = history.Command{Node: "n", Cmd: cmd, Key: "lock", At: 15 * ms, End: 16 * ms, Reply: "1"}
+	c.Ops[0].Done = 17 * ms
+	return c
+}
+
+func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
+	for _, cmd := range []string{"del", "unlink", "eval:release"} {
+		f := judge(t, lateRelease(cmd), history.OwnRelease, history.Broken)
+		assert.Equal(t, "order 0 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
+	}
+}
+
+func TestOwnReleaseIgnores(t *testing.T) {
+	cases := map[string]func(c *history.Cell){
+		"a release that removed nothing": func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
+		"another node's key":             func(c *history.Cell) { c.Ops[0].Trace[1].Node = "n2" },
+		"another key":                    func(c *history.Cell) { c.Ops[0].Trace[1].Key = "lock2" },
+		"an acquisition that failed":     func(c *history.Cell) { c.Ops[1].Trace[0].Reply = "false" },
+		"one that was still under way":   func(c *history.Cell) { c.Ops[1].Trace[0].End = 16 * ms },
+		"one whose reply was lost": func(c *history.Cell) {
+			c.Ops[1].Trace[0].Reply, c.Ops[1].Trace[0].Err = "", "i/o timeout"
+		},
+		"a removal by an order that never made the key": func(c *history.Cell) { c.Ops[0].Trace[0].Reply = "false" },
+		"an order that may have made the key again": func(c *history.Cell) {
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 13 * ms, End: 14 * ms, Err: "i/o timeout"})
+		},
+		"a renewal that made the key again": func(c *history.Cell) {
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "1"})
+		},
+		"a renewal that was under way": func(c *history.Cell) {
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 13 * ms, End: 18 * ms, Reply: "1"})
+		},
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := lateRelease("del")
+			change(c)
+			judge(t, c, history.OwnRelease, history.OK)
+		})
+	}
+}
+
+func TestOwnReleaseIsNotExcusedByARenewalThatFoundTheKeyGone(t *testing.T) {
+	c := lateRelease("del")
+	c.Ops[0].Trace = append(c.Ops[0].Trace,
+		history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "0"})
+	judge(t, c, history.OwnRelease, history.Broken)
+}
+
+func TestOwnReleaseAcrossClocks(t *testing.T) {
+	c := lateRelease("del")
+	c.Instances[1].Clock = "other"
+	for i := range c.Ops {
+		if c.Ops[i].Instance == "b" {
+			shift(&c.Ops[i], 3_600_000*ms)
+		}
+	}
+	judge(t, c, history.OwnRelease, history.OK) // 3 ms are less than the clocks can tell
+	c.Ops[0].Trace[1].At, c.Ops[0].Trace[1].End = 35*ms, 36*ms
+	judge(t, c, history.OwnRelease, history.Broken)
+}
+
+func TestOwnReleaseWithALostAnswerIsUnknown(t *testing.T) {
+	c := forge(5)
+	lose(&c.Ops[4])
+	judge(t, c, history.OwnRelease, history.Unclear)
+}
