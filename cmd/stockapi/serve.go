@@ -33,7 +33,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.ExitWithStdin {
 		ctx = untilEOF(ctx, stdin)
 	}
-	listener, err := net.Listen("tcp", c.Addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -225,7 +226,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		request("POST", "/v4/decrease?colour=red", ""),
 		request("POST", "/v4/decrease?wait=1h", ""),
 		request("POST", "/v4/decrease", `{"quantity":`),
-		httptest.NewRequest("POST", "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
+		httptest.NewRequest(http.MethodPost, "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
 		request("GET", "/stock/%20", ""),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
@@ -277,7 +278,13 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	rdb.AddHook(trace.Hook(inside.Addr(), lock.ScriptNames(), func() {}))
 
 	m, log := metrics.New("a"), slog.New(slog.DiscardHandler)
-	shelf, locks := stock.NewShelf(rdb), lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}}
+	life, end := context.WithCancel(context.Background())
+	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, Life: life, Background: new(sync.WaitGroup)}
+	t.Cleanup(func() {
+		end()
+		locks.Background.Wait()
+	})
+	shelf := stock.NewShelf(rdb)
 	shop := sale.New("a", shelf, locks, m, log)
 	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
 		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/sale"
 )
 
 func decode(query, body string) (params, error) {
@@ -69,10 +71,17 @@ func FuzzDecreaseRequest(f *testing.F) {
 			}
 			return
 		}
-		if o.Quantity < 1 || o.Quantity > testBounds().MaxQuantity || !productPattern.MatchString(o.Product) ||
-			o.TTL < minTTL || o.TTL > testBounds().MaxTTL || o.Work < 0 || o.Work > testBounds().MaxWork ||
-			o.Wait != nil && (*o.Wait < 0 || *o.Wait > testBounds().MaxWait) {
+		if !within(testBounds(), o) {
 			t.Fatalf("%q %q: %+v is out of bounds", query, body, o)
 		}
 	})
+}
+
+func within(b Bounds, o sale.Order) bool {
+	var wait time.Duration
+	if o.Wait != nil {
+		wait = *o.Wait
+	}
+	return productPattern.MatchString(o.Product) && o.Quantity >= 1 && o.Quantity <= b.MaxQuantity &&
+		o.TTL >= minTTL && o.TTL <= b.MaxTTL && o.Work >= 0 && o.Work <= b.MaxWork && wait >= 0 && wait <= b.MaxWait
 }

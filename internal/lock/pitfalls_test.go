@@ -221,7 +221,7 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, start.Add(time.Second), no)
 		defer stop()
 		<-ctx.Done()
-		assert.ErrorIs(t, context.Cause(ctx), ErrLost)
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
 		assert.Equal(t, time.Second/2, time.Since(start))
 	})
 }
@@ -248,7 +248,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 				ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), lease, time.Now().Add(lease), renew)
 				defer stop()
 				<-ctx.Done()
-				assert.ErrorIs(t, context.Cause(ctx), ErrLost)
+				require.ErrorIs(t, context.Cause(ctx), ErrLost)
 				assert.Equal(t, last.Add(lease-drift(lease)), time.Now())
 			})
 		})

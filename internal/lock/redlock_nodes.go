@@ -91,7 +91,7 @@ func outcome(ok bool, err error) (bool, error) {
 
 // unanswered counts the nodes that gave no answer, in an error of redsync.
 func unanswered(err error) int {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // counts the leaves of the tree, so it walks it itself
 	case *redsync.RedisError:
 		return 1
 	case interface{ Unwrap() []error }:

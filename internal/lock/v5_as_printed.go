@@ -20,7 +20,7 @@ func asPrinted(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		stop := b.every(ctx, ttl/2, func(tick context.Context) {
-			b.renewed(renewOrRecreate(tick, b.Redis, key, token, ttl))
+			_, _ = b.renewed(renewOrRecreate(tick, b.Redis, key, token, ttl))
 		})
 		unlock := func(ctx context.Context) error {
 			return release(ctx, b.Redis, key, token)

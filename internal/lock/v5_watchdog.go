@@ -23,7 +23,7 @@ func watchdog(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		stop := b.every(ctx, ttl/2, func(tick context.Context) {
-			b.renewed(renew(tick, b.Redis, key, token, ttl))
+			_, _ = b.renewed(renew(tick, b.Redis, key, token, ttl))
 		})
 		unlock := func(ctx context.Context) error {
 			stop()

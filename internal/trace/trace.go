@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -192,7 +193,7 @@ func reply(cmd redis.Cmder) string {
 	case *redis.IntCmd:
 		return fmt.Sprint(c.Val())
 	case *redis.BoolCmd:
-		return fmt.Sprint(c.Val())
+		return strconv.FormatBool(c.Val())
 	case *redis.Cmd:
 		return fmt.Sprint(c.Val())
 	}

@@ -80,7 +80,7 @@ func Restartable(t testing.TB) (s *Server, restart func(down time.Duration)) {
 	dir := t.TempDir()
 	var process *exec.Cmd
 	start := func() {
-		process = exec.Command(RedisServer, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "",
+		process = exec.CommandContext(context.Background(), RedisServer, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "",
 			"--appendonly", "no", "--dir", dir)
 		if err := process.Start(); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient 
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,29 @@
+// Package lock is a ladder of locks, each rung one step better than the one below, and each with the defect that the
+// next one mends. All of them guard the same three lines, "read the stock, decide, write the stock", which are
+// somewhere else; here is only how a lock is taken and given back.
+//
+// # The ladder
+//
+// v0 takes no lock, and sells a unit to everybody who reads the stock before the first one writes it. v0.5 keeps the
+// others out with a mutex, and works until there is a second process. So the lock has to live where all processes can
+// see it: v1 is a key in Redis, made by SETNX and deleted at the end. A holder that dies never deletes it. v1.5 gives
+// the key a TTL, and dies between the two commands. v2 makes them one. Now the lock ends by itself, also while its
+// holder is still at work: a second one comes in, and the first one, when it is done, deletes the second one's lock.
+// v3 writes a token of its own into the key and looks before it deletes. v4 looks and deletes in one script, because
+// much can happen between two commands. v5 renews the lease for as long as the work takes, so that it ends only when
+// its holder does. v6 keeps the lock on most of several Redis servers, so that none of them alone can lose it.
+//
+// None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
+// ends by itself is.
+//
+// # Reading order
+//
+// lock.go says what a lock is: [TryLock], [Lease], and the errors that callers decide on. Then the rungs in their
+// order, a file each: v0_nolock.go to v6_redlock.go. Neighbours differ in a few lines and repeat the rest on purpose:
+// the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
+//
+// What is no lesson exists once. wait.go waits for a lock, by trying again. timer.go is the timer of v5. renewer.go
+// keeps the lease of v6, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is
+// what v6 needs around redsync. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file,
+// and a line there.
+package lock
