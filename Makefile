@@ -1,0 +1,63 @@
+# What can be done here. `make` alone lists it.
+GO ?= go
+GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## every rung, one instance and two, proven: the matrix
+	$(GO) run ./loadtest
+
+.PHONY: build
+build: ## both programs, into bin/
+	$(GO) build -trimpath -o bin/stockapi ./cmd/stockapi
+	$(GO) build -trimpath -o bin/loadtest ./loadtest
+
+.PHONY: test
+test: ## all tests; with redis-server on PATH, on that too
+	$(GO) test ./...
+
+.PHONY: race
+race: ## all tests under the race detector (needs a C compiler)
+	$(GO) test -race ./...
+
+.PHONY: lint
+lint: ## go vet and golangci-lint
+	$(GO) vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: cross
+cross: ## build for all systems that a workshop brings
+	@for os in linux darwin windows; do for arch in amd64 arm64; do \
+		echo "$$os/$$arch"; GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/stockapi && \
+		GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 $(GO) build -o /dev/null ./loadtest || exit 1; done; done
+
+.PHONY: bench
+bench: ## each rung: acquire + release, and a whole sale, with allocations
+	$(GO) test -run '^$$' -bench . -benchtime 300ms ./internal/sale
+
+.PHONY: footprint
+footprint: ## start-up time, and memory, goroutines and connections over 100,000 orders
+	$(GO) test -run '^$$' -bench Footprint -benchtime 1x ./cmd/stockapi
+
+.PHONY: fuzz
+fuzz: ## what a client may send, for a minute
+	$(GO) test -run '^$$' -fuzz FuzzDecreaseRequest -fuzztime 1m ./internal/handlers
+
+.PHONY: twenty
+twenty: build ## twenty whole runs in a row on each backend: all as expected?
+	scripts/twenty
+
+.PHONY: compose-test
+compose-test: ## bring docker-compose.yml up for real, sell through it, take it down
+	scripts/compose-test
+
+.PHONY: diff
+diff: ## what changes between two rungs: make diff A=v3 B=v4
+	@scripts/rung-diff $(A) $(B)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
