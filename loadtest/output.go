@@ -38,7 +38,7 @@ func (s *session) finish(err error, stderr io.Writer) int {
 		code = surprised
 	}
 	if s.swept != nil {
-		fmt.Fprintf(stderr, "loadtest: keys may be left on the backend: %v\n", s.swept)
+		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", s.swept))
 	}
 	if err := s.write(rows); err != nil {
 		return complain(stderr, err)

@@ -147,27 +147,31 @@ func (s *session) following(ctx context.Context, i int) <-chan stage {
 }
 
 // cell runs one cell on its stage, and leaves nothing of it behind: first its instances go, then its keys.
-func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (*history.Cell, error) {
+func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (cell *history.Cell, err error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
+	if st.err != nil || st.notRun != "" {
+		st.leave()
+		return notRun(spec, product, st.notRun), st.err
+	}
 	defer func() {
 		s.client.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
 		st.leave()
-		if err := s.ground.clear(context.WithoutCancel(ctx), product); err != nil && s.swept == nil && st.urls != nil {
-			s.swept = err
+		swept := s.ground.clear(context.WithoutCancel(ctx), product)
+		if s.swept == nil && (err == nil || ctx.Err() != nil) {
+			s.swept = swept
 		}
 	}()
-	if st.err != nil {
-		return nil, st.err
-	}
-	if st.notRun != "" {
-		return &history.Cell{
-			Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-			Product: product, NotRun: st.notRun,
-		}, nil
-	}
 	s.progress.Status(func() string {
 		return fmt.Sprintf("cell %d of %d, %s: %d of %d requests", i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
 	})
 	runner := &scenario.Runner{Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent}
 	return runner.Run(ctx, spec, product, st.urls)
+}
+
+// notRun is the cell of a spec that cannot take place here.
+func notRun(spec scenario.Spec, product, why string) *history.Cell {
+	return &history.Cell{
+		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
+		Product: product, NotRun: why,
+	}
 }

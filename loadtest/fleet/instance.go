@@ -40,7 +40,7 @@ func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Bac
 // second; asked for more, it answers nobody in time.
 func (b *Backend) redlockRetry() time.Duration {
 	if strings.HasPrefix(b.Kind, "redis-server") {
-		return 50 * time.Millisecond
+		return 250 * time.Millisecond
 	}
 	return 500 * time.Millisecond
 }

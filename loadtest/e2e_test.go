@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/loadtest/fleet"
+)
+
+// TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and one test kills it.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "guardian":
+		fleet.Guard(os.Stdin)
+	case os.Getenv("LOADTEST_TEST_MAIN") != "":
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	default:
+		code := m.Run()
+		if err := goleak.Find(); err != nil && code == 0 {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		_ = os.RemoveAll(builtIn)
+		os.Exit(code)
+	}
+}
+
+var builtIn string // the directory of the stockapi under test
+
+var build = sync.OnceValues(func() (path string, err error) {
+	if builtIn, err = os.MkdirTemp("", "loadtest-test-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(builtIn, "stockapi")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-o", path, "stockapi/cmd/stockapi").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// stockapi builds the real service, once.
+func stockapi(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	path, err := build()
+	require.NoError(t, err)
+	return path
+}
+
+func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
+	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4", "--out", dir)
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Contains(t, stdout, "Do not compare the rungs' speed here")
+	assert.Regexp(t, `v0 nolock +1 BROKEN stock`, stdout)
+	assert.Regexp(t, `v0.5 mutex +2 BROKEN stock, exclusion`, stdout)
+	assert.Regexp(t, `v4 lua-release +2 ok +100 +200 +0 +0 +0 +0`, stdout)
+	assert.Regexp(t, `two-instances v0.5: [ab] sold unit \d+ to order \d+ at .* again to order \d+ at`, stdout)
+	assert.Contains(t, stdout, "as expected (6 of 6 cells)")
+	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, stdout, again)
+	assert.Empty(t, left())
+}
+
+func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
+	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out strings.Builder
+	stderr := &trigger{after: "1/", then: cancel}
+	code := run(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4", "--repeat", "500", "--out", dir}, &out, stderr)
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr.String(), "loadtest: interrupted, with 1 of 1000 cells measured\n")
+	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
+	assert.Equal(t, asExpected, code)
+	assert.Contains(t, stdout, "the run was not finished: interrupted")
+	assert.Empty(t, left())
+}
+
+// trigger is a writer that does something when it has seen a text.
+type trigger struct {
+	strings.Builder
+	after string
+	then  func()
+}
+
+func (w *trigger) Write(b []byte) (int, error) {
+	n, err := w.Builder.Write(b)
+	if strings.Contains(w.String(), w.after) {
+		w.then()
+	}
+	return n, err
+}
+
+func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
+	for _, backend := range []string{"embedded", "redis-server"} {
+		t.Run(backend, func(t *testing.T) {
+			if _, err := exec.LookPath("redis-server"); backend == "redis-server" && err != nil {
+				t.Skip("no redis-server on PATH")
+			}
+			if _, err := os.Stat("/proc/self/environ"); err != nil {
+				t.Skip("this system does not tell which processes there are")
+			}
+			path, left := stockapi(t), ownTemp(t)
+			cmd := exec.Command(os.Args[0], "--stockapi", path, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
+			cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
+			lines, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = bufio.NewReader(lines).ReadString('\n') // the first cell is done, the second under way
+			require.NoError(t, err)
+			assert.Greater(t, len(left()), 5, "a directory, a guardian, a Redis, a janitor, five nodes, an instance")
+			require.NoError(t, cmd.Process.Kill())
+			_ = cmd.Wait()
+			assert.Eventually(t, func() bool { return len(left()) == 0 }, 3*time.Second, 20*time.Millisecond)
+		})
+	}
+}
+
+// ownTemp gives this test a directory for temporary files of its own, in which nothing must be left at its end.
+func ownTemp(t *testing.T) (left func() []string) {
+	t.Helper()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("TMP", tmp)
+	return func() []string {
+		entries, err := filepath.Glob(filepath.Join(tmp, "*"))
+		require.NoError(t, err)
+		return append(entries, processes(tmp)...)
+	}
+}
+
+// processes lists those that were told to keep their temporary files there, where the system tells: it finds the
+// children of a process that is no more, whoever their parent is by now.
+func processes(tmp string) []string {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	var found []string
+	for _, e := range environments {
+		env, err := os.ReadFile(e)
+		if err == nil && strings.Contains(string(env), "TMPDIR="+tmp) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(e), "cmdline"))
+			found = append(found, strings.ReplaceAll(string(name), "\x00", " "))
+		}
+	}
+	return found
+}

@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes this test binary its own guardian and its own children.
+func TestMain(m *testing.M) {
+	switch os.Getenv("FLEET_TEST") {
+	case "guardian":
+		Guard(os.Stdin)
+	case "ready":
+		os.Stdout.WriteString("ready http://here\n")
+		bufio.NewReader(os.Stdin).ReadString('\n') //nolint:errcheck // it only waits for the end
+	case "dies":
+		os.Stdout.WriteString("ready http://here\n")
+		time.Sleep(100 * time.Millisecond)
+		os.Stderr.WriteString("out of memory\n")
+		os.Exit(3)
+	case "unready":
+		os.Stderr.WriteString("no Redis at all\n")
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+func self(role string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FLEET_TEST="+role)
+	return cmd
+}
+
+func newFleet(t *testing.T) (*Fleet, context.Context) {
+	t.Helper()
+	t.Setenv("FLEET_TEST", "guardian")
+	f, ctx, err := New(t.Context(), Options{Self: []string{os.Args[0]}})
+	require.NoError(t, err)
+	return f, ctx
+}
+
+func readyURL(line string) (string, bool) { return strings.CutPrefix(line, "ready ") }
+
+func TestAChildIsStartedAndStopped(t *testing.T) {
+	f, ctx := newFleet(t)
+	c, url, err := f.start(ctx, "child", self("ready"), readyURL)
+	require.NoError(t, err)
+	assert.Equal(t, "http://here", url)
+	c.stop()
+	assert.True(t, c.goneWithin(time.Second))
+	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
+	require.NoError(t, f.Close())
+	assert.NoDirExists(t, f.dir)
+}
+
+func TestCloseEndsWhatIsStillThere(t *testing.T) {
+	f, ctx := newFleet(t)
+	c, _, err := f.start(ctx, "child", self("ready"), readyURL)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	assert.True(t, c.goneWithin(time.Second))
+}
+
+func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
+	f, ctx := newFleet(t)
+	_, _, err := f.start(ctx, "redis", self("dies"), readyURL)
+	require.NoError(t, err)
+	<-ctx.Done()
+	assert.EqualError(t, context.Cause(ctx), "redis died on its own (exit status 3), its last line: out of memory")
+	require.NoError(t, f.Close())
+}
+
+func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
+	f, ctx := newFleet(t)
+	_, _, err := f.start(ctx, "stockapi a", self("unready"), readyURL)
+	require.EqualError(t, err, "stockapi a ended before it was ready, its last line: no Redis at all")
+	require.NoError(t, ctx.Err())
+	require.NoError(t, f.Close())
+}
+
+func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
+	dir, err := os.MkdirTemp("", "loadtest-test-")
+	require.NoError(t, err)
+	kept, err := os.MkdirTemp("", "other-")
+	require.NoError(t, err)
+	defer os.RemoveAll(kept)
+	left, spared := self("ready"), self("ready")
+	for _, cmd := range []*exec.Cmd{left, spared} {
+		_, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		detach(cmd)
+		require.NoError(t, cmd.Start())
+	}
+	Guard(strings.NewReader("dir " + dir + "\ndir " + kept + "\npid " + strconv.Itoa(left.Process.Pid) +
+		"\npid " + strconv.Itoa(spared.Process.Pid) + "\ngone " + strconv.Itoa(spared.Process.Pid) + "\npid 1\npid -1\nnonsense\n"))
+	require.Error(t, left.Wait(), "it was killed")
+	assert.NoDirExists(t, dir)
+	assert.DirExists(t, kept, "only directories of ours")
+	require.NoError(t, spared.Process.Signal(os.Interrupt), "it is still there")
+	require.NoError(t, spared.Process.Kill())
+	_ = spared.Wait()
+}
+
+func TestInstanceNames(t *testing.T) {
+	assert.Equal(t, "a", InstanceName(0))
+	assert.Equal(t, "z", InstanceName(25))
+	assert.Equal(t, "i27", InstanceName(26))
+}
+
+func TestReadyLine(t *testing.T) {
+	url, ready := readyLine(`{"time":"…","level":"INFO","msg":"ready","url":"http://127.0.0.1:5000"}`)
+	assert.True(t, ready)
+	assert.Equal(t, "http://127.0.0.1:5000", url)
+	for _, line := range []string{`{"msg":"ready"}`, `{"msg":"starting","url":"x"}`, `panic: no`} {
+		_, ready := readyLine(line)
+		assert.False(t, ready, line)
+	}
+}
+
+func TestTheEnvironmentDoesNotConfigureTheInstances(t *testing.T) {
+	t.Setenv("STOCKAPI_REDIS", "redis://elsewhere")
+	assert.NotContains(t, strings.Join(environment(""), "\n"), "STOCKAPI_")
+	assert.Contains(t, environment("secret"), "STOCKAPI_ADMIN_TOKEN=secret")
+}
+
+func TestPasswordsAreNotShown(t *testing.T) {
+	assert.Equal(t, "redis://u:xxxxx@h:1", redact("redis://u:secret@h:1"))
+	_, err := foreignRedis(t.Context(), "redis://u:secret@127.0.0.1:1")
+	require.ErrorContains(t, err, "no Redis at redis://u:xxxxx@127.0.0.1:1")
+	assert.NotContains(t, err.Error(), "secret")
+}

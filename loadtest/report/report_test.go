@@ -1,0 +1,106 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/scenario"
+)
+
+func findings(stock, exclusion history.Result) []history.Finding {
+	return []history.Finding{
+		{Verdict: history.Stock, Result: stock, Because: "a sold unit 7 to order 1; b sold unit 7 again to order 2"},
+		{Verdict: history.Exclusion, Result: exclusion},
+		{Verdict: history.OwnRelease, Result: history.NotApplicable},
+		{Verdict: history.Liveness, Result: history.OK},
+		{Verdict: history.Fence, Result: history.NotApplicable},
+	}
+}
+
+func cell(name, rung string, fs []history.Finding) *history.Cell {
+	var left, commands int64 = 0, 12345
+	return &history.Cell{
+		Scenario: name, Rung: rung, Name: scenario.NameOf(rung), Left: &left, Commands: &commands, Findings: fs,
+		Elapsed: 400 * time.Millisecond, Latency: history.Latency{P50: 1234567, P99: 1234567890},
+		Instances: []history.Instance{{}, {}},
+		Ops: []history.Op{
+			{Phase: history.Buy, Outcome: history.Sold, Units: []int64{7}},
+			{Phase: history.Buy, Outcome: history.Sold, Units: []int64{7}},
+			{Phase: history.Buy, Outcome: history.Unknown},
+		},
+	}
+}
+
+func rows() []*scenario.Row {
+	notRun := cell("two-instances", "v6", nil)
+	notRun.NotRun = "needs nodes"
+	return scenario.Assess([]*history.Cell{
+		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
+		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
+		cell("two-instances", "v5-as-printed", findings(history.OK, history.Unclear)),
+		notRun,
+	})
+}
+
+func TestMatrix(t *testing.T) {
+	var out bytes.Buffer
+	report.Matrix(&out, rows(), false)
+	text := out.String()
+	assert.NotContains(t, text, "\x1b")
+	assert.Contains(t, text, "BROKEN stock, exclusion")
+	assert.Contains(t, text, "! v5-as-printed")
+	assert.Contains(t, text, "unknown exclusion")
+	assert.Regexp(t, `v6 redlock +needs nodes *\n`, text)
+	assert.Regexp(t, `v0 nolock +2 BROKEN stock +2 +0 +0 +1 +0 +1 +8 +1\.23 +1235 +6172\.5`, text)
+	for line := range strings.Lines(text) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, " \n")), 120, line)
+	}
+}
+
+func TestMatrixInColour(t *testing.T) {
+	var plain, colour bytes.Buffer
+	report.Matrix(&plain, rows(), false)
+	report.Matrix(&colour, rows(), true)
+	assert.Contains(t, colour.String(), "\x1b[31mBROKEN stock\x1b[0m")
+}
+
+func TestTheLastWords(t *testing.T) {
+	var out bytes.Buffer
+	good := rows()[:2]
+	assert.True(t, report.Summary(&out, good))
+	assert.Equal(t, "as expected (2 of 2 cells)\n", out.String())
+	out.Reset()
+	assert.False(t, report.Summary(&out, rows()))
+	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
+	assert.Contains(t, out.String(), "  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
+	out.Reset()
+	report.Stories(&out, rows())
+	assert.Equal(t, 2, strings.Count(out.String(), "sold unit 7 again"))
+}
+
+func TestProgressOnATerminalIsErasedAgain(t *testing.T) {
+	var out bytes.Buffer
+	p := report.NewProgress(&out, true)
+	p.Say("building stockapi…")
+	p.Print("cell 1")
+	p.Close()
+	p.Close()
+	assert.Contains(t, out.String(), "building stockapi…\r\x1b[Kcell 1\n")
+	assert.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
+}
+
+func TestProgressElsewhereOnlyPrintsWhatStays(t *testing.T) {
+	var out bytes.Buffer
+	p := report.NewProgress(&out, false)
+	p.Say("building stockapi…")
+	p.Print("cell 1")
+	p.Close()
+	assert.Equal(t, "cell 1\n", out.String())
+}

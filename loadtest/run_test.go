@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// loadtest runs the program in this process.
+func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	cases := []struct{ args, want string }{
+		{"--requests 0", "--requests must lie between"},
+		{"--requests many", "--requests"},
+		{"--requests 99999999999999999999", "--requests"},
+		{"--concurrency=-1", "--concurrency must lie between"},
+		{"--stock=-1", "--stock must lie between"},
+		{"--instances 1", "--instances must lie between"},
+		{"--repeat 0", "--repeat must lie between"},
+		{"--rate=-5", "--rate must lie between"},
+		{"--rate 0.001", "within a day"},
+		{"--wait=-1s", "--wait must lie between"},
+		{"--ttl 1ms", "--ttl must lie between"},
+		{"--work 2h", "--work must lie between"},
+		{"--rungs v4,v44", `there is no rung "v44"; there are v0, nolock,`},
+		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
+		{"--targets localhost:5000", "is no URL such as"},
+		{"--backend memcached", "--backend"},
+		{"--stockapi " + file, "--stockapi"},
+		{"--json /nonexistent/dir/f.json", "--json"},
+		{"--out " + file, "--out"},
+		{"--backend redis://127.0.0.1:1 --stockapi go", "no Redis at redis://127.0.0.1:1"},
+		{"--targets http://127.0.0.1:1 --rungs v4", "connection refused"},
+		{"audit " + file, "not a usable history: it is cut short"},
+		{"audit /nonexistent", "/nonexistent"},
+		{"bogus", "unexpected argument bogus"},
+		{"--bogus", "unknown flag --bogus"},
+	}
+	for _, c := range cases {
+		t.Run(c.args, func(t *testing.T) {
+			code, _, stderr := loadtest(t, strings.Fields(c.args)...)
+			assert.Equal(t, couldNotRun, code)
+			assert.Contains(t, stderr, c.want)
+			assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		})
+	}
+}
+
+func TestHelpIsEnough(t *testing.T) {
+	code, stdout, _ := loadtest(t, "--help")
+	assert.Equal(t, asExpected, code)
+	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>", "--admin-token"} {
+		assert.Contains(t, stdout, want)
+	}
+	assert.NotContains(t, stdout, "guardian")
+}
+
+func TestListTellsTheTable(t *testing.T) {
+	code, stdout, _ := loadtest(t, "list")
+	assert.Equal(t, asExpected, code)
+	assert.Regexp(t, `v0.5 +mutex +BROKEN +BROKEN +– +ok +– +each instance has a mutex of its own`, stdout)
+}
+
+// TestBlackBox holds what the whole proof rests on: nothing here can see into the service.
+func TestBlackBox(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./...").Output()
+	require.NoError(t, err)
+	for pkg := range strings.Lines(string(out)) {
+		pkg = strings.TrimSpace(pkg)
+		if strings.HasPrefix(pkg, "stockapi") {
+			assert.True(t, strings.HasPrefix(pkg, "stockapi/loadtest"), "%s is inside the service", pkg)
+		}
+	}
+}
+
+func TestTargetsThatHoldAreAsExpected(t *testing.T) {
+	shop := newFakeShop(t)
+	file := filepath.Join(t.TempDir(), "h.json")
+	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--rungs", "v4", "--requests", "137", "--json", file)
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Contains(t, stdout, "nothing was started here")
+	assert.Contains(t, stdout, "needs two targets")
+	assert.Contains(t, stdout, "as expected (1 of 1 cells; 1 not run)")
+	assert.Equal(t, 137+1, shop.orders, "exactly as many as asked, and a probe")
+	recorded, err := history.Read(file)
+	require.NoError(t, err)
+	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
+}
+
+func TestALockThatFailsIsFoundOut(t *testing.T) {
+	shop := newFakeShop(t)
+	shop.oversell = true
+	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--rungs", "v4", "--repeat", "2")
+	assert.Equal(t, surprised, code)
+	assert.Contains(t, stdout, "! v4 lua-release")
+	assert.Regexp(t, `one-instance v4: fake sold unit 91 to order \d+ at \+\d\.\d+ s; fake sold unit 91 again to order \d+ at`, stdout)
+	assert.Contains(t, stdout, "NOT as expected (0 of 4 cells are):")
+	assert.Contains(t, stdout, "two-instances v4 lua-release (repetition 2): stock was expected to be ok and is BROKEN")
+}
+
+func TestARungThatShouldBreakAndDoesNotIsASurprise(t *testing.T) {
+	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v0", "--scenarios", "one-instance")
+	assert.Equal(t, surprised, code)
+	assert.Contains(t, stdout, "stock was expected to be BROKEN and is ok")
+}
+
+func TestARungThatIsNotThereIsNotPassed(t *testing.T) {
+	shop := newFakeShop(t)
+	shop.lacks = "v4"
+	code, stdout, stderr := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance")
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stdout, "needs five nodes")
+	assert.Contains(t, stderr, "none of the cells could be run")
+}
+
+func TestAnOpenLoopSendsAllToo(t *testing.T) {
+	shop := newFakeShop(t)
+	code, stdout, _ := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--rate", "500", "--requests", "111", "--seed", "5")
+	assert.Equal(t, asExpected, code, stdout)
+	assert.Equal(t, 111+1, shop.orders)
+	assert.Contains(t, stdout, "500/s in an open loop")
+	assert.Contains(t, stdout, "seed 5")
+}
+
+func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "dir")
+	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
+	require.Equal(t, asExpected, code)
+	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, stdout, string(matrix))
+	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, stdout, again, "an audit prints what the run printed")
+}
+
+// TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.
+func TestAnAuditTrustsNoVerdict(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.json")
+	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--json", file)
+	require.Equal(t, asExpected, code)
+	forged, err := os.ReadFile(file)
+	require.NoError(t, err)
+	forged = bytes.Replace(forged, []byte(`"units":[41]`), []byte(`"units":[42]`), 1)
+	require.NoError(t, os.WriteFile(file, forged, 0o600))
+	code, stdout, _ := loadtest(t, "audit", file)
+	assert.Equal(t, surprised, code)
+	assert.Contains(t, stdout, "BROKEN stock")
+	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock was recorded as ok and is BROKEN")
+}

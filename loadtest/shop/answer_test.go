@@ -1,0 +1,122 @@
+package shop_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/shop"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const sale = `{"rung":"v4","product":"p","quantity":1,"left":6,"units":[7],"instance":"b","order":"p-1","waited_ms":1.5,
+ "lease":{"token":"t","fence":3,"acquired_at":"2026-01-01T00:00:01.000000001Z","released_at":"2026-01-01T00:00:02Z","lost":true},
+ "trace":[{"node":"n:1","cmd":"SET","key":"k","at":"2026-01-01T00:00:00.5Z","end":"2026-01-01T00:00:01Z","reply":"OK"}]}`
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// buy sends one order to a shop that answers just so.
+func buy(t *testing.T, answer http.HandlerFunc) history.Op {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	defer server.Close()
+	client := shop.NewClient(1, "")
+	defer client.Close()
+	order := shop.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: 200 * time.Millisecond}
+	return client.Buy(t.Context(), start, server.URL, order)
+}
+
+func TestEveryAnswerHasOneOutcome(t *testing.T) {
+	cases := []struct {
+		name   string
+		status int
+		body   string
+		want   history.Outcome
+	}{
+		{"sale", 200, sale, history.Sold},
+		{"sale without units", 200, `{"quantity":1,"order":"p-1","units":[]}`, history.Unknown},
+		{"sale of another quantity", 200, `{"quantity":2,"order":"p-1","units":[7,8]}`, history.Unknown},
+		{"sale to another order", 200, strings.Replace(sale, "p-1", "p-2", 1), history.Unknown},
+		{"sale cut short", 200, sale[:100], history.Unknown},
+		{"created", 201, sale, history.Unknown},
+		{"moved", 302, "", history.Unknown},
+		{"bad input", 400, `{"type":"/problems/bad-input","outcome":"not-sold"}`, history.NotSold},
+		{"no such rung", 404, "", history.NotSold},
+		{"sold out", 409, `{"type":"/problems/sold-out","order":"p-1","outcome":"not-sold"}`, history.Refused},
+		{"lock busy", 423, `{"type":"/problems/lock-busy","order":"p-1","outcome":"not-sold"}`, history.Busy},
+		{"refusal of another order", 409, `{"type":"/problems/sold-out","order":"p-2"}`, history.Unknown},
+		{"outcome unknown", 500, `{"type":"/problems/outcome-unknown","outcome":"unknown"}`, history.Unknown},
+		{"500 without a word", 500, "", history.Unknown},
+		{"stock corrupt", 502, `{"type":"/problems/stock-corrupt","outcome":"not-sold"}`, history.NotSold},
+		{"a proxy's 502", 502, "<html>", history.Unknown},
+		{"backend away", 503, `{"type":"/problems/backend-away","outcome":"not-sold"}`, history.NotSold},
+		{"lease lost, and unknown", 503, `{"type":"/problems/lease-lost","outcome":"unknown"}`, history.Unknown},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				_, _ = fmt.Fprint(w, c.body)
+			})
+			assert.Equal(t, c.want, op.Outcome, op.Detail)
+			assert.Equal(t, c.status, op.Status)
+			assert.True(t, op.Done.Known(), "it was answered")
+		})
+	}
+}
+
+func TestASaleIsReadInFull(t *testing.T) {
+	op := buy(t, func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "/v4/decrease", r.URL.Path)
+		assert.Equal(t, "p-1", r.Header.Get("X-Request-ID"))
+		assert.Equal(t, "true", r.URL.Query().Get("trace"))
+		_, _ = fmt.Fprint(w, sale)
+	})
+	assert.Equal(t, "b", op.Instance)
+	assert.Equal(t, []int64{7}, op.Units)
+	assert.Equal(t, &history.Lease{
+		Token: "t", Fence: 3, AcquiredAt: 1_000_000_001, ReleasedAt: 2_000_000_000, Lost: true,
+	}, op.Lease)
+	assert.Equal(t, []history.Command{
+		{Node: "n:1", Cmd: "set", Key: "k", At: 500_000_000, End: 1_000_000_000, Reply: "OK"},
+	}, op.Trace)
+}
+
+func TestAnOrderWithoutAnAnswerIsUnknownForEver(t *testing.T) {
+	cases := map[string]http.HandlerFunc{
+		"too late":        func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"cut off in the body": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = fmt.Fprint(w, sale)
+		},
+	}
+	for name, answer := range cases {
+		t.Run(name, func(t *testing.T) {
+			op := buy(t, answer)
+			assert.Equal(t, history.Unknown, op.Outcome)
+			assert.False(t, op.Done.Known())
+			assert.NotEmpty(t, op.Detail)
+		})
+	}
+}
+
+func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	client := shop.NewClient(1, "")
+	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Patience: time.Second})
+	assert.Equal(t, history.NotSold, op.Outcome)
+}
