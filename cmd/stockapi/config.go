@@ -19,7 +19,7 @@ type config struct {
 	Redis        string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. ${default}."`
 	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
 	Redlock      []string      `placeholder:"URL,…" help:"Independent Redis nodes for v6. Default: the lock Redis alone."`
-	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries. ${default}."`
+	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
 	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis and for each command. ${default}."`
 	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
 

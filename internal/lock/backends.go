@@ -18,7 +18,7 @@ type Backends struct {
 	// Redlock are the independent nodes of v6, each a client whose commands end with their context
 	// (ContextTimeoutEnabled), so that a dead node costs milliseconds.
 	Redlock []redis.UniversalClient
-	// RedlockRetry is how long v6 waits between two tries; 0 means 1 s, as in the article.
+	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
 	Life context.Context

@@ -52,7 +52,7 @@ func Ladder() []Rung {
 		{Number: "v5-as-printed", Name: "as-printed", build: asPrinted, Needs: redis,
 			Does: "v5 with the two slips of the article's listing", Defect: "after a \"sold out\" the lock comes back from the dead"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			delay: func(b Backends) Delay { return Fixed(b.RedlockRetry) },
+			delay: func(b Backends) Delay { return Around(b.RedlockRetry) },
 			Does:  "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
 	}
 }

@@ -15,6 +15,13 @@ func Fixed(d time.Duration) Delay {
 	return func(int) time.Duration { return d }
 }
 
+// Around returns a Delay that is drawn evenly from half of d to one and a half: d on average, and different for each
+// waiter. Redlock asks for that ("Retry on failure"): those who try at the same moment split the nodes between them,
+// and nobody gets a majority.
+func Around(d time.Duration) Delay {
+	return func(int) time.Duration { return d/2 + rand.N(d+1) }
+}
+
 // Backoff returns a Delay that starts at low and doubles up to high. Each delay is drawn evenly from its upper half,
 // so that waiters who started together do not try together.
 func Backoff(low, high time.Duration) Delay {
