@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -96,17 +100,66 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	assert.Empty(t, left())
 }
 
+func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
+	cmd := exec.Command(stockapi(t), "redis", "--addr", "127.0.0.1:0", "--exit-with-stdin")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Wait() }()
+	defer stdin.Close()
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	url = strings.TrimSpace(url)
+
+	code, out, errs := loadtest(t, "--stockapi", cmd.Path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
+	assert.Equal(t, asExpected, code, out+errs)
+	assert.Contains(t, out, "at "+url)
+	o, err := redis.ParseURL(url)
+	require.NoError(t, err)
+	client := redis.NewClient(o)
+	defer client.Close()
+	keys, err := client.Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	assert.Empty(t, keys)
+}
+
+func TestARedisThatDiesEndsTheRun(t *testing.T) {
+	needsProc(t)
+	path, left := stockapi(t), ownTemp(t)
+	var out strings.Builder
+	stderr := &trigger{after: "1/", then: func() { kill(t, "redis --addr") }}
+	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4", "--repeat", "500"}, &out, stderr)
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, with \d+ of 1000 cells measured\n$`,
+		stderr.String())
+	assert.Contains(t, out.String(), "v4 lua-release", "what was measured is kept")
+	assert.Empty(t, left())
+}
+
+// kill kills the one child of this test whose command line holds the text.
+func kill(t *testing.T, text string) {
+	t.Helper()
+	for pid, line := range processes(os.Getenv("TMPDIR")) {
+		if p, err := os.FindProcess(pid); err == nil && strings.Contains(line, text) {
+			_ = p.Kill()
+		}
+	}
+}
+
 // trigger is a writer that does something when it has seen a text.
 type trigger struct {
 	strings.Builder
 	after string
 	then  func()
+	once  sync.Once
 }
 
 func (w *trigger) Write(b []byte) (int, error) {
 	n, err := w.Builder.Write(b)
 	if strings.Contains(w.String(), w.after) {
-		w.then()
+		w.once.Do(w.then)
 	}
 	return n, err
 }
@@ -117,9 +170,7 @@ func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
 			if _, err := exec.LookPath("redis-server"); backend == "redis-server" && err != nil {
 				t.Skip("no redis-server on PATH")
 			}
-			if _, err := os.Stat("/proc/self/environ"); err != nil {
-				t.Skip("this system does not tell which processes there are")
-			}
+			needsProc(t)
 			path, left := stockapi(t), ownTemp(t)
 			cmd := exec.Command(os.Args[0], "--stockapi", path, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
 			cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
@@ -145,20 +196,28 @@ func ownTemp(t *testing.T) (left func() []string) {
 	return func() []string {
 		entries, err := filepath.Glob(filepath.Join(tmp, "*"))
 		require.NoError(t, err)
-		return append(entries, processes(tmp)...)
+		return slices.AppendSeq(entries, maps.Values(processes(tmp)))
 	}
 }
 
-// processes lists those that were told to keep their temporary files there, where the system tells: it finds the
-// children of a process that is no more, whoever their parent is by now.
-func processes(tmp string) []string {
+func needsProc(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("this system does not tell which processes there are")
+	}
+}
+
+// processes returns the command lines of those that were told to keep their temporary files there, where the system
+// tells: it finds the children of a process that is no more, whoever their parent is by now.
+func processes(tmp string) map[int]string {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
-	var found []string
+	found := map[int]string{}
 	for _, e := range environments {
 		env, err := os.ReadFile(e)
 		if err == nil && strings.Contains(string(env), "TMPDIR="+tmp) {
-			name, _ := os.ReadFile(filepath.Join(filepath.Dir(e), "cmdline"))
-			found = append(found, strings.ReplaceAll(string(name), "\x00", " "))
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(e), "cmdline"))
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(e)))
+			found[pid] = strings.ReplaceAll(string(line), "\x00", " ")
 		}
 	}
 	return found

@@ -94,8 +94,13 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 		return err
 	}
 	s.ground = own
-	return s.cells(ctx)
+	err = s.cells(ctx)
+	s.sweep(ctx, s.opening(), err)
+	return err
 }
+
+// opening is the product that our instances open their shop with, and that nobody buys.
+func (s *session) opening() string { return "lt-" + s.history.ID }
 
 func (s *session) options() fleet.Options {
 	self, err := os.Executable()
@@ -109,8 +114,8 @@ func (s *session) options() fleet.Options {
 		}
 	}
 	return fleet.Options{
-		Self: []string{self, "guardian"}, Backend: s.flags.Backend, Redlock: redlock, Stockapi: s.flags.Stockapi,
-		Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
+		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock,
+		Product: s.opening(), Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
 	}
 }
 
@@ -156,16 +161,21 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 	defer func() {
 		s.client.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
 		st.leave()
-		swept := s.ground.clear(context.WithoutCancel(ctx), product)
-		if s.swept == nil && (err == nil || ctx.Err() != nil) {
-			s.swept = swept
-		}
+		s.sweep(ctx, product, err)
 	}()
 	s.progress.Status(func() string {
 		return fmt.Sprintf("cell %d of %d, %s: %d of %d requests", i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
 	})
 	runner := &scenario.Runner{Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent}
 	return runner.Run(ctx, spec, product, st.urls)
+}
+
+// sweep removes a product. That it could not is worth a word of its own, unless all went wrong anyway.
+func (s *session) sweep(ctx context.Context, product string, err error) {
+	swept := s.ground.clear(context.WithoutCancel(ctx), product)
+	if s.swept == nil && (err == nil || errors.Is(err, context.Canceled)) {
+		s.swept = swept
+	}
 }
 
 // notRun is the cell of a spec that cannot take place here.

@@ -29,6 +29,9 @@ type Options struct {
 	Redlock int
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
+	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its
+	// stock on the same Redis is left alone.
+	Product string
 	// Token is the instances' admin token, if any.
 	Token string
 	// Max bounds what the instances accept as wait, ttl and work.

@@ -20,8 +20,8 @@ type Instance struct {
 
 // StartInstance starts a stockapi on a port of its choice and waits until it is ready.
 func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Backend) (*Instance, error) {
-	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL, "--drain-delay", "0s",
-		"--log-format", "json", "--exit-with-stdin"}
+	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL,
+		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
 	if len(b.Redlock) > 0 {
 		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry().String())
 	}
@@ -42,7 +42,7 @@ func (b *Backend) redlockRetry() time.Duration {
 	if strings.HasPrefix(b.Kind, "redis-server") {
 		return 250 * time.Millisecond
 	}
-	return 500 * time.Millisecond
+	return 200 * time.Millisecond
 }
 
 // Stop lets the instances finish what they are doing and waits until they are gone.
