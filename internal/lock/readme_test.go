@@ -1,0 +1,37 @@
+package lock
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The README shows what TestConformance finds: the table there is this one.
+func TestREADMEShowsTheConformanceTable(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), conformanceTable())
+}
+
+// conformanceTable returns the table as the README has it: a row a question, a column a rung.
+func conformanceTable() string {
+	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
+	var b strings.Builder
+	head, rule := "| |", "|---|"
+	for _, r := range Ladder() {
+		head += " " + r.Number + " |"
+		rule += "---|"
+	}
+	b.WriteString(head + "\n" + rule + "\n")
+	for i, q := range questions {
+		b.WriteString("| " + q.name + " |")
+		for _, r := range Ladder() {
+			b.WriteString(" " + marks[conformance[r.Number][i]] + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
