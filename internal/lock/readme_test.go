@@ -20,12 +20,11 @@ func TestREADMEShowsTheConformanceTable(t *testing.T) {
 func conformanceTable() string {
 	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
 	var b strings.Builder
-	head, rule := "| |", "|---|"
+	b.WriteString("| |")
 	for _, r := range Ladder() {
-		head += " " + r.Number + " |"
-		rule += "---|"
+		b.WriteString(" " + r.Number + " |")
 	}
-	b.WriteString(head + "\n" + rule + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(Ladder())) + "\n")
 	for i, q := range questions {
 		b.WriteString("| " + q.name + " |")
 		for _, r := range Ladder() {
