@@ -122,6 +122,7 @@ func (s *session) options() fleet.Options {
 // cells runs all cells, one after the other, and makes each one's instances ready while the one before it runs.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.ground.backend()
+	s.progress.Clear()
 	report.Header(s.stdout, s.history)
 	next := s.ground.prepare(ctx, s.specs[0])
 	defer func() { (<-next).leave() }()

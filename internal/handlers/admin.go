@@ -25,7 +25,7 @@ func (s *server) authorized(c *gin.Context) {
 	given, ok := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
 	if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) != 1 {
 		c.Header("WWW-Authenticate", "Bearer")
-		s.fail(c, errUnauthorized, sale.Receipt{})
+		s.failAdmin(c, errUnauthorized)
 	}
 }
 
@@ -39,7 +39,7 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 	}
 	switch {
 	case err != nil:
-		s.fail(c, err, sale.Receipt{})
+		s.failAdmin(c, err)
 	case result == nil:
 		c.Status(http.StatusNoContent)
 	default:
@@ -89,8 +89,17 @@ func (s *server) breakLocks(c *gin.Context) {
 
 // rungs serves GET /rungs.
 func (s *server) rungs(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"instance": s.instance, "clock": s.Clock, "rungs": s.shop.Rungs()})
+	list := s.shop.Rungs()
+	for i := range list {
+		if s.Bounds.DefaultWait != nil {
+			list[i].Wait = s.Bounds.DefaultWait.String()
+		}
+	}
+	c.JSON(http.StatusOK, gin.H{"instance": s.instance, "clock": s.Clock, "rungs": list})
 }
+
+// livez serves GET /livez: that this process answers at all. It asks no backend: a restart would not mend one.
+func (s *server) livez(c *gin.Context) { c.String(http.StatusOK, "alive\n") }
 
 // readyTime bounds how long /readyz waits for a backend.
 const readyTime = 500 * time.Millisecond
@@ -104,7 +113,7 @@ func (s *server) readyz(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTime)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		s.fail(c, err, sale.Receipt{})
+		s.failAdmin(c, err)
 		return
 	}
 	c.String(http.StatusOK, "ready\n")

@@ -109,6 +109,15 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	s.logProblem(c, name, p, err)
 }
 
+// failAdmin answers with the problem of err where there was no order, and so no outcome of one.
+func (s *server) failAdmin(c *gin.Context, err error) {
+	name := problemOf(err)
+	p := problems[name]
+	p.Detail, p.Outcome = detail(name, err), ""
+	s.send(c, name, p)
+	s.logProblem(c, name, p, err)
+}
+
 // send answers with a problem.
 func (s *server) send(c *gin.Context, name string, p Problem) {
 	p.Type, p.Server = "/problems/"+name, s.instance

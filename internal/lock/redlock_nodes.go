@@ -15,7 +15,8 @@ import (
 type redlockNodes struct {
 	Backends
 	sync   *redsync.Redsync
-	sweeps chan struct{} // as many as may run at once
+	rounds chan struct{} // as many acquires as may be under way at once
+	sweeps chan struct{} // as many sweeps
 }
 
 // The digests of redsync v4.18.0's scripts, which it keeps to itself; see [ScriptNames].
@@ -29,8 +30,17 @@ func (b Backends) nodes() *redlockNodes {
 	for i, node := range b.Redlock {
 		pools[i] = goredis.NewPool(node)
 	}
-	return &redlockNodes{Backends: b, sync: redsync.New(pools...), sweeps: make(chan struct{}, 64)}
+	return &redlockNodes{Backends: b, sync: redsync.New(pools...), rounds: make(chan struct{}, maxRounds),
+		sweeps: make(chan struct{}, maxSweeps)}
 }
+
+// How many rounds of acquiring an instance has under way at once, for all locks together. More of them only split the
+// nodes between themselves, and a failed round costs every node a SET and a script: a hundred waiters would keep the
+// nodes so busy that they answer nobody within the node timeout, and the holder not either.
+const (
+	maxRounds = 2
+	maxSweeps = 16
+)
 
 // A node gets a small share of the TTL to answer, between these bounds: the time that a dead node takes from the
 // lease's validity must not matter.
@@ -48,6 +58,23 @@ func nodeTimeout(ttl time.Duration) redsync.Option {
 // withToken makes redsync use our token, so that we can tidy up after an acquire that failed.
 func withToken(token string) redsync.Option {
 	return redsync.WithGenValueFunc(func() (string, error) { return token, nil })
+}
+
+// lock makes one round of acquiring. A round takes two node timeouts at most, so it is not cut short: a caller that has
+// gone would take the release of what was acquired with it.
+func (n *redlockNodes) lock(ctx context.Context, m *redsync.Mutex, token string) error {
+	select {
+	case n.rounds <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-n.rounds }()
+	err := m.TryLockContext(context.WithoutCancel(ctx))
+	if err == nil {
+		return nil
+	}
+	n.sweep(ctx, m.Name(), token, err)
+	return n.busy(err)
 }
 
 // busy says what a failed round means: ErrNoQuorum if so many nodes did not answer that nobody could have the lock,

@@ -17,12 +17,9 @@ func redlock(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
 		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodeTimeout(ttl), withToken(token))
-		// One round takes two node timeouts at most, so it is not cut short: a caller that has gone would take the
-		// release of what was acquired with it.
-		err := m.TryLockContext(context.WithoutCancel(ctx))
+		err := nodes.lock(ctx, m, token)
 		if err != nil {
-			nodes.sweep(ctx, key, token, err)
-			return nil, fmt.Errorf("acquire: %w", nodes.busy(err))
+			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, m.Until(), func(ctx context.Context) (bool, error) {
 			return nodes.extend(ctx, m)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,14 +59,16 @@ func (r *Recorder) Mark() int {
 	return len(r.events)
 }
 
-// Rewind forgets what was recorded since Mark returned that position.
+// Rewind forgets what was recorded since Mark returned that position, but for commands that were left without a reply:
+// what they did may still show.
 func (r *Recorder) Rewind(mark int) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = r.events[:min(mark, len(r.events))]
+	mark = min(mark, len(r.events))
+	r.events = append(r.events[:mark], slices.DeleteFunc(r.events[mark:], func(e Event) bool { return e.Err == "" })...)
 }
 
 // Events returns a copy of what was recorded, in the order of the replies.

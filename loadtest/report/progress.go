@@ -42,6 +42,14 @@ func (p *Progress) Status(status func() string) {
 // Say sets the line to a text that does not change.
 func (p *Progress) Say(text string) { p.Status(func() string { return text }) }
 
+// Clear empties the line, so that something else may be printed to the same terminal.
+func (p *Progress) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = nil
+	p.erase()
+}
+
 // Print prints a line that stays, above the progress line.
 func (p *Progress) Print(line string) {
 	p.mu.Lock()
