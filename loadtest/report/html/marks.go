@@ -1,0 +1,191 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// maxJoins is how many pairs of sales of one unit are joined in one timeline.
+const maxJoins = 60
+
+// marks remembers where on the timeline each unit was sold.
+type marks struct {
+	units []int64
+	at    map[int64][]mark
+}
+
+type mark struct {
+	x, y float64
+	op   *history.Op
+}
+
+func newMarks() *marks { return &marks{at: map[int64][]mark{}} }
+
+func (m *marks) add(unit int64, p mark) {
+	if m.at[unit] == nil {
+		m.units = append(m.units, unit)
+	}
+	m.at[unit] = append(m.at[unit], p)
+}
+
+// sale marks the write of an order that sold, or its answer if the write was not seen.
+func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
+	if op.Outcome != history.Sold {
+		return
+	}
+	at := op.Done
+	if write != nil {
+		at = write.End
+	}
+	if !at.Known() || !d.shows(float64(at)) {
+		return
+	}
+	x := d.x(float64(at))
+	d.diamond("write", x, middle, 4.6)
+	for _, u := range op.Units[:min(len(op.Units), 20)] {
+		d.marks.add(u, mark{x, middle, op})
+	}
+}
+
+// joins rings and joins the sales of each unit that was sold more than once, the first violation's last, on top.
+func (d *drawing) joins() {
+	slices.Sort(d.marks.units)
+	slices.SortStableFunc(d.marks.units, func(a, b int64) int { return cmp.Compare(d.inFocus(a), d.inFocus(b)) })
+	drawn := 0
+	for _, u := range d.marks.units {
+		at := d.marks.at[u]
+		slices.SortStableFunc(at, func(a, b mark) int { return cmp.Compare(a.x, b.x) })
+		if d.inFocus(u) > 0 {
+			at = d.pair(at)
+		}
+		for i := 1; i < len(at) && drawn < maxJoins; i++ {
+			d.join(u, at[i-1], at[i])
+			drawn++
+		}
+	}
+}
+
+// inFocus is 1 if both sales of the first violation sold the unit.
+func (d *drawing) inFocus(unit int64) int {
+	n := 0
+	for _, m := range d.marks.at[unit] {
+		if d.window.focus[m.op.Order] {
+			n++
+		}
+	}
+	return n / 2
+}
+
+// pair moves the sales of the first violation to the end, side by side.
+func (d *drawing) pair(at []mark) []mark {
+	at = slices.Clone(at)
+	slices.SortStableFunc(at, func(a, b mark) int {
+		fa, fb := d.window.focus[a.op.Order], d.window.focus[b.op.Order]
+		switch {
+		case fa == fb:
+			return 0
+		case fb:
+			return -1
+		}
+		return 1
+	})
+	return at
+}
+
+func (d *drawing) join(unit int64, a, b mark) {
+	class, focus := "join", d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
+	if focus {
+		class = "join first"
+	}
+	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s", unit, short(d.cell, a.op), short(d.cell, b.op)))
+	bend := 18.0
+	if a.x > plotRight-60 || b.x > plotRight-60 {
+		bend = -18
+	}
+	d.el("path", "", "d", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
+		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y)))
+	for _, m := range []mark{a, b} {
+		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
+	}
+	if focus {
+		d.joinLabel(unit, a, b, bend)
+	}
+	d.end()
+}
+
+// joinLabel says it in words beside the middle of the joint, on the side with room.
+func (d *drawing) joinLabel(unit int64, a, b mark, bend float64) {
+	text := fmt.Sprintf("unit %d sold twice", unit)
+	x, anchor := (a.x+b.x)/2+bend, "start"
+	if x+textWidth(text) > plotRight {
+		x, anchor = x-2*abs(bend), "end"
+	}
+	d.text("twice", text, x, (a.y+b.y)/2+4, "text-anchor", anchor)
+}
+
+// overlaps shades the time in which two orders held the lock at once.
+func (d *drawing) overlaps() {
+	for _, f := range d.cell.Findings {
+		if f.Verdict != history.Exclusion || f.Result != history.Broken || len(f.Evidence) == 0 {
+			continue
+		}
+		at := noSpan()
+		at.include(f.Evidence[0].At...)
+		if at.empty() || !at.meets(d.span) {
+			continue
+		}
+		d.grounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
+			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
+	}
+}
+
+// fault hatches the time of a fault on its order's row.
+func (d *drawing) fault(cmd *history.Command, middle float64) {
+	x0, x1 := d.faultSpan(cmd)
+	d.el("rect", inWords(cmd), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
+	text := clip(cmd.Key, 40)
+	if textWidth(text) < x1-x0-8 {
+		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
+	}
+}
+
+// stopped hatches the whole lane for the time in which the whole process stood still or was gone.
+func (d *drawing) stopped(bars []*bar, rows int) {
+	for _, b := range bars {
+		for i := range b.op.Trace {
+			cmd := &b.op.Trace[i]
+			if !isFault(cmd) || !wholeProcess(cmd.Key) {
+				continue
+			}
+			x0, x1 := d.faultSpan(cmd)
+			d.el("rect", "the whole process: "+inWords(cmd), "class", "stopped", "x", x0, "y", d.y,
+				"width", max(x1-x0, 3), "height", float64(max(rows, 1))*rowHeight+8)
+		}
+	}
+}
+
+func (d *drawing) faultSpan(cmd *history.Command) (x0, x1 float64) {
+	x0, x1 = gutter, plotRight
+	if cmd.At.Known() {
+		x0 = d.x(float64(cmd.At))
+	}
+	if cmd.End.Known() {
+		x1 = d.x(float64(cmd.End))
+	}
+	return x0, max(x0, x1)
+}
+
+func wholeProcess(fault string) bool {
+	for _, action := range []string{"stop", "pause", "crash", "kill", "sig"} {
+		if strings.HasPrefix(strings.ToLower(fault), action) {
+			return true
+		}
+	}
+	return false
+}
+
+func abs(f float64) float64 { return max(f, -f) }
