@@ -16,7 +16,11 @@ const maxJoins = 60
 type marks struct {
 	units []int64
 	at    map[int64][]mark
+	taken []stretch
 }
+
+// stretch is a part of a row that something is drawn on.
+type stretch struct{ x0, x1, y float64 }
 
 type mark struct {
 	x, y float64
@@ -112,19 +116,37 @@ func (d *drawing) join(unit int64, a, b mark) {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
 	}
 	if focus {
-		d.joinLabel(unit, a, b, bend)
+		d.joinLabel(fmt.Sprintf("unit %d sold twice", unit), a, b, bend)
 	}
 	d.end()
 }
 
-// joinLabel says it in words beside the middle of the joint, on the side with room.
-func (d *drawing) joinLabel(unit int64, a, b mark, bend float64) {
-	text := fmt.Sprintf("unit %d sold twice", unit)
-	x, anchor := (a.x+b.x)/2+bend, "start"
-	if x+textWidth(text) > plotRight {
-		x, anchor = x-2*abs(bend), "end"
+// joinLabel says it in words on the joint, where it hides least.
+func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
+	half := textWidth(text)/2 + 6
+	var best mark
+	least := -1
+	for _, t := range []float64{.5, .35, .65, .2, .8} {
+		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
+		x = min(max(x, gutter+half), plotRight-half)
+		at := mark{x: x, y: a.y + (b.y-a.y)*t*t*(3-2*t)}
+		if n := d.hidden(at.x-half, at.x+half, at.y); least < 0 || n < least {
+			best, least = at, n
+		}
 	}
-	d.text("twice", text, x, (a.y+b.y)/2+4, "text-anchor", anchor)
+	d.el("rect", "", "class", "tagbox", "x", best.x-half, "y", best.y-8, "width", 2*half, "height", 16.0, "rx", 3.0)
+	d.text("twice", text, best.x, best.y+4, "text-anchor", "middle")
+}
+
+// hidden counts the bars and labels that a label at y would cover.
+func (d *drawing) hidden(x0, x1, y float64) int {
+	n := 0
+	for _, o := range d.marks.taken {
+		if o.x0 < x1 && x0 < o.x1 && o.y-14 < y && y < o.y+14 {
+			n++
+		}
+	}
+	return n
 }
 
 // overlaps shades the time in which two orders held the lock at once.
@@ -187,5 +209,3 @@ func wholeProcess(fault string) bool {
 	}
 	return false
 }
-
-func abs(f float64) float64 { return max(f, -f) }

@@ -80,29 +80,39 @@ func pack(bars []*bar) int {
 
 // order draws one order; y is the top of its row.
 func (d *drawing) order(b *bar, y float64) {
-	class := "order " + d.colours[b.op.Instance]
-	if b.op.Lease == nil {
-		class += " nolease"
-	}
-	if b.op.Outcome != history.Sold {
-		class += " nosale"
-	}
-	if d.window.focus[b.op.Order] {
-		class += " focus"
-	}
-	d.group(class, d.tooltip(b.op))
+	d.group(d.orderClass(b.op), d.tooltip(b.op))
 	middle := y + rowHeight/2
-	if d.window.whole {
+	if d.window.whole || !worked(b.op) {
 		u := underWay(b.op)
 		d.el("line", "", "class", "wait", "x1", d.x(u.lo), "x2", max(d.x(u.hi), b.x1), "y1", middle, "y2", middle)
 	}
-	d.el("rect", "", "class", "bar", "x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
+	if worked(b.op) {
+		d.el("rect", "", "class", "bar", "x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
+	}
 	d.commands(b, middle)
 	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
 		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4))
 	}
 	d.text("label", b.label, b.labelX, middle+4)
+	d.marks.taken = append(d.marks.taken, stretch{b.from, b.to, middle})
 	d.end()
+}
+
+func (d *drawing) orderClass(op *history.Op) string {
+	class := "order " + d.colours[op.Instance]
+	if op.Lease == nil {
+		class += " nolease"
+	}
+	if !worked(op) {
+		class += " idle"
+	}
+	if op.Outcome != history.Sold {
+		class += " nosale"
+	}
+	if d.window.focus[op.Order] {
+		class += " focus"
+	}
+	return class
 }
 
 // commands draws what the order did: faults, renewals, and reads and writes of the stock.

@@ -40,7 +40,7 @@ func (s scale) ticks() []tick {
 		unit, per = "ns", 1
 	case step < 1e6 && s.length() < 1e7:
 		unit, per = "µs", 1e3
-	case step < 1e9:
+	case s.length() < 2e9:
 		unit, per = "ms", 1e6
 	}
 	var out []tick

@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"stockapi/loadtest/history"
@@ -30,6 +31,11 @@ func (s *span) include(at ...history.Instant) {
 }
 
 func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
+
+// worked reports whether it is known that an order was at the lock or at the stock at all.
+func worked(op *history.Op) bool {
+	return op.Lease != nil || slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isStock(&cmd) || isFault(&cmd) })
+}
 
 // active is the time in which an order was at the lock or at the stock, as far as it is known; else the time in
 // which it was under way at all.
@@ -61,12 +67,11 @@ func underWay(op *history.Op) span {
 
 // moment renders nanoseconds after the start of the cell.
 func moment(ns float64) string {
-	switch a := math.Abs(ns); {
-	case a >= 1e9:
-		return fmt.Sprintf("%+.3f s", ns/1e9)
-	default:
-		return fmt.Sprintf("%+.2f ms", ns/1e6)
+	text := fmt.Sprintf("%+.2f ms", ns/1e6)
+	if math.Abs(ns) >= 1e9 {
+		text = fmt.Sprintf("%+.3f s", ns/1e9)
 	}
+	return strings.Replace(text, "-", "−", 1)
 }
 
 func isFault(cmd *history.Command) bool { return cmd.Cmd == "fault" }

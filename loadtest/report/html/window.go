@@ -75,7 +75,7 @@ func (w *window) takeAll(c *history.Cell) {
 	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
 }
 
-// takeAround takes the orders of the violation, and of the others those that began nearest to it.
+// takeAround takes the orders of the violation, and of the others those that ended within it, or began nearest to it.
 func (w *window) takeAround(c *history.Cell) {
 	var near []*history.Op
 	for i := range c.Ops {
@@ -83,27 +83,30 @@ func (w *window) takeAround(c *history.Cell) {
 			near = append(near, op)
 		}
 	}
-	middle := w.lo + w.length()/2
 	slices.SortStableFunc(near, func(a, b *history.Op) int {
-		return cmp.Compare(w.distance(a, middle), w.distance(b, middle))
+		return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
 	})
 	w.ops = near[:min(len(near), maxOrders)]
 	w.caption = fmt.Sprintf("Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
 		len(w.ops), len(c.Ops), len(near))
 }
 
-// distance ranks: the violation's own orders first, then those that met a fault, then by how far from the middle
-// they ended.
-func (w *window) distance(op *history.Op, middle float64) float64 {
+// rank puts the violation's own orders first, then those that met a fault, then those that ended in the window.
+func (w *window) rank(op *history.Op) int {
 	switch {
 	case w.focus[op.Order]:
-		return -2
+		return 0
 	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isFault(&cmd) }):
-		return -1
+		return 1
+	case active(op).hi <= w.hi:
+		return 2
 	default:
-		return math.Abs(active(op).hi - middle)
+		return 3
 	}
 }
+
+// distance is how far apart an order and the window began.
+func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).lo - w.lo) }
 
 // takeFirst takes the first sales, or if there is none the first orders.
 func (w *window) takeFirst(c *history.Cell) {
