@@ -18,7 +18,7 @@ var Defaults = history.Load{
 // command is what runs this cell alone, under the same load.
 func command(run *history.Run, c *history.Cell) string {
 	l, d := run.Load, Defaults
-	args := []string{"go run ./loadtest", "--scenarios", word1(c.Scenario), "--rungs", word1(c.Rung), "--seed", fmt.Sprint(seed(run, c))}
+	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung), "--seed", fmt.Sprint(seed(run, c))}
 	add := func(differs bool, flag string, value any) {
 		if differs {
 			args = append(args, flag, fmt.Sprint(value))
@@ -54,8 +54,8 @@ func seed(run *history.Run, c *history.Cell) uint64 {
 // plain is what needs no quotes in any shell.
 var plain = regexp.MustCompile(`^\w[\w.,-]*$`)
 
-// word1 quotes what a forged file may have put in place of a name: this line is made to be copied.
-func word1(s string) string {
+// quoted quotes what a forged file may have put in place of a name: this line is made to be copied.
+func quoted(s string) string {
 	if plain.MatchString(s) {
 		return s
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	stdhtml "html"
 	"io"
 	"math"
 	"path/filepath"
@@ -76,6 +77,15 @@ func render(t require.TestingT, run *history.Run) string {
 	return out.String()
 }
 
+// says reports whether the text occurs in the report, as a reader sees it.
+func says(t *testing.T, doc string, texts ...string) {
+	t.Helper()
+	plain := stdhtml.UnescapeString(doc)
+	for _, text := range texts {
+		assert.True(t, strings.Contains(plain, text), text)
+	}
+}
+
 // elements reads the report as XML, which it also is, and fails if it is not well-formed.
 func elements(t require.TestingT, doc string) []xml.StartElement {
 	var out []xml.StartElement
@@ -143,10 +153,10 @@ func sound(t require.TestingT, doc string) []xml.StartElement {
 func TestTheReportStandsAlone(t *testing.T) {
 	doc := render(t, runOf(paused(), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))))
 	es := sound(t, doc)
-	assert.Contains(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"`)
-	assert.NotContains(t, doc, "http:")
-	assert.NotContains(t, doc, "https:")
-	assert.NotContains(t, doc, "ZgotmplZ")
+	says(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"`)
+	for _, unwanted := range []string{"http:", "https:", "ZgotmplZ"} {
+		assert.False(t, strings.Contains(doc, unwanted), unwanted)
+	}
 	assert.Equal(t, 2, count(es, "section", ""))
 }
 
@@ -160,14 +170,11 @@ func TestASurpriseStandsOut(t *testing.T) {
 
 func TestWhatACellSays(t *testing.T) {
 	doc := render(t, runOf(paused()))
-	for _, want := range []string{
+	says(t, doc,
 		"a sold unit 100 to order o1 at +3.005 s; b sold unit 100 again to order o2 at +3.505 s",
 		"the lock lies in Redis, and the TTL far exceeds the work",
 		"go run ./loadtest --scenarios two-instances --rungs v2 --seed 9<",
-		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.",
-	} {
-		assert.Contains(t, doc, want)
-	}
+		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.")
 }
 
 func TestTheTimelineOfAPause(t *testing.T) {
@@ -180,24 +187,25 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+2, count(es, "rect", "fault"))
 	assert.Equal(t, 2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
-	assert.Equal(t, 2, strings.Count(doc, "<title>order o"))
-	assert.Contains(t, doc, "gone by +1.999 s, when order o2 made it again")
-	assert.Contains(t, doc, "removed by order o1 at +3.001 s")
+	assert.Equal(t, 2, strings.Count(doc, ": sold, units"), "a tooltip for each order")
+	says(t, doc, "gone by +1.999 s, when order o2 made it again")
+	says(t, doc, "removed by order o1 at +3.001 s")
 }
 
 func TestALargeCellShowsAWindow(t *testing.T) {
 	clean, broken := cellOf("two-instances", "v4"), cellOf("two-instances", "v0.5")
-	for i := range history.Instant(200) {
-		o := sale(fmt.Sprint("o", i), "a", 100-int64(i), i*20+10, i*20+18)
+	clean.Initial, broken.Initial = 1000, 1000
+	for i := range 200 {
+		o := sale(fmt.Sprint("o", i), "a", 100+int64(i), history.Instant(i*20+10), history.Instant(i*20+18))
 		clean.Ops = append(clean.Ops, o)
 		broken.Ops = append(broken.Ops, o)
 	}
-	broken.Ops = append(broken.Ops, sale("again", "b", 50, 1005, 1021))
+	broken.Ops = append(broken.Ops, sale("again", "b", 150, 1005, 1021))
 	doc := render(t, runOf(clean, broken))
 	sound(t, doc)
-	assert.Contains(t, doc, "The first 20 of the 200 sales, of 200 orders in the cell.")
-	assert.Contains(t, doc, "Around the first violation: ")
-	assert.Contains(t, doc, "<title>order again on b")
+	says(t, doc, "The first 20 of the 200 sales, of 200 orders in the cell.")
+	says(t, doc, "Around the first violation: ")
+	says(t, doc, "<title>order again on b")
 	assert.LessOrEqual(t, strings.Count(doc, "<title>order o"), 60)
 }
 
@@ -211,7 +219,7 @@ func TestRedlockHasFiveLanesAtMost(t *testing.T) {
 	doc := render(t, runOf(c))
 	es := sound(t, doc)
 	assert.Equal(t, 2+5, count(es, "rect", "lane"))
-	assert.Contains(t, doc, "and 3 more lock keys")
+	says(t, doc, "and 3 more lock keys")
 }
 
 func TestHostileStringsStayText(t *testing.T) {
@@ -226,9 +234,9 @@ func TestHostileStringsStayText(t *testing.T) {
 	run := runOf(c, skipped)
 	run.ID, run.Interrupted, run.Backend.Text, run.Backend.Stockapi, run.Machine.OS = evil, evil, evil, evil, evil
 	doc := render(t, run)
-	sound(t, strings.ReplaceAll(doc, "\x00", ""))
-	assert.NotContains(t, doc, "<script")
-	assert.NotContains(t, doc, "\x00")
+	sound(t, doc)
+	assert.False(t, strings.Contains(doc, "<script"))
+	assert.False(t, strings.Contains(doc, "\x00"))
 }
 
 func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
@@ -247,7 +255,7 @@ func TestRepetitionsAreCounted(t *testing.T) {
 	two.Repetition = 2
 	doc := render(t, runOf(one, two))
 	sound(t, doc)
-	assert.Contains(t, doc, "0 of 2 repetitions were as expected")
+	says(t, doc, "0 of 2 repetitions were as expected")
 }
 
 // Whatever a file holds, the report is made, is well-formed, and has no number that cannot be drawn.
@@ -267,7 +275,7 @@ func TestAnyHistoryMakesAReport(t *testing.T) {
 	})
 	op := rapid.Custom(func(t *rapid.T) history.Op {
 		o := history.Op{
-			Order: rapid.StringN(0, 5, 9).Draw(t, "order"), Instance: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "instance"),
+			Order: rapid.SampledFrom([]string{"o1", "o2", "", "<&>", "\v\x00"}).Draw(t, "order"), Instance: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "instance"),
 			Outcome: rapid.SampledFrom([]history.Outcome{history.Sold, history.Busy, history.Unknown, ""}).Draw(t, "outcome"),
 			Sent:    instant.Draw(t, "sent"), Done: instant.Draw(t, "done"),
 			Units: rapid.SliceOfN(rapid.Int64Range(1, 3), 0, 3).Draw(t, "units"), Trace: rapid.SliceOfN(cmd, 0, 5).Draw(t, "trace"),
@@ -294,6 +302,5 @@ func TestTheCommandSaysWhatDiffers(t *testing.T) {
 	run := runOf(paused())
 	run.Load.TTL, run.Load.Rate, run.Backend.Kind = 2*time.Second, 50, "embedded"
 	run.Cells[0].Rung, run.Cells[0].Product = "v4; rm -rf /", "elsewhere"
-	assert.Contains(t, render(t, run),
-		"--rungs &#39;v4; rm -rf /&#39; --seed 7 --backend embedded --rate 50 --ttl 2s<")
+	says(t, render(t, run), "--rungs 'v4; rm -rf /' --seed 7 --backend embedded --rate 50 --ttl 2s<")
 }

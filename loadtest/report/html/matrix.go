@@ -80,10 +80,10 @@ func word(c *history.Cell) (word, class string) {
 		return "not run", "none"
 	}
 	worst := history.Worst(c.Findings)
-	return string(worst), class4(worst)
+	return string(worst), classOf(worst)
 }
 
-func class4(r history.Result) string {
+func classOf(r history.Result) string {
 	switch r {
 	case history.OK:
 		return "ok"
@@ -91,9 +91,9 @@ func class4(r history.Result) string {
 		return "broken"
 	case history.Unclear:
 		return "unknown"
-	default:
-		return "none"
+	case history.NotApplicable:
 	}
+	return "none" // and what a forged file may say
 }
 
 func does(name string) string {

@@ -44,13 +44,29 @@ type surprise struct{ Link, Text string }
 
 // Write writes the report of run to w. The findings of its cells are taken as they are.
 func Write(w io.Writer, run *history.Run) error {
-	return pageTemplate.Execute(w, newPage(run))
+	return pageTemplate.Execute(printable{w}, newPage(run))
+}
+
+// printable replaces the control characters, which no markup may hold, on their way out.
+type printable struct{ io.Writer }
+
+func (p printable) Write(b []byte) (int, error) {
+	clean := make([]byte, 0, len(b))
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			clean = append(clean, "\uFFFD"...)
+			continue
+		}
+		clean = append(clean, c)
+	}
+	_, err := p.Writer.Write(clean)
+	return len(b), err
 }
 
 func newPage(run *history.Run) *page {
 	rows := scenario.Assess(run.Cells)
 	p := &page{
-		Title: "stockapi: which locks hold", CSS: template.CSS(style), //nolint:gosec // it is our own file
+		Title: "stockapi: which locks hold", CSS: template.CSS(style),
 		Facts: facts(run, rows), Notes: notes(run),
 	}
 	links := linkRows(rows)

@@ -58,7 +58,7 @@ func rungName(r *scenario.Row) string {
 
 func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	v := verdict{
-		Name: string(f.Verdict), Found: string(f.Result), Class: class4(f.Result), Expected: string(want),
+		Name: string(f.Verdict), Found: string(f.Result), Class: classOf(f.Result), Expected: string(want),
 		AsExpected: f.Result == want || !known, Because: clip(f.Because, 600),
 	}
 	if !known {

@@ -54,15 +54,7 @@ func number(f float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
 }
 
-// escape also replaces the control characters, which no markup may hold.
-func escape(s string) string {
-	return html.EscapeString(strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
-			return '\uFFFD'
-		}
-		return r
-	}, s))
-}
+func escape(s string) string { return html.EscapeString(s) }
 
 // textWidth is about how wide a label is.
 func textWidth(s string) float64 { return 6.3 * float64(len([]rune(s))) }

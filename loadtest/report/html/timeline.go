@@ -59,11 +59,12 @@ func draw(c *history.Cell, w window) figure {
 	if clocksDiffer(c) {
 		caption += " The instances' clocks are not the same one: lanes may be shifted against each other."
 	}
-	return figure{SVG: template.HTML(d.whole()), Caption: caption} //nolint:gosec // svg escapes all that it is given
+	// svg escapes all that it is given.
+	return figure{SVG: template.HTML(d.whole()), Caption: caption}
 }
 
-// closeUp is the window of the last tenth of a violation's life that matters: where the orders of the violation
-// read and wrote, if in the larger window that would be less than a few pixels.
+// closeUp is the moment in which the orders of the first violation wrote, if in the larger window that is too
+// small to be seen.
 func closeUp(c *history.Cell, w window) (window, bool) {
 	near := window{span: noSpan(), focus: w.focus}
 	for _, at := range firstEvidence(c).At {
