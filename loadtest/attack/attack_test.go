@@ -108,7 +108,8 @@ func TestAnOpenLoopKeepsItsRateAndItsSeed(t *testing.T) {
 		})
 		return all
 	}
-	assert.Equal(t, due(1), due(1))
+	first, again := due(1), due(1)
+	assert.Equal(t, first, again)
 	assert.NotEqual(t, due(1), due(2))
 }
 

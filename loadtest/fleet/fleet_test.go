@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		Guard(os.Stdin)
 	case "ready":
 		os.Stdout.WriteString("ready http://here\n")
-		bufio.NewReader(os.Stdin).ReadString('\n') //nolint:errcheck // it only waits for the end
+		bufio.NewReader(os.Stdin).ReadString('\n') // it only waits for the end
 	case "dies":
 		os.Stdout.WriteString("ready http://here\n")
 		time.Sleep(100 * time.Millisecond)
