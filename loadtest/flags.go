@@ -63,11 +63,12 @@ type guardianCmd struct{}
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks, and proves which rungs oversell.
 
-With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, and prints the matrix.
+With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, then kills, stops and delays holders of every lock, and prints the matrix. Fault scenarios have a load of their own; "loadtest list" tells all of them.
 
 Examples:
   loadtest
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
+  loadtest --rungs v5 --scenarios pause
   loadtest --backend redis://127.0.0.1:6379/5 --json results.json
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest audit results.json

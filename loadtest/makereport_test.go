@@ -51,7 +51,7 @@ func TestTheReportKnowsTheFlagsDefaults(t *testing.T) {
 	c, _, _, err := parse(nil, io.Discard, io.Discard)
 	require.NoError(t, err)
 	f := c.Run
-	assert.Equal(t, html.Defaults, history.Load{
+	assert.Equal(t, history.Load{
 		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Wait: f.Wait, TTL: f.TTL, Work: f.Work,
-	})
+	}, html.Defaults)
 }

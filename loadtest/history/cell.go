@@ -21,6 +21,8 @@ type Cell struct {
 	Initial   int64      `json:"initial"`
 	// Left is the stock as read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
+	// TTL is how long a lock lasts in this cell.
+	TTL time.Duration `json:"ttl,omitempty"`
 	// Limit is how soon a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
 

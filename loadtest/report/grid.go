@@ -23,23 +23,25 @@ func grid(w io.Writer, rows []*scenario.Row, colour bool) {
 	for _, r := range rows {
 		byName[[2]string{r.Scenario, r.Rung}] = r
 	}
-	fmt.Fprintln(w, "faults: what is broken is named by S stock, E exclusion, R own-release, L liveness, F fence; – does not apply")
+	fmt.Fprintf(w, "faults, under leases of %s; broken is S stock, E exclusion, R own-release, L liveness, F fence; – does not apply\n",
+		rows[0].Shown().TTL)
 	t := table.NewWriter()
 	t.SetStyle(style())
 	columns := columnsOf(rows)
 	head := table.Row{"", "rung"}
-	configs := []table.ColumnConfig{{Number: 2, WidthMin: 17}}
 	for _, s := range columns {
-		head = append(head, s)
+		head = append(head, strings.Replace(s, "-", "-\n", 1))
 	}
 	t.AppendHeader(head)
-	t.SetColumnConfigs(configs)
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: 1}, {Number: 2, WidthMin: 17}})
 	for _, r := range scenario.Rungs {
 		if line, any := gridLine(r, columns, byName, colour); any {
 			t.AppendRow(line)
 		}
 	}
-	fmt.Fprintln(w, strings.TrimRight(t.Render(), "\n"))
+	for line := range strings.Lines(t.Render()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
 	fmt.Fprintln(w)
 	notRunBecause(w, rows)
 }

@@ -163,7 +163,7 @@ func mark(r *scenario.Row, _ *history.Cell) string {
 }
 
 func rung(r *scenario.Row, _ *history.Cell) string {
-	if strings.HasSuffix(r.Rung, r.Name) {
+	if strings.Contains(r.Rung, "-") { // it speaks for itself
 		return r.Rung
 	}
 	return r.Rung + " " + r.Name

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/shop"
@@ -34,7 +35,7 @@ func playCrash(ctx context.Context, p *play) error {
 	if err := first.died(ctx, gone); err != nil {
 		return err
 	}
-	first.suffered(begun, "killed (%s)", first.Fault)
+	first.suffered(begun, "killed %s", strings.Replace(point, ":", " ", 1))
 	p.probes = []int{b}
 	return nil
 }
@@ -70,7 +71,7 @@ func (p *play) afterRead() string {
 
 // playLateRelease holds a at work past its lease, until b is inside; then a ends, and a third comes while b is inside.
 func playLateRelease(ctx context.Context, p *play) error {
-	first, second, err := p.overtaken(ctx, "hold@"+p.afterRead())
+	first, second, err := p.overtaken(ctx, "hold@"+p.afterRead(), "at work")
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func playLateRelease(ctx context.Context, p *play) error {
 
 // playCheckDeleteGap holds a between its sale and its release, past its lease, until b is inside; then a releases.
 func playCheckDeleteGap(ctx context.Context, p *play) error {
-	first, second, err := p.overtaken(ctx, "hold@before:"+p.rung.Release)
+	first, second, err := p.overtaken(ctx, beforeRelease, "before its release")
 	if err != nil {
 		return err
 	}
@@ -101,8 +102,12 @@ func playCheckDeleteGap(ctx context.Context, p *play) error {
 	return second.goesOn(ctx)
 }
 
+// beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
+// become a GET and a DEL is to be found out, not to slip by.
+const beforeRelease = "hold@before:del/lock,hold@before:eval:release"
+
 // overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
-func (p *play) overtaken(ctx context.Context, fault string) (first, second *pending, err error) {
+func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {
 	if err := p.opening(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +120,7 @@ func (p *play) overtaken(ctx context.Context, fault string) (first, second *pend
 	if _, err := second.heldOrAnswered(ctx); err != nil {
 		return nil, nil, err
 	}
-	first.suffered(begun, "held for %s (%s) under a lease of %s", span(time.Since(begun)), fault, span(faultLoad.TTL))
+	first.suffered(begun, "held for %s %s under a lease of %s", span(time.Since(begun)), where, span(faultLoad.TTL))
 	return first, second, nil
 }
 

@@ -57,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, Limit: r.Load.TTL + spec.Scenario.margin(), Start: time.Now(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: r.Load.TTL + spec.Scenario.margin(), Start: time.Now(),
 	}
 	if err := r.introduce(ctx, c, urls); err != nil || c.NotRun != "" {
 		return c, err

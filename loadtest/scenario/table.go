@@ -9,28 +9,28 @@ import (
 // Rung is a rung of the ladder as this table knows it; what it needs, the instance says itself.
 type Rung struct {
 	Number, Name string
-	// Read, Write and Release are the commands by which an order reads the stock, writes it, and gives its lock back,
-	// as stockapi calls the points of a fault.
-	Read, Write, Release string
+	// Read and Write are the commands by which an order reads the stock and writes it, as the points of a fault are
+	// called.
+	Read, Write string
 }
 
 // Rungs is the ladder, bottom up.
 var Rungs = []Rung{
-	{"v0", "nolock", "get/stock", "set/stock", ""},
-	{"v0.5", "mutex", "get/stock", "set/stock", ""},
-	{"v1", "setnx", "get/stock", "set/stock", "del"},
-	{"v1.5", "setnx-expire", "get/stock", "set/stock", "del"},
-	{"v2", "set-nx-ex", "get/stock", "set/stock", "del"},
-	{"v3", "owner-check", "get/stock", "set/stock", "del"},
-	{"v4", "lua-release", "get/stock", "set/stock", "eval:release"},
-	{"v5", "watchdog", "get/stock", "set/stock", "eval:release"},
-	{"v5-as-printed", "as-printed", "get/stock", "set/stock", "eval:release"},
-	{"v5.5", "bounded", "get/stock", "set/stock", "eval:release"},
-	{"v6", "redlock", "get/stock", "set/stock", "eval:release"},
-	{"v15", "fenced", "eval:read", "eval:write", "eval:release"},
-	{"v15-write-only", "write-only-fence", "get/stock", "eval:write", "eval:release"},
-	{"v16", "cas", "get/stock", "set/stock", ""},
-	{"v17", "atomic", "eval:take", "eval:take", ""},
+	{"v0", "nolock", "get/stock", "set/stock"},
+	{"v0.5", "mutex", "get/stock", "set/stock"},
+	{"v1", "setnx", "get/stock", "set/stock"},
+	{"v1.5", "setnx-expire", "get/stock", "set/stock"},
+	{"v2", "set-nx-ex", "get/stock", "set/stock"},
+	{"v3", "owner-check", "get/stock", "set/stock"},
+	{"v4", "lua-release", "get/stock", "set/stock"},
+	{"v5", "watchdog", "get/stock", "set/stock"},
+	{"v5-as-printed", "as-printed", "get/stock", "set/stock"},
+	{"v5.5", "bounded", "get/stock", "set/stock"},
+	{"v6", "redlock", "get/stock", "set/stock"},
+	{"v15", "fenced", "eval:read", "eval:write"},
+	{"v15-write-only", "write-only-fence", "get/stock", "eval:write"},
+	{"v16", "cas", "get/stock", "set/stock"},
+	{"v17", "atomic", "eval:take", "eval:take"},
 }
 
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.

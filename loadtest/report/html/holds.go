@@ -48,7 +48,7 @@ func lockKeys(c *history.Cell) []*lockKey {
 		op := &c.Ops[i]
 		for j := range op.Trace {
 			cmd := &op.Trace[j]
-			if isStock(cmd) || !(makes(cmd) || renews(cmd) || removes(cmd)) {
+			if isStock(cmd) || !makes(cmd) && !renews(cmd) && !removes(cmd) {
 				continue
 			}
 			name := [2]string{cmd.Node, cmd.Key}

@@ -30,9 +30,13 @@ type page struct {
 	Facts     []fact
 	Notes     []string
 	Surprises []surprise
+	Further   int // surprises that are only told further down
 	Matrix    matrix
 	Sections  []*section
 }
+
+// maxSurprises is how many surprises the top of the page tells.
+const maxSurprises = 12
 
 type fact struct{ Name, Value string }
 
@@ -79,6 +83,9 @@ func newPage(run *history.Run) *page {
 		for _, text := range r.Surprises {
 			p.Surprises = append(p.Surprises, surprise{s.ID, clip(text, 600)})
 		}
+	}
+	if n := len(p.Surprises); n > maxSurprises {
+		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
 	p.Matrix = newMatrix(rows, links)
 	p.Good, p.Outcome = outcome(run, rows)
