@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 
 	"stockapi/loadtest/history"
 )
@@ -38,8 +39,28 @@ func (d *drawing) locks(keys []*lockKey) {
 				drawn++
 			}
 		}
+		if len(keys) == 1 {
+			d.told(k, d.y+2+rowHeight/2)
+		}
 		d.y += rowHeight + 8
 	}
+}
+
+// told shows that the key was there by what the orders were told that did not get it: where it is nobody's whom we
+// know, this is all that there is to be seen of it.
+func (d *drawing) told(k *lockKey, middle float64) {
+	for _, op := range d.window.ops {
+		u := underWay(op)
+		if op.Outcome != history.Busy || len(op.Trace) > 0 || u.hi < d.lo || u.lo > d.hi || k.heldThrough(u) {
+			continue
+		}
+		d.el("rect", "order "+clip(short(d.cell, op), 40)+" was told, at "+when(op.Done)+", that another holds the lock", "class", "told",
+			"x", d.x(u.lo), "y", middle-barHeight/2, "width", max(d.x(u.hi)-d.x(u.lo), 2), "height", barHeight)
+	}
+}
+
+func (k *lockKey) heldThrough(s span) bool {
+	return slices.ContainsFunc(k.holds, func(h *hold) bool { return h.from <= s.hi && h.known >= s.lo })
 }
 
 // hold draws a hold: firm as long as the key is known to be there, dashed until it is known to be gone.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -163,49 +162,4 @@ func (d *drawing) overlaps() {
 		d.grounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
 			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
 	}
-}
-
-// fault hatches the time of a fault on its order's row.
-func (d *drawing) fault(cmd *history.Command, middle float64) {
-	x0, x1 := d.faultSpan(cmd)
-	d.el("rect", inWords(cmd), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
-	text := clip(cmd.Key, 40)
-	if textWidth(text) < x1-x0-8 {
-		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
-	}
-}
-
-// stopped hatches the whole lane for the time in which the whole process stood still or was gone.
-func (d *drawing) stopped(bars []*bar, rows int) {
-	for _, b := range bars {
-		for i := range b.op.Trace {
-			cmd := &b.op.Trace[i]
-			if !isFault(cmd) || !wholeProcess(cmd.Key) {
-				continue
-			}
-			x0, x1 := d.faultSpan(cmd)
-			d.el("rect", "the whole process: "+inWords(cmd), "class", "stopped", "x", x0, "y", d.y,
-				"width", max(x1-x0, 3), "height", float64(max(rows, 1))*rowHeight+8)
-		}
-	}
-}
-
-func (d *drawing) faultSpan(cmd *history.Command) (x0, x1 float64) {
-	x0, x1 = gutter, plotRight
-	if cmd.At.Known() {
-		x0 = d.x(float64(cmd.At))
-	}
-	if cmd.End.Known() {
-		x1 = d.x(float64(cmd.End))
-	}
-	return x0, max(x0, x1)
-}
-
-func wholeProcess(fault string) bool {
-	for _, action := range []string{"stop", "pause", "crash", "kill", "sig"} {
-		if strings.HasPrefix(strings.ToLower(fault), action) {
-			return true
-		}
-	}
-	return false
 }

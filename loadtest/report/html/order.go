@@ -31,7 +31,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	if d.window.whole {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
-	need := textWidth(b.label) + 12
+	need := textWidth(b.label) + 14
 	switch {
 	case b.x1+need <= plotRight:
 		b.labelX, b.to = b.x1+7, b.x1+need
@@ -117,17 +117,13 @@ func (d *drawing) orderClass(op *history.Op) string {
 
 // commands draws what the order did: faults, renewals, and reads and writes of the stock.
 func (d *drawing) commands(b *bar, middle float64) {
-	for i := range b.op.Trace {
-		cmd := &b.op.Trace[i]
-		if isFault(cmd) {
-			d.fault(cmd, middle)
-		}
-	}
+	d.faults(b.op, middle)
 	last := lastWrite(b.op)
 	for i := range b.op.Trace {
 		cmd := &b.op.Trace[i]
 		switch {
 		case cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)):
+		case isFault(cmd):
 		case isStock(cmd) && reads(cmd):
 			d.el("circle", "", "class", "read", "cx", d.x(float64(cmd.End)), "cy", middle, "r", 3.2)
 		case isStock(cmd):

@@ -2,6 +2,8 @@ package html
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
@@ -50,7 +52,7 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 }
 
 func rungName(r *scenario.Row) string {
-	if r.Name == "" || len(r.Rung) > len(r.Name) && r.Rung[len(r.Rung)-len(r.Name):] == r.Name {
+	if r.Name == "" || strings.Contains(r.Rung, "-") { // it speaks for itself
 		return r.Rung
 	}
 	return r.Rung + " " + r.Name
@@ -97,11 +99,19 @@ func numbers(c *history.Cell) []fact {
 		{"left", left(c) + " of " + fmt.Sprint(c.Initial)},
 		{"units sold twice", fmt.Sprint(c.SoldTwice())},
 		{"instances", fmt.Sprint(len(c.Instances))},
-		{"p50", millis(c.Latency.P50)},
-		{"p99", millis(c.Latency.P99)},
+		{"p50", measured(c.Latency.P50)},
+		{"p99", measured(c.Latency.P99)},
 		{"took", millis(c.Elapsed)},
 		{"commands per sale", perSale(c, t.Sold)},
 	}
+}
+
+// measured is a dash where nothing was measured: a fault's few orders have no distribution.
+func measured(d time.Duration) string {
+	if d <= 0 {
+		return "–"
+	}
+	return millis(d)
 }
 
 func left(c *history.Cell) string {

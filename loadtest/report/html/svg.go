@@ -57,4 +57,14 @@ func number(f float64) string {
 func escape(s string) string { return html.EscapeString(s) }
 
 // textWidth is about how wide a label is.
-func textWidth(s string) float64 { return 6.3 * float64(len([]rune(s))) }
+func textWidth(s string) float64 {
+	w := 0.0
+	for _, r := range s {
+		if r < 0x80 {
+			w += 6.6
+		} else {
+			w += 11
+		}
+	}
+	return w
+}
