@@ -192,6 +192,18 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	says(t, doc, "removed by order o1 at +3.001 s")
 }
 
+func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
+	c := cellOf("crash", "v1", sale("opening", "b", 100, 3, 5),
+		history.Op{Order: "o1", Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: 10 * ms, Done: history.Never},
+		history.Op{Order: "probe", Phase: history.Probe, Instance: "b", Outcome: history.Busy, Sent: 20 * ms, Done: 900 * ms})
+	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Text: "killed", At: 12 * ms, End: 13 * ms}}
+	doc := render(t, runOf(c))
+	es := sound(t, doc)
+	says(t, doc, "the whole process: fault killed, +12.00 ms to +13.00 ms", "order probe was told, at +900.00 ms, that another holds the lock")
+	assert.Equal(t, 1+1, count(es, "rect", "told"))
+	assert.Equal(t, 1+1, count(es, "path", "cross"))
+}
+
 func TestALargeCellShowsAWindow(t *testing.T) {
 	clean, broken := cellOf("two-instances", "v4"), cellOf("two-instances", "v0.5")
 	clean.Initial, broken.Initial = 1000, 1000

@@ -60,7 +60,13 @@ func (d *drawing) told(k *lockKey, middle float64) {
 }
 
 func (k *lockKey) heldThrough(s span) bool {
-	return slices.ContainsFunc(k.holds, func(h *hold) bool { return h.from <= s.hi && h.known >= s.lo })
+	return slices.ContainsFunc(k.holds, func(h *hold) bool {
+		end := h.known
+		if h.how == freed || h.how == stolen {
+			end = h.to
+		}
+		return h.from <= s.hi && end >= s.lo
+	})
 }
 
 // hold draws a hold: firm as long as the key is known to be there, dashed until it is known to be gone.

@@ -148,6 +148,7 @@ func repeated(rows []*scenario.Row) string {
 
 func notes(run *history.Run) []string {
 	out := []string{"ok means that no violation was found, not that there can be none."}
+	out = append(out, "Load and times are those of the contention scenarios; each fault scenario has its own, which its timeline shows.")
 	if run.Backend.Kind == "embedded" {
 		out = append(out, "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}

@@ -101,7 +101,8 @@ func numbers(c *history.Cell) []fact {
 		{"instances", fmt.Sprint(len(c.Instances))},
 		{"p50", measured(c.Latency.P50)},
 		{"p99", measured(c.Latency.P99)},
-		{"took", millis(c.Elapsed)},
+		{"took", measured(c.Elapsed)},
+		{"TTL", measured(c.TTL)},
 		{"commands per sale", perSale(c, t.Sold)},
 	}
 }
