@@ -25,7 +25,7 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	assert.Regexp(t, `(?m)^  v2 set-nx-ex +ok +BROKEN SER +BROKEN R +BROKEN SE +–$`, stdout)
 	assert.Regexp(t, `(?m)^  v15 fenced +ok +ok +ok +BROKEN E +BROKEN E$`, stdout)
 	assert.Regexp(t, `crash v1: order 1 on a, killed before set/stock at .*: a fresh request did not get through in 1\.\d+s, b answered: 423`, stdout)
-	assert.Regexp(t, `pause v5.5: b sold unit 98 to order 2 at \+0\.\d+ s; a, stopped for 0\.\d+ s before set/stock under a lease of 0\.400 s, `+
+	assert.Regexp(t, `pause v5.5: b sold unit 98 to order 2 at \+0\.\d+ s; a, stopped for 0\.\d+ s before set/stock under a lease of 0\.500 s, `+
 		`sold unit 98 again to order 1 at \+0\.\d+ s`, stdout)
 	assert.Regexp(t, `check-delete-gap v3: order 1 on a, held for 0\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`, stdout)
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))

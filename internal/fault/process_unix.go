@@ -18,5 +18,5 @@ func stop() { signalSelf(syscall.SIGSTOP) }
 
 func signalSelf(s syscall.Signal) {
 	_ = syscall.Kill(os.Getpid(), s)
-	time.Sleep(10 * time.Millisecond) // a signal to oneself takes effect soon, not at once
+	time.Sleep(200 * time.Millisecond) // a signal to oneself takes effect soon, not at once; a stop uses this time up
 }

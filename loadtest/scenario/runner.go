@@ -109,8 +109,8 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 
 // faultLoad is what the orders of a fault scenario ask for. The lease is short, since most cells wait for its end, and
 // long enough that a renewal at half of it is in time on a machine that is busy. What an order is held or stopped for
-// stays below a second: that is how long the service gives a write or a release that it has begun.
-var faultLoad = history.Load{Stock: 100, TTL: 400 * time.Millisecond, Wait: 300 * time.Millisecond}
+// stays below a second: that is how long the service gives a release that it has begun.
+var faultLoad = history.Load{Stock: 100, TTL: 500 * time.Millisecond, Wait: 300 * time.Millisecond}
 
 // burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
