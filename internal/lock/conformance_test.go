@@ -85,8 +85,12 @@ func TestConformance(t *testing.T) {
 }
 
 const (
-	ttl    = 300 * time.Millisecond
-	margin = 300 * time.Millisecond
+	ttl = 300 * time.Millisecond
+	// margin is what a busy machine may add to a TTL before a lock that should be free is not. Only what breaks waits
+	// for it.
+	margin = time.Second
+	// slowTTL is long enough for a renewal to come in time on a busy machine.
+	slowTTL = time.Second
 )
 
 // key is a lock of this test's own.
@@ -112,8 +116,8 @@ func excludesAcrossTwo(t *testing.T, s *shop, r Rung) answer {
 	if lease.Sold != nil {
 		lease.Sold()
 	}
-	require.NoError(t, lease.Unlock(context.Background()))
-	require.True(t, b.tryOnce(t, key(t)), "it must be free again")
+	unlock(t, lease)
+	require.True(t, b.freeWithin(t, key(t), margin), "it must be free again")
 	return answerIf(excluded)
 }
 
@@ -151,8 +155,8 @@ func commandsOfOneRound(s *shop, r Rung) *atomic.Int64 {
 
 func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
-	lease := a.lock(t, key(t), ttl)
-	gotIn := b.freeWithin(t, key(t), 2*ttl)
+	lease := a.lock(t, key(t), slowTTL)
+	gotIn := b.freeWithin(t, key(t), 2*slowTTL)
 	_ = lease.Unlock(context.Background())
 	return answerIf(!gotIn)
 }
@@ -229,7 +233,7 @@ func survivesCancel(t *testing.T, s *shop, r Rung) answer {
 	lease, err := a.tryLock(ctx, key(t), time.Minute)
 	cancel()
 	if err == nil {
-		require.NoError(t, lease.Unlock(ctx), "an unlock under a dead context")
+		unlock(t, lease) // under a context of its own, not the dead one
 	}
 	return answerIf(s.instance(t, r).freeWithin(t, key(t), margin))
 }

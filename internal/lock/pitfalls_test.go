@@ -102,7 +102,7 @@ func TestPitfall04DeadNode(t *testing.T) {
 	start := time.Now()
 	lease, err := a.try(context.Background(), "k", time.Minute)
 	require.NoError(t, err)
-	require.NoError(t, lease.Unlock(context.Background()))
+	unlock(t, lease)
 	assert.Less(t, time.Since(start), time.Second, "the client's own timeout is 2 s, for each of the two")
 }
 
@@ -140,7 +140,7 @@ func TestPitfall05ExtendAfterExpiry(t *testing.T) {
 			defer lease.Unlock(context.Background())
 			s.remove(t, "k")
 			require.True(t, b.tryOnce(t, "k"), "another comes and goes")
-			time.Sleep(ttl/2 + margin/2) // a renewal is due in between
+			time.Sleep(2 * ttl) // a renewal is due in between
 			assert.Equal(t, revived, !b.tryOnce(t, "k"))
 		})
 	}
@@ -322,7 +322,7 @@ func TestPitfall22ConstantTokens(t *testing.T) {
 			if lease.Sold != nil {
 				lease.Sold()
 			}
-			require.NoError(t, lease.Unlock(context.Background()))
+			unlock(t, lease)
 			seen[lease.Token] = true
 		}
 		if slices.Contains(constant, r.Number) {
@@ -348,7 +348,7 @@ func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
 		if lease.Sold != nil {
 			lease.Sold()
 		}
-		require.NoError(t, lease.Unlock(context.Background()))
+		unlock(t, lease)
 	}
 }
 
