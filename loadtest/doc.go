@@ -1,5 +1,6 @@
 // Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of
-// locks, over one instance and over several, and proves which rungs oversell. It drives stockapi as a black box,
+// locks, over one instance and over several, brings faults upon single orders and the processes that serve them, and
+// proves which rungs oversell. It drives stockapi as a black box,
 // over HTTP and as processes; it imports nothing of it.
 //
 // Reading order: package history (what is written down), audit (what it proves), scenario (what is done and what

@@ -72,7 +72,8 @@ func stockapi(t *testing.T) string {
 
 func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4", "--out", dir)
+	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4",
+		"--scenarios", "one-instance,two-instances", "--out", dir)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "Do not compare the rungs' speed here")
 	assert.Regexp(t, `v0 nolock +1 BROKEN stock`, stdout)
@@ -91,7 +92,8 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: cancel}
-	code := run(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4", "--repeat", "500", "--out", dir}, &out, stderr)
+	code := run(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+		"--scenarios", "one-instance,two-instances", "--repeat", "500", "--out", dir}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr.String(), "loadtest: interrupted, with 1 of 1000 cells measured\n")
 	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
@@ -130,7 +132,8 @@ func TestARedisThatDiesEndsTheRun(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: func() { kill(t, "redis --addr") }}
-	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4", "--repeat", "500"}, &out, stderr)
+	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+		"--scenarios", "one-instance,two-instances", "--repeat", "500"}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, with \d+ of 1000 cells measured\n$`,
 		stderr.String())

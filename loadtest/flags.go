@@ -18,6 +18,7 @@ import (
 type commands struct {
 	Run      runFlags    `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
 	Audit    auditFlags  `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
+	Report   reportFlags `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags   `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
 	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
@@ -43,12 +44,17 @@ type runFlags struct {
 	Seed        *uint64       `placeholder:"N" help:"Seed of all that is random in the load. Default: a new one, which is printed."`
 
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included."`
-	Out        string `placeholder:"DIR" help:"Write results.json and matrix.txt to DIR."`
+	Out        string `placeholder:"DIR" help:"Write results.json, matrix.txt and report.html to DIR."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 
 type auditFlags struct {
 	File string `arg:"" help:"The file."`
+}
+
+type reportFlags struct {
+	File   string `arg:"" help:"The file."`
+	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html."`
 }
 
 type listFlags struct{}
@@ -57,14 +63,16 @@ type guardianCmd struct{}
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks, and proves which rungs oversell.
 
-With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, and prints the matrix.
+With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, then kills, stops and delays holders of every lock, and prints the matrix. Fault scenarios have a load of their own; "loadtest list" tells all of them.
 
 Examples:
   loadtest
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
+  loadtest --rungs v5 --scenarios pause
   loadtest --backend redis://127.0.0.1:6379/5 --json results.json
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest audit results.json
+  loadtest report results.json -o report.html
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted.`
 

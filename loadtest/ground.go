@@ -23,6 +23,8 @@ type ground interface {
 // stage is the instances of one cell.
 type stage struct {
 	urls []string
+	// processes are those behind the urls, where they are ours.
+	processes []scenario.Process
 	// notRun says why the cell cannot take place here, if it cannot.
 	notRun string
 	err    error
@@ -50,7 +52,7 @@ func newOwn(ctx context.Context, f *fleet.Fleet, client *shop.Client) (*own, err
 		return nil, err
 	}
 	on.Stockapi = which
-	janitor, err := f.StartInstance(ctx, path, "janitor", on)
+	janitor, err := f.StartInstance(ctx, path, "janitor", on, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,18 +67,26 @@ func (g *own) clear(ctx context.Context, product string) error {
 
 func (g *own) prepare(ctx context.Context, spec scenario.Spec) <-chan stage {
 	ready := make(chan stage, 1)
+	if spec.Scenario.Stops && !fleet.CanStop {
+		ready <- stage{notRun: "needs a system that can stop a process", leave: func() {}}
+		return ready
+	}
 	go func() {
 		var s stage
 		var instances []*fleet.Instance
 		for i := range spec.Instances {
-			in, err := g.fleet.StartInstance(ctx, g.stockapi, fleet.InstanceName(i), g.on)
+			in, err := g.fleet.StartInstance(ctx, g.stockapi, fleet.InstanceName(i), g.on, spec.Scenario.Fault())
 			if err != nil {
 				s.err = err
 				break
 			}
 			instances, s.urls = append(instances, in), append(s.urls, in.URL)
+			s.processes = append(s.processes, in)
 		}
 		s.leave = func() { fleet.Stop(instances) }
+		if spec.Scenario.Fault() {
+			s.leave = func() { fleet.Kill(instances) } // they may be stopped, or at work that does not end
+		}
 		ready <- s
 	}()
 	return ready
@@ -103,6 +113,8 @@ func (g *targets) prepare(_ context.Context, spec scenario.Spec) <-chan stage {
 	ready := make(chan stage, 1)
 	s := stage{leave: func() {}}
 	switch {
+	case spec.Scenario.Fault():
+		s.notRun = "needs instances of its own"
 	case spec.Scenario.Instances != scenario.Several:
 		s.urls = g.urls[:1]
 	case len(g.urls) < 2:

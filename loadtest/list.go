@@ -8,21 +8,30 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
+const rungWidth = 31
+
+func rungTitle(number string) string { return fmt.Sprintf("%-14s %s", number, scenario.NameOf(number)) }
+
 // run prints the table of expectations.
 func (*listFlags) run(stdout io.Writer) int {
 	for _, s := range scenario.Table {
 		fmt.Fprintf(stdout, "%s: %s\n", s.Name, s.Does)
-		fmt.Fprintf(stdout, "  %-26s", "rung")
+		fmt.Fprintf(stdout, "  %-*s", rungWidth, "rung")
 		for _, v := range history.Verdicts {
 			fmt.Fprintf(stdout, " %-11s", v)
 		}
 		fmt.Fprintln(stdout, " because")
 		for _, e := range s.Expect {
-			fmt.Fprintf(stdout, "  %-13s %-12s", e.Rung, scenario.NameOf(e.Rung))
+			fmt.Fprintf(stdout, "  %-*s", rungWidth, rungTitle(e.Rung))
 			for _, v := range history.Verdicts {
 				fmt.Fprintf(stdout, " %-11s", e.Verdicts.Of(v))
 			}
 			fmt.Fprintf(stdout, " %s\n", e.Why)
+		}
+		for _, r := range scenario.Rungs {
+			if why := s.Apart[r.Number]; why != "" {
+				fmt.Fprintf(stdout, "  %-*s does not apply: %s\n", rungWidth, rungTitle(r.Number), why)
+			}
 		}
 		fmt.Fprintln(stdout)
 	}

@@ -69,6 +69,10 @@ func (s *session) write(rows []*scenario.Row) error {
 			tell(w, rows, false)
 			return nil
 		}))
+		if errors.Join(errs...) == nil {
+			_, err := makeReport(filepath.Join(dir, "results.json"), filepath.Join(dir, "report.html"))
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -35,6 +35,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch command {
 	case "audit":
 		return c.Audit.run(stdout, stderr)
+	case "report":
+		return c.Report.run(stdout, stderr)
 	case "list":
 		return c.List.run(stdout)
 	case "guardian":

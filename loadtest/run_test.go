@@ -75,6 +75,7 @@ func TestListTellsTheTable(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list")
 	assert.Equal(t, asExpected, code)
 	assert.Regexp(t, `v0.5 +mutex +BROKEN +BROKEN +– +ok +– +each instance has a mutex of its own`, stdout)
+	assert.Regexp(t, `v16 +cas +does not apply: it has no lock`, stdout)
 }
 
 // TestBlackBox holds what the whole proof rests on: nothing here can see into the service.
@@ -92,7 +93,7 @@ func TestBlackBox(t *testing.T) {
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
 	file := filepath.Join(t.TempDir(), "h.json")
-	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--rungs", "v4", "--requests", "137", "--json", file)
+	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--requests", "137", "--json", file)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "nothing was started here")
 	assert.Contains(t, stdout, "needs two targets")
@@ -106,7 +107,7 @@ func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 func TestALockThatFailsIsFoundOut(t *testing.T) {
 	shop := newFakeShop(t)
 	shop.oversell = true
-	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--rungs", "v4", "--repeat", "2")
+	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--repeat", "2")
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "! v4 lua-release")
 	assert.Regexp(t, `one-instance v4: fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake sold unit \d1 again to order \d+ at`, stdout)
@@ -127,6 +128,13 @@ func TestARungThatIsNotThereIsNotPassed(t *testing.T) {
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stdout, "needs five nodes")
 	assert.Contains(t, stderr, "none of the cells could be run")
+}
+
+func TestTargetsAreSparedFaults(t *testing.T) {
+	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance,crash,pause")
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
+	assert.Contains(t, stdout, "as expected (1 of 1 cells; 2 not run)")
 }
 
 func TestAnOpenLoopSendsAllToo(t *testing.T) {

@@ -9,9 +9,13 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
@@ -33,7 +37,10 @@ type session struct {
 	ground   ground
 	history  *history.Run
 	sent     atomic.Int64
-	swept    error // the first product that could not be removed from the backend
+	finished atomic.Int64
+
+	mu    sync.Mutex
+	swept error // the first product that could not be removed from the backend
 }
 
 // run runs what the flags select and returns the exit code.
@@ -119,32 +126,76 @@ func (s *session) options() fleet.Options {
 	}
 }
 
-// cells runs all cells, one after the other, and makes each one's instances ready while the one before it runs.
+// aside is how many cells run side by side where nobody contends: they spend most of their time waiting for a lease
+// to end.
+const aside = 4
+
+// cells runs all cells: first, one after the other, those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.ground.backend()
 	s.progress.Clear()
 	report.Header(s.stdout, s.history)
-	next := s.ground.prepare(ctx, s.specs[0])
+	crowds := slices.IndexFunc(s.specs, func(spec scenario.Spec) bool { return spec.Scenario.Fault() })
+	if crowds < 0 {
+		crowds = len(s.specs)
+	}
+	done := make([]*history.Cell, len(s.specs))
+	defer func() {
+		s.history.Cells = slices.DeleteFunc(done, func(c *history.Cell) bool { return c == nil })
+	}()
+	if err := s.alone(ctx, done, crowds); err != nil {
+		return err
+	}
+	return s.sideBySide(ctx, done, crowds)
+}
+
+// alone runs the first n cells one after the other, and makes each one's instances ready while the one before it runs.
+func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err error) {
+	next := s.following(ctx, -1, n)
 	defer func() { (<-next).leave() }()
-	for i, spec := range s.specs {
+	for i := range n {
 		st := <-next
-		next = s.following(ctx, i)
-		cell, err := s.cell(ctx, i, spec, st)
-		if err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx) // the reason for the reason: a process that died, say
-			}
-			return fmt.Errorf("%s: %w", spec.Title(), err)
+		next = s.following(ctx, i, n)
+		if err := s.one(ctx, done, i, st); err != nil {
+			return err
 		}
-		s.history.Cells = append(s.history.Cells, cell)
-		s.progress.Print(fmt.Sprintf("%d/%d %s", i+1, len(s.specs), report.Line(cell)))
 	}
 	return nil
 }
 
-// following prepares the cell after number i; after the last, nothing.
-func (s *session) following(ctx context.Context, i int) <-chan stage {
-	if i+1 < len(s.specs) {
+// sideBySide runs the cells from number n on, a few at a time.
+func (s *session) sideBySide(ctx context.Context, done []*history.Cell, n int) error {
+	s.progress.Status(func() string { return fmt.Sprintf("%d of %d cells", s.finished.Load(), len(s.specs)) })
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(aside)
+	for i := n; i < len(s.specs); i++ {
+		all.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return s.one(ctx, done, i, <-s.ground.prepare(ctx, s.specs[i]))
+		})
+	}
+	return all.Wait()
+}
+
+// one runs cell number i and tells of it.
+func (s *session) one(ctx context.Context, done []*history.Cell, i int, st stage) error {
+	cell, err := s.cell(ctx, i, s.specs[i], st)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // the reason for the reason: a process that died, say
+		}
+		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
+	}
+	done[i] = cell
+	s.progress.Print(fmt.Sprintf("%d/%d %s", s.finished.Add(1), len(s.specs), report.Line(cell)))
+	return nil
+}
+
+// following prepares the cell after number i, of the first n; after the last, nothing.
+func (s *session) following(ctx context.Context, i, n int) <-chan stage {
+	if i+1 < n {
 		return s.ground.prepare(ctx, s.specs[i+1])
 	}
 	nothing := make(chan stage, 1)
@@ -164,16 +215,22 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 		st.leave()
 		s.sweep(ctx, product, err)
 	}()
-	s.progress.Status(func() string {
-		return fmt.Sprintf("cell %d of %d, %s: %d of %d requests", i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
-	})
-	runner := &scenario.Runner{Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent}
+	if !spec.Scenario.Fault() {
+		s.progress.Status(func() string {
+			return fmt.Sprintf("cell %d of %d, %s: %d of %d requests", i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
+		})
+	}
+	runner := &scenario.Runner{
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Processes: st.processes,
+	}
 	return runner.Run(ctx, spec, product, st.urls)
 }
 
 // sweep removes a product. That it could not is worth a word of its own, unless all went wrong anyway.
 func (s *session) sweep(ctx context.Context, product string, err error) {
 	swept := s.ground.clear(context.WithoutCancel(ctx), product)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.swept == nil && (err == nil || errors.Is(err, context.Canceled)) {
 		s.swept = swept
 	}

@@ -33,6 +33,9 @@ type config struct {
 	Product string `default:"10000" help:"Product to open the shop with, if it has no stock yet. ${default}."`
 	Stock   int64  `default:"100" help:"Units to open the shop with. ${default}."`
 
+	MaxRenewals int `default:"3" help:"How often v5.5 renews a lease before it cancels the work. ${default}."`
+
+	Faults       bool          `help:"Let requests ask for faults: fault=crash@after:setnx. For tests: any client can end this process."`
 	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks. Default: they are open."`
 	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
 	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at the end. ${default}."`
@@ -75,6 +78,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--ttl must lie between 10ms and --max-ttl (%v): %w", c.MaxTTL, errUsage)
 	case c.Wait > c.MaxWait:
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
+	case c.MaxRenewals < 1:
+		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
 	case c.RedisTimeout <= 0 || c.RedlockRetry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:

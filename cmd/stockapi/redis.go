@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/fault"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
+	"stockapi/internal/stock"
 	"stockapi/internal/trace"
 )
 
@@ -29,7 +32,7 @@ type servers struct {
 
 // connect opens the servers of an instance, starting the embedded one if it is wanted. The stock and the locks must
 // answer. Redlock is there to do without some of its nodes.
-func connect(ctx context.Context, c *config, m *metrics.Metrics, log *slog.Logger) (s *servers, err error) {
+func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
 		if err != nil {
@@ -48,7 +51,10 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, log *slog.Logge
 		client, err := backend.Open(url, backend.Options{Timeout: c.RedisTimeout, PoolSize: 64})
 		if err == nil {
 			node := backend.Address(url)
-			client.AddHook(trace.Hook(node, lock.ScriptNames(), m.Commands.Inc))
+			if faults != nil {
+				client.AddHook(faults) // outside of the trace, so that the trace shows when a command was really sent
+			}
+			client.AddHook(trace.Hook(node, scriptNames(), m.Commands.Inc))
 			s.clients = append(s.clients, client)
 			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)
 		}
@@ -74,6 +80,14 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, log *slog.Logge
 		s.redlock = []redis.UniversalClient{s.locks}
 	}
 	return s, s.reach(ctx, c, stockURL)
+}
+
+// scriptNames returns the names of all scripts that an instance sends, by their digest.
+func scriptNames() trace.Names {
+	names := trace.Names{}
+	maps.Copy(names, lock.ScriptNames())
+	maps.Copy(names, stock.ScriptNames())
+	return names
 }
 
 // startEmbedded starts the embedded Redis on a port that is known beforehand. On a free port of its own, a second

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/fault"
 	"stockapi/internal/handlers"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
@@ -47,7 +48,12 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 // serve puts the instance together and serves until ctx ends.
 func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logger) error {
 	m := metrics.New(c.Instance)
-	servers, err := connect(ctx, c, m, log)
+	var faults *fault.Injector
+	if c.Faults {
+		faults = fault.New(scriptNames(), stock.IsKey)
+		log.Warn("faults are on: a request can stop or end this process")
+	}
+	servers, err := connect(ctx, c, m, faults, log)
 	if err != nil {
 		return err
 	}
@@ -60,11 +66,12 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
-		Life: life, Background: &background, OnRenew: m.OnRenew}
+		MaxRenewals: c.MaxRenewals,
+		Life:        life, Background: &background, OnRenew: m.OnRenew}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
-		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Metrics: m, Log: log})
+		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}

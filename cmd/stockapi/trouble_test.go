@@ -91,6 +91,19 @@ func TestBadInput(t *testing.T) {
 	assert.Equal(t, http.StatusOK, r.post(t, "/v4/decrease").status, "and it still sells")
 }
 
+// Without the flag nobody can ask for a fault; with it, a fault has to be one.
+func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	without := start(t, "--redis", s.URL)
+	assert.Equal(t, "bad-input", without.post(t, "/v4/decrease?fault=crash@before:set").problem())
+	assert.Equal(t, "no-such-route", without.do(t, http.MethodGet, "/faults", nil).problem())
+	with := start(t, "--redis", s.URL, "--faults")
+	assert.Equal(t, "bad-input", with.post(t, "/v4/decrease?fault=crash").problem())
+	assert.Equal(t, 200, with.post(t, "/v4/decrease?fault=sleep:1ms@before:get/stock").status)
+	assert.Equal(t, "lease-exhausted", with.post(t, "/v5.5/decrease?ttl=100ms&work=10s").problem())
+	assert.Equal(t, 200, with.post(t, "/v5.5/decrease").status, "and the lock is free")
+}
+
 func TestBadRequestID(t *testing.T) {
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, r.url+"/v4/decrease", nil)

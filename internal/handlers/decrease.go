@@ -35,7 +35,7 @@ func (s *server) sell(c *gin.Context) (sale.Receipt, error) {
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	p, err := readParams(c.Request, "product", "quantity", "wait", "ttl", "work", "trace")
+	p, err := readParams(c.Request, s.orderParams()...)
 	bodyRead(c)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
@@ -45,7 +45,10 @@ func (s *server) sell(c *gin.Context) (sale.Receipt, error) {
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	ctx := c.Request.Context()
+	ctx, err := s.withFaults(c.Request.Context(), p, &order)
+	if err != nil {
+		return sale.Receipt{Order: id}, err
+	}
 	receipt, err := s.shop.Decrease(ctx, c.Param("rung"), order)
 	if err != nil && ctx.Err() != nil {
 		// Whatever it failed on, nobody waits for the answer. What was sold stays unknown, if it was.

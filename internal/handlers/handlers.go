@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"stockapi/internal/fault"
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 )
@@ -41,6 +42,7 @@ type Config struct {
 	Clock      string // names the clock that this machine's times are read from
 	Bounds     Bounds
 	AdminToken string                      // empty: the administrative routes are open
+	Faults     *fault.Injector             // nil: no client can ask for a fault
 	Ready      func(context.Context) error // nil when the backends answer
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger
@@ -80,6 +82,10 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 	r.GET("/docs", s.docs)
 	r.GET("/problems/:name", s.problem)
 	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
+	if c.Faults != nil {
+		r.GET("/faults", s.heldOrders)
+		r.DELETE("/faults/:order", s.authorized, s.releaseOrder)
+	}
 	return r
 }
 

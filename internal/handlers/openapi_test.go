@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/fault"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
@@ -198,6 +199,7 @@ var errPanic = errors.New("a handler's fault")
 
 func newFake(f *fakeShop, token string) http.Handler {
 	return New(f, f, Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
+		Faults:  fault.New(nil, stock.IsKey),
 		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)})
 }
 
@@ -216,7 +218,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		"draining": sale.ErrDraining, "no-such-rung": sale.ErrNoRung, "rung-unavailable": sale.ErrUnavailable,
 		"outcome-unknown": stock.ErrUnknown, "no-such-product": stock.ErrNoProduct, "sold-out": stock.ErrSoldOut,
 		"stock-corrupt": stock.ErrCorrupt, "lock-busy": lock.ErrBusy, "lease-lost": lock.ErrLost,
-		"backend-away": io.ErrUnexpectedEOF, "internal": errPanic,
+		"backend-away": io.ErrUnexpectedEOF, "lease-exhausted": lock.ErrExhausted, "fence-stale": stock.ErrStale, "internal": errPanic,
 	} {
 		h := newFake(&fakeShop{receipt: known, err: fmt.Errorf("in a test: %w", err)}, "")
 		answer := c.call(t, h, request("POST", "/v4/decrease", ""))
@@ -241,6 +243,8 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	}
 	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
 	c.call(t, h, request("GET", "/problems/none", ""))
+	c.call(t, newFake(&fakeShop{}, ""), request("DELETE", "/faults/none", ""))
+	assert.Equal(t, http.StatusOK, c.call(t, h, request("GET", "/faults", "")).Code)
 	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", ""))
 
 	answer := httptest.NewRecorder()

@@ -40,6 +40,7 @@ var problems = map[string]Problem{
 	"unauthorized":       {Status: http.StatusUnauthorized, Title: "This needs the admin token"},
 	"no-such-rung":       {Status: http.StatusNotFound, Title: "There is no such rung", Outcome: notSold},
 	"no-such-product":    {Status: http.StatusNotFound, Title: "There is no such product", Outcome: notSold},
+	"no-such-order":      {Status: http.StatusNotFound, Title: "No fault holds that order"},
 	"no-such-route":      {Status: http.StatusNotFound, Title: "There is nothing at this address"},
 	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
@@ -50,6 +51,8 @@ var problems = map[string]Problem{
 	"backend-away":       {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
 	"rung-unavailable":   {Status: http.StatusServiceUnavailable, Title: "This instance lacks what the rung needs", Outcome: notSold},
 	"lease-lost":         {Status: http.StatusServiceUnavailable, Title: "The lease was lost before the sale was written", Outcome: notSold},
+	"lease-exhausted":    {Status: http.StatusServiceUnavailable, Title: "The work took longer than its lease may be renewed for", Outcome: notSold},
+	"fence-stale":        {Status: http.StatusServiceUnavailable, Title: "The stock has seen a newer fencing token", Outcome: notSold},
 	"draining":           {Status: http.StatusServiceUnavailable, Title: "This instance is shutting down", Outcome: notSold},
 	"client-gone":        {Status: statusClientGone, Title: "The client has gone", Outcome: notSold},
 	"internal":           {Status: http.StatusInternalServerError, Title: "Something went wrong in the service", Outcome: unknown},
@@ -82,10 +85,14 @@ func problemOf(err error) string {
 		return "sold-out"
 	case errors.Is(err, stock.ErrCorrupt):
 		return "stock-corrupt"
-	case errors.Is(err, lock.ErrBusy):
+	case errors.Is(err, lock.ErrBusy), errors.Is(err, stock.ErrContended):
 		return "lock-busy"
 	case errors.Is(err, lock.ErrLost):
 		return "lease-lost"
+	case errors.Is(err, lock.ErrExhausted):
+		return "lease-exhausted"
+	case errors.Is(err, stock.ErrStale):
+		return "fence-stale"
 	case errors.Is(err, context.Canceled):
 		return "client-gone"
 	}

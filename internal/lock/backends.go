@@ -20,6 +20,8 @@ type Backends struct {
 	Redlock []redis.UniversalClient
 	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
+	// MaxRenewals is how often v5.5 renews a lease; 0 means 3.
+	MaxRenewals int
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
 	Life context.Context
 	// Background counts what the rungs leave running, so that the process can wait for it after Life has ended.
@@ -43,6 +45,9 @@ func (b Backends) withDefaults() Backends {
 	}
 	if b.Background == nil {
 		b.Background = new(sync.WaitGroup)
+	}
+	if b.MaxRenewals == 0 {
+		b.MaxRenewals = 3
 	}
 	if b.RedlockRetry == 0 {
 		b.RedlockRetry = time.Second

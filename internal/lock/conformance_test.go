@@ -47,16 +47,22 @@ var questions = []struct {
 // conformance is what each rung must hold, and what it must visibly break.
 var conformance = map[string][]answer{
 	//               one     two     crash   in gap  slow    own     gap     nested  cancel  says    cancels
-	"v0":            {breaks, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
-	"v0.5":          {holds, breaks, holds, holds, breaks, none, none, holds, holds, none, none},
-	"v1":            {holds, holds, breaks, breaks, holds, breaks, breaks, holds, breaks, breaks, breaks},
-	"v1.5":          {holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v2":            {holds, holds, holds, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v3":            {holds, holds, holds, holds, breaks, holds, breaks, holds, breaks, holds, breaks},
-	"v4":            {holds, holds, holds, holds, breaks, holds, holds, holds, breaks, holds, breaks},
-	"v5":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, breaks},
-	"v5-as-printed": {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks},
-	"v6":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v0":             {breaks, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
+	"v0.5":           {holds, breaks, holds, holds, breaks, none, none, holds, holds, none, none},
+	"v1":             {holds, holds, breaks, breaks, holds, breaks, breaks, holds, breaks, breaks, breaks},
+	"v1.5":           {holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, holds, breaks, holds, breaks},
+	"v4":             {holds, holds, holds, holds, breaks, holds, holds, holds, breaks, holds, breaks},
+	"v5":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, breaks},
+	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks},
+	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v6":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v15":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	// Without a lock; their shelves are tested where they are.
+	"v16": {breaks, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
+	"v17": {breaks, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
 }
 
 func TestConformance(t *testing.T) {
@@ -79,8 +85,12 @@ func TestConformance(t *testing.T) {
 }
 
 const (
-	ttl    = 300 * time.Millisecond
-	margin = 300 * time.Millisecond
+	ttl = 300 * time.Millisecond
+	// margin is what a busy machine may add to a TTL before a lock that should be free is not. Only what breaks waits
+	// for it.
+	margin = time.Second
+	// slowTTL is long enough for a renewal to come in time on a busy machine.
+	slowTTL = time.Second
 )
 
 // key is a lock of this test's own.
@@ -106,8 +116,8 @@ func excludesAcrossTwo(t *testing.T, s *shop, r Rung) answer {
 	if lease.Sold != nil {
 		lease.Sold()
 	}
-	require.NoError(t, lease.Unlock(context.Background()))
-	require.True(t, b.tryOnce(t, key(t)), "it must be free again")
+	unlock(t, lease)
+	require.True(t, b.freeWithin(t, key(t), margin), "it must be free again")
 	return answerIf(excluded)
 }
 
@@ -121,11 +131,7 @@ func survivesCrash(t *testing.T, s *shop, r Rung) answer {
 // survivesCrashInGap crashes the holder after the first command of its acquire, on each node.
 func survivesCrashInGap(t *testing.T, s *shop, r Rung) answer {
 	crashed := errors.New("crashed")
-	left := atomic.Int64{}
-	left.Store(1)
-	if slices.Contains(r.Needs, NeedRedlock) {
-		left.Store(int64(len(s.redlock)))
-	}
+	left := commandsOfOneRound(s, r)
 	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
 		if left.Add(-1) < 0 {
 			return crashed
@@ -137,10 +143,20 @@ func survivesCrashInGap(t *testing.T, s *shop, r Rung) answer {
 	return answerIf(s.instance(t, r).freeWithin(t, key(t), ttl+margin))
 }
 
+// commandsOfOneRound returns how many commands a rung sends at once: one, or one to each node.
+func commandsOfOneRound(s *shop, r Rung) *atomic.Int64 {
+	n := new(atomic.Int64)
+	n.Store(1)
+	if slices.Contains(r.Needs, NeedRedlock) {
+		n.Store(int64(len(s.redlock)))
+	}
+	return n
+}
+
 func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
-	lease := a.lock(t, key(t), ttl)
-	gotIn := b.freeWithin(t, key(t), 2*ttl)
+	lease := a.lock(t, key(t), slowTTL)
+	gotIn := b.freeWithin(t, key(t), 2*slowTTL)
 	_ = lease.Unlock(context.Background())
 	return answerIf(!gotIn)
 }
@@ -206,8 +222,9 @@ func refusesNested(t *testing.T, s *shop, r Rung) answer {
 // survivesCancel: the acquire reaches Redis, its reply does not come back, and the caller gives up.
 func survivesCancel(t *testing.T, s *shop, r Rung) answer {
 	ctx, cancel := context.WithCancel(context.Background())
-	a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
-		if err := next(ctx); cmd.Name() != "set" && cmd.Name() != "setnx" {
+	lost := commandsOfOneRound(s, r)
+	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+		if err := next(ctx); err != nil || lost.Add(-1) < 0 {
 			return err
 		}
 		cancel()
@@ -216,7 +233,7 @@ func survivesCancel(t *testing.T, s *shop, r Rung) answer {
 	lease, err := a.tryLock(ctx, key(t), time.Minute)
 	cancel()
 	if err == nil {
-		require.NoError(t, lease.Unlock(ctx), "an unlock under a dead context")
+		unlock(t, lease) // under a context of its own, not the dead one
 	}
 	return answerIf(s.instance(t, r).freeWithin(t, key(t), margin))
 }

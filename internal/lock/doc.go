@@ -13,13 +13,16 @@
 // much can happen between two commands. v5 renews the lease for as long as the work takes, so that it ends only when
 // its holder does. v6 keeps the lock on most of several Redis servers, so that none of them alone can lose it.
 //
+// v5.5 puts an end to the renewing, and cancels the work when the lease may be over.
+//
 // None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
-// ends by itself is.
+// ends by itself is. v15 draws a number with every lease, a fencing token, and leaves it to the stock to refuse the older
+// one. v16 and v17 need no lock at all, because Redis can compare, decide and write in one step.
 //
 // # Reading order
 //
 // lock.go says what a lock is: [TryLock], [Lease], and the errors that callers decide on. Then the rungs in their
-// order, a file each: v0_nolock.go to v6_redlock.go. Neighbours differ in a few lines and repeat the rest on purpose:
+// order, a file each: v0_nolock.go to v15_fenced.go. Neighbours differ in a few lines and repeat the rest on purpose:
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
 // What is no lesson exists once. wait.go waits for a lock, by trying again. timer.go is the timer of v5. renewer.go

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stockapi/internal/stock"
 )
 
 // A Rung is one step of the ladder: a way to guard the sale, and what is to be known of it.
@@ -18,6 +20,8 @@ type Rung struct {
 	Wait time.Duration
 	// Prefix makes the lock's key of a product. Empty: DistributedLock_.
 	Prefix string
+	// Shelf is the kind of shelf that the rung sells from; most leave everything to the lock.
+	Shelf stock.Kind
 
 	build func(Backends) TryLock
 	delay func(Backends) Delay
@@ -51,9 +55,19 @@ func Ladder() []Rung {
 			Does: "v4 and a timer that renews at TTL/2", Defect: "a holder that is paused or cut off does not notice; renews for ever"},
 		{Number: "v5-as-printed", Name: "as-printed", build: asPrinted, Needs: redis,
 			Does: "v5 with the two slips of the article's listing", Defect: "after a \"sold out\" the lock comes back from the dead"},
+		{Number: "v5.5", Name: "bounded", build: bounded, Needs: redis,
+			Does: "v5 with a bound: after a few renewals the work is cancelled before it writes", Defect: "a pause after its last look"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
 			delay: func(b Backends) Delay { return Around(b.RedlockRetry) },
 			Does:  "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
+		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
+			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
+		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
+			Does: "v15, but the stock checks the token on write only", Defect: "both read, then both write, the older token first"},
+		{Number: "v16", Name: "cas", build: noLock, Shelf: stock.CAS, Wait: 20 * time.Second,
+			Does: "no lock: WATCH, read, MULTI, write, EXEC, and again if somebody else wrote", Defect: "retries under contention"},
+		{Number: "v17", Name: "atomic", build: noLock, Shelf: stock.Atomic,
+			Does: "no lock: check and decrement in one script", Defect: "none: the control. There is no time between its read and its write to work in"},
 	}
 }
 

@@ -17,6 +17,9 @@ var (
 	// ErrLost says that the lease ended before its owner released it: it expired, or somebody removed it. It is both
 	// what Unlock returns and the cause with which a lease's context is cancelled.
 	ErrLost = errors.New("lease lost")
+	// ErrExhausted says that the work took longer than the lease may be renewed for. The lock is still held then: it is
+	// the cause with which the work is cancelled, in time to release it.
+	ErrExhausted = errors.New("work took longer than its lease may be renewed for")
 )
 
 // A TryLock makes one attempt at the lock called key, for ttl, and never waits: waiting is [Wait]'s. It returns a
@@ -30,6 +33,8 @@ type Lease struct {
 	Context context.Context
 	// Token is what the lock's key holds while the lease is ours. Empty where no lock was taken.
 	Token string
+	// Fence is the fencing token, higher than that of any lease before. 0 where the rung draws none.
+	Fence int64
 	// Unlock gives the lock back. Call it once, on every path. It returns [ErrLost] when the rung can tell that the
 	// lock was no longer ours.
 	Unlock func(ctx context.Context) error

@@ -93,8 +93,15 @@ func (i *instance) tryOnce(t *testing.T, key string) bool {
 	if lease.Sold != nil {
 		lease.Sold()
 	}
-	assert.NoError(t, lease.Unlock(context.Background()))
+	unlock(t, lease)
 	return true
+}
+
+// unlock gives a lock back that is ours. A node of Redlock that is too slow to answer is swept later, so a missing
+// answer is no failure; a lock that was no longer ours is.
+func unlock(t *testing.T, lease *Lease) {
+	t.Helper()
+	assert.NotErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 }
 
 // freeWithin reports whether the lock can be had before d has passed.

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -41,6 +42,9 @@ func (b Backends) keepAlive(
 			ok, err := b.renewed(renew(one))
 			done()
 			switch {
+			case errors.Is(err, ErrExhausted):
+				lose(err)
+				return
 			case err != nil:
 				due = start.Add(ttl / 2 / retriesPerRenewal)
 			case !ok:
@@ -57,6 +61,20 @@ func (b Backends) keepAlive(
 		stop()
 		running.Wait()
 		lose(context.Canceled)
+	}
+}
+
+// atMost lets a lease be renewed n times; the renewal after those is ErrExhausted.
+func atMost(n int, renew func(context.Context) (bool, error)) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		if n == 0 {
+			return false, ErrExhausted
+		}
+		ok, err := renew(ctx)
+		if ok && err == nil {
+			n--
+		}
+		return ok, err
 	}
 }
 

@@ -17,6 +17,10 @@ var (
 	//go:embed renew_or_recreate.lua
 	renewOrRecreateSource string
 
+	//go:embed acquire_fenced.lua
+	acquireFencedSource string
+
+	acquireFencedScript   = redis.NewScript(acquireFencedSource)
 	releaseScript         = redis.NewScript(releaseSource)
 	renewScript           = redis.NewScript(renewSource)
 	renewOrRecreateScript = redis.NewScript(renewOrRecreateSource)
@@ -26,6 +30,7 @@ var (
 // commands: on the wire a script is known by its digest alone.
 func ScriptNames() map[string]string {
 	return map[string]string{
+		acquireFencedScript.Hash():   "acquire",
 		releaseScript.Hash():         "release",
 		renewScript.Hash():           "renew",
 		renewOrRecreateScript.Hash(): "renew-or-recreate",
@@ -33,6 +38,12 @@ func ScriptNames() map[string]string {
 		redsyncReleaseHash: "release",
 		redsyncExtendHash:  "renew",
 	}
+}
+
+// acquireFenced takes the lock if it is free and returns its fencing token, or 0.
+func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (int64, error) {
+	keys := []string{key, "{" + key + "}:fence"} // one slot of a cluster
+	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
 // release removes the lock if token still owns it, and returns ErrLost if not.

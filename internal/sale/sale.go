@@ -78,6 +78,7 @@ type rung struct {
 	lock.Rung
 	tryLock lock.TryLock
 	delay   lock.Delay
+	sell    stock.Sell
 	missing string // what the rung needs and the instance does not have
 }
 
@@ -87,7 +88,7 @@ func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metric
 		byID: map[string]*rung{}, notes: map[string]string{}}
 	s.open, s.close = context.WithCancel(context.Background())
 	for _, r := range lock.Ladder() {
-		s.rungs = append(s.rungs, newRung(r, b))
+		s.rungs = append(s.rungs, newRung(r, b, shelf))
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
@@ -96,12 +97,20 @@ func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metric
 	return s
 }
 
-func newRung(r lock.Rung, b lock.Backends) rung {
+func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 	if missing := b.Missing(r); missing != "" {
 		return rung{Rung: r, missing: missing}
 	}
 	tryLock, delay := r.Build(b)
-	return rung{Rung: r, tryLock: tryLock, delay: delay}
+	return rung{Rung: r, tryLock: tryLock, delay: delay, sell: shelf.Seller(r.Shelf)}
+}
+
+// patience returns how long an order waits: for the lock, or for others to stop writing first.
+func (r *rung) patience(o Order) time.Duration {
+	if o.Wait != nil {
+		return *o.Wait
+	}
+	return r.Wait
 }
 
 // Note attaches a remark on a rung to what Rungs returns. Call it before the shop opens.
@@ -141,7 +150,8 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 	}
 	defer func() { err = s.release(ctx, r, lease, &receipt, err) }()
 
-	left, err := s.shelf.Sell(lease.Context, o.Product, o.Quantity, workFor(o.Work))
+	left, err := r.sell(lease.Context, stock.Order{Product: o.Product, Quantity: o.Quantity, Fence: lease.Fence,
+		Patience: r.patience(o), Work: workFor(o.Work)})
 	if err != nil {
 		return receipt, err
 	}
@@ -154,15 +164,11 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 
 // acquire waits for the lock.
 func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) (*lock.Lease, error) {
-	patience := r.Wait
-	if o.Wait != nil {
-		patience = *o.Wait
-	}
 	waiting, stop := s.whileOpen(ctx)
 	defer stop()
 	start := time.Now()
 	// An attempt under way is seen through when the shop closes, so it gets the order's own context.
-	lease, err := lock.Wait(waiting, patience, r.delay, func(context.Context) (*lock.Lease, error) {
+	lease, err := lock.Wait(waiting, r.patience(o), r.delay, func(context.Context) (*lock.Lease, error) {
 		recorder := trace.From(ctx)
 		mark := recorder.Mark()
 		lease, err := r.tryLock(ctx, r.Key(o.Product), o.TTL)
@@ -178,7 +184,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 		return nil, err
 	}
 	s.metrics.Held.WithLabelValues(r.Number).Inc()
-	receipt.Lease = &Lease{Token: lease.Token, AcquiredAt: time.Now()}
+	receipt.Lease = &Lease{Token: lease.Token, Fence: lease.Fence, AcquiredAt: time.Now()}
 	return lease, nil
 }
 

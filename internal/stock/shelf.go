@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,10 +25,17 @@ var (
 	ErrCorrupt = errors.New("stock is not a number")
 	// ErrUnknown says that the write was sent and its reply never came: the sale may or may not have happened.
 	ErrUnknown = errors.New("outcome unknown")
+	// ErrStale says that the stock has seen a newer fencing token than this one: the lease behind it has ended.
+	ErrStale = errors.New("fencing token is stale")
+	// ErrContended says that others wrote first each time, for as long as the order wanted to try.
+	ErrContended = errors.New("others wrote first each time")
 )
 
 // Key returns the key that holds the stock of a product.
 func Key(product string) string { return "ProductStock_" + product }
+
+// IsKey reports whether a key belongs to the stock, and not to a lock.
+func IsKey(key string) bool { return strings.HasPrefix(strings.TrimPrefix(key, "{"), Key("")) }
 
 // A Shelf holds the stock of all products in one Redis.
 type Shelf struct {
@@ -37,32 +45,50 @@ type Shelf struct {
 // NewShelf returns the shelf in that Redis.
 func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
 
-// writeTime bounds the write of a sale.
-const writeTime = time.Second
+// An Order is what is to be sold, and how.
+type Order struct {
+	Product  string
+	Quantity int64
+	Fence    int64                 // the lease's fencing token, 0 for none
+	Patience time.Duration         // how long to try again when others write first
+	Work     func(context.Context) // the business work between reading and writing
+}
 
-// Sell takes quantity units off the shelf and returns how many are left. Between reading and writing it does the
+// Sell takes an order's units off the shelf and returns how many are left. Between reading and writing it does the
 // business work. It returns the cause of ctx if ctx ended before the write, and nothing was sold; once the write was
 // sent it is seen through, since a write that is cut short would only leave everybody guessing.
-func (s *Shelf) Sell(ctx context.Context, product string, quantity int64, work func(context.Context)) (int64, error) {
-	left, err := s.Left(ctx, product)
+func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
+	left, err := s.Left(ctx, o.Product)
 	if err != nil {
 		return 0, err
 	}
-	if left < quantity {
+	left, err = decide(ctx, o, left)
+	if err != nil {
+		return left, err
+	}
+	return left, seenThrough(ctx, func(ctx context.Context) error {
+		return s.rdb.Set(ctx, Key(o.Product), left, 0).Err()
+	})
+}
+
+// decide does what lies between reading and writing: it returns how many will be left after the work, or why nothing
+// is to be written.
+func decide(ctx context.Context, o Order, left int64) (int64, error) {
+	if left < o.Quantity {
 		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
 	}
-	work(ctx)
+	o.Work(ctx)
 	if ctx.Err() != nil {
 		return left, context.Cause(ctx)
 	}
-	left -= quantity
-	return left, s.write(ctx, product, left)
+	return left - o.Quantity, nil
 }
 
-func (s *Shelf) write(ctx context.Context, product string, left int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
-	defer cancel()
-	err := s.rdb.Set(ctx, Key(product), left, 0).Err()
+// seenThrough runs a write that outlives its caller, and tells one that failed from one in doubt. What bounds it are the
+// client's own timeouts, which count from when it is sent: a deadline set here would run out while the process is
+// paused, and look like a protection against pauses, which it is not.
+func seenThrough(ctx context.Context, write func(context.Context) error) error {
+	err := write(context.WithoutCancel(ctx))
 	if err == nil || !inDoubt(err) {
 		return err
 	}
@@ -86,6 +112,11 @@ func inDoubt(err error) bool {
 // Left returns how many units of a product are left.
 func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
 	value, err := s.rdb.Get(ctx, Key(product)).Result()
+	return parse(product, value, err)
+}
+
+// parse turns what Redis says of a stock's key into a number of units.
+func parse(product, value string, err error) (int64, error) {
 	if errors.Is(err, redis.Nil) {
 		return 0, fmt.Errorf("%w: %s", ErrNoProduct, product)
 	}
@@ -121,7 +152,7 @@ func (s *Shelf) Open(ctx context.Context, product string, quantity int64) (bool,
 
 // Remove takes a product off the shelf altogether.
 func (s *Shelf) Remove(ctx context.Context, product string) error {
-	if err := s.rdb.Del(ctx, Key(product)).Err(); err != nil {
+	if err := s.rdb.Del(ctx, Key(product), fenceKey(product)).Err(); err != nil {
 		return fmt.Errorf("remove the stock: %w", err)
 	}
 	return nil

@@ -90,16 +90,25 @@ func (r *Recorder) add(e Event) {
 	r.events = append(r.events, e)
 }
 
-// Hook returns the hook for the client of one node. Count is called once for every command sent; scripts names
-// scripts by their digest.
-func Hook(node string, scripts map[string]string, count func()) redis.Hook {
-	return &hook{node: node, scripts: scripts, count: count}
+// Note adds an event that is not a command.
+func (r *Recorder) Note(e Event) {
+	if r != nil {
+		r.add(e)
+	}
+}
+
+// Names are the names of scripts, by their digest.
+type Names map[string]string
+
+// Hook returns the hook for the client of one node. Count is called once for every command sent.
+func Hook(node string, names Names, count func()) redis.Hook {
+	return &hook{node: node, names: names, count: count}
 }
 
 type hook struct {
-	node    string
-	scripts map[string]string
-	count   func()
+	node  string
+	names Names
+	count func()
 }
 
 func (h *hook) DialHook(next redis.DialHook) redis.DialHook {
@@ -148,7 +157,7 @@ func isSetup(cmd redis.Cmder) bool {
 }
 
 func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
-	name, key := h.describe(cmd.Args())
+	name, key := h.names.Describe(cmd.Args())
 	e := Event{Node: h.node, Cmd: name, Key: key, At: at, End: time.Now()}
 	switch {
 	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare, and this is a hot path
@@ -161,8 +170,8 @@ func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
 	return e
 }
 
-// describe returns the name of a command, in lower case and with the script's name, and its first key.
-func (h *hook) describe(args []any) (name, key string) {
+// Describe returns the name of a command, in lower case and with the script's name, and its first key.
+func (n Names) Describe(args []any) (name, key string) {
 	arg := func(i int) string {
 		if i < len(args) {
 			return fmt.Sprint(args[i])
@@ -177,7 +186,7 @@ func (h *hook) describe(args []any) (name, key string) {
 			digest = redis.NewScript(digest).Hash()
 		}
 		name = "eval"
-		if script := h.scripts[digest]; script != "" {
+		if script := n[digest]; script != "" {
 			name = "eval:" + script
 		}
 		return name, arg(3)

@@ -110,7 +110,7 @@ func overlap(c *history.Cell, a, b *history.Op, shift bound) history.Evidence {
 	end := min(until(a.Lease), until(b.Lease)+shift.lo)
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s on %s and %s on %s both held the lock for %.3f ms at %s",
-		order(c, a), a.Instance, order(c, b), b.Instance, float64(max(end-begin, 0))/float64(time.Millisecond), begin)
+		order(c, a), instance(c, a), order(c, b), instance(c, b), float64(max(end-begin, 0))/float64(time.Millisecond), begin)
 	if shift != (bound{}) {
 		fmt.Fprintf(&text, ", clocks known to %.3f ms", float64(shift.hi-shift.lo)/float64(time.Millisecond))
 	}

@@ -25,21 +25,21 @@ func Liveness(c *history.Cell) history.Finding {
 	took := time.Duration(last.Done - first.Sent)
 	switch {
 	case !last.Done.Known():
-		return stuck(first, last, "a fresh request was not answered")
+		return stuck(c, first, last, "a fresh request was not answered")
 	case last.Outcome != history.Sold && last.Outcome != history.Refused:
-		return stuck(first, last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
+		return stuck(c, first, last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
 	case took > c.Limit:
-		return stuck(first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
+		return stuck(c, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 	}
 	return history.Finding{Verdict: history.Liveness, Result: history.OK}
 }
 
-func stuck(first, last *history.Op, text string) history.Finding {
+func stuck(c *history.Cell, first, last *history.Op, text string) history.Finding {
 	if last.Status != 0 {
 		text += ", " + last.Instance + " answered: " + last.Detail
 	}
 	return broken(history.Liveness, []history.Evidence{{
-		Text: text, Orders: []string{first.Order, last.Order}, Instances: []string{first.Instance, last.Instance},
+		Text: before(c) + text, Orders: []string{first.Order, last.Order}, Instances: []string{first.Instance, last.Instance},
 		At: []history.Instant{first.Sent, last.Done},
 	}}, 1)
 }

@@ -121,7 +121,7 @@ func (k *lockKey) judge(c *history.Cell, r step, clocks *clocks) (history.Eviden
 	}
 	return history.Evidence{
 		Text: fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
-			order(c, r.op), r.op.Instance, k.key, r.At, order(c, other.op), other.op.Instance, other.End),
+			order(c, r.op), instance(c, r.op), k.key, r.At, order(c, other.op), other.op.Instance, other.End),
 		Orders: []string{r.op.Order, other.op.Order}, Instances: []string{r.op.Instance, other.op.Instance},
 		At: []history.Instant{r.At, other.End},
 	}, true

@@ -20,8 +20,27 @@ func Story(findings []history.Finding) string {
 
 func twiceInWords(c *history.Cell, unit int64, first, again *history.Op) string {
 	return fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
-		first.Instance, unit, order(c, first), first.Done,
-		again.Instance, unit, order(c, again), again.Done)
+		instance(c, first), unit, order(c, first), first.Done,
+		instance(c, again), unit, order(c, again), again.Done)
+}
+
+// instance names the instance of an order, with what was done to the order there.
+func instance(c *history.Cell, op *history.Op) string {
+	for _, f := range c.Faults {
+		if f.Order == op.Order {
+			return op.Instance + ", " + f.Text + ","
+		}
+	}
+	return op.Instance
+}
+
+// before tells all that was done in the cell, as the beginning of a sentence about what came of it.
+func before(c *history.Cell) string {
+	var text strings.Builder
+	for _, f := range c.Faults {
+		fmt.Fprintf(&text, "order %s on %s, %s at %s: ", strings.TrimPrefix(f.Order, c.Product+"-"), f.Instance, f.Text, f.At)
+	}
+	return text.String()
 }
 
 // order names an order briefly: its id begins with the product's name, which the reader of a cell knows.

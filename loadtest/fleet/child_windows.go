@@ -1,10 +1,20 @@
 package fleet
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
 )
+
+// CanStop is whether a process can be stopped and continued on this system.
+const CanStop = false
+
+var errCannotStop = errors.New("a process cannot be stopped on this system")
+
+func resume(int) error { return errCannotStop }
+
+func stopped(int) (bool, error) { return false, errCannotStop }
 
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}

@@ -18,12 +18,16 @@ type Instance struct {
 	*child
 }
 
-// StartInstance starts a stockapi on a port of its choice and waits until it is ready.
-func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Backend) (*Instance, error) {
+// StartInstance starts a stockapi on a port of its choice and waits until it is ready. With faults, requests may ask
+// it for faults.
+func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Backend, faults bool) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL,
 		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
 	if len(b.Redlock) > 0 {
-		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry().String())
+		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry(faults).String())
+	}
+	if faults {
+		args = append(args, "--faults", "--max-renewals", "3")
 	}
 	args = append(args, f.options.Max.args()...)
 	cmd := exec.Command(stockapi, args...)
@@ -37,8 +41,11 @@ func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Bac
 
 // redlockRetry is how long v6 waits between two tries: short, so that a burst is over soon, and long enough for the
 // nodes to bear a hundred waiters. Each failed try costs five scripts, and the embedded Redis runs some 2,000 a
-// second; asked for more, it answers nobody in time.
-func (b *Backend) redlockRetry() time.Duration {
+// second; asked for more, it answers nobody in time. Where faults are tried there is no crowd, and leases are short.
+func (b *Backend) redlockRetry(faults bool) time.Duration {
+	if faults {
+		return 40 * time.Millisecond
+	}
 	if strings.HasPrefix(b.Kind, "redis-server") {
 		return 250 * time.Millisecond
 	}
@@ -55,6 +62,28 @@ func Stop(instances []*Instance) {
 	}
 	all.Wait()
 }
+
+// Kill ends the instances at once, whatever they are doing, stopped ones too.
+func Kill(instances []*Instance) {
+	var all sync.WaitGroup
+	for _, in := range instances {
+		in.expected.Store(true)
+		all.Go(in.kill)
+	}
+	all.Wait()
+}
+
+// Doom says that the instance is going to die, and that this is no news. The channel it returns is closed when it has.
+func (in *Instance) Doom() <-chan struct{} {
+	in.expected.Store(true)
+	return in.gone
+}
+
+// Stopped reports whether all of the process stands still, as after SIGSTOP.
+func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
+
+// Continue lets a stopped process go on.
+func (in *Instance) Continue() error { return resume(in.cmd.Process.Pid) }
 
 // readyLine finds the log line that says where the instance listens.
 func readyLine(line string) (url string, ready bool) {

@@ -21,8 +21,13 @@ type Cell struct {
 	Initial   int64      `json:"initial"`
 	// Left is the stock as read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
+	// TTL is how long a lock lasts in this cell.
+	TTL time.Duration `json:"ttl,omitempty"`
 	// Limit is how soon a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
+
+	// Faults is what was done to orders of this cell, or to the process that served them.
+	Faults []Fault `json:"faults,omitempty"`
 
 	Ops      []Op          `json:"ops,omitempty"`
 	Elapsed  time.Duration `json:"elapsed"`
@@ -39,6 +44,16 @@ type Instance struct {
 	Name  string `json:"name"`
 	URL   string `json:"url"`
 	Clock string `json:"clock"`
+}
+
+// Fault is what was done to one order, by the client's clock.
+type Fault struct {
+	Order    string `json:"order"`
+	Instance string `json:"instance"`
+	// Text says what, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
+	Text string  `json:"text"`
+	At   Instant `json:"at"`
+	End  Instant `json:"end"`
 }
 
 // Latency is the distribution over the buyers, counted from Due.

@@ -52,9 +52,25 @@ func columns(rows []*scenario.Row) []column {
 	return cols
 }
 
-// Matrix prints one table per scenario, one line per rung. With colour, what is broken stands out; a "!" marks
-// what is not as expected in any case.
+// Matrix prints one table per scenario in which a crowd contends, one line per rung, and one grid for all scenarios
+// in which something goes wrong. With colour, what is broken stands out; a "!" marks what is not as expected in any
+// case.
 func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
+	var crowds, faults []*scenario.Row
+	for _, r := range rows {
+		if s, _ := scenario.Find(r.Scenario); s.Fault() {
+			faults = append(faults, r)
+		} else {
+			crowds = append(crowds, r)
+		}
+	}
+	tables(w, crowds, colour)
+	if len(faults) > 0 {
+		grid(w, faults, colour)
+	}
+}
+
+func tables(w io.Writer, rows []*scenario.Row, colour bool) {
 	cols := columns(rows)
 	for start := 0; start < len(rows); {
 		end := start
@@ -69,10 +85,8 @@ func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
 }
 
 func titleOf(name string) string {
-	for _, s := range scenario.Table {
-		if s.Name == name {
-			return name + ": " + s.Does
-		}
+	if s, known := scenario.Find(name); known {
+		return name + ": " + s.Does
 	}
 	return name
 }
@@ -149,7 +163,7 @@ func mark(r *scenario.Row, _ *history.Cell) string {
 }
 
 func rung(r *scenario.Row, _ *history.Cell) string {
-	if strings.HasSuffix(r.Rung, r.Name) {
+	if strings.Contains(r.Rung, "-") { // it speaks for itself
 		return r.Rung
 	}
 	return r.Rung + " " + r.Name

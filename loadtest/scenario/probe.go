@@ -16,14 +16,14 @@ const (
 	maxQuantity = 1000
 )
 
-// probe sends fresh requests until one gets an answer that needed the lock, or the cell's limit is over.
-func (r *Runner) probe(ctx context.Context, c *history.Cell) error {
-	quantity, begun := r.probeQuantity(ctx, c), time.Now()
+// probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock, or the cell's limit is over.
+func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int) error {
+	quantity, begun := r.probeQuantity(ctx, c, to[0]), time.Now()
 	for try := 1; ; try++ {
 		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
 		o.Wait = min(o.Wait, probeWait)
 		due := time.Now()
-		op := r.buy(ctx, c, c.Start, (try-1)%len(c.Instances), history.Probe, o)
+		op := r.buy(ctx, c, c.Start, to[(try-1)%len(to)], history.Probe, o)
 		op.Due, op.Latency = history.At(c.Start, due), time.Since(due)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -43,8 +43,8 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell) error {
 
 // probeQuantity is one unit more than there is, where that may be asked for: such a probe has to take the lock
 // and read the stock, and changes nothing.
-func (r *Runner) probeQuantity(ctx context.Context, c *history.Cell) int64 {
-	left, err := r.Client.Stock(ctx, c.Instances[0].URL, c.Product)
+func (r *Runner) probeQuantity(ctx context.Context, c *history.Cell, at int) int64 {
+	left, err := r.Client.Stock(ctx, c.Instances[at].URL, c.Product)
 	if err != nil || left < 0 || left >= maxQuantity {
 		return 1
 	}

@@ -13,8 +13,27 @@ import (
 	"stockapi/loadtest/shop"
 )
 
+// Process is what a fault does to an instance from outside.
+type Process interface {
+	// Doom says that the instance is going to die; the channel is closed when it has.
+	Doom() <-chan struct{}
+	// Stopped reports whether the process stands still, and Continue lets it go on.
+	Stopped() (bool, error)
+	Continue() error
+}
+
 // margin is what a fresh request may take beyond the TTL before the lock counts as stuck.
 const margin = 5 * time.Second
+
+// faultMargin is the same where a single request is refused and nobody else is in the way.
+const faultMargin = time.Second
+
+func (s Scenario) margin() time.Duration {
+	if s.Fault() {
+		return faultMargin
+	}
+	return margin
+}
 
 // patience is what an answer may take beyond all that it was asked to wait for, before it counts as lost.
 const patience = 10 * time.Second
@@ -26,14 +45,19 @@ type Runner struct {
 	Seed   uint64
 	// Sent counts the requests that have returned in the current cell, for a progress line.
 	Sent *atomic.Int64
+	// Processes are those behind the URLs, for scenarios that stop or kill them.
+	Processes []Process
 }
 
 // Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run; that the rung does not hold is no error but a finding.
 func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
+	if spec.Scenario.Fault() {
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Processes: r.Processes, Load: faultLoad}
+	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, Limit: r.Load.TTL + margin, Start: time.Now(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: r.Load.TTL + spec.Scenario.margin(), Start: time.Now(),
 	}
 	if err := r.introduce(ctx, c, urls); err != nil || c.NotRun != "" {
 		return c, err
@@ -41,17 +65,27 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	if err := r.Client.SetStock(ctx, urls[0], product, c.Initial); err != nil {
 		return nil, fmt.Errorf("cannot put %s on the shelf: %w", product, err)
 	}
-	if err := r.burst(ctx, c); err != nil {
+	attack := r.burst
+	if spec.Scenario.Fault() {
+		attack = func(ctx context.Context, c *history.Cell) error { return r.perform(ctx, c, spec) }
+	}
+	if err := attack(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := r.probe(ctx, c); err != nil {
-		return nil, err
-	}
-	if left, err := r.Client.Stock(ctx, urls[0], product); err == nil {
-		c.Left = &left // else it stays unread, and the stock's verdict unknown
-	}
+	r.countUp(ctx, c)
 	c.Findings = audit.Judge(c)
 	return c, ctx.Err()
+}
+
+// countUp reads what is left, from whichever instance is still there to tell. If none is, it stays unread, and the
+// stock's verdict unknown.
+func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
+	for _, in := range c.Instances {
+		if left, err := r.Client.Stock(ctx, in.URL, c.Product); err == nil {
+			c.Left = &left
+			return
+		}
+	}
 }
 
 // introduce asks each instance for its name, its clock, and whether it can serve the rung at all.
@@ -72,6 +106,11 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 	}
 	return nil
 }
+
+// faultLoad is what the orders of a fault scenario ask for. The lease is short, since most cells wait for its end, and
+// long enough that a renewal at half of it is in time on a machine that is busy. What an order is held or stopped for
+// stays below a second: that is how long the service gives a release that it has begun.
+var faultLoad = history.Load{Stock: 100, TTL: 500 * time.Millisecond, Wait: 300 * time.Millisecond}
 
 // burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
@@ -94,7 +133,15 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 		sent := after - before
 		c.Commands = &sent
 	}
-	return nil
+	return r.probe(ctx, c, everywhere(c))
+}
+
+func everywhere(c *history.Cell) []int {
+	all := make([]int, len(c.Instances))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // buy sends one order to one instance and files the op under who was asked, unless the answer says who it was.

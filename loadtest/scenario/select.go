@@ -34,7 +34,7 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 			continue
 		}
 		for _, e := range s.Expect {
-			rung := Rung{e.Rung, NameOf(e.Rung)}
+			rung := rungOf(e.Rung)
 			if len(rungs) > 0 && !slices.Contains(rungs, rung.Number) && !slices.Contains(rungs, rung.Name) {
 				continue
 			}

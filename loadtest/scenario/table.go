@@ -1,22 +1,36 @@
 package scenario
 
-import "stockapi/loadtest/history"
+import (
+	"context"
+
+	"stockapi/loadtest/history"
+)
 
 // Rung is a rung of the ladder as this table knows it; what it needs, the instance says itself.
-type Rung struct{ Number, Name string }
+type Rung struct {
+	Number, Name string
+	// Read and Write are the commands by which an order reads the stock and writes it, as the points of a fault are
+	// called.
+	Read, Write string
+}
 
 // Rungs is the ladder, bottom up.
 var Rungs = []Rung{
-	{"v0", "nolock"},
-	{"v0.5", "mutex"},
-	{"v1", "setnx"},
-	{"v1.5", "setnx-expire"},
-	{"v2", "set-nx-ex"},
-	{"v3", "owner-check"},
-	{"v4", "lua-release"},
-	{"v5", "watchdog"},
-	{"v5-as-printed", "as-printed"},
-	{"v6", "redlock"},
+	{"v0", "nolock", "get/stock", "set/stock"},
+	{"v0.5", "mutex", "get/stock", "set/stock"},
+	{"v1", "setnx", "get/stock", "set/stock"},
+	{"v1.5", "setnx-expire", "get/stock", "set/stock"},
+	{"v2", "set-nx-ex", "get/stock", "set/stock"},
+	{"v3", "owner-check", "get/stock", "set/stock"},
+	{"v4", "lua-release", "get/stock", "set/stock"},
+	{"v5", "watchdog", "get/stock", "set/stock"},
+	{"v5-as-printed", "as-printed", "get/stock", "set/stock"},
+	{"v5.5", "bounded", "get/stock", "set/stock"},
+	{"v6", "redlock", "get/stock", "set/stock"},
+	{"v15", "fenced", "eval:read", "eval:write"},
+	{"v15-write-only", "write-only-fence", "get/stock", "eval:write"},
+	{"v16", "cas", "get/stock", "set/stock"},
+	{"v17", "atomic", "eval:take", "eval:take"},
 }
 
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
@@ -48,23 +62,43 @@ var (
 	noLock     = Verdicts{broken, none, none, ok, none} // without a lock there is nothing to exclude or release
 	localHolds = Verdicts{ok, ok, none, ok, none}       // a mutex leaves no key that anybody could remove
 	localFails = Verdicts{broken, broken, none, ok, none}
+	lockFree   = Verdicts{ok, none, none, ok, none}
 	leaseHolds = Verdicts{ok, ok, ok, ok, none}
+	fenceHolds = Verdicts{ok, ok, ok, ok, ok}
+
+	oversold      = Verdicts{broken, broken, ok, ok, none}
+	oversoldFreed = Verdicts{broken, broken, broken, ok, none} // and somebody removed another's lock
+	freed         = Verdicts{ok, ok, broken, ok, none}
+	shared        = Verdicts{ok, broken, ok, ok, none} // two held the lock, and the stock came to no harm
+	stuck         = Verdicts{ok, ok, ok, broken, none}
+	fencedStuck   = Verdicts{ok, ok, ok, broken, ok}
+	fencedShared  = Verdicts{ok, broken, ok, ok, ok}
+	fencedSold    = Verdicts{broken, broken, ok, ok, ok}
 )
 
 // Scenario is one thing that is done to rungs.
 type Scenario struct {
 	Name string
 	Does string
-	// Instances is how many stockapi processes share the load; Several leaves it to the caller.
+	// Instances is how many stockapi processes take part; Several leaves it to the caller.
 	Instances int
-	Expect    []Expectation
+	// Stops is whether a process is stopped and continued in it, which not every system can do.
+	Stops  bool
+	Expect []Expectation
+	// Apart are the rungs to which it does not apply, each with the reason. Every rung is in Expect or here.
+	Apart map[string]string
+
+	play func(context.Context, *play) error
 }
+
+// Fault reports whether something is done to single orders, known to be inside; if not, it is a crowd that contends.
+func (s Scenario) Fault() bool { return s.play != nil }
 
 // Several stands for as many instances as were asked for, at least two.
 const Several = 0
 
-// Table is every scenario with every rung that it applies to, in the order in which they run: contention comes
-// first, and in it the rung that is sure to break.
+// Table is every scenario with every rung, in the order in which they run: contention comes first, and in it the rung
+// that is sure to break.
 var Table = []Scenario{
 	{
 		Name: "one-instance", Does: "all buyers at once, over one instance", Instances: 1,
@@ -78,7 +112,12 @@ var Table = []Scenario{
 			{"v4", leaseHolds, "the TTL far exceeds the work"},
 			{"v5", leaseHolds, "the work ends long before a renewal is due"},
 			{"v5-as-printed", leaseHolds, "its stray timers first fire at TTL/2, after the burst is over"},
+			{"v5.5", leaseHolds, "the work ends before its first renewal"},
 			{"v6", leaseHolds, "all five nodes are up, and one holder at most has three of them"},
+			{"v15", fenceHolds, "one lease at a time, each with a higher token than the last"},
+			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
+			{"v16", lockFree, "who finds the stock written by another since its read writes nothing, and begins again"},
+			{"v17", lockFree, "the script reads, decides and writes in one step"},
 		},
 	},
 	{
@@ -93,29 +132,46 @@ var Table = []Scenario{
 			{"v4", leaseHolds, "the lock lies in Redis, and no lease expires"},
 			{"v5", leaseHolds, "the lock lies in Redis, and no renewal falls due"},
 			{"v5-as-printed", leaseHolds, "the lock lies in Redis; its stray timers first fire at TTL/2"},
+			{"v5.5", leaseHolds, "the lock lies in Redis, and no renewal falls due"},
 			{"v6", leaseHolds, "both instances need three of the same five nodes"},
+			{"v15", fenceHolds, "the lock and its tokens lie in Redis"},
+			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
+			{"v16", lockFree, "Redis itself watches the key, for all instances"},
+			{"v17", lockFree, "the script runs where the stock lies"},
 		},
 	},
+	crash, slowWork, lateRelease, checkDeleteGap, pause, hungHolder, soldOutRestock, writeOnlyFence,
+}
+
+// Find finds a scenario by its name.
+func Find(name string) (Scenario, bool) {
+	for _, s := range Table {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
 }
 
 // Expected finds what the table says of a scenario and a rung.
 func Expected(scenario, rung string) (Expectation, bool) {
-	for _, s := range Table {
-		for _, e := range s.Expect {
-			if s.Name == scenario && e.Rung == rung {
-				return e, true
-			}
+	s, _ := Find(scenario)
+	for _, e := range s.Expect {
+		if e.Rung == rung {
+			return e, true
 		}
 	}
 	return Expectation{}, false
 }
 
 // NameOf returns the name of the rung of that number.
-func NameOf(number string) string {
+func NameOf(number string) string { return rungOf(number).Name }
+
+func rungOf(number string) Rung {
 	for _, r := range Rungs {
 		if r.Number == number {
-			return r.Name
+			return r
 		}
 	}
-	return ""
+	return Rung{}
 }

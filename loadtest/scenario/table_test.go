@@ -1,6 +1,8 @@
 package scenario_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,11 +28,27 @@ func TestTheTableIsComplete(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range scenario.Rungs {
-		for _, s := range []string{"one-instance", "two-instances"} {
-			assert.True(t, seen[s+" "+r.Number], "%s is missing in %s", r.Number, s)
+	for _, s := range scenario.Table {
+		for _, r := range scenario.Rungs {
+			assert.NotEqual(t, seen[s.Name+" "+r.Number], s.Apart[r.Number] != "",
+				"%s in %s: either there is an expectation, or a reason why it does not apply", r.Number, s.Name)
 		}
+		assert.LessOrEqual(t, len(s.Expect)+len(s.Apart), len(scenario.Rungs), s.Name)
 	}
+}
+
+func TestContentionComesFirst(t *testing.T) {
+	assert.True(t, slices.IsSortedFunc(scenario.Table, func(a, b scenario.Scenario) int {
+		return cmp.Compare(number(a.Fault()), number(b.Fault()))
+	}))
+	assert.Equal(t, "v0", scenario.Table[0].Expect[0].Rung)
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func titles(specs []scenario.Spec) []string {
@@ -44,7 +62,7 @@ func titles(specs []scenario.Spec) []string {
 func TestSelect(t *testing.T) {
 	all, err := scenario.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
-	assert.Len(t, all, 20)
+	assert.Len(t, all, 117)
 	assert.Equal(t, "one-instance v0 nolock", all[0].Title(), "the one that is sure to break comes first")
 
 	some, err := scenario.Select([]string{"two-instances"}, []string{"v4", "nolock"}, 3, 2)

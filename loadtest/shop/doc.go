@@ -3,5 +3,5 @@
 // "no".
 //
 // Reading order: client.go (connections), order.go (buying one unit), answer.go (what the answer means),
-// admin.go (stock, locks, rungs), metrics.go (counting Redis commands).
+// admin.go (stock, locks, rungs), faults.go (orders that are held), metrics.go (counting Redis commands).
 package shop

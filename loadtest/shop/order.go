@@ -20,6 +20,8 @@ type Order struct {
 	Wait, TTL, Work time.Duration
 	// Patience is how long the client waits for the answer. After that the outcome is unknown.
 	Patience time.Duration
+	// Fault is what is to go wrong with the order inside the instance, in stockapi's grammar. Empty: nothing.
+	Fault string
 }
 
 // Buy sends the order to the instance at base and returns what became of it, with times relative to start. It
@@ -52,6 +54,9 @@ func (o Order) path() string {
 	q := url.Values{
 		"product": {o.Product}, "quantity": {strconv.FormatInt(o.Quantity, 10)}, "trace": {"true"},
 		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	if o.Fault != "" {
+		q.Set("fault", o.Fault)
 	}
 	return "/" + o.Rung + "/decrease?" + q.Encode()
 }

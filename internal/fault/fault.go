@@ -1,0 +1,125 @@
+// Package fault brings faults upon an order from inside the instance, at the very command where they hurt. It is a
+// go-redis hook, in one place for all rungs: no lock and no shelf contains a line of it, and without the flag that
+// turns it on it does not exist.
+//
+// A fault is written <action>@<point>, several separated by commas:
+//
+//	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
+//	crash@after:setnx             the process dies, as by SIGKILL, when the reply to SETNX is there
+//	stop@before:set/stock         the process stops itself, as by SIGSTOP, before the stock is written
+//	hold@after:set/lock           waits until somebody lets the order go on: GET /faults, DELETE /faults/{order}
+//
+// A point is a command as the client sends it, in lower case, scripts by their name (eval:release), with /stock or
+// /lock where both kinds of key get that command. Every fault fires once.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Longest bounds how long a fault may sleep or hold.
+const Longest = time.Minute
+
+// maxFaults bounds how many faults one order may carry.
+const maxFaults = 8
+
+// ErrSyntax is the kind of every complaint about how a fault is written.
+var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@before:del, crash@after:setnx, " +
+	"stop@before:set/stock, hold@after:set/lock")
+
+// A Fault is one thing that goes wrong at one point of an order.
+type Fault struct {
+	Action string        // sleep, crash, stop, hold
+	For    time.Duration // of a sleep
+	After  bool          // after the command's reply, not before it is sent
+	Cmd    string        // the command
+	On     string        // stock, lock, or empty: whichever key
+	once   sync.Once
+}
+
+// String returns the fault as it is written.
+func (f *Fault) String() string {
+	action, when, on := f.Action, "before", ""
+	if f.Action == "sleep" {
+		action += ":" + f.For.String()
+	}
+	if f.After {
+		when = "after"
+	}
+	if f.On != "" {
+		on = "/" + f.On
+	}
+	return action + "@" + when + ":" + f.Cmd + on
+}
+
+// Parse reads faults as they are written. It returns ErrSyntax for what is none, or cannot be done on this system.
+func Parse(text string) ([]*Fault, error) {
+	var faults []*Fault
+	for one := range strings.SplitSeq(text, ",") {
+		f, err := parse(strings.TrimSpace(one))
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, f)
+	}
+	if len(faults) > maxFaults {
+		return nil, fmt.Errorf("%w; %d at most", ErrSyntax, maxFaults)
+	}
+	return faults, nil
+}
+
+func parse(text string) (*Fault, error) {
+	action, point, ok := strings.Cut(text, "@")
+	when, cmd, ok2 := strings.Cut(point, ":")
+	if !ok || !ok2 || when != "before" && when != "after" {
+		return nil, fmt.Errorf("%w; not %q", ErrSyntax, text)
+	}
+	f := &Fault{After: when == "after"}
+	f.Cmd, f.On, _ = strings.Cut(strings.ToLower(cmd), "/")
+	if f.Cmd == "" || f.On != "" && f.On != "stock" && f.On != "lock" {
+		return nil, fmt.Errorf("%w; not %q", ErrSyntax, text)
+	}
+	return f, f.setAction(action)
+}
+
+func (f *Fault) setAction(text string) error {
+	var arg string
+	f.Action, arg, _ = strings.Cut(text, ":")
+	switch f.Action {
+	case "crash", "hold":
+	case "stop":
+		if !canStop {
+			return fmt.Errorf("%w: a process cannot be stopped on this system", ErrSyntax)
+		}
+	case "sleep":
+		d, err := time.ParseDuration(arg)
+		if err != nil || d <= 0 || d > Longest {
+			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, Longest)
+		}
+		f.For = d
+		return nil
+	default:
+		return fmt.Errorf("%w; there is no action %q", ErrSyntax, f.Action)
+	}
+	if arg != "" {
+		return fmt.Errorf("%w; %s takes no argument", ErrSyntax, f.Action)
+	}
+	return nil
+}
+
+type faultsKey struct{}
+
+type carried struct {
+	order  string
+	faults []*Fault
+}
+
+// With returns a context whose order carries the faults.
+func With(ctx context.Context, order string, faults []*Fault) context.Context {
+	return context.WithValue(ctx, faultsKey{}, carried{order, faults})
+}

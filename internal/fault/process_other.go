@@ -1,0 +1,13 @@
+//go:build !unix
+
+package fault
+
+import "os"
+
+// canStop is false where no signal stops a process.
+const canStop = false
+
+// crash ends the process at once: no deferred call, no clean-up.
+func crash() { os.Exit(137) }
+
+func stop() {}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package fault
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+const canStop = true
+
+// crash ends the process at once: no deferred call, no signal handler, no clean-up.
+func crash() { signalSelf(syscall.SIGKILL) }
+
+// stop stops the process, all its threads and timers, until somebody continues it.
+func stop() { signalSelf(syscall.SIGSTOP) }
+
+func signalSelf(s syscall.Signal) {
+	_ = syscall.Kill(os.Getpid(), s)
+	time.Sleep(200 * time.Millisecond) // a signal to oneself takes effect soon, not at once; a stop uses this time up
+}

@@ -1,0 +1,51 @@
+package handlers
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"stockapi/internal/fault"
+	"stockapi/internal/sale"
+)
+
+// orderParams returns the parameters that a decrease knows. Without faults, fault is an unknown one.
+func (s *server) orderParams() []string {
+	known := []string{"product", "quantity", "wait", "ttl", "work", "trace"}
+	if s.Faults != nil {
+		known = append(known, "fault")
+	}
+	return known
+}
+
+// withFaults returns a context that carries the faults an order asks for. Such an order has a name, to let it go on by.
+func (s *server) withFaults(ctx context.Context, p params, o *sale.Order) (context.Context, error) {
+	text, ok := p["fault"]
+	if !ok {
+		return ctx, nil
+	}
+	faults, err := fault.Parse(text)
+	if err != nil {
+		return ctx, badInput("%w", err)
+	}
+	if o.ID == "" {
+		o.ID = rand.Text()
+	}
+	return fault.With(ctx, o.ID, faults), nil
+}
+
+// heldOrders serves GET /faults: the orders that a fault holds at a point.
+func (s *server) heldOrders(c *gin.Context) {
+	c.JSON(http.StatusOK, gin.H{"instance": s.instance, "held": s.Faults.Held()})
+}
+
+// releaseOrder serves DELETE /faults/{order}: it lets one of them go on.
+func (s *server) releaseOrder(c *gin.Context) {
+	if !s.Faults.Release(c.Param("order")) {
+		s.plain(c, "no-such-order", "no fault holds that order")
+		return
+	}
+	c.Status(http.StatusNoContent)
+}

@@ -1,0 +1,38 @@
+package stock
+
+import (
+	"context"
+	"errors"
+)
+
+// A Kind is a way to sell from a shelf. It is empty for the naive one, which leaves everything to the lock.
+type Kind string
+
+// The kinds. The stock is the same for all of them.
+const (
+	Naive       Kind = ""
+	Fenced      Kind = "fenced"       // refuses a fencing token that is older than the newest it has seen
+	WriteFenced Kind = "write-fenced" // the same, but only when writing: an exhibit of what that misses
+	CAS         Kind = "cas"          // writes only if nobody else has written since the read
+	Atomic      Kind = "atomic"       // reads and writes in one step
+)
+
+// A Sell takes an order's units off a shelf and returns how many are left; see [Shelf.Sell] for its errors.
+type Sell func(ctx context.Context, o Order) (left int64, err error)
+
+// Seller returns the way to sell of that kind.
+func (s *Shelf) Seller(k Kind) Sell {
+	switch k {
+	case Naive:
+		return s.Sell
+	case Fenced:
+		return s.sellFenced
+	case WriteFenced:
+		return s.sellWriteFenced
+	case CAS:
+		return s.sellCAS
+	case Atomic:
+		return s.sellAtomic
+	}
+	return func(context.Context, Order) (int64, error) { return 0, errors.New("no shelf of kind " + string(k)) }
+}

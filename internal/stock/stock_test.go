@@ -1,0 +1,161 @@
+package stock
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+)
+
+func TestMain(m *testing.M) {
+	backend.Silence()
+	goleak.VerifyTestMain(m)
+}
+
+func order(fence int64, work func(context.Context)) Order {
+	if work == nil {
+		work = func(context.Context) {}
+	}
+	return Order{Product: "p", Quantity: 1, Fence: fence, Patience: 10 * time.Second, Work: work}
+}
+
+// newShelf returns a shelf with ten units.
+func newShelf(t *testing.T, start func(testing.TB) *backendtest.Server) *Shelf {
+	t.Helper()
+	s := NewShelf(backendtest.Client(t, start(t)))
+	require.NoError(t, s.Put(context.Background(), "p", 10))
+	return s
+}
+
+func TestEveryKindSellsAndSellsOut(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+			s := newShelf(t, start)
+			sell := s.Seller(kind)
+			for want := int64(9); want >= 0; want-- {
+				left, err := sell(context.Background(), order(10-want, nil))
+				require.NoError(t, err, kind)
+				assert.Equal(t, want, left, kind)
+			}
+			left, err := sell(context.Background(), order(11, nil))
+			require.ErrorIs(t, err, ErrSoldOut, kind)
+			assert.Zero(t, left)
+
+			require.NoError(t, s.rdb.Set(context.Background(), Key("p"), "many", 0).Err())
+			_, err = sell(context.Background(), order(12, nil))
+			require.ErrorIs(t, err, ErrCorrupt, kind)
+			require.NoError(t, s.Remove(context.Background(), "p"))
+			_, err = sell(context.Background(), order(13, nil))
+			require.ErrorIs(t, err, ErrNoProduct, kind)
+			assert.Zero(t, s.rdb.DBSize(context.Background()).Val(), "nothing is left behind")
+		}
+	})
+}
+
+func TestWorkThatIsCancelledSellsNothing(t *testing.T) {
+	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+		s := newShelf(t, backendtest.StartEmbedded)
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := s.Seller(kind)(ctx, order(1, func(context.Context) { cancel() }))
+		require.ErrorIs(t, err, context.Canceled, kind)
+		left, err := s.Left(context.Background(), "p")
+		require.NoError(t, err)
+		assert.EqualValues(t, 10, left, kind)
+	}
+}
+
+// An older holder is refused when it reads after a newer one, and when it writes after a newer one has read: it never
+// gets to sell what the newer one sells.
+func TestFencedRefusesTheOlderToken(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	sell := s.Seller(Fenced)
+	newer := func(context.Context) {
+		left, err := sell(context.Background(), order(2, nil))
+		assert.NoError(t, err)
+		assert.EqualValues(t, 9, left)
+	}
+	_, err := sell(context.Background(), order(1, newer)) // paused between its read and its write
+	require.ErrorIs(t, err, ErrStale)
+	_, err = sell(context.Background(), order(1, nil))
+	require.ErrorIs(t, err, ErrStale, "on reading")
+	left, err := s.Left(context.Background(), "p")
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, left, "one sale, one unit")
+}
+
+// Pitfall 23: fences that go back. Whatever the lock's server has forgotten, the stock has not.
+func TestPitfall23FencesThatGoBack(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	sell := s.Seller(Fenced)
+	_, err := sell(context.Background(), order(1000, nil))
+	require.NoError(t, err)
+	_, err = sell(context.Background(), order(1, nil)) // a counter that began again
+	require.ErrorIs(t, err, ErrStale)
+}
+
+// A fence that is checked on writing only sells a unit twice: both read, then both write, the older token first.
+func TestWriteFencedSellsAUnitTwice(t *testing.T) {
+	for kind, twice := range map[Kind]bool{WriteFenced: true, Fenced: false} {
+		s := newShelf(t, backendtest.StartEmbedded)
+		sell := s.Seller(kind)
+		bothRead, olderWrote := make(chan struct{}), make(chan struct{})
+		var newer sync.WaitGroup
+		var newerLeft int64
+		olderLeft, olderErr := sell(context.Background(), order(1, func(context.Context) {
+			newer.Go(func() {
+				newerLeft, _ = sell(context.Background(), order(2, func(context.Context) {
+					bothRead <- struct{}{}
+					<-olderWrote
+				}))
+			})
+			<-bothRead
+		}))
+		close(olderWrote)
+		newer.Wait()
+		assert.Equal(t, twice, olderErr == nil && olderLeft == newerLeft, kind)
+	}
+}
+
+// Everybody at once: the shelves that need no lock sell each unit once, and sell out.
+func TestWithoutALockEachUnitIsSoldOnce(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		for _, kind := range []Kind{CAS, Atomic} {
+			sell := newShelf(t, start).Seller(kind)
+			var mu sync.Mutex
+			sold := map[int64]int{}
+			var buyers sync.WaitGroup
+			for range 30 {
+				buyers.Go(func() {
+					left, err := sell(context.Background(), order(0, nil))
+					if err != nil {
+						assert.ErrorIs(t, err, ErrSoldOut)
+						return
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					sold[left+1]++
+				})
+			}
+			buyers.Wait()
+			assert.Len(t, sold, 10, kind)
+			for unit, times := range sold {
+				assert.Equal(t, 1, times, "%s: unit %d", kind, unit)
+			}
+		}
+	})
+}
+
+func TestCASGivesUpWhenItsPatienceEnds(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 10)) })
+	o.Patience = 0
+	_, err := s.Seller(CAS)(context.Background(), o)
+	require.ErrorIs(t, err, ErrContended)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no process can be stopped here")
+	}
+	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--out", dir,
+		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence", "--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Regexp(t, `(?m)^  v1 setnx +BROKEN L +ok +ok +ok +–$`, stdout)
+	assert.Regexp(t, `(?m)^  v2 set-nx-ex +ok +BROKEN SER +BROKEN R +BROKEN SE +–$`, stdout)
+	assert.Regexp(t, `(?m)^  v15 fenced +ok +ok +ok +BROKEN E +BROKEN E$`, stdout)
+	assert.Regexp(t, `crash v1: order 1 on a, killed before set/stock at .*: a fresh request did not get through in 1\.\d+s, b answered: 423`, stdout)
+	assert.Regexp(t, `pause v5.5: b sold unit 98 to order 2 at \+0\.\d+ s; a, stopped for 0\.\d+ s before set/stock under a lease of 0\.500 s, `+
+		`sold unit 98 again to order 1 at \+0\.\d+ s`, stdout)
+	assert.Regexp(t, `check-delete-gap v3: order 1 on a, held for 0\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`, stdout)
+	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, stdout, again)
+	assert.Empty(t, left())
+
+	run, err := history.Read(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	killed := run.Cells[0].Ops[slices.IndexFunc(run.Cells[0].Ops, func(op history.Op) bool { return op.Order == run.Cells[0].Product+"-1" })]
+	assert.Equal(t, history.NotSold, killed.Outcome)
+	assert.Contains(t, killed.Detail, "a was killed (crash@before:set/stock) before this order's write of the stock was sent")
+}
+
+// TestAWrongExpectationIsASurprise turns one line of the table round: the same cell is then not as expected.
+func TestAWrongExpectationIsASurprise(t *testing.T) {
+	path := stockapi(t)
+	i := slices.IndexFunc(scenario.Table, func(s scenario.Scenario) bool { return s.Name == "check-delete-gap" })
+	e := &scenario.Table[i].Expect[slices.IndexFunc(scenario.Table[i].Expect, func(e scenario.Expectation) bool { return e.Rung == "v3" })]
+	was := *e
+	defer func() { *e = was }()
+	e.Verdicts.OwnRelease = history.OK
+	code, stdout, _ := loadtest(t, "--stockapi", path, "--backend", "embedded", "--scenarios", "check-delete-gap", "--rungs", "v3")
+	assert.Equal(t, surprised, code)
+	assert.Contains(t, stdout, "BROKEN R !")
+	assert.Contains(t, stdout, "check-delete-gap v3 owner-check: own-release was expected to be ok and is BROKEN")
+}

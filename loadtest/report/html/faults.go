@@ -1,0 +1,90 @@
+package html
+
+import (
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// faultsOf is what was done to an order: by its own trace if it came back, else by what the client noted.
+func (d *drawing) faultsOf(op *history.Op) []history.Fault {
+	var traced, noted []history.Fault
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; isFault(cmd) {
+			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key, At: cmd.At, End: cmd.End})
+		}
+	}
+	for _, f := range d.cell.Faults {
+		if f.Order == op.Order {
+			noted = append(noted, f)
+		}
+	}
+	if len(traced) > 0 && !slices.ContainsFunc(noted, kills) {
+		return traced
+	}
+	return noted
+}
+
+// faults hatches the time of each fault on its order's row, and crosses the moment of a death.
+func (d *drawing) faults(op *history.Op, middle float64) {
+	for _, f := range d.faultsOf(op) {
+		x0, x1 := d.faultSpan(f)
+		if kills(f) {
+			d.cross(x0, middle)
+			continue
+		}
+		d.el("rect", faultInWords(f), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
+		if text := clip(f.Text, 40); textWidth(text) < x1-x0-8 {
+			d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
+		}
+	}
+}
+
+// stopped hatches the whole lane for the time in which the whole process stood still or was gone.
+func (d *drawing) stopped(bars []*bar, rows int) {
+	for _, b := range bars {
+		for _, f := range d.faultsOf(b.op) {
+			if !wholeProcess(f.Text) {
+				continue
+			}
+			x0, x1 := d.faultSpan(f)
+			if kills(f) {
+				x1 = plotRight
+			}
+			height := float64(max(rows, 1))*rowHeight + 8
+			d.el("rect", "the whole process: "+faultInWords(f), "class", "stopped", "x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
+			if text := clip(f.Text, 40); kills(f) && textWidth(text) < x1-x0-8 {
+				d.text("faulttext", text, (x0+x1)/2, d.y+height/2+4, "text-anchor", "middle")
+			}
+		}
+	}
+}
+
+func (d *drawing) faultSpan(f history.Fault) (x0, x1 float64) {
+	x0, x1 = gutter, plotRight
+	if f.At.Known() {
+		x0 = d.x(float64(f.At))
+	}
+	if f.End.Known() {
+		x1 = d.x(float64(f.End))
+	}
+	return x0, max(x0, x1)
+}
+
+func faultInWords(f history.Fault) string {
+	return "fault " + clip(f.Text, 80) + ", " + when(f.At) + " to " + when(f.End)
+}
+
+func wholeProcess(fault string) bool {
+	for _, action := range []string{"stop", "pause", "crash", "kill", "sig"} {
+		if strings.HasPrefix(strings.ToLower(fault), action) {
+			return true
+		}
+	}
+	return false
+}
+
+func kills(f history.Fault) bool {
+	return strings.HasPrefix(f.Text, "kill") || strings.HasPrefix(f.Text, "crash")
+}

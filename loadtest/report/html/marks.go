@@ -1,0 +1,165 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+// maxJoins is how many pairs of sales of one unit are joined in one timeline.
+const maxJoins = 60
+
+// marks remembers where on the timeline each unit was sold.
+type marks struct {
+	units []int64
+	at    map[int64][]mark
+	taken []stretch
+}
+
+// stretch is a part of a row that something is drawn on.
+type stretch struct{ x0, x1, y float64 }
+
+type mark struct {
+	x, y float64
+	op   *history.Op
+}
+
+func newMarks() *marks { return &marks{at: map[int64][]mark{}} }
+
+func (m *marks) add(unit int64, p mark) {
+	if m.at[unit] == nil {
+		m.units = append(m.units, unit)
+	}
+	m.at[unit] = append(m.at[unit], p)
+}
+
+// sale marks the write of an order that sold, or its answer if the write was not seen.
+func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
+	if op.Outcome != history.Sold {
+		return
+	}
+	at := op.Done
+	if write != nil {
+		at = write.End
+	}
+	if !at.Known() || !d.shows(float64(at)) {
+		return
+	}
+	x := d.x(float64(at))
+	d.diamond("write", x, middle, 4.6)
+	for _, u := range op.Units[:min(len(op.Units), 20)] {
+		d.marks.add(u, mark{x, middle, op})
+	}
+}
+
+// joins rings and joins the sales of each unit that was sold more than once, the first violation's last, on top.
+func (d *drawing) joins() {
+	slices.Sort(d.marks.units)
+	slices.SortStableFunc(d.marks.units, func(a, b int64) int { return cmp.Compare(d.inFocus(a), d.inFocus(b)) })
+	drawn := 0
+	for _, u := range d.marks.units {
+		at := d.marks.at[u]
+		slices.SortStableFunc(at, func(a, b mark) int { return cmp.Compare(a.x, b.x) })
+		if d.inFocus(u) > 0 {
+			at = d.pair(at)
+		}
+		for i := 1; i < len(at) && drawn < maxJoins; i++ {
+			d.join(u, at[i-1], at[i])
+			drawn++
+		}
+	}
+}
+
+// inFocus is 1 if both sales of the first violation sold the unit.
+func (d *drawing) inFocus(unit int64) int {
+	n := 0
+	for _, m := range d.marks.at[unit] {
+		if d.window.focus[m.op.Order] {
+			n++
+		}
+	}
+	return n / 2
+}
+
+// pair moves the sales of the first violation to the end, side by side.
+func (d *drawing) pair(at []mark) []mark {
+	at = slices.Clone(at)
+	slices.SortStableFunc(at, func(a, b mark) int {
+		fa, fb := d.window.focus[a.op.Order], d.window.focus[b.op.Order]
+		switch {
+		case fa == fb:
+			return 0
+		case fb:
+			return -1
+		}
+		return 1
+	})
+	return at
+}
+
+func (d *drawing) join(unit int64, a, b mark) {
+	class, focus := "join", d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
+	if focus {
+		class = "join first"
+	}
+	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s", unit, short(d.cell, a.op), short(d.cell, b.op)))
+	bend := 18.0
+	if a.x > plotRight-60 || b.x > plotRight-60 {
+		bend = -18
+	}
+	d.el("path", "", "d", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
+		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y)))
+	for _, m := range []mark{a, b} {
+		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
+	}
+	if focus {
+		d.joinLabel(fmt.Sprintf("unit %d sold twice", unit), a, b, bend)
+	}
+	d.end()
+}
+
+// joinLabel says it in words on the joint, where it hides least.
+func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
+	half := textWidth(text)/2 + 6
+	var best mark
+	least := -1
+	for _, t := range []float64{.5, .35, .65, .2, .8} {
+		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
+		x = min(max(x, gutter+half), plotRight-half)
+		at := mark{x: x, y: a.y + (b.y-a.y)*t*t*(3-2*t)}
+		if n := d.hidden(at.x-half, at.x+half, at.y); least < 0 || n < least {
+			best, least = at, n
+		}
+	}
+	d.el("rect", "", "class", "tagbox", "x", best.x-half, "y", best.y-8, "width", 2*half, "height", 16.0, "rx", 3.0)
+	d.text("twice", text, best.x, best.y+4, "text-anchor", "middle")
+}
+
+// hidden counts the bars and labels that a label at y would cover.
+func (d *drawing) hidden(x0, x1, y float64) int {
+	n := 0
+	for _, o := range d.marks.taken {
+		if o.x0 < x1 && x0 < o.x1 && o.y-14 < y && y < o.y+14 {
+			n++
+		}
+	}
+	return n
+}
+
+// overlaps shades the time in which two orders held the lock at once.
+func (d *drawing) overlaps() {
+	for _, f := range d.cell.Findings {
+		if f.Verdict != history.Exclusion || f.Result != history.Broken || len(f.Evidence) == 0 {
+			continue
+		}
+		at := noSpan()
+		at.include(f.Evidence[0].At...)
+		if at.empty() || !at.meets(d.span) {
+			continue
+		}
+		d.grounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
+			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
+	}
+}

@@ -1,0 +1,177 @@
+package html
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+//go:embed report.gohtml
+var layout string
+
+//go:embed report.css
+var style string
+
+var pageTemplate = template.Must(template.New("report").Parse(layout))
+
+// page is all that the template fills in.
+type page struct {
+	Title     string
+	CSS       template.CSS
+	Good      bool
+	Outcome   string
+	Proof     *proof
+	Facts     []fact
+	Notes     []string
+	Surprises []surprise
+	Further   int // surprises that are only told further down
+	Matrix    matrix
+	Sections  []*section
+}
+
+// maxSurprises is how many surprises the top of the page tells.
+const maxSurprises = 12
+
+type fact struct{ Name, Value string }
+
+// proof is the first violation of the whole run, for the top of the page.
+type proof struct{ Link, Title, Story string }
+
+// surprise is one thing that is not as expected.
+type surprise struct{ Link, Text string }
+
+// Write writes the report of run to w. The findings of its cells are taken as they are.
+func Write(w io.Writer, run *history.Run) error {
+	return pageTemplate.Execute(printable{w}, newPage(run))
+}
+
+// printable replaces the control characters, which no markup may hold, on their way out.
+type printable struct{ io.Writer }
+
+func (p printable) Write(b []byte) (int, error) {
+	clean := make([]byte, 0, len(b))
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			clean = append(clean, "\uFFFD"...)
+			continue
+		}
+		clean = append(clean, c)
+	}
+	_, err := p.Writer.Write(clean)
+	return len(b), err
+}
+
+func newPage(run *history.Run) *page {
+	rows := scenario.Assess(run.Cells)
+	p := &page{
+		Title: "stockapi: which locks hold", CSS: template.CSS(style),
+		Facts: facts(run, rows), Notes: notes(run),
+	}
+	links := linkRows(rows)
+	for i, r := range rows {
+		s := newSection(run, r, links[i])
+		p.Sections = append(p.Sections, s)
+		if story := audit.Story(r.Shown().Findings); story != "" && p.Proof == nil {
+			p.Proof = &proof{s.ID, s.Title, clip(story, 600)}
+		}
+		for _, text := range r.Surprises {
+			p.Surprises = append(p.Surprises, surprise{s.ID, clip(text, 600)})
+		}
+	}
+	if n := len(p.Surprises); n > maxSurprises {
+		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
+	}
+	p.Matrix = newMatrix(rows, links)
+	p.Good, p.Outcome = outcome(run, rows)
+	return p
+}
+
+// outcome is the last line of the run, at the top of the page.
+func outcome(run *history.Run, rows []*scenario.Row) (good bool, words string) {
+	met, ran, all := 0, 0, len(run.Cells)
+	for _, r := range rows {
+		met, ran = met+r.Met, ran+r.Ran()
+	}
+	good, words = met == ran && ran > 0, "As expected"
+	if !good {
+		words = "NOT as expected"
+	}
+	words += fmt.Sprintf(": %d of %d cells", met, ran)
+	if all > ran {
+		words += fmt.Sprintf("; %d not run", all-ran)
+	}
+	if run.Interrupted != "" {
+		good, words = false, words+"; the run was not finished: "+clip(run.Interrupted, 300)
+	}
+	return good, words
+}
+
+// facts says how it all was obtained.
+func facts(run *history.Run, rows []*scenario.Row) []fact {
+	m, l := run.Machine, run.Load
+	return []fact{
+		{"run", fmt.Sprintf("%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))},
+		{"seed", fmt.Sprint(run.Seed)},
+		{"backend", run.Backend.Text},
+		{"stockapi", run.Backend.Stockapi},
+		{"machine", fmt.Sprintf("%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)},
+		{"load", fmt.Sprintf("%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop(l))},
+		{"times", fmt.Sprintf("wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)},
+		{"k of K", repeated(rows)},
+	}
+}
+
+func loop(l history.Load) string {
+	if l.Rate > 0 {
+		return fmt.Sprintf("%g/s in an open loop", l.Rate)
+	}
+	return "closed loop"
+}
+
+// repeated says how often each cell was run.
+func repeated(rows []*scenario.Row) string {
+	most := 0
+	for _, r := range rows {
+		most = max(most, len(r.Cells))
+	}
+	if most <= 1 {
+		return "each cell once"
+	}
+	return fmt.Sprintf("each cell up to %d times; it is as expected only if it was so each time", most)
+}
+
+func notes(run *history.Run) []string {
+	out := []string{"ok means that no violation was found, not that there can be none."}
+	out = append(out, "Load and times are those of the contention scenarios; each fault scenario has its own, which its timeline shows.")
+	if run.Backend.Kind == "embedded" {
+		out = append(out, "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+	}
+	return out
+}
+
+// clip shortens what a history may make as long as it likes.
+func clip(s string, runes int) string {
+	r := []rune(s)
+	if len(r) <= runes {
+		return s
+	}
+	return string(r[:runes-1]) + "…"
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	default:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	}
+}

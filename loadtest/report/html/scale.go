@@ -1,0 +1,67 @@
+package html
+
+import (
+	"fmt"
+	"math"
+)
+
+// The measures of a timeline, in SVG units.
+const (
+	width     = 1080.0
+	gutter    = 96.0 // the lanes' names
+	rowHeight = 20.0
+	barHeight = 12.0
+	plotRight = width - 14
+)
+
+// scale maps the times of a window to the width of the plot.
+type scale struct{ span }
+
+// x clamps to the plot, so that what reaches out of the window ends at its edge.
+func (s scale) x(ns float64) float64 {
+	x := gutter + (ns-s.lo)/s.length()*(plotRight-gutter)
+	return min(max(x, gutter), plotRight)
+}
+
+func (s scale) shows(ns float64) bool { return ns >= s.lo && ns <= s.hi }
+
+// tick is one line of the axis.
+type tick struct {
+	x    float64
+	text string
+}
+
+// ticks are the round times of the window, about eight.
+func (s scale) ticks() []tick {
+	step := roundStep(s.length() / 8)
+	unit, per := "s", 1e9
+	switch {
+	case step < 1e3:
+		unit, per = "ns", 1
+	case step < 1e6 && s.length() < 1e7:
+		unit, per = "µs", 1e3
+	case s.length() < 2e9:
+		unit, per = "ms", 1e6
+	}
+	var out []tick
+	first := math.Ceil(s.lo / step)
+	for i := range 24 {
+		at := (first + float64(i)) * step
+		if at > s.hi {
+			break
+		}
+		out = append(out, tick{s.x(at), fmt.Sprintf("%.10g %s", at/per, unit)})
+	}
+	return out
+}
+
+// roundStep is the least of 1, 2 and 5 times a power of ten that is not below least.
+func roundStep(least float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= least {
+			return m * power
+		}
+	}
+	return 10 * power
+}

@@ -1,0 +1,155 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// section is one scenario × rung: all that is said of the cell that stands for it.
+type section struct {
+	ID, Title, Does string
+	Word, Class     string
+	Surprises       []string
+	Story           string
+	Why, NotRun     string
+	Verdicts        []verdict
+	Command         string
+	Numbers         []fact
+	Others          []string
+	Figures         []figure
+}
+
+// verdict is one of the five answers beside the one expected.
+type verdict struct {
+	Name, Found, Class, Expected string
+	AsExpected                   bool
+	Because                      string
+	More                         []string
+}
+
+func newSection(run *history.Run, r *scenario.Row, id string) *section {
+	c := r.Shown()
+	s := &section{
+		ID: id, Title: r.Scenario + " × " + rungName(r), Does: does(r.Scenario), Surprises: clipped(r.Surprises),
+		NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+	}
+	s.Word, s.Class = word(c)
+	expected, known := scenario.Expected(c.Scenario, c.Rung)
+	s.Why = clip(expected.Why, 600)
+	if c.NotRun != "" {
+		return s
+	}
+	for _, v := range history.Verdicts {
+		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
+	}
+	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
+	return s
+}
+
+func rungName(r *scenario.Row) string {
+	if r.Name == "" || strings.Contains(r.Rung, "-") { // it speaks for itself
+		return r.Rung
+	}
+	return r.Rung + " " + r.Name
+}
+
+func newVerdict(f history.Finding, want history.Result, known bool) verdict {
+	v := verdict{
+		Name: string(f.Verdict), Found: string(f.Result), Class: classOf(f.Result), Expected: string(want),
+		AsExpected: f.Result == want || !known, Because: clip(f.Because, 600),
+	}
+	if !known {
+		v.Expected = "?"
+	}
+	for i, e := range f.Evidence {
+		if i > 0 { // the first is what Because says
+			v.More = append(v.More, clip(e.Text, 600))
+		}
+	}
+	return v
+}
+
+// story tells the first violation, or what happened instead of one.
+func story(c *history.Cell) string {
+	if s := audit.Story(c.Findings); s != "" {
+		return clip(s, 600)
+	}
+	t := c.Tally()
+	found := "No violation was found: "
+	if history.Worst(c.Findings) == history.Unclear {
+		found = "Nothing is proved either way: "
+	}
+	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",
+		t.Buyers, t.Sold, t.Refused, left(c), c.Initial)
+}
+
+func numbers(c *history.Cell) []fact {
+	t := c.Tally()
+	return []fact{
+		{"sold", fmt.Sprint(t.Sold)},
+		{"refused", fmt.Sprint(t.Refused)},
+		{"busy", fmt.Sprint(t.Busy)},
+		{"not sold", fmt.Sprint(t.NotSold)},
+		{"unknown", fmt.Sprint(t.Unknown)},
+		{"left", left(c) + " of " + fmt.Sprint(c.Initial)},
+		{"units sold twice", fmt.Sprint(c.SoldTwice())},
+		{"instances", fmt.Sprint(len(c.Instances))},
+		{"p50", measured(c.Latency.P50)},
+		{"p99", measured(c.Latency.P99)},
+		{"took", measured(c.Elapsed)},
+		{"TTL", measured(c.TTL)},
+		{"commands per sale", perSale(c, t.Sold)},
+	}
+}
+
+// measured is a dash where nothing was measured: a fault's few orders have no distribution.
+func measured(d time.Duration) string {
+	if d <= 0 {
+		return "–"
+	}
+	return millis(d)
+}
+
+func left(c *history.Cell) string {
+	if c.Left == nil {
+		return "?"
+	}
+	return fmt.Sprint(*c.Left)
+}
+
+func perSale(c *history.Cell, sold int) string {
+	if c.Commands == nil || sold == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
+}
+
+// others is a line for each repetition, if there were several.
+func others(r *scenario.Row) []string {
+	var out []string
+	for _, c := range r.Cells {
+		found, _ := word(c)
+		line := fmt.Sprintf("repetition %d: %s", c.Repetition, found)
+		if s := audit.Story(c.Findings); s != "" {
+			line += ": " + clip(s, 300)
+		}
+		out = append(out, line)
+	}
+	if len(out) == 1 {
+		return nil
+	}
+	return append([]string{fmt.Sprintf("%d of %d repetitions were as expected", r.Met, r.Ran())}, out...)
+}
+
+func clipped(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, clip(t, 600))
+	}
+	return out
+}

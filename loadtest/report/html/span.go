@@ -1,0 +1,113 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// span is a time from lo to hi, in nanoseconds after the start of the cell. It is made of floats, since a forged
+// history may hold instants whose difference no int64 can.
+type span struct{ lo, hi float64 }
+
+func noSpan() span { return span{math.Inf(1), math.Inf(-1)} }
+
+func (s span) empty() bool { return s.lo > s.hi }
+
+func (s span) length() float64 { return s.hi - s.lo }
+
+func (s span) meets(t span) bool { return s.lo <= t.hi && t.lo <= s.hi }
+
+// include widens the span to the instants that are known.
+func (s *span) include(at ...history.Instant) {
+	for _, i := range at {
+		if i.Known() {
+			s.lo, s.hi = min(s.lo, float64(i)), max(s.hi, float64(i))
+		}
+	}
+}
+
+func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
+
+// worked reports whether it is known that an order was at the lock or at the stock at all.
+func worked(op *history.Op) bool {
+	return op.Lease != nil || slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isStock(&cmd) || isFault(&cmd) })
+}
+
+// active is the time in which an order was at the lock or at the stock, as far as it is known; else the time in
+// which it was under way at all.
+func active(op *history.Op) span {
+	s := noSpan()
+	if op.Lease != nil {
+		s.include(op.Lease.AcquiredAt, op.Lease.ReleasedAt)
+	}
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; isStock(cmd) || isFault(cmd) {
+			s.include(cmd.At, cmd.End)
+		}
+	}
+	if s.empty() {
+		s = underWay(op)
+	}
+	return s
+}
+
+// underWay is the time from sending an order to its answer.
+func underWay(op *history.Op) span {
+	s := noSpan()
+	s.include(op.Sent, op.Done)
+	if s.empty() {
+		s.include(0)
+	}
+	return s
+}
+
+// moment renders nanoseconds after the start of the cell.
+func moment(ns float64) string {
+	text := fmt.Sprintf("%+.2f ms", ns/1e6)
+	if math.Abs(ns) >= 1e9 {
+		text = fmt.Sprintf("%+.3f s", ns/1e9)
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+func isFault(cmd *history.Command) bool { return cmd.Cmd == "fault" }
+
+// isStock goes by the name that the service gives the stock's key.
+func isStock(cmd *history.Command) bool {
+	return !isFault(cmd) && strings.HasPrefix(strings.TrimPrefix(cmd.Key, "{"), "ProductStock_")
+}
+
+func reads(cmd *history.Command) bool {
+	switch cmd.Cmd {
+	case "get", "hget", "hmget", "hgetall", "watch":
+		return true
+	}
+	return strings.HasPrefix(cmd.Cmd, "eval:") && strings.Contains(cmd.Cmd, "read")
+}
+
+func makes(cmd *history.Command) bool {
+	return cmd.Cmd == "set" || cmd.Cmd == "setnx" || strings.HasPrefix(cmd.Cmd, "eval:acquire")
+}
+
+func renews(cmd *history.Command) bool {
+	return strings.HasPrefix(cmd.Cmd, "eval:renew") || cmd.Cmd == "expire" || cmd.Cmd == "pexpire"
+}
+
+func removes(cmd *history.Command) bool {
+	return cmd.Cmd == "del" || cmd.Cmd == "unlink" || strings.HasPrefix(cmd.Cmd, "eval:release")
+}
+
+// done reads a reply as "it was done": OK, true, or a positive number.
+func done(cmd *history.Command) bool {
+	r := strings.ToLower(cmd.Reply)
+	return cmd.Err == "" && r != "" && r != "false" && r != "0" && r != "nil" && !strings.HasPrefix(r, "-")
+}
+
+// short is an order's id without the product's name, which the reader of a cell knows.
+func short(c *history.Cell, op *history.Op) string {
+	return clip(strings.TrimPrefix(op.Order, c.Product+"-"), 24)
+}

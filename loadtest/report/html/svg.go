@@ -1,0 +1,70 @@
+package html
+
+import (
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+)
+
+// svg collects elements. All text and every attribute goes through escape: this is the one place where a string
+// of a history becomes markup without html/template.
+type svg struct{ strings.Builder }
+
+// el writes an element; attrs are names and values in turn. With a title it gets a tooltip.
+func (s *svg) el(name, title string, attrs ...any) {
+	s.tag(name, attrs...)
+	if title == "" {
+		s.WriteString("/>")
+		return
+	}
+	s.WriteString("><title>" + escape(title) + "</title></" + name + ">")
+}
+
+// text writes a line of text at x, y.
+func (s *svg) text(class, content string, x, y float64, attrs ...any) {
+	s.tag("text", append([]any{"class", class, "x", x, "y", y}, attrs...)...)
+	s.WriteString(">" + escape(content) + "</text>")
+}
+
+// group opens a group with a tooltip for all in it; end closes it.
+func (s *svg) group(class, title string) {
+	s.tag("g", "class", class)
+	s.WriteString("><title>" + escape(title) + "</title>")
+}
+
+func (s *svg) end() { s.WriteString("</g>") }
+
+func (s *svg) tag(name string, attrs ...any) {
+	s.WriteString("<" + name)
+	for i := 0; i+1 < len(attrs); i += 2 {
+		fmt.Fprintf(s, ` %s="%s"`, attrs[i], value(attrs[i+1]))
+	}
+}
+
+func value(v any) string {
+	if f, ok := v.(float64); ok {
+		return number(f)
+	}
+	return escape(fmt.Sprint(v))
+}
+
+// number is exact to a tenth of a unit, and short.
+func number(f float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
+}
+
+func escape(s string) string { return html.EscapeString(s) }
+
+// textWidth is about how wide a label is.
+func textWidth(s string) float64 {
+	w := 0.0
+	for _, r := range s {
+		if r < 0x80 {
+			w += 6.6
+		} else {
+			w += 11
+		}
+	}
+	return w
+}

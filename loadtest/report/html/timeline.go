@@ -1,0 +1,159 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+
+	"stockapi/loadtest/history"
+)
+
+// figure is one timeline, drawn to scale, with what it shows in words.
+type figure struct {
+	SVG     template.HTML
+	Caption string
+}
+
+// drawing is a timeline under way: lanes are added from top to bottom.
+type drawing struct {
+	svg
+	scale
+	cell   *history.Cell
+	window window
+	marks  *marks
+	y      float64
+	// grounds are the lanes' backgrounds, which lie below the axis' lines, as all else lies above them.
+	grounds svg
+	// colours gives each instance its own, the same in every lane.
+	colours map[string]string
+}
+
+const top = 26.0 // the axis
+
+// timelines draws a cell; if its first violation is a moment in a long time, that moment also by itself.
+func timelines(c *history.Cell) []figure {
+	if len(c.Ops) == 0 {
+		return nil
+	}
+	w := choose(c)
+	figures := []figure{draw(c, w)}
+	if near, worth := closeUp(c, w); worth {
+		figures = append(figures, draw(c, near))
+	}
+	return figures
+}
+
+func draw(c *history.Cell, w window) figure {
+	d := &drawing{scale: scale{w.span}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{}}
+	for i, in := range c.Instances {
+		d.colours[in.Name] = fmt.Sprintf("i%d", i%4)
+	}
+	keys := lockKeys(c)
+	d.instances()
+	d.locks(keys)
+	d.overlaps()
+	d.joins()
+	caption := w.caption
+	if len(keys) == 0 {
+		caption += " No lock key in Redis: this rung has none, or no command on it was seen."
+	}
+	if clocksDiffer(c) {
+		caption += " The instances' clocks are not the same one: lanes may be shifted against each other."
+	}
+	// svg escapes all that it is given.
+	return figure{SVG: template.HTML(d.whole()), Caption: caption}
+}
+
+// closeUp is the moment in which the orders of the first violation wrote, if in the larger window that is too
+// small to be seen.
+func closeUp(c *history.Cell, w window) (window, bool) {
+	near := window{span: noSpan(), focus: w.focus}
+	for _, at := range firstEvidence(c).At {
+		near.include(at)
+	}
+	for _, op := range w.ops {
+		last := lastWrite(op)
+		if w.focus[op.Order] && last != nil {
+			near.include(last.At, last.End)
+		}
+	}
+	if near.empty() || near.length() > w.length()/12 || w.length() < 50e6 {
+		return w, false
+	}
+	air := max(near.length()*0.6, 1e6)
+	near.lo, near.hi = max(near.lo-air, w.lo), min(near.hi+air, w.hi)
+	for _, op := range w.ops {
+		if active(op).meets(near.span) {
+			near.ops = append(near.ops, op)
+		}
+	}
+	near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.", w.length()/near.length(), moment(near.lo), moment(near.hi))
+	return near, near.lo < near.hi
+}
+
+func clocksDiffer(c *history.Cell) bool {
+	for _, in := range c.Instances {
+		if in.Clock != c.Instances[0].Clock {
+			return true
+		}
+	}
+	return false
+}
+
+// instances draws a lane per instance, in the cell's order; an instance that only orders name comes last.
+func (d *drawing) instances() {
+	var names []string
+	for _, in := range d.cell.Instances {
+		names = append(names, in.Name)
+	}
+	for _, op := range d.window.ops {
+		if _, known := d.colours[op.Instance]; !known {
+			d.colours[op.Instance] = fmt.Sprintf("i%d", len(d.colours)%4)
+			names = append(names, op.Instance)
+		}
+	}
+	for _, name := range names {
+		var bars []*bar
+		for _, op := range d.window.ops {
+			if op.Instance == name {
+				bars = append(bars, d.newBar(op))
+			}
+		}
+		rows := pack(bars)
+		d.lane("instance "+name, "", float64(max(rows, 1))*rowHeight+8)
+		d.stopped(bars, rows)
+		for _, b := range bars {
+			d.order(b, d.y+4+float64(b.row)*rowHeight)
+		}
+		d.y += float64(max(rows, 1))*rowHeight + 12
+	}
+}
+
+// lane draws the ground of a lane, and its name.
+func (d *drawing) lane(name, below string, height float64) {
+	d.grounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", width, "height", height, "rx", 4.0)
+	d.text("name", clip(name, 14), 8, d.y+16)
+	if below != "" {
+		d.text("below", clip(below, 17), 8, d.y+29)
+	}
+}
+
+// whole puts the axis under the lanes. Its lines come first, so that all else is drawn over them.
+func (d *drawing) whole() string {
+	s := &svg{}
+	height := d.y + 2
+	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", width, number(height)), "role", "img",
+		"aria-label", "timeline: "+clip(d.window.caption, 300))
+	s.WriteString(">")
+	s.WriteString(d.grounds.String())
+	for _, t := range d.ticks() {
+		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", top-6, "y2", height)
+		anchor := "middle"
+		if t.x > plotRight-30 {
+			anchor = "end"
+		}
+		s.text("axis", t.text, t.x, 14, "text-anchor", anchor)
+	}
+	s.WriteString(d.String())
+	s.WriteString("</svg>")
+	return s.String()
+}

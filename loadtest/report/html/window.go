@@ -1,0 +1,143 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+// maxOrders is how many orders one timeline shows: more cannot be told apart.
+const maxOrders = 20
+
+// window is the part of a cell that a timeline shows.
+type window struct {
+	span
+	ops     []*history.Op
+	focus   map[string]bool // the orders of the first violation
+	whole   bool
+	caption string
+}
+
+// choose picks the whole of a small cell, the surroundings of the first violation of a larger one, or, if there
+// is no violation, its first sales.
+func choose(c *history.Cell) window {
+	first := firstEvidence(c)
+	w := window{span: noSpan(), focus: map[string]bool{}}
+	for _, o := range first.Orders {
+		w.focus[o] = true
+	}
+	switch around := focusSpan(c, w.focus); {
+	case len(c.Ops) <= maxOrders:
+		w.takeAll(c)
+	case !around.empty():
+		w.span = around
+		w.takeAround(c)
+	default:
+		w.takeFirst(c)
+	}
+	w.pad()
+	slices.SortStableFunc(w.ops, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
+	w.caption += fmt.Sprintf(" The window is %s to %s after the start of the cell.", moment(w.lo), moment(w.hi))
+	return w
+}
+
+// firstEvidence is what the story tells: the first evidence, with orders, of the first broken verdict.
+func firstEvidence(c *history.Cell) history.Evidence {
+	for _, f := range c.Findings {
+		if f.Result == history.Broken && len(f.Evidence) > 0 && len(f.Evidence[0].Orders) > 0 {
+			return f.Evidence[0]
+		}
+	}
+	return history.Evidence{}
+}
+
+func focusSpan(c *history.Cell, focus map[string]bool) span {
+	s := noSpan()
+	for i := range c.Ops {
+		if focus[c.Ops[i].Order] {
+			s.join(active(&c.Ops[i]))
+		}
+	}
+	return s
+}
+
+func (w *window) takeAll(c *history.Cell) {
+	w.whole = true
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		w.ops = append(w.ops, op)
+		w.join(active(op))
+		w.join(underWay(op))
+	}
+	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
+}
+
+// takeAround takes the orders of the violation, and of the others those that ended within it, or began nearest to it.
+func (w *window) takeAround(c *history.Cell) {
+	var near []*history.Op
+	for i := range c.Ops {
+		if op := &c.Ops[i]; active(op).meets(w.span) {
+			near = append(near, op)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b *history.Op) int {
+		return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
+	})
+	w.ops = near[:min(len(near), maxOrders)]
+	w.caption = fmt.Sprintf("Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
+		len(w.ops), len(c.Ops), len(near))
+}
+
+// rank puts the violation's own orders first, then those that met a fault, then those that ended in the window.
+func (w *window) rank(op *history.Op) int {
+	switch {
+	case w.focus[op.Order]:
+		return 0
+	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isFault(&cmd) }):
+		return 1
+	case active(op).hi <= w.hi:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// distance is how far apart an order and the window began.
+func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).lo - w.lo) }
+
+// takeFirst takes the first sales, or if there is none the first orders.
+func (w *window) takeFirst(c *history.Cell) {
+	what := "sales"
+	w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold })
+	if len(w.ops) == 0 {
+		what = "orders"
+		w.take(c, func(*history.Op) bool { return true })
+	}
+	slices.SortStableFunc(w.ops, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
+	all := len(w.ops)
+	w.ops = w.ops[:min(all, maxOrders)]
+	for _, op := range w.ops {
+		w.join(active(op))
+	}
+	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, len(c.Ops))
+}
+
+func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) {
+	for i := range c.Ops {
+		if op := &c.Ops[i]; wanted(op) {
+			w.ops = append(w.ops, op)
+		}
+	}
+}
+
+// pad leaves some air on both sides, and makes a window of no length one that can be drawn.
+func (w *window) pad() {
+	if w.empty() {
+		w.span = span{0, 1e6}
+	}
+	air := max(w.length()*0.03, 1000, math.Abs(w.lo)*1e-9, math.Abs(w.hi)*1e-9)
+	w.lo, w.hi = w.lo-air, w.hi+air
+}

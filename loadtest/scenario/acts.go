@@ -1,0 +1,217 @@
+package scenario
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/shop"
+)
+
+// The instances of a fault scenario: the fault comes to the first, and the others come in by the second.
+const a, b = 0, 1
+
+// secondWait is how long the second buyer waits for the lock: past the end of the first one's lease, and not so long
+// that v5.5's renewals come to their end, or a write that the first has begun to its.
+var secondWait = faultLoad.TTL * 7 / 4
+
+// slowly is work that takes longer than a lease, and than v5.5 renews one.
+var slowly = faultLoad.TTL * 5 / 2
+
+// endlessly is work that is not over when the last fresh request has been refused.
+var endlessly = faultLoad.TTL + faultMargin + 1200*time.Millisecond
+
+// playCrash kills a while it is inside.
+func playCrash(ctx context.Context, p *play) error {
+	point := "before:" + p.rung.Write
+	if p.rung.Number == "v1.5" {
+		point = "after:setnx" // in its gap
+	}
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	gone, begun := p.Processes[a].Doom(), time.Now()
+	first := p.order(ctx, a, "1", shop.Order{Fault: "crash@" + point})
+	if err := first.died(ctx, gone); err != nil {
+		return err
+	}
+	first.suffered(begun, "killed %s", strings.Replace(point, ":", " ", 1))
+	p.probes = []int{b}
+	return nil
+}
+
+// playSlowWork lets a work for longer than its lease lasts, alive and well; b tries to sell meanwhile.
+func playSlowWork(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: slowly, Wait: 4 * faultLoad.TTL})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	second := p.order(ctx, b, "2", shop.Order{Wait: 4 * faultLoad.TTL})
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	first.suffered(begun, "working %s under a lease of %s", span(slowly), span(faultLoad.TTL))
+	return second.answered(ctx)
+}
+
+// afterRead is where an order has seen the stock and decides. v17 reads where it writes: there it is before both.
+func (p *play) afterRead() string {
+	if p.rung.Read == p.rung.Write {
+		return "before:" + p.rung.Read
+	}
+	return "after:" + p.rung.Read
+}
+
+// playLateRelease holds a at work past its lease, until b is inside; then a ends, and a third comes while b is inside.
+func playLateRelease(ctx context.Context, p *play) error {
+	first, second, err := p.overtaken(ctx, "hold@"+p.afterRead(), "at work")
+	if err != nil {
+		return err
+	}
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	if err := p.order(ctx, a, "3", shop.Order{}).answered(ctx); err != nil {
+		return err
+	}
+	return second.goesOn(ctx)
+}
+
+// playCheckDeleteGap holds a between its sale and its release, past its lease, until b is inside; then a releases.
+func playCheckDeleteGap(ctx context.Context, p *play) error {
+	first, second, err := p.overtaken(ctx, beforeRelease, "before its release")
+	if err != nil {
+		return err
+	}
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	return second.goesOn(ctx)
+}
+
+// beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
+// become a GET and a DEL is to be found out, not to slip by.
+const beforeRelease = "hold@before:del/lock,hold@before:eval:release"
+
+// overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
+func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {
+	if err := p.opening(ctx); err != nil {
+		return nil, nil, err
+	}
+	first = p.order(ctx, a, "1", shop.Order{Fault: fault})
+	if err := first.held(ctx); err != nil {
+		return nil, nil, err
+	}
+	begun := time.Now()
+	second = p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write, Wait: secondWait})
+	if _, err := second.heldOrAnswered(ctx); err != nil {
+		return nil, nil, err
+	}
+	first.suffered(begun, "held for %s %s under a lease of %s", span(time.Since(begun)), where, span(faultLoad.TTL))
+	return first, second, nil
+}
+
+// goesOn lets an order go on if it is held, and waits for its end.
+func (o *pending) goesOn(ctx context.Context) error {
+	select {
+	case <-o.done:
+		return nil
+	default:
+	}
+	if err := o.letGo(ctx); err != nil {
+		return err
+	}
+	return o.answered(ctx)
+}
+
+// playPause stops a at the last instant before its write; b sells; a goes on.
+func playPause(ctx context.Context, p *play) error {
+	return p.paused(ctx, "", func(second *pending) error { return second.answered(ctx) }, nil)
+}
+
+// playWriteOnlyFence stops a between its read and its write, until b has read too; then a writes, and then b.
+func playWriteOnlyFence(ctx context.Context, p *play) error {
+	return p.paused(ctx, "hold@before:"+p.rung.Write,
+		func(second *pending) error { return second.held(ctx) },
+		func(second *pending) error { return second.goesOn(ctx) })
+}
+
+// paused stops a before its write, sends a second order to b, waits until that has come as far as it is to, lets a go
+// on, and after a has ended does what is left to do.
+func (p *play) paused(ctx context.Context, fault string, far, after func(second *pending) error) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	first := p.order(ctx, a, "1", shop.Order{Fault: "stop@before:" + p.rung.Write, Wait: secondWait})
+	if err := first.stopped(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	second := p.order(ctx, b, "2", shop.Order{Fault: fault, Wait: secondWait})
+	if err := far(second); err != nil {
+		return err
+	}
+	if err := first.resume(); err != nil {
+		return err
+	}
+	first.suffered(begun, "stopped for %s before %s under a lease of %s", span(time.Since(begun)), p.rung.Write, span(faultLoad.TTL))
+	if err := first.answered(ctx); err != nil || after == nil {
+		return err
+	}
+	return after(second)
+}
+
+// playHungHolder lets a work for longer than anybody waits. The fresh requests come while it does.
+func playHungHolder(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: endlessly})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	first.suffered(begun, "working on and on under a lease of %s", span(faultLoad.TTL))
+	p.probes = []int{b}
+	return nil
+}
+
+// playSoldOutRestock finds the shelf empty, fills it, and buys again.
+func playSoldOutRestock(ctx context.Context, p *play) error {
+	url := p.cell.Instances[a].URL
+	if err := p.Client.SetStock(ctx, url, p.cell.Product, 0); err != nil {
+		return err
+	}
+	begun := time.Now()
+	first := p.order(ctx, a, "1", shop.Order{})
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	if err := p.Client.SetStock(ctx, url, p.cell.Product, p.cell.Initial); err != nil {
+		return err
+	}
+	first.suffered(begun, "told that all is sold")
+	// What a timer left running does, it does at half a lease, and nobody outside can see it: give it a whole one.
+	select {
+	case <-time.After(faultLoad.TTL):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return p.order(ctx, b, "2", shop.Order{}).answered(ctx)
+}

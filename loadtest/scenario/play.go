@@ -1,0 +1,190 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/shop"
+)
+
+// within bounds every barrier. What has not come to pass by then will not, and the cell could not be run.
+const within = 5 * time.Second
+
+// play is one cell of a fault scenario while it is performed. Each step waits until it is known that the one before
+// it has come to pass: that an order is held at its point, that a process stands still or is gone. Nothing is slept for.
+type play struct {
+	*Runner
+	cell *history.Cell
+	rung Rung
+	// orders are all that were sent, by number.
+	orders []*pending
+	// probes is where fresh requests go at the end.
+	probes []int
+}
+
+// pending is an order under way.
+type pending struct {
+	*play
+	shop.Order
+	at   int // the number of its instance
+	done chan struct{}
+	op   history.Op // once done is closed
+}
+
+// perform plays the scenario's part before the probes, sends those, and then waits for whatever is still under way.
+func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
+	defer func() {
+		cancel() // after an error some may be held still
+		for _, o := range p.orders {
+			<-o.done
+		}
+	}()
+	err := spec.Scenario.play(ctx, p)
+	if err == nil {
+		err = r.probe(ctx, c, p.probes)
+	}
+	for _, o := range p.orders {
+		if err == nil {
+			err = o.answered(ctx)
+		}
+		if err == nil {
+			c.Ops = append(c.Ops, o.op)
+		}
+	}
+	c.Elapsed = time.Since(c.Start)
+	return err
+}
+
+// opening sells one unit on each instance, to show that the rung works while nothing is wrong with it. It also makes
+// the connections and loads the scripts that the fault is not to wait for.
+func (p *play) opening(ctx context.Context) error {
+	for i, in := range p.cell.Instances {
+		o := p.order(ctx, i, "opening-"+in.Name, shop.Order{})
+		if err := o.answered(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order sends an order for one unit to an instance and returns at once. Of what it asks for, with names only what is
+// not as in the rest of the cell.
+func (p *play) order(ctx context.Context, at int, id string, with shop.Order) *pending {
+	o := &pending{play: p, Order: p.Runner.order(p.cell, id, 1), at: at, done: make(chan struct{})}
+	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
+	o.Patience = o.Wait + o.Work + patience
+	p.orders = append(p.orders, o)
+	go func() {
+		defer close(o.done)
+		due := time.Now()
+		o.op = p.buy(ctx, p.cell, p.cell.Start, at, history.Buy, o.Order)
+		o.op.Due, o.op.Latency = history.At(p.cell.Start, due), time.Since(due)
+		p.Sent.Add(1)
+	}()
+	return o
+}
+
+// answered waits until the order is over, one way or another.
+func (o *pending) answered(ctx context.Context) error {
+	select {
+	case <-o.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// held waits until the order is known to stand at the point of its fault.
+func (o *pending) held(ctx context.Context) error {
+	in, err := o.heldOrAnswered(ctx)
+	if err == nil && !in {
+		err = fmt.Errorf("order %s was to be held (%s), but was answered: %s %s", o.ID, o.Fault, o.op.Outcome, o.op.Detail)
+	}
+	return err
+}
+
+// heldOrAnswered waits until the order is held, and reports true, or is over without ever having got there.
+func (o *pending) heldOrAnswered(ctx context.Context) (held bool, err error) {
+	err = o.until(ctx, func() (bool, error) {
+		select {
+		case <-o.done:
+			return true, nil
+		default:
+		}
+		orders, err := o.Client.Held(ctx, o.url())
+		held = slices.Contains(orders, o.ID)
+		return held, err
+	})
+	return held, err
+}
+
+// letGo lets the held order go on.
+func (o *pending) letGo(ctx context.Context) error { return o.Client.LetGo(ctx, o.url(), o.ID) }
+
+// stopped waits until the order's process stands still.
+func (o *pending) stopped(ctx context.Context) error {
+	return o.until(ctx, o.Processes[o.at].Stopped)
+}
+
+// resume lets the order's process go on.
+func (o *pending) resume() error { return o.Processes[o.at].Continue() }
+
+// died waits for the end of the order's process, and of the order with it. An order whose process died before it sent
+// the stock's write is not of unknown outcome: it is not sold.
+func (o *pending) died(ctx context.Context, gone <-chan struct{}) error {
+	if err := o.until(ctx, func() (bool, error) {
+		select {
+		case <-gone:
+			return true, nil
+		default:
+			return false, nil
+		}
+	}); err != nil {
+		return err
+	}
+	if err := o.answered(ctx); err != nil {
+		return err
+	}
+	if o.op.Outcome == history.Unknown {
+		o.op.Outcome, o.op.Done = history.NotSold, history.At(o.cell.Start, time.Now())
+		o.op.Detail = fmt.Sprintf("%s was killed (%s) before this order's write of the stock was sent; %s",
+			o.cell.Instances[o.at].Name, o.Fault, o.op.Detail)
+	}
+	return nil
+}
+
+// until asks again and again until it is so.
+func (o *pending) until(ctx context.Context, so func() (bool, error)) error {
+	for begun := time.Now(); ; {
+		yes, err := so()
+		if yes || err != nil {
+			return err
+		}
+		if time.Since(begun) > within {
+			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, within)
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (o *pending) url() string { return o.cell.Instances[o.at].URL }
+
+// suffered writes down what was done to the order since then.
+func (o *pending) suffered(since time.Time, format string, args ...any) {
+	o.cell.Faults = append(o.cell.Faults, history.Fault{
+		Order: o.ID, Instance: o.cell.Instances[o.at].Name, Text: fmt.Sprintf(format, args...),
+		At: history.At(o.cell.Start, since), End: history.At(o.cell.Start, time.Now()),
+	})
+}
+
+// span puts a duration into words as stories do.
+func span(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

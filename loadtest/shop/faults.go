@@ -1,0 +1,29 @@
+package shop
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Held lists the orders that a fault holds at a point of the instance, and which has to be let go on.
+func (c *Client) Held(ctx context.Context, base string) ([]string, error) {
+	var f struct {
+		Held []struct {
+			Order string `json:"order"`
+		} `json:"held"`
+	}
+	if err := c.call(ctx, http.MethodGet, base+"/faults", "", &f); err != nil {
+		return nil, err
+	}
+	var orders []string
+	for _, h := range f.Held {
+		orders = append(orders, h.Order)
+	}
+	return orders, nil
+}
+
+// LetGo lets a held order go on.
+func (c *Client) LetGo(ctx context.Context, base, order string) error {
+	return c.call(ctx, http.MethodDelete, base+"/faults/"+url.PathEscape(order), "", nil)
+}
