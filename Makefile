@@ -50,6 +50,10 @@ fuzz: ## what a client may send, for a minute
 twenty: build ## twenty whole runs in a row on each backend: all as expected?
 	scripts/twenty
 
+.PHONY: mutants
+mutants: ## break rungs on purpose: does the run notice?
+	scripts/mutants
+
 .PHONY: compose-test
 compose-test: ## bring docker-compose.yml up for real, sell through it, take it down
 	scripts/compose-test

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,11 +40,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRefusesTooMany(t *testing.T) {
-	text := "hold@before:get"
-	for range maxFaults {
-		text += ",hold@before:get"
-	}
-	_, err := Parse(text)
+	_, err := Parse("hold@before:get" + strings.Repeat(",hold@before:get", maxFaults))
 	require.ErrorIs(t, err, ErrSyntax)
 }
 

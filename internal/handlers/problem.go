@@ -62,7 +62,7 @@ var problems = map[string]Problem{
 const statusClientGone = 499
 
 // problemOf is the one place that turns an error into a problem.
-func problemOf(err error) string {
+func problemOf(err error) string { //nolint:gocyclo // one switch in one place is the point of it
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

@@ -35,7 +35,7 @@ func grid(w io.Writer, rows []*scenario.Row, colour bool) {
 	t.AppendHeader(head)
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: 1}, {Number: 2, WidthMin: 17}})
 	for _, r := range scenario.Rungs {
-		if line, any := gridLine(r, columns, byName, colour); any {
+		if line, some := gridLine(r, columns, byName, colour); some {
 			t.AppendRow(line)
 		}
 	}
@@ -58,7 +58,7 @@ func columnsOf(rows []*scenario.Row) []string {
 }
 
 // gridLine is the line of one rung, if any of its cells were asked for.
-func gridLine(r scenario.Rung, scenarios []string, rows map[[2]string]*scenario.Row, colour bool) (line table.Row, any bool) {
+func gridLine(r scenario.Rung, scenarios []string, rows map[[2]string]*scenario.Row, colour bool) (line table.Row, some bool) {
 	marked, cells := "", table.Row{}
 	for _, s := range scenarios {
 		row := rows[[2]string{s, r.Number}]
@@ -66,7 +66,7 @@ func gridLine(r scenario.Rung, scenarios []string, rows map[[2]string]*scenario.
 			cells = append(cells, absent(s, r.Number))
 			continue
 		}
-		any = true
+		some = true
 		if mark(row, nil) != "" {
 			marked = "!"
 		}
@@ -79,7 +79,7 @@ func gridLine(r scenario.Rung, scenarios []string, rows map[[2]string]*scenario.
 	if colour {
 		marked = paint("", marked)
 	}
-	return append(table.Row{marked, rungIn(r)}, cells...), any
+	return append(table.Row{marked, rungIn(r)}, cells...), some
 }
 
 func rungIn(r scenario.Rung) string { return rung(&scenario.Row{Rung: r.Number, Name: r.Name}, nil) }
@@ -101,12 +101,13 @@ func gridCell(r *scenario.Row) string {
 	worst := history.Worst(c.Findings)
 	text := string(worst)
 	if worst == history.Broken || worst == history.Unclear {
-		text += " "
+		var of strings.Builder
 		for _, f := range c.Findings {
 			if f.Result == worst {
-				text += letters[f.Verdict]
+				of.WriteString(letters[f.Verdict])
 			}
 		}
+		text += " " + of.String()
 	}
 	if len(r.Cells) > 1 {
 		text += fmt.Sprintf(" %d/%d", r.Met, r.Ran())
