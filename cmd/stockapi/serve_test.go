@@ -147,3 +147,25 @@ func TestMetrics(t *testing.T) {
 		assert.Contains(t, text, line)
 	}
 }
+
+// The stock and the locks can live behind a Sentinel or in a Cluster. There, what one script touches shares a slot.
+func TestSentinelAndCluster(t *testing.T) {
+	for name, url := range map[string]func(testing.TB) string{
+		"sentinel": backendtest.StartSentinel, "cluster": backendtest.StartCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, "--redis", url(t), "--stock", "100")
+			sold := 0
+			for _, one := range r.do(t, http.MethodGet, "/rungs", nil).body["rungs"].([]any) {
+				number := one.(map[string]any)["number"].(string)
+				a := r.post(t, "/"+number+"/decrease?wait=5s")
+				assert.Equal(t, http.StatusOK, a.status, "%s: %s", number, a.text)
+				sold++
+			}
+			left := r.do(t, http.MethodGet, "/stock/10000", nil).body["quantity"]
+			assert.EqualValues(t, 100-sold, left)
+			assert.Equal(t, http.StatusOK, r.do(t, http.MethodDelete, "/locks/10000", nil).status)
+			assert.Equal(t, http.StatusNoContent, r.do(t, http.MethodDelete, "/stock/10000", nil).status)
+		})
+	}
+}
