@@ -1,0 +1,65 @@
+package backend
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	Silence()
+	goleak.VerifyTestMain(m)
+}
+
+var options = Options{Timeout: time.Second, PoolSize: 4}
+
+func TestOpenChoosesTheClient(t *testing.T) {
+	for url, want := range map[string]any{
+		"redis://127.0.0.1:1":                                             &redis.Client{},
+		"redis://127.0.0.1:1?addr=127.0.0.1:2":                            &redis.ClusterClient{},
+		"redis://127.0.0.1:1?cluster=true":                                &redis.ClusterClient{},
+		"redis://127.0.0.1:1?master_name=shop":                            &redis.Client{}, // one that asks a Sentinel
+		"rediss://user:secret@127.0.0.1:1/2?addr=127.0.0.1:2&cluster=yes": &redis.ClusterClient{},
+	} {
+		client, err := Open(url, options)
+		require.NoError(t, err, url)
+		assert.IsType(t, want, client, url)
+		require.NoError(t, client.Close())
+	}
+}
+
+// Whatever is wrong with a URL, its password stays out of what is said of it.
+func TestNoPasswordIsEverShown(t *testing.T) {
+	for _, url := range []string{"redis://:hunter2@127.0.0.1:bad", "http://:hunter2@127.0.0.1", "redis://:hunter2@127.0.0.1/one",
+		"redis://:hunter2@127.0.0.1?what=ever", "redis://:hunter2@127.0.0.1?master_name=shop&what=ever",
+		"redis://:hunter2@127.0.0.1?addr=1&what=ever", "redis://:hunter2@127.0.0.1:6379\x7f"} {
+		_, err := Open(url, options)
+		require.Error(t, err, url)
+		assert.NotContains(t, err.Error(), "hunter2")
+		assert.NotContains(t, Redact(url), "hunter2")
+		assert.NotContains(t, Address(url), "hunter2")
+	}
+	assert.Equal(t, "127.0.0.1:6379", Address("redis://:hunter2@127.0.0.1:6379/0"))
+}
+
+func TestEmbeddedFollowsTheClock(t *testing.T) {
+	e, err := StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	defer e.Close()
+	client, err := Open(e.URL(), options)
+	require.NoError(t, err)
+	defer client.Close()
+	ctx := context.Background()
+	require.NoError(t, Ping(ctx, client))
+	require.NoError(t, client.Set(ctx, "k", "v", 100*time.Millisecond).Err())
+	assert.Positive(t, client.PTTL(ctx, "k").Val())
+	assert.Eventually(t, func() bool { return client.Exists(ctx, "k").Val() == 0 }, 2*time.Second, 5*time.Millisecond)
+
+	_, err = StartEmbedded(e.Addr())
+	require.Error(t, err, "the port is taken")
+}
