@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -47,6 +46,7 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 		stockURL = s.inside.URL()
 		log.Info("embedded Redis started; a second instance joins with --redis "+stockURL, "redis", stockURL)
 	}
+	names := scriptNames()
 	open := func(url string) (redis.UniversalClient, error) {
 		client, err := backend.Open(url, backend.Options{Timeout: c.RedisTimeout, PoolSize: 64})
 		if err == nil {
@@ -54,7 +54,7 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 			if faults != nil {
 				client.AddHook(faults) // outside of the trace, so that the trace shows when a command was really sent
 			}
-			client.AddHook(trace.Hook(node, scriptNames(), m.Commands.Inc))
+			client.AddHook(trace.Hook(node, names, m.Commands.Inc))
 			s.clients = append(s.clients, client)
 			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)
 		}
@@ -149,7 +149,7 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Wri
 		return fmt.Errorf("%w; choose another with --addr", err)
 	}
 	defer e.Close()
-	fmt.Fprintln(stdout, strings.TrimSpace(e.URL()))
+	fmt.Fprintln(stdout, e.URL())
 	<-ctx.Done()
 	return nil
 }

@@ -64,7 +64,7 @@ func (s *server) docs(c *gin.Context) {
 	if err != nil {
 		panic(err) // the file is part of the program, and a test reads it
 	}
-	page := docsPage{document: d, Instance: s.instance, Host: c.Request.Host, Rungs: s.shop.Rungs(), Bounds: s.Bounds,
+	page := docsPage{document: d, Instance: s.Instance, Host: c.Request.Host, Rungs: s.shop.Rungs(), Bounds: s.Bounds,
 		Problems: d.problems()}
 	var html bytes.Buffer
 	if err := docsTemplate.Execute(&html, page); err != nil {

@@ -38,7 +38,7 @@ func (s *server) withFaults(ctx context.Context, p params, o *sale.Order) (conte
 
 // heldOrders serves GET /faults: the orders that a fault holds at a point.
 func (s *server) heldOrders(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"instance": s.instance, "held": s.Faults.Held()})
+	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
 // releaseOrder serves DELETE /faults/{order}: it lets one of them go on.

@@ -52,14 +52,13 @@ var errUnauthorized = errors.New("this needs the header Authorization: Bearer wi
 
 type server struct {
 	Config
-	instance string
-	shop     Shop
-	admin    Admin
+	shop  Shop
+	admin Admin
 }
 
 // New returns the routes of an instance.
 func New(shop Shop, admin Admin, c Config) http.Handler {
-	s := &server{Config: c, instance: c.Instance, shop: shop, admin: admin}
+	s := &server{Config: c, shop: shop, admin: admin}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true

@@ -120,7 +120,7 @@ func (s *server) failAdmin(c *gin.Context, err error) {
 
 // send answers with a problem.
 func (s *server) send(c *gin.Context, name string, p Problem) {
-	p.Type, p.Server = "/problems/"+name, s.instance
+	p.Type, p.Server = "/problems/"+name, s.Instance
 	if p.Status == http.StatusLocked {
 		c.Header("Retry-After", "1")
 	}
