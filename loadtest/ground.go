@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
@@ -20,11 +24,11 @@ type ground interface {
 	clear(ctx context.Context, product string) error
 }
 
-// stage is the instances of one cell.
+// stage is the instances of one cell, and what is around them.
 type stage struct {
 	urls []string
-	// processes are those behind the urls, where they are ours.
-	processes []scenario.Process
+	// world is what faults can be brought upon, where it is ours.
+	world *scenario.World
 	// notRun says why the cell cannot take place here, if it cannot.
 	notRun string
 	err    error
@@ -71,25 +75,84 @@ func (g *own) prepare(ctx context.Context, spec scenario.Spec) <-chan stage {
 		ready <- stage{notRun: "needs a system that can stop a process", leave: func() {}}
 		return ready
 	}
-	go func() {
-		var s stage
-		var instances []*fleet.Instance
-		for i := range spec.Instances {
-			in, err := g.fleet.StartInstance(ctx, g.stockapi, fleet.InstanceName(i), g.on, spec.Scenario.Fault())
-			if err != nil {
-				s.err = err
-				break
-			}
-			instances, s.urls = append(instances, in), append(s.urls, in.URL)
-			s.processes = append(s.processes, in)
-		}
-		s.leave = func() { fleet.Stop(instances) }
-		if spec.Scenario.Fault() {
-			s.leave = func() { fleet.Kill(instances) } // they may be stopped, or at work that does not end
-		}
-		ready <- s
-	}()
+	go func() { ready <- g.set(ctx, spec) }()
 	return ready
+}
+
+// set sets the stage: first the servers, then the instances.
+func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
+	site, err := g.fleet.StartSite(ctx, g.on, planOf(spec))
+	if err != nil {
+		s := stage{leave: func() {}}
+		if errors.Is(err, fleet.ErrNeedsRedisServer) {
+			s.notRun = err.Error()
+		} else {
+			s.err = err
+		}
+		return s
+	}
+	instances, err := g.instances(ctx, spec, site)
+	s := stage{err: err, world: worldOf(site, instances)}
+	for _, in := range instances {
+		s.urls = append(s.urls, in.URL)
+	}
+	end := fleet.Stop
+	if spec.Scenario.Fault() {
+		end = fleet.Kill // they may be stopped, or at work that does not end
+	}
+	s.leave = func() {
+		end(instances)
+		site.Close()
+	}
+	return s
+}
+
+// instances starts them side by side, and returns those that got ready.
+func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
+	var flags []string
+	if t := spec.Scenario.Timeout; t > 0 {
+		flags = append(flags, "--redis-timeout", t.String())
+	}
+	started := make([]*fleet.Instance, spec.Instances)
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range started {
+		all.Go(func() (err error) {
+			started[i], err = g.fleet.StartInstance(ctx, g.stockapi, fleet.InstanceName(i), site.Backend(i), spec.Scenario.Fault(), flags...)
+			return err
+		})
+	}
+	err := all.Wait()
+	return slices.DeleteFunc(started, func(in *fleet.Instance) bool { return in == nil }), err
+}
+
+func planOf(spec scenario.Spec) fleet.Plan {
+	site := spec.Scenario.Site
+	return fleet.Plan{
+		Instances: spec.Instances, Redlock: spec.Rung.Name == "redlock", Wires: site.Wires,
+		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
+	}
+}
+
+// worldOf shows the scenario what it may harm, in its own terms.
+func worldOf(site *fleet.Site, instances []*fleet.Instance) *scenario.World {
+	w := &scenario.World{Servers: map[string]scenario.Server{}, Pairs: map[string]scenario.Pair{}, Behind: site.Behind()}
+	for _, in := range instances {
+		w.Processes = append(w.Processes, in)
+	}
+	for name, server := range site.Servers {
+		w.Servers[name] = server
+	}
+	for name, pair := range site.Pairs {
+		w.Pairs[name] = pair
+	}
+	for _, wires := range site.Wires {
+		of := map[string]scenario.Wire{}
+		for name, wire := range wires {
+			of[name] = wire
+		}
+		w.Wires = append(w.Wires, of)
+	}
+	return w
 }
 
 // targets is the ground of a run that was given instances.

@@ -221,7 +221,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 		})
 	}
 	runner := &scenario.Runner{
-		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Processes: st.processes,
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
 	}
 	return runner.Run(ctx, spec, product, st.urls)
 }

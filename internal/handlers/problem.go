@@ -133,6 +133,9 @@ func (s *server) send(c *gin.Context, name string, p Problem) {
 // detail says what the client can know and use of an error. Errors of backends name hosts and ports: they are logged
 // and not sent.
 func detail(name string, err error) string {
+	if errors.Is(err, lock.ErrNoQuorum) {
+		return lock.ErrNoQuorum.Error()
+	}
 	switch name {
 	case "backend-away", "internal":
 		return "see the log of this instance"

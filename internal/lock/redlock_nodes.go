@@ -55,6 +55,11 @@ func nodeTimeout(ttl time.Duration) redsync.Option {
 	return redsync.WithTimeoutFactor(float64(timeout) / float64(ttl))
 }
 
+// withDrift makes redsync give the lock up as early as [Backends.keepAlive] does.
+func withDrift(ttl time.Duration) redsync.Option {
+	return redsync.WithDriftFactor(float64(drift(ttl)) / float64(ttl))
+}
+
 // withToken makes redsync use our token, so that we can tidy up after an acquire that failed.
 func withToken(token string) redsync.Option {
 	return redsync.WithGenValueFunc(func() (string, error) { return token, nil })

@@ -79,8 +79,10 @@ func atMost(n int, renew func(context.Context) (bool, error)) func(context.Conte
 }
 
 // drift is how much earlier than Redis a holder gives its lease up, because their clocks do not run at one speed.
-// Redlock, "Is the algorithm asynchronous?": a small share of the TTL, plus the granularity of Redis' expiry.
-func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+// Redlock, "Is the algorithm asynchronous?": a small share of the TTL, plus the granularity of Redis' expiry. The share
+// is larger than the hundredth that is common, since cancelling the work takes time too: a busy process may hear of it
+// some milliseconds late.
+func drift(ttl time.Duration) time.Duration { return ttl/20 + 2*time.Millisecond }
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {

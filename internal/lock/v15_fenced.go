@@ -12,16 +12,16 @@ import (
 // The token goes back to Martin Kleppmann, "How to do distributed locking" (2016), and to Chubby's sequencers.
 func fenced(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, start := newToken(), time.Now()
+		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
 		fence, err := acquireFenced(ctx, b.Redis, key, token, ttl)
 		if err != nil {
 			undo(ctx, b.Redis, key, token)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if fence == 0 {
+		if fence == 0 || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
 			return nil, ErrBusy
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, start.Add(ttl-drift(ttl)), func(tick context.Context) (bool, error) {
+		ctx, stop := b.keepAlive(ctx, ttl, validUntil, func(tick context.Context) (bool, error) {
 			return renew(tick, b.Redis, key, token, ttl)
 		})
 		unlock := func(ctx context.Context) error {

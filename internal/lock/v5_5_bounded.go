@@ -12,16 +12,16 @@ import (
 // Defect: none of its own. A holder that stops dead between its last look and its write is beyond any lease.
 func bounded(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, start := newToken(), time.Now()
+		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
 		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
 			undo(ctx, b.Redis, key, token)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if !ok {
+		if !ok || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
 			return nil, ErrBusy
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, start.Add(ttl-drift(ttl)), atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
+		ctx, stop := b.keepAlive(ctx, ttl, validUntil, atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
 			return renew(tick, b.Redis, key, token, ttl)
 		}))
 		unlock := func(ctx context.Context) error {

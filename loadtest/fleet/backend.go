@@ -14,16 +14,15 @@ import (
 // Backend is where a run keeps stock and locks.
 type Backend struct {
 	history.Backend
-	// URL is the Redis of stock and locks; Redlock are the independent nodes.
-	URL     string
-	Redlock []string
+	// URL is the Redis of the stock, and of the locks unless Locks names another; Redlock are the independent nodes.
+	URL, Locks string
+	Redlock    []string
+
+	start starter // of more of its kind
 }
 
 // Embedded reports whether the backend is not a Redis but an imitation, whose speed says nothing of Redis.
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
-
-// starter starts one Redis and returns its URL.
-type starter func(ctx context.Context, name string) (url string, err error)
 
 // StartBackend starts, or reaches, what the options ask for, and the Redlock nodes beside it. The embedded Redis
 // runs inside the stockapi executable.
@@ -54,11 +53,12 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 	if err != nil {
 		return nil, err
 	}
-	return b, f.startRedlock(ctx, b, start)
+	b.start = start
+	return b, f.startRedlock(ctx, b)
 }
 
 func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {
-	url, err := start(ctx, "redis")
+	_, url, err := start(ctx, "redis", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +83,29 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 }
 
 // startRedlock starts the independent nodes, all at once. Beside a Redis that is not ours they are embedded ones.
-func (f *Fleet) startRedlock(ctx context.Context, b *Backend, start starter) error {
-	if f.options.Redlock == 0 {
-		return nil
+func (f *Fleet) startRedlock(ctx context.Context, b *Backend) error {
+	nodes, err := f.startNodes(ctx, b.start, f.options.Redlock)
+	for _, n := range nodes {
+		b.Redlock = append(b.Redlock, n.URL)
 	}
-	b.Redlock = make([]string, f.options.Redlock)
+	if b.Kind == "url" && len(nodes) > 0 {
+		b.Text += fmt.Sprintf(", %d embedded Redlock nodes", len(nodes))
+	}
+	return err
+}
+
+// startNodes starts n independent nodes.
+func (f *Fleet) startNodes(ctx context.Context, start starter, n int) ([]*Redis, error) {
+	nodes := make([]*Redis, n)
 	all, ctx := errgroup.WithContext(ctx)
-	for i := range b.Redlock {
+	for i := range nodes {
 		all.Go(func() (err error) {
-			b.Redlock[i], err = start(ctx, fmt.Sprintf("redlock node %d", i+1))
+			nodes[i], err = f.startRedis(ctx, start, fmt.Sprintf("redlock node %d", i+1))
 			return err
 		})
 	}
-	if b.Kind == "url" {
-		b.Text += fmt.Sprintf(", %d embedded Redlock nodes", f.options.Redlock)
+	if err := all.Wait(); err != nil {
+		return nil, err
 	}
-	return all.Wait()
+	return nodes, nil
 }

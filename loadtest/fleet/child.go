@@ -135,12 +135,20 @@ func (c *child) stop() {
 }
 
 func (c *child) kill() {
+	if c.goneWithin(0) {
+		return // its number may be another's by now
+	}
 	_ = killGroup(c.cmd.Process.Pid)
 	_ = c.stdin.Close()
 	c.goneWithin(5 * time.Second)
 }
 
 func (c *child) goneWithin(d time.Duration) bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -18,18 +18,23 @@ type Instance struct {
 	*child
 }
 
-// StartInstance starts a stockapi on a port of its choice and waits until it is ready. With faults, requests may ask
-// it for faults.
-func (f *Fleet) StartInstance(ctx context.Context, stockapi, name string, b *Backend, faults bool) (*Instance, error) {
+// StartInstance starts a stockapi on a port of its choice, with further flags if there are any, and waits until it is
+// ready. With faults, requests may ask it for faults.
+func (f *Fleet) StartInstance(
+	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
+) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL,
 		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+	if b.Locks != "" {
+		args = append(args, "--lock-redis", b.Locks)
+	}
 	if len(b.Redlock) > 0 {
 		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry(faults).String())
 	}
 	if faults {
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
-	args = append(args, f.options.Max.args()...)
+	args = append(append(args, f.options.Max.args()...), flags...)
 	cmd := exec.Command(stockapi, args...)
 	cmd.Env = environment(f.options.Token)
 	c, url, err := f.start(ctx, "stockapi "+name, cmd, readyLine)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -16,71 +17,151 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
+// Redis is one server of our own.
+type Redis struct {
+	URL   string
+	again func(ctx context.Context) (*child, error)
+	*child
+}
+
+// starter starts one Redis, on a port of its own choice if that is 0, with further settings if it has any.
+type starter func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error)
+
+// startRedis starts a server that can be killed and started again at the same address.
+func (f *Fleet) startRedis(ctx context.Context, start starter, name string, settings ...string) (*Redis, error) {
+	c, rawURL, err := start(ctx, name, 0, settings...)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return nil, err
+	}
+	return &Redis{URL: rawURL, child: c, again: func(ctx context.Context) (*child, error) {
+		c, _, err := start(ctx, name, port, settings...)
+		return c, err
+	}}, nil
+}
+
+// Kill ends the server as a power cut does.
+func (r *Redis) Kill() {
+	r.expected.Store(true)
+	r.kill()
+}
+
+// Restart starts a server that was killed at its old address. It remembers nothing.
+func (r *Redis) Restart(ctx context.Context) error {
+	c, err := r.again(ctx)
+	if err == nil {
+		r.child = c
+	}
+	return err
+}
+
+// Keys counts the keys that it holds.
+func (r *Redis) Keys(ctx context.Context) (n int64, err error) {
+	err = tell(r.URL, func(c *redis.Client) error {
+		n, err = c.DBSize(ctx).Result()
+		return err
+	})
+	return n, err
+}
+
+// Expire ends all keys that have a TTL, as if the server's clock had jumped beyond it.
+func (r *Redis) Expire(ctx context.Context) error {
+	return tell(r.URL, func(c *redis.Client) error {
+		keys, err := c.Keys(ctx, "*").Result() // a lock server of one cell: there are few
+		for _, key := range keys {
+			if err == nil && c.PTTL(ctx, key).Val() > 0 {
+				err = c.PExpire(ctx, key, 0).Err()
+			}
+		}
+		return err
+	})
+}
+
 // redisServer starts real servers that write nothing to disk and never evict: a lock that is evicted for lack of
 // memory is a lock lost.
 func (f *Fleet) redisServer(path string) starter {
-	return func(ctx context.Context, name string) (string, error) {
-		var last error
-		for range 3 { // the port is free when we look, and may be taken when the server does
-			port, err := freePort()
-			if err != nil {
-				return "", err
+	return func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error) {
+		for range 3 { // a port that is free when we look may be taken when the server does
+			at := port
+			if at == 0 {
+				if at, err = freePort(); err != nil {
+					return nil, "", err
+				}
 			}
-			dir := filepath.Join(f.dir, strconv.Itoa(port))
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return "", err
+			dir := filepath.Join(f.dir, strconv.Itoa(at))
+			if err = os.MkdirAll(dir, 0o700); err != nil {
+				return nil, "", err
 			}
-			cmd := exec.Command(path, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-				"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", "--daemonize", "no")
-			_, url, err := f.start(ctx, name, cmd, func(line string) (string, bool) {
-				return fmt.Sprintf("redis://127.0.0.1:%d", port), strings.Contains(line, "Ready to accept connections")
+			cmd := exec.Command(path, append([]string{"--port", strconv.Itoa(at), "--bind", "127.0.0.1", "--dir", dir,
+				"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, settings...)...)
+			c, url, err = f.start(ctx, name, cmd, func(line string) (string, bool) {
+				return fmt.Sprintf("redis://127.0.0.1:%d", at), strings.Contains(line, "Ready to accept connections")
 			})
 			if err == nil || ctx.Err() != nil {
-				return url, err
+				break
 			}
-			last = err
 		}
-		return "", last
+		return c, url, err
 	}
 }
 
-// embedded starts the imitation that stockapi carries. It says its URL in its first line.
+// embedded starts the imitation that stockapi carries. It says its URL in its first line, and has no settings.
 func (f *Fleet) embedded(stockapi string) starter {
-	return func(ctx context.Context, name string) (string, error) {
-		cmd := exec.Command(stockapi, "redis", "--addr", "127.0.0.1:0", "--exit-with-stdin")
+	return func(ctx context.Context, name string, port int, _ ...string) (c *child, url string, err error) {
+		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin")
 		cmd.Env = environment("")
-		_, url, err := f.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
+		return f.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
 			return line, strings.HasPrefix(line, "redis://")
 		})
-		return url, err
 	}
 }
 
+// freePort finds a port below those that systems hand out by themselves, where a connection of somebody else's may sit
+// on a port that a server means to come back to.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	const low, high = 10240, 32000
+	var err error
+	for range 20 {
+		port := low + rand.IntN(high-low)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, err
 }
 
-// ping waits until the Redis answers, and returns its version.
-func ping(ctx context.Context, rawURL string) (version string, err error) {
+// tell opens a client for as long as do takes.
+func tell(rawURL string, do func(*redis.Client) error) error {
 	logging.Disable() // its complaints about a server that is away would stand between our own lines
 	o, err := redis.ParseURL(rawURL)
 	if err != nil {
-		return "", err
+		return err
 	}
 	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
 	client := redis.NewClient(o)
 	defer client.Close()
+	return do(client)
+}
+
+// ping waits until the Redis answers, and returns its version.
+func ping(ctx context.Context, rawURL string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := client.Ping(ctx).Err(); err != nil {
+	var info string
+	if err := tell(rawURL, func(client *redis.Client) error {
+		info, _ = client.Info(ctx, "server").Result() // some servers have no INFO; then the version stays unsaid
+		return client.Ping(ctx).Err()
+	}); err != nil {
 		return "", err
 	}
-	info, _ := client.Info(ctx, "server").Result() // some servers have no INFO; then the version stays unsaid
 	for line := range strings.Lines(info) {
 		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
 			return strings.TrimSpace(v), nil

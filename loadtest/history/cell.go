@@ -26,6 +26,9 @@ type Cell struct {
 	// Limit is how soon a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
 
+	// CutShort is why the scenario could not be played to its end, if it could not: its fault did not come to pass.
+	CutShort string `json:"cut_short,omitempty"`
+
 	// Faults is what was done to orders of this cell, or to the process that served them.
 	Faults []Fault `json:"faults,omitempty"`
 

@@ -30,7 +30,7 @@ func playCrash(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	gone, begun := p.Processes[a].Doom(), time.Now()
+	gone, begun := p.World.Processes[a].Doom(), time.Now()
 	first := p.order(ctx, a, "1", shop.Order{Fault: "crash@" + point})
 	if err := first.died(ctx, gone); err != nil {
 		return err

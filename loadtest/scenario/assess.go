@@ -54,6 +54,9 @@ func Surprises(c *history.Cell) []string {
 		return []string{title + ": the table expects nothing of this cell"}
 	}
 	var out []string
+	if c.CutShort != "" {
+		out = append(out, title+": could not be played to its end: "+c.CutShort)
+	}
 	for _, v := range history.Verdicts {
 		want, f := e.Verdicts.Of(v), c.Finding(v)
 		if want == f.Result {

@@ -37,13 +37,8 @@ type pending struct {
 // perform plays the scenario's part before the probes, sends those, and then waits for whatever is still under way.
 func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
-	defer func() {
-		cancel() // after an error some may be held still
-		for _, o := range p.orders {
-			<-o.done
-		}
-	}()
 	err := spec.Scenario.play(ctx, p)
 	if err == nil {
 		err = r.probe(ctx, c, p.probes)
@@ -52,9 +47,13 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 		if err == nil {
 			err = o.answered(ctx)
 		}
-		if err == nil {
-			c.Ops = append(c.Ops, o.op)
-		}
+	}
+	if err != nil {
+		cancel()
+	}
+	for _, o := range p.orders {
+		<-o.done
+		c.Ops = append(c.Ops, o.op)
 	}
 	c.Elapsed = time.Since(c.Start)
 	return err
@@ -128,11 +127,11 @@ func (o *pending) letGo(ctx context.Context) error { return o.Client.LetGo(ctx, 
 
 // stopped waits until the order's process stands still.
 func (o *pending) stopped(ctx context.Context) error {
-	return o.until(ctx, o.Processes[o.at].Stopped)
+	return o.until(ctx, o.World.Processes[o.at].Stopped)
 }
 
 // resume lets the order's process go on.
-func (o *pending) resume() error { return o.Processes[o.at].Continue() }
+func (o *pending) resume() error { return o.World.Processes[o.at].Continue() }
 
 // died waits for the end of the order's process, and of the order with it. An order whose process died before it sent
 // the stock's write is not of unknown outcome: it is not sold.

@@ -13,26 +13,21 @@ import (
 	"stockapi/loadtest/shop"
 )
 
-// Process is what a fault does to an instance from outside.
-type Process interface {
-	// Doom says that the instance is going to die; the channel is closed when it has.
-	Doom() <-chan struct{}
-	// Stopped reports whether the process stands still, and Continue lets it go on.
-	Stopped() (bool, error)
-	Continue() error
-}
-
 // margin is what a fresh request may take beyond the TTL before the lock counts as stuck.
 const margin = 5 * time.Second
 
 // faultMargin is the same where a single request is refused and nobody else is in the way.
 const faultMargin = time.Second
 
-func (s Scenario) margin() time.Duration {
-	if s.Fault() {
-		return faultMargin
+// limit is how soon a fresh request has to get through.
+func (s Scenario) limit(ttl time.Duration) time.Duration {
+	switch {
+	case s.Within > 0:
+		return s.Within
+	case s.Fault():
+		return ttl + faultMargin
 	}
-	return margin
+	return ttl + margin
 }
 
 // patience is what an answer may take beyond all that it was asked to wait for, before it counts as lost.
@@ -45,19 +40,19 @@ type Runner struct {
 	Seed   uint64
 	// Sent counts the requests that have returned in the current cell, for a progress line.
 	Sent *atomic.Int64
-	// Processes are those behind the URLs, for scenarios that stop or kill them.
-	Processes []Process
+	// World is what the faults are brought upon.
+	World *World
 }
 
 // Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run; that the rung does not hold is no error but a finding.
 func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Processes: r.Processes, Load: faultLoad}
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, World: r.World, Load: spec.Scenario.load()}
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: r.Load.TTL + spec.Scenario.margin(), Start: time.Now(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL), Start: time.Now(),
 	}
 	if err := r.introduce(ctx, c, urls); err != nil || c.NotRun != "" {
 		return c, err
@@ -65,16 +60,28 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	if err := r.Client.SetStock(ctx, urls[0], product, c.Initial); err != nil {
 		return nil, fmt.Errorf("cannot put %s on the shelf: %w", product, err)
 	}
-	attack := r.burst
-	if spec.Scenario.Fault() {
-		attack = func(ctx context.Context, c *history.Cell) error { return r.perform(ctx, c, spec) }
-	}
-	if err := attack(ctx, c); err != nil {
+	if err := r.load(ctx, c, spec); err != nil {
 		return nil, err
 	}
 	r.countUp(ctx, c)
 	c.Findings = audit.Judge(c)
 	return c, ctx.Err()
+}
+
+// load brings the crowd, or the fault, upon the cell. A fault that did not come to pass is no reason to give up the
+// others: it is a surprise of its cell.
+func (r *Runner) load(ctx context.Context, c *history.Cell, spec Spec) error {
+	if !spec.Scenario.Fault() {
+		return r.burst(ctx, c)
+	}
+	err := r.perform(ctx, c, spec)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		c.CutShort = err.Error()
+	}
+	return nil
 }
 
 // countUp reads what is left, from whichever instance is still there to tell. If none is, it stays unread, and the
@@ -107,7 +114,16 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 	return nil
 }
 
-// faultLoad is what the orders of a fault scenario ask for. The lease is short, since most cells wait for its end, and
+// load is what the orders of a fault scenario ask for.
+func (s Scenario) load() history.Load {
+	load := faultLoad
+	if s.TTL > 0 {
+		load.TTL = s.TTL
+	}
+	return load
+}
+
+// faultLoad is what they ask for unless the scenario says otherwise. The lease is short, since most cells wait for its end, and
 // long enough that a renewal at half of it is in time on a machine that is busy. What an order is held or stopped for
 // stays below a second: that is how long the service gives a release that it has begun.
 var faultLoad = history.Load{Stock: 100, TTL: 500 * time.Millisecond, Wait: 300 * time.Millisecond}
@@ -148,6 +164,7 @@ func everywhere(c *history.Cell) []int {
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase, o shop.Order) history.Op {
 	op := r.Client.Buy(ctx, start, c.Instances[to].URL, o)
 	op.Phase = phase
+	r.World.unwire(&op)
 	if op.Instance == "" {
 		op.Instance = c.Instances[to].Name
 	}

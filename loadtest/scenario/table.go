@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -74,6 +75,10 @@ var (
 	fencedStuck   = Verdicts{ok, ok, ok, broken, ok}
 	fencedShared  = Verdicts{ok, broken, ok, ok, ok}
 	fencedSold    = Verdicts{broken, broken, ok, ok, ok}
+
+	rewound       = Verdicts{broken, ok, ok, ok, none} // the stock came to harm, and not by the lock
+	rewoundFree   = Verdicts{broken, none, none, ok, none}
+	fencedRewound = Verdicts{broken, ok, ok, ok, ok}
 )
 
 // Scenario is one thing that is done to rungs.
@@ -83,8 +88,13 @@ type Scenario struct {
 	// Instances is how many stockapi processes take part; Several leaves it to the caller.
 	Instances int
 	// Stops is whether a process is stopped and continued in it, which not every system can do.
-	Stops  bool
-	Expect []Expectation
+	Stops bool
+	// Site is what it needs around the instances, because it is going to harm it.
+	Site Site
+	// TTL is that of the locks, if not the usual one; Timeout how long an instance waits for a server to answer, if not
+	// its default; and Within how soon a fresh request has to get through, if not within the TTL and a margin.
+	TTL, Timeout, Within time.Duration
+	Expect               []Expectation
 	// Apart are the rungs to which it does not apply, each with the reason. Every rung is in Expect or here.
 	Apart map[string]string
 
@@ -141,6 +151,8 @@ var Table = []Scenario{
 		},
 	},
 	crash, slowWork, lateRelease, checkDeleteGap, pause, hungHolder, soldOutRestock, writeOnlyFence,
+	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
+	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 }
 
 // Find finds a scenario by its name.

@@ -1,0 +1,178 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Replicated is a primary with a replica, and a Sentinel that promotes the replica when the primary is gone.
+type Replicated struct {
+	// URL is that of the Sentinel: clients ask it who is the primary.
+	URL string
+
+	primary, replica *Redis
+	sentinel         *child
+	asked            string // host:port of the Sentinel
+	link             *Wire  // over which the replica follows its primary
+}
+
+// masterName is what the Sentinel calls the pair.
+const masterName = "shop"
+
+// startReplicated starts all three, and waits until the Sentinel could fail over.
+func (f *Fleet) startReplicated(ctx context.Context, what string) (r *Replicated, err error) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, err
+	}
+	r = &Replicated{}
+	start := f.redisServer(path)
+	// Without the delay the first synchronisation begins at once, not after 5 s.
+	if r.primary, err = f.startRedis(ctx, start, what+" primary", "--repl-diskless-sync-delay", "0"); err != nil {
+		return nil, err
+	}
+	if r.link, err = newWire(hostPort(r.primary.URL)); err != nil {
+		return nil, err
+	}
+	linkHost, linkPort, _ := strings.Cut(r.link.proxy.Listen, ":")
+	if r.replica, err = f.startRedis(ctx, start, what+" replica", "--replicaof", linkHost+" "+linkPort); err != nil {
+		return r, err
+	}
+	if err = until(ctx, what+" replica follows its primary", func() (bool, error) {
+		return r.replica.says(ctx, "replication", "master_link_status:up")
+	}); err != nil {
+		return r, err
+	}
+	if err = f.startSentinel(ctx, path, r, what); err != nil {
+		return r, err
+	}
+	return r, until(ctx, what+" sentinel knows the replica", func() (bool, error) {
+		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+			replicas, err := s.Replicas(ctx, masterName).Result()
+			return len(replicas) == 1 && replicas[0]["role-reported"] == "slave" && replicas[0]["flags"] == "slave", err
+		})
+	})
+}
+
+// startSentinel starts one Sentinel, which is enough to agree with itself.
+func (f *Fleet) startSentinel(ctx context.Context, path string, r *Replicated, what string) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(f.dir, strconv.Itoa(port))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	_, primary, _ := strings.Cut(hostPort(r.primary.URL), ":")
+	config := filepath.Join(dir, "sentinel.conf") // it writes what it finds out into it
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
+		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n", port, dir, masterName, primary)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	r.asked = fmt.Sprintf("127.0.0.1:%d", port)
+	r.URL = fmt.Sprintf("redis://%s?master_name=%s", r.asked, masterName)
+	r.sentinel, _, err = f.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"), func(line string) (string, bool) {
+		return r.URL, strings.Contains(line, "+monitor master")
+	})
+	return err
+}
+
+// Sever waits until the replica has all that was written so far, and keeps from it whatever is written from now on.
+// The replica goes on believing that it is connected.
+func (r *Replicated) Sever(ctx context.Context) error {
+	if err := tell(r.primary.URL, func(c *redis.Client) error {
+		n, err := c.Wait(ctx, 1, 2*time.Second).Result()
+		if err == nil && n < 1 {
+			err = errors.New("the replica lags behind its primary")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return r.link.LoseReplies()
+}
+
+// FailOver kills the primary, and waits until the replica has been promoted and the Sentinel tells everybody so.
+func (r *Replicated) FailOver(ctx context.Context) error {
+	r.primary.Kill()
+	promoted := hostPort(r.replica.URL)
+	return until(ctx, "the replica is promoted", func() (bool, error) {
+		if is, err := r.replica.says(ctx, "replication", "role:master"); !is || err != nil {
+			return false, err
+		}
+		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+			at, err := s.GetMasterAddrByName(ctx, masterName).Result()
+			return strings.Join(at, ":") == promoted, err
+		})
+	})
+}
+
+// Close ends all three, as far as they were started.
+func (r *Replicated) Close() {
+	if r.sentinel != nil {
+		r.sentinel.expected.Store(true)
+		r.sentinel.kill()
+	}
+	for _, server := range []*Redis{r.replica, r.primary} {
+		if server != nil {
+			server.Kill()
+		}
+	}
+	if r.link != nil {
+		r.link.Close()
+	}
+}
+
+func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) (bool, error) {
+	client := redis.NewSentinelClient(&redis.Options{Addr: r.asked, MaxRetries: -1, DialTimeout: 2 * time.Second})
+	defer client.Close()
+	return ask(client)
+}
+
+// says reports whether a section of INFO holds that line.
+func (r *Redis) says(ctx context.Context, section, line string) (is bool, err error) {
+	err = tell(r.URL, func(c *redis.Client) error {
+		info, err := c.Info(ctx, section).Result()
+		is = strings.Contains(info, line)
+		return err
+	})
+	return is, err
+}
+
+// until asks again and again until it is so.
+func until(ctx context.Context, what string, so func() (bool, error)) error {
+	for begun := time.Now(); ; {
+		yes, err := so()
+		if yes {
+			return nil
+		}
+		if time.Since(begun) > readyWithin {
+			return errors.Join(fmt.Errorf("waited %s in vain until %s", readyWithin, what), err)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func hostPort(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

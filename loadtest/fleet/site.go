@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Plan is what one cell needs beyond the common Redis, since something is to happen to it.
+type Plan struct {
+	// Instances is how many there will be, and Redlock whether they lock on the independent nodes.
+	Instances int
+	Redlock   bool
+	// Wires gives each instance wires of its own to its servers.
+	Wires bool
+	// OwnLocks gives the cell a lock server, or nodes, of its own. ReplicatedLocks and ReplicatedStock give it a
+	// primary and a replica.
+	OwnLocks, ReplicatedLocks, ReplicatedStock bool
+}
+
+// ErrNeedsRedisServer says that a plan cannot be carried out with the embedded Redis, which knows no replication.
+var ErrNeedsRedisServer = errors.New("needs redis-server")
+
+// Site is the servers of one cell, and the wires to them.
+type Site struct {
+	// Servers are the cell's own, by name: "locks", or "node 1" to "node 5".
+	Servers map[string]*Redis
+	// Pairs are its replicated servers, by name: "locks" or "stock".
+	Pairs map[string]*Replicated
+	// Wires are those of each instance, by the server's name.
+	Wires []map[string]*Wire
+
+	fleet *Fleet
+	whole Backend // what instances without wires are told
+}
+
+// StartSite starts what the plan says, on the ground of the run's backend. On an error nothing is left.
+func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err error) {
+	s = &Site{Servers: map[string]*Redis{}, Pairs: map[string]*Replicated{}, fleet: f, whole: *b}
+	defer func() {
+		if err != nil {
+			s.Close()
+			s = nil
+		}
+	}()
+	if (p.ReplicatedLocks || p.ReplicatedStock) && b.Kind != "redis-server" {
+		return s, ErrNeedsRedisServer
+	}
+	if !p.Redlock {
+		s.whole.Redlock = nil
+	}
+	if p.OwnLocks {
+		if err := s.ownLocks(ctx, p.Redlock); err != nil {
+			return s, err
+		}
+	}
+	if p.ReplicatedLocks {
+		if s.whole.Locks, err = s.replicated(ctx, "locks"); err != nil {
+			return s, err
+		}
+	}
+	if p.ReplicatedStock {
+		s.whole.Locks = s.whole.URL
+		if s.whole.URL, err = s.replicated(ctx, "stock"); err != nil {
+			return s, err
+		}
+	}
+	if p.Wires {
+		return s, s.wire(p.Instances)
+	}
+	return s, nil
+}
+
+func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
+	if redlock {
+		nodes, err := s.fleet.startNodes(ctx, s.whole.start, len(s.whole.Redlock))
+		for i, n := range nodes {
+			s.Servers[fmt.Sprintf("node %d", i+1)] = n
+			s.whole.Redlock = append(s.whole.Redlock[:i:i], n.URL)
+		}
+		return err
+	}
+	locks, err := s.fleet.startRedis(ctx, s.whole.start, "lock server")
+	if err == nil {
+		s.Servers["locks"], s.whole.Locks = locks, locks.URL
+	}
+	return err
+}
+
+func (s *Site) replicated(ctx context.Context, name string) (url string, err error) {
+	pair, err := s.fleet.startReplicated(ctx, name)
+	if pair != nil {
+		s.Pairs[name] = pair
+	}
+	if err != nil {
+		return "", err
+	}
+	return pair.URL, nil
+}
+
+// wire lays the wires. One that locks on the stock's own Redis has two to it: either can be harmed alone.
+func (s *Site) wire(instances int) error {
+	to := map[string]string{"stock": s.whole.URL}
+	for i, url := range s.whole.Redlock {
+		to[fmt.Sprintf("node %d", i+1)] = url
+	}
+	if len(s.whole.Redlock) == 0 {
+		to["locks"] = s.locks()
+	}
+	for range instances {
+		wires := map[string]*Wire{}
+		s.Wires = append(s.Wires, wires)
+		for name, url := range to {
+			if !strings.HasPrefix(url, "redis://") {
+				return errors.New("a proxy can only stand before a Redis that is reached by redis://")
+			}
+			w, err := newWire(hostPort(url))
+			if err != nil {
+				return err
+			}
+			wires[name] = w
+		}
+	}
+	return nil
+}
+
+func (s *Site) locks() string {
+	if s.whole.Locks != "" {
+		return s.whole.Locks
+	}
+	return s.whole.URL
+}
+
+// Backend is what instance number i is told of its servers.
+func (s *Site) Backend(i int) *Backend {
+	b := s.whole
+	if i >= len(s.Wires) {
+		return &b
+	}
+	wires := s.Wires[i]
+	b.URL = wires["stock"].through(b.URL)
+	if w := wires["locks"]; w != nil {
+		b.Locks = w.through(s.locks())
+	}
+	b.Redlock = nil
+	for n, url := range s.whole.Redlock {
+		b.Redlock = append(b.Redlock, wires[fmt.Sprintf("node %d", n+1)].through(url))
+	}
+	return &b
+}
+
+// Behind names, for the address of each wire, that of the server behind it.
+func (s *Site) Behind() map[string]string {
+	behind := map[string]string{}
+	for _, wires := range s.Wires {
+		for _, w := range wires {
+			behind[w.proxy.Listen] = w.proxy.Upstream
+		}
+	}
+	return behind
+}
+
+// Close ends the wires and the servers.
+func (s *Site) Close() {
+	var all sync.WaitGroup
+	for _, pair := range s.Pairs {
+		all.Go(pair.Close)
+	}
+	for _, server := range s.Servers {
+		all.Go(server.Kill)
+	}
+	for _, wires := range s.Wires {
+		for _, w := range wires {
+			all.Go(w.Close)
+		}
+	}
+	all.Wait()
+}

@@ -1,0 +1,150 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stockapi/loadtest/shop"
+)
+
+// longLease is for what happens to servers: no lease ends, and none is renewed, while it does.
+const longLease = 30 * time.Second
+
+// usurped holds a at the last instant before its write, lets something happen to the servers of its lock, lets b sell
+// if it now can, and then a go on.
+func (p *play) usurped(ctx context.Context, text string, happens func() error) error {
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := happens(); err != nil {
+		return err
+	}
+	if err := p.order(ctx, b, "2", shop.Order{}).answered(ctx); err != nil {
+		return err
+	}
+	first.suffered(begun, "%s", text)
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	return first.answered(ctx)
+}
+
+// playNodeRestart restarts the lock server while a holds the lock. Of Redlock's nodes two are away when a comes, and
+// all that are not to be asked again come back: one that has forgotten its vote, and the two that were never asked.
+func playNodeRestart(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	forgetful, text := p.lockServers(), "whose lock server restarted empty"
+	if len(forgetful) > 1 {
+		forgetful, text = nodes(3, 5), "one of whose three nodes restarted empty"
+		p.kill(nodes(4, 5))
+	}
+	return p.usurped(ctx, text, func() error {
+		p.kill(forgetful)
+		return p.restart(ctx, forgetful)
+	})
+}
+
+// playDelayedRestart does the same, but the node comes back only when every lease that it could have forgotten is over.
+func playDelayedRestart(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	p.kill(nodes(4, 5))
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	p.kill(nodes(3, 3))
+	second := p.order(ctx, b, "2", shop.Order{Wait: 8 * p.Load.TTL})
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Until(begun.Add(p.Load.TTL))):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	first.suffered(begun, "one of whose three nodes restarted empty after %s", span(time.Since(begun)))
+	if err := p.restart(ctx, nodes(3, 5)); err != nil {
+		return err
+	}
+	return second.answered(ctx)
+}
+
+// playClockJump ends the keys of the lock server early, of most of Redlock's nodes. The jump is simulated: it does to
+// the keys what a clock that is set forward does.
+func playClockJump(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	jumping, text := p.lockServers(), "whose lock server's clock jumped (simulated: its keys ended early)"
+	if len(jumping) > 1 {
+		jumping, text = nodes(1, 3), "three of whose nodes' clocks jumped (simulated: their keys ended early)"
+	}
+	return p.usurped(ctx, text, func() error {
+		var errs []error
+		for _, name := range jumping {
+			errs = append(errs, p.World.Servers[name].Expire(ctx))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// playFailover lets the primary of the locks die before its replica has seen a's lock.
+func playFailover(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	pair := p.World.Pairs[lockServer]
+	if err := pair.Sever(ctx); err != nil {
+		return err
+	}
+	return p.usurped(ctx, "the primary of the locks dying before it replicated", func() error { return pair.FailOver(ctx) })
+}
+
+// playStockFailover lets the primary of the stock die before its replica has seen a's sale. The locks are elsewhere,
+// and well.
+func playStockFailover(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	pair := p.World.Pairs[stockServer]
+	if err := pair.Sever(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	first := p.order(ctx, a, "1", shop.Order{})
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	if err := pair.FailOver(ctx); err != nil {
+		return err
+	}
+	first.suffered(begun, "the primary of the stock dying before it replicated")
+	return p.order(ctx, b, "2", shop.Order{}).answered(ctx)
+}
+
+func (p *play) kill(servers []string) {
+	for _, name := range servers {
+		p.World.Servers[name].Kill()
+	}
+}
+
+func (p *play) restart(ctx context.Context, servers []string) error {
+	for _, name := range servers {
+		if err := p.World.Servers[name].Restart(ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}

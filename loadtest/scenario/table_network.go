@@ -1,0 +1,129 @@
+package scenario
+
+import "time"
+
+// oneServer is why all rungs but v6 have no part in what happens to some of its nodes.
+var oneServer = apartFrom("v6", "its lock does not lie on several nodes")
+
+func apartFrom(rung, why string) map[string]string {
+	apart := map[string]string{}
+	for _, r := range Rungs {
+		if r.Number != rung {
+			apart[r.Number] = why
+		}
+	}
+	return apart
+}
+
+// What happens to the network between the instances and their servers.
+var (
+	cutOff = Scenario{
+		Name: "cut-off", Does: "the holder loses its lock server, but not the stock: what it sends there vanishes", Instances: 2, play: playCutOff,
+		Site:    Site{Wires: true},
+		Timeout: 300 * time.Millisecond,
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Expect: []Expectation{
+			{"v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"},
+			{"v1.5", oversold, "the lease ends at work, cut off or not"},
+			{"v2", oversold, "the lease ends at work, cut off or not"},
+			{"v3", oversold, "the lease ends at work, cut off or not"},
+			{"v4", oversold, "the lease ends at work, cut off or not"},
+			{"v5", oversold, "its renewals get no answer, and nobody looks at what they returned"},
+			{"v5-as-printed", oversold, "its renewals get no answer, and nobody looks at what they returned"},
+			{"v5.5", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
+			{"v6", leaseHolds, "without a majority for its renewals it cancels the work before the lease can have ended"},
+			{"v15", fenceHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
+			{"v15-write-only", fenceHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
+			{"v16", lockFree, "it needs no server but the stock's"},
+			{"v17", lockFree, "it needs no server but the stock's"},
+		},
+	}
+	replyLost = Scenario{
+		Name: "reply-lost", Does: "the acquire is carried out, but its reply is lost; a fresh request has 1 s of a lease of 3 s", Instances: 2, play: playReplyLost,
+		Site:    Site{Wires: true, OwnLocks: true},
+		TTL:     3 * time.Second,
+		Timeout: 300 * time.Millisecond,
+		Within:  time.Second,
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Expect: []Expectation{
+			{"v1", stuck, "nobody knows of the lock that it has taken, and it never ends"},
+			{"v1.5", stuck, "nobody knows of the lock that it has taken, and its EXPIRE is never sent"},
+			{"v2", stuck, "nobody knows of the lock that it has taken, and until the TTL ends nobody gets it"},
+			{"v3", stuck, "nobody knows of the lock that it has taken, and until the TTL ends nobody gets it"},
+			{"v4", stuck, "nobody knows of the lock that it has taken, and until the TTL ends nobody gets it"},
+			{"v5", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
+			{"v5-as-printed", stuck, "nobody knows of the lock that it has taken, and until the TTL ends nobody gets it"},
+			{"v5.5", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
+			{"v6", leaseHolds, "redsync releases on all nodes what it may have got"},
+			{"v15", fenceHolds, "it takes back what it may have got: by its token it knows its own lock"},
+			{"v15-write-only", fenceHolds, "it takes back what it may have got: by its token it knows its own lock"},
+		},
+	}
+	lateReply = Scenario{
+		Name: "late-reply", Does: "the reply to the acquire comes when the lease is over, and a second holder is inside", Instances: 2, play: playLateReply,
+		Site:    Site{Wires: true, OwnLocks: true},
+		Timeout: 4 * time.Second,
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Expect: []Expectation{
+			{"v1", leaseHolds, "without a TTL there is no second holder"},
+			{"v1.5", leaseHolds, "until the reply to its SETNX it sends no EXPIRE, so nothing has ended"},
+			{"v2", oversold, "it counts on a whole lease from the moment at which it heard of it, and by then it had ended"},
+			{"v3", oversold, "it counts on a whole lease from the moment at which it heard of it, and by then it had ended"},
+			{"v4", oversold, "it counts on a whole lease from the moment at which it heard of it, and by then it had ended"},
+			{"v5", oversold, "it counts on a whole lease from the moment at which it heard of it, and by then it had ended"},
+			{"v5-as-printed", oversold, "it counts on a whole lease from the moment at which it heard of it, and by then it had ended"},
+			{"v5.5", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
+			{"v6", leaseHolds, "a node that answers so late counts as one that did not answer"},
+			{"v15", fenceHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
+			{"v15-write-only", fenceHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
+		},
+	}
+	redisDown = Scenario{
+		Name: "redis-down", Does: "all servers are away, an order is sent to each instance, and they come back", Instances: 2, play: playRedisDown,
+		Site:    Site{Wires: true},
+		Timeout: 300 * time.Millisecond,
+		Expect: []Expectation{
+			{"v0", lockFree, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v0.5", localHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v1", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v1.5", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v2", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v3", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v4", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v5", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v5-as-printed", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v5.5", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v6", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v15", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v15-write-only", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v16", lockFree, "each order gets a clear no, and the clients connect again by themselves"},
+			{"v17", lockFree, "each order gets a clear no, and the clients connect again by themselves"},
+		},
+	}
+	minorityDown = Scenario{
+		Name: "minority-down", Does: "two of five Redlock nodes are away, one refusing, one silent", Instances: 2, play: playMinorityDown,
+		Site:  Site{Wires: true},
+		Apart: oneServer,
+		Expect: []Expectation{
+			{"v6", leaseHolds, "three of five are a majority"},
+		},
+	}
+	majorityDown = Scenario{
+		Name: "majority-down", Does: "three of five Redlock nodes are away, and stay away", Instances: 2, play: playMajorityDown,
+		Site:  Site{Wires: true},
+		Apart: oneServer,
+		Expect: []Expectation{
+			{"v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"},
+		},
+	}
+	quorumReturns = Scenario{
+		Name: "quorum-returns", Does: "three of five nodes are away while one tries; two return; a fresh request has 1 s of a lease of 3 s", Instances: 2, play: playQuorumReturns,
+		Site:   Site{Wires: true},
+		TTL:    3 * time.Second,
+		Within: time.Second,
+		Apart:  oneServer,
+		Expect: []Expectation{
+			{"v6", leaseHolds, "what a failed try had got it gives back at once, so all four nodes are free"},
+		},
+	}
+)

@@ -1,0 +1,91 @@
+package scenario
+
+// What happens to the servers themselves.
+var (
+	nodeRestart = Scenario{
+		Name: "node-restart", Does: "the lock server, or one of the three nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
+		Site:  Site{OwnLocks: true},
+		TTL:   longLease,
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Expect: []Expectation{
+			{"v1", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v1.5", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v2", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v3", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v4", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v5", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v5-as-printed", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v5.5", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v6", oversold, "the node that has forgotten votes again, and with two that were never asked it is a majority"},
+			{"v15", fencedShared, "the server grants it again, but with a newer token, and the stock refuses the older"},
+			{"v15-write-only", fencedShared, "the server grants it again, but with a newer token, and the stock refuses the older"},
+		},
+	}
+	delayedRestart = Scenario{
+		Name: "delayed-restart", Does: "the same, but the node comes back only after the TTL", Instances: 2, play: playDelayedRestart,
+		Site:  Site{OwnLocks: true},
+		Apart: oneServer,
+		Expect: []Expectation{
+			{"v6", leaseHolds, "what the node has forgotten is over by the time that it votes again"},
+		},
+	}
+	clockJump = Scenario{
+		Name: "clock-jump", Does: "the clock of the lock server, or of three nodes, jumps past the lease (simulated)", Instances: 2, play: playClockJump,
+		Site:  Site{OwnLocks: true},
+		TTL:   longLease,
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Expect: []Expectation{
+			{"v1", leaseHolds, "without a TTL no clock can end it"},
+			{"v1.5", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v2", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v3", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v4", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v5", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v5-as-printed", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v5.5", oversold, "the lease ends by a clock that the holder does not see"},
+			{"v6", oversold, "three nodes agree that the lease has ended, and they are the majority"},
+			{"v15", fencedShared, "the lease ends early, but the stock refuses the older token"},
+			{"v15-write-only", fencedShared, "the lease ends early, but the stock refuses the older token"},
+		},
+	}
+	failover = Scenario{
+		Name: "failover", Does: "the primary of the locks dies before it has replicated the lock, and the replica is promoted", Instances: 2, play: playFailover,
+		Site:  Site{ReplicatedLocks: true},
+		TTL:   longLease,
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Expect: []Expectation{
+			{"v1", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v1.5", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v2", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v3", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v4", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v5", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v5-as-printed", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v5.5", oversold, "the replica never heard of the lock, and now it is the primary"},
+			{"v6", leaseHolds, "its nodes are independent: there is no replica that could know less"},
+			{"v15", fencedShared, "the replica never heard of the lock, and now it is the primary; but the stock, which is elsewhere, refuses the older token"},
+			{"v15-write-only", fencedShared, "the replica never heard of the lock, and now it is the primary; but the stock, which is elsewhere, refuses the older token"},
+		},
+	}
+	stockFailover = Scenario{
+		Name: "stock-failover", Does: "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and well", Instances: 2, play: playStockFailover,
+		Site:  Site{ReplicatedStock: true},
+		TTL:   longLease,
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Expect: []Expectation{
+			{"v1", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v1.5", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v2", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v3", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v4", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v5", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v5-as-printed", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v5.5", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v6", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v15", fencedRewound, "the newest token seen goes back with the stock"},
+			{"v15-write-only", fencedRewound, "the newest token seen goes back with the stock"},
+			{"v16", rewoundFree, "what WATCH watches has gone back to before the sale"},
+			{"v17", rewoundFree, "a script is whole or not at all, but the whole can be forgotten"},
+		},
+	}
+)
