@@ -1,0 +1,78 @@
+package scenario_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/shop"
+)
+
+// busyShop knows the rung, and never lets anybody have its lock.
+func busyShop(t *testing.T, rung string) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"instance":"busy","rungs":[{"number":%q,"available":true}]}`, rung)
+	})
+	mux.HandleFunc("GET /stock/{p}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"quantity":100}`) })
+	mux.HandleFunc("PUT /stock/{p}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /faults", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"held":[]}`) })
+	mux.HandleFunc("POST /{rung}/decrease", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusLocked)
+		fmt.Fprintf(w, `{"type":"/problems/lock-busy","order":%q,"outcome":"not-sold"}`, r.Header.Get("X-Request-ID"))
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// A fault that does not come to pass is a surprise of its cell, with all that was measured by then. It is no reason to
+// give up the rest of the run.
+func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
+	server := busyShop(t, "v4")
+	specs, err := scenario.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
+	require.NoError(t, err)
+	client := shop.NewClient(2, "")
+	defer client.Close()
+	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), World: &scenario.World{}}
+	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
+	require.NoError(t, err)
+	assert.Contains(t, cell.CutShort, "order p-1 was to be held (hold@before:del/lock,hold@before:eval:release), but was answered: busy")
+	assert.Len(t, cell.Ops, 3, "two to open, and the one that was to be held")
+	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
+	surprises := scenario.Surprises(cell)
+	require.NotEmpty(t, surprises)
+	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-1")
+	assert.Equal(t, 0, scenario.Assess([]*history.Cell{cell})[0].Met)
+}
+
+// What two instances did to one key over wires of their own, they did to one key.
+func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /{rung}/decrease", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1],"instance":"a","trace":[{"node":"wire:1","cmd":"del"},{"node":"other:1","cmd":"get"}]}`,
+			r.Header.Get("X-Request-ID"))
+	})
+	mux.Handle("/", busyShop(t, "v2").Config.Handler)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	specs, err := scenario.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
+	require.NoError(t, err)
+	client := shop.NewClient(2, "")
+	defer client.Close()
+	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), World: &scenario.World{Behind: map[string]string{"wire:1": "redis:1"}}}
+	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
+	require.NoError(t, err)
+	for _, op := range cell.Ops {
+		assert.Equal(t, "redis:1", op.Trace[0].Node)
+		assert.Equal(t, "other:1", op.Trace[1].Node)
+	}
+}
