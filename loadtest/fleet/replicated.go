@@ -37,8 +37,9 @@ func (f *Fleet) startReplicated(ctx context.Context, what string) (r *Replicated
 	}
 	r = &Replicated{}
 	start := f.redisServer(path)
-	// Without the delay the first synchronisation begins at once, not after 5 s.
-	if r.primary, err = f.startRedis(ctx, start, what+" primary", "--repl-diskless-sync-delay", "0"); err != nil {
+	// By way of the disk, as an empty data set costs nothing: without it a replica counts only after its first report, a
+	// second later.
+	if r.primary, err = f.startRedis(ctx, start, what+" primary", "--repl-diskless-sync", "no"); err != nil {
 		return nil, err
 	}
 	if r.link, err = newWire(hostPort(r.primary.URL)); err != nil {

@@ -49,10 +49,13 @@ type Instance struct {
 	Clock string `json:"clock"`
 }
 
-// Fault is what was done to one order, by the client's clock.
+// Fault is what was done to one order, or around it, by the client's clock.
 type Fault struct {
 	Order    string `json:"order"`
 	Instance string `json:"instance"`
+	// On is what it was brought upon, if not the order and its process: "network" is the way between the instance and
+	// its servers, "locks" and "stock" are servers.
+	On string `json:"on,omitempty"`
 	// Text says what, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
 	Text string  `json:"text"`
 	At   Instant `json:"at"`

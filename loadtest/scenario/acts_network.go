@@ -84,7 +84,7 @@ func playCutOff(ctx context.Context, p *play) error {
 	if err := first.answered(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "cut off from its lock for %s under a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
+	first.befell(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
 	if err := second.answered(ctx); err != nil {
 		return err
 	}
@@ -99,10 +99,11 @@ func playReplyLost(ctx context.Context, p *play) error {
 	if err != nil {
 		return err
 	}
+	broke := time.Now()
 	if err := errors.Join(p.mend(), first.answered(ctx)); err != nil {
 		return err
 	}
-	first.suffered(begun, "never told that it had the lock")
+	first.befell(network, begun, broke, "never told that it had the lock")
 	p.probes = []int{b}
 	return nil
 }
@@ -117,7 +118,7 @@ func playLateReply(ctx context.Context, p *play) error {
 	if _, err := second.heldOrAnswered(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "told only after %s that it had a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
+	first.befell(network, begun, time.Now(), "told only after %s that it had a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
 	if err := p.mend(); err != nil {
 		return err
 	}
@@ -167,13 +168,13 @@ func playRedisDown(ctx context.Context, p *play) error {
 	if err := p.harmAll(append(p.lockServers(), stockServer), Wire.Cut); err != nil {
 		return err
 	}
-	begun := time.Now()
 	for i := range p.cell.Instances {
+		begun := time.Now()
 		o := p.order(ctx, i, strconv.Itoa(i+1), shop.Order{})
 		if err := o.answered(ctx); err != nil {
 			return err
 		}
-		o.suffered(begun, "without any server")
+		o.befell(network, begun, time.Now(), "without any server")
 	}
 	return p.mend()
 }
@@ -198,7 +199,7 @@ func playMinorityDown(ctx context.Context, p *play) error {
 	if err := errors.Join(first.answered(ctx), second.answered(ctx)); err != nil {
 		return err
 	}
-	first.suffered(begun, "with two nodes of five away")
+	first.befell(network, begun, time.Now(), "with two nodes of five away")
 	return nil
 }
 
@@ -208,7 +209,7 @@ func playMajorityDown(ctx context.Context, p *play) error {
 	if err != nil {
 		return err
 	}
-	first.suffered(begun, "with three nodes of five away")
+	first.befell(network, begun, time.Now(), "with three nodes of five away")
 	return nil
 }
 
@@ -219,7 +220,7 @@ func playQuorumReturns(ctx context.Context, p *play) error {
 	if err != nil {
 		return err
 	}
-	first.suffered(begun, "with three nodes of five away")
+	first.befell(network, begun, time.Now(), "with three nodes of five away")
 	p.probes = []int{b}
 	return p.harmAll(nodes(1, 2), Wire.Mend)
 }

@@ -20,13 +20,14 @@ func (p *play) usurped(ctx context.Context, text string, happens func() error) e
 		return err
 	}
 	begun := time.Now()
-	if err := happens(); err != nil {
+	err := happens()
+	first.befell(lockServer, begun, time.Now(), "%s", text)
+	if err != nil {
 		return err
 	}
 	if err := p.order(ctx, b, "2", shop.Order{}).answered(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "%s", text)
 	if err := first.letGo(ctx); err != nil {
 		return err
 	}
@@ -74,11 +75,9 @@ func playDelayedRestart(ctx context.Context, p *play) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	first.suffered(begun, "one of whose three nodes restarted empty after %s", span(time.Since(begun)))
-	if err := p.restart(ctx, nodes(3, 5)); err != nil {
-		return err
-	}
-	return second.answered(ctx)
+	err := p.restart(ctx, nodes(3, 5))
+	first.befell(lockServer, begun, time.Now(), "one of whose three nodes restarted empty after %s", span(time.Since(begun)))
+	return errors.Join(err, second.answered(ctx))
 }
 
 // playClockJump ends the keys of the lock server early, of most of Redlock's nodes. The jump is simulated: it does to
@@ -109,7 +108,7 @@ func playFailover(ctx context.Context, p *play) error {
 	if err := pair.Sever(ctx); err != nil {
 		return err
 	}
-	return p.usurped(ctx, "the primary of the locks dying before it replicated", func() error { return pair.FailOver(ctx) })
+	return p.usurped(ctx, "whose lock died with its primary", func() error { return pair.FailOver(ctx) })
 }
 
 // playStockFailover lets the primary of the stock die before its replica has seen a's sale. The locks are elsewhere,
@@ -122,15 +121,15 @@ func playStockFailover(ctx context.Context, p *play) error {
 	if err := pair.Sever(ctx); err != nil {
 		return err
 	}
-	begun := time.Now()
 	first := p.order(ctx, a, "1", shop.Order{})
 	if err := first.answered(ctx); err != nil {
 		return err
 	}
+	begun := time.Now()
 	if err := pair.FailOver(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "the primary of the stock dying before it replicated")
+	first.befell(stockServer, begun, time.Now(), "whose sale died with the stock's primary")
 	return p.order(ctx, b, "2", shop.Order{}).answered(ctx)
 }
 

@@ -185,5 +185,13 @@ func (o *pending) suffered(since time.Time, format string, args ...any) {
 	})
 }
 
+// befell writes down what happened around the order, to the network or to servers, between two moments.
+func (o *pending) befell(on string, begun, ended time.Time, format string, args ...any) {
+	o.cell.Faults = append(o.cell.Faults, history.Fault{
+		Order: o.ID, Instance: o.cell.Instances[o.at].Name, On: on, Text: fmt.Sprintf(format, args...),
+		At: history.At(o.cell.Start, begun), End: history.At(o.cell.Start, ended),
+	})
+}
+
 // span puts a duration into words as stories do.
 func span(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

@@ -35,6 +35,9 @@ const (
 	lockServer  = "locks"
 )
 
+// network is what a fault on wires is brought upon.
+const network = "network"
+
 // Process is an instance, seen from outside.
 type Process interface {
 	// Doom says that the instance is going to die; the channel is closed when it has.
