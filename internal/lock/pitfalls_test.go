@@ -388,3 +388,26 @@ func (c countingConn) Write(p []byte) (int, error) {
 	c.written.Add(1)
 	return c.Conn.Write(p)
 }
+
+// Not in the list, and found by this project's own scenario late-reply: a lease counts from before it was asked for. A
+// reply that comes when the lease has ended grants nothing.
+func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
+	const lease = 50 * time.Millisecond
+	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v15": false} {
+		t.Run(id, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 1)
+			late := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+				err := next(context.WithoutCancel(ctx))
+				time.Sleep(lease + 20*time.Millisecond)
+				return err
+			})
+			granted, err := s.instance(t, rung(t, id), late).tryLock(context.Background(), "k", lease)
+			if holds {
+				require.NoError(t, err, "it believes that it has a whole lease before it")
+				_ = granted.Unlock(context.Background())
+				return
+			}
+			require.Error(t, err)
+		})
+	}
+}
