@@ -79,7 +79,7 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 	assert.Regexp(t, `v0 nolock +1 BROKEN stock`, stdout)
 	assert.Regexp(t, `v0.5 mutex +2 BROKEN stock, exclusion`, stdout)
 	assert.Regexp(t, `v4 lua-release +2 ok +100 +200 +0 +0 +0 +0`, stdout)
-	assert.Regexp(t, `two-instances v0.5: [ab] sold unit \d+ to order \d+ at .* again to order \d+ at`, stdout)
+	assert.Regexp(t, `(?m)^  v0.5  [ab] sold unit \d+ to order \d+ at .* again to order \d+ at`, stdout)
 	assert.Contains(t, stdout, "as expected (6 of 6 cells)")
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)

@@ -1,138 +1,132 @@
 package report
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
-	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 )
 
-// letters stand for the verdicts in the grid, where a word each would not fit.
-var letters = map[history.Verdict]string{
-	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L", history.Fence: "F",
+// place is where a cell stands in the grid.
+type place struct{ scenario, rung string }
+
+// grid is one line per scenario and one narrow column per rung.
+type grid struct {
+	scenarios []string
+	columns   []gridColumn
 }
 
-// grid prints one line per rung and one column per scenario.
-func grid(w io.Writer, rows []*scenario.Row, colour bool) {
-	byName := map[[2]string]*scenario.Row{}
-	for _, r := range rows {
-		byName[[2]string{r.Scenario, r.Rung}] = r
+// gridColumn is a rung with an entry per scenario.
+type gridColumn struct {
+	head    string
+	entries []entry
+	width   int
+}
+
+// minWidth is that of a column, so that most columns are of one width.
+const minWidth = 3
+
+// newGrid makes a grid of all scenarios and rungs that the places name.
+func newGrid(places []place, at func(place) entry) *grid {
+	g := &grid{}
+	var rungs []string
+	for _, p := range places {
+		if !slices.Contains(g.scenarios, p.scenario) {
+			g.scenarios = append(g.scenarios, p.scenario)
+		}
+		if !slices.Contains(rungs, p.rung) {
+			rungs = append(rungs, p.rung)
+		}
 	}
-	fmt.Fprintf(w, "faults, under leases of %s; broken is S stock, E exclusion, R own-release, L liveness, F fence; – does not apply\n",
-		rows[0].Shown().TTL)
+	slices.SortStableFunc(rungs, func(a, b string) int { return height(a) - height(b) })
+	for _, r := range rungs {
+		// The long numbers are hyphenated words, which a heading of several lines keeps narrow.
+		c := gridColumn{head: strings.ReplaceAll(r, "-", "-\n")}
+		c.width = max(minWidth, text.LongestLineLen(c.head))
+		for _, s := range g.scenarios {
+			e := at(place{s, r})
+			c.entries = append(c.entries, e)
+			c.width = max(c.width, text.LongestLineLen(e.text))
+		}
+		g.columns = append(g.columns, c)
+	}
+	return g
+}
+
+// height is where a rung stands on the ladder; what this ladder does not know stands above it.
+func height(rung string) int {
+	i := slices.IndexFunc(scenario.Rungs, func(r scenario.Rung) bool { return r.Number == rung })
+	if i < 0 {
+		return len(scenario.Rungs)
+	}
+	return i
+}
+
+// blocks draws the grid, at most so wide if any width can be: columns that do not fit go into a block of their own.
+func (g *grid) blocks(width int, colour bool) [][]string {
+	var out [][]string
+	for _, columns := range g.split(width - g.nameWidth() - 1) {
+		out = append(out, g.draw(columns, colour))
+	}
+	return out
+}
+
+func (g *grid) nameWidth() int {
+	return text.LongestLineLen(strings.Join(g.scenarios, "\n"))
+}
+
+// split shares out the columns to as few blocks as there is room for, and to those about evenly.
+func (g *grid) split(room int) [][]gridColumn {
+	blocks := g.fill(room)
+	for len(blocks) > 1 && len(blocks) < len(g.columns) {
+		room--
+		narrower := g.fill(room)
+		if len(narrower) > len(blocks) {
+			break
+		}
+		blocks = narrower
+	}
+	return blocks
+}
+
+// fill fills block after block with columns, each followed by a space.
+func (g *grid) fill(room int) [][]gridColumn {
+	var blocks [][]gridColumn
+	left := 0
+	for i, c := range g.columns {
+		if left -= c.width + 1; i == 0 || left < 0 {
+			blocks, left = append(blocks, nil), room-c.width-1
+		}
+		last := len(blocks) - 1
+		blocks[last] = append(blocks[last], c)
+	}
+	return blocks
+}
+
+func (g *grid) draw(columns []gridColumn, colour bool) []string {
 	t := table.NewWriter()
 	t.SetStyle(style())
-	columns := columnsOf(rows)
-	head := table.Row{"", "rung"}
-	for _, s := range columns {
-		head = append(head, strings.Replace(s, "-", "-\n", 1))
+	head := table.Row{""}
+	var configs []table.ColumnConfig
+	for i, c := range columns {
+		head = append(head, c.head)
+		configs = append(configs, table.ColumnConfig{Number: i + 2, WidthMin: c.width})
 	}
 	t.AppendHeader(head)
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, WidthMin: 1}, {Number: 2, WidthMin: 17}})
-	for _, r := range scenario.Rungs {
-		if line, some := gridLine(r, columns, byName, colour); some {
-			t.AppendRow(line)
+	t.SetColumnConfigs(configs)
+	for i, name := range g.scenarios {
+		line := table.Row{name}
+		for _, c := range columns {
+			line = append(line, c.entries[i].in(colour))
 		}
+		t.AppendRow(line)
 	}
-	for line := range strings.Lines(t.Render()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	lines := strings.Split(strings.TrimRight(t.Render(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
-	fmt.Fprintln(w)
-	notRunBecause(w, rows)
-}
-
-// columnsOf are the scenarios of the rows, in the table's order.
-func columnsOf(rows []*scenario.Row) []string {
-	var names []string
-	for _, s := range scenario.Table {
-		if slices.ContainsFunc(rows, func(r *scenario.Row) bool { return r.Scenario == s.Name }) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// gridLine is the line of one rung, if any of its cells were asked for.
-func gridLine(r scenario.Rung, scenarios []string, rows map[[2]string]*scenario.Row, colour bool) (line table.Row, some bool) {
-	marked, cells := "", table.Row{}
-	for _, s := range scenarios {
-		row := rows[[2]string{s, r.Number}]
-		if row == nil {
-			cells = append(cells, absent(s, r.Number))
-			continue
-		}
-		some = true
-		if mark(row, nil) != "" {
-			marked = "!"
-		}
-		v := gridCell(row)
-		if colour {
-			v = paint("verdict", v)
-		}
-		cells = append(cells, v)
-	}
-	if colour {
-		marked = paint("", marked)
-	}
-	return append(table.Row{marked, rungIn(r)}, cells...), some
-}
-
-func rungIn(r scenario.Rung) string { return rung(&scenario.Row{Rung: r.Number, Name: r.Name}, nil) }
-
-// absent is what stands for a cell that the run does not hold: it does not apply, or nobody asked for it.
-func absent(name, rung string) string {
-	if _, applies := scenario.Expected(name, rung); applies {
-		return ""
-	}
-	return string(history.NotApplicable)
-}
-
-// gridCell is the worst result of the cell that stands for a row, and which verdicts it is of.
-func gridCell(r *scenario.Row) string {
-	c := r.Shown()
-	if c.NotRun != "" {
-		return "not run"
-	}
-	worst := history.Worst(c.Findings)
-	text := string(worst)
-	if worst == history.Broken || worst == history.Unclear {
-		var of strings.Builder
-		for _, f := range c.Findings {
-			if f.Result == worst {
-				of.WriteString(letters[f.Verdict])
-			}
-		}
-		text += " " + of.String()
-	}
-	if len(r.Cells) > 1 {
-		text += fmt.Sprintf(" %d/%d", r.Met, r.Ran())
-	}
-	if len(r.Surprises) > 0 {
-		text += " !"
-	}
-	return text
-}
-
-// notRunBecause says, once per reason, why cells of the grid were not run.
-func notRunBecause(w io.Writer, rows []*scenario.Row) {
-	var reasons []string
-	count := map[string]int{}
-	for _, r := range rows {
-		if why := r.Shown().NotRun; why != "" {
-			if count[why]++; count[why] == 1 {
-				reasons = append(reasons, why)
-			}
-		}
-	}
-	for _, why := range reasons {
-		fmt.Fprintf(w, "not run, %d: %s\n", count[why], why)
-	}
-	if len(reasons) > 0 {
-		fmt.Fprintln(w)
-	}
+	return lines
 }

@@ -2,44 +2,146 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/scenario"
 )
 
-func TestTheGrid(t *testing.T) {
+// asExpected makes a cell in which everything is as the table says, or ok where it says nothing.
+func asExpected(name, rung string) *history.Cell {
+	c := cell(name, rung, nil)
+	c.TTL = 400 * time.Millisecond
+	e, known := scenario.Expected(name, rung)
+	for _, v := range history.Verdicts {
+		f := history.Finding{Verdict: v, Result: e.Verdicts.Of(v), Because: "so"}
+		if !known {
+			f.Result = history.OK
+		}
+		c.Findings = append(c.Findings, f)
+	}
+	return c
+}
+
+// allFaults makes a cell of every fault scenario with every rung that it applies to.
+func allFaults() []*history.Cell {
 	var cells []*history.Cell
 	for _, s := range scenario.Table {
 		for _, e := range s.Expect {
 			if s.Fault() {
-				c := cell(s.Name, e.Rung, nil)
-				c.TTL = 400 * time.Millisecond
-				for _, v := range history.Verdicts {
-					c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Verdicts.Of(v), Because: "so"})
-				}
-				cells = append(cells, c)
+				cells = append(cells, asExpected(s.Name, e.Rung))
 			}
 		}
 	}
-	cells[0].NotRun = "needs a system that can stop a process"
-	cells[1].Findings[0].Result = history.Broken
+	return cells
+}
+
+func matrix(t *testing.T, cells []*history.Cell) string {
+	t.Helper()
 	var out bytes.Buffer
 	report.Matrix(&out, scenario.Assess(cells), false)
-	text := out.String()
-	assert.Contains(t, text, "faults, under leases of 400ms; broken is S stock,")
-	assert.Regexp(t, `(?m)^  v1 setnx +not run +ok`, text)
-	assert.Regexp(t, `(?m)^! v1\.5 setnx-expire +BROKEN SL ! BROKEN SE`, text)
-	assert.Regexp(t, `(?m)^  v16 cas +ok +ok +– +– +ok +– +ok +–$`, text)
-	assert.Contains(t, text, "not run, 1: needs a system that can stop a process\n")
-	assert.NotContains(t, text, "v0 nolock", "no fault scenario applies to it")
+	assert.LessOrEqual(t, widest(out.String()), 120, out.String())
+	return out.String()
+}
+
+func widest(text string) int {
+	width := 0
 	for line := range strings.Lines(text) {
-		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, " \n")), 120, line)
+		width = max(width, utf8.RuneCountInString(strings.TrimRight(line, "\n")))
 	}
+	return width
+}
+
+func TestTheGrid(t *testing.T) {
+	cells := allFaults()
+	of := func(name, rung string) *history.Cell {
+		for _, c := range cells {
+			if c.Scenario == name && c.Rung == rung {
+				return c
+			}
+		}
+		return nil
+	}
+	*of("crash", "v1") = history.Cell{Scenario: "crash", Rung: "v1", NotRun: "needs a system that can stop a process"}
+	of("crash", "v1.5").Findings[0].Result = history.Broken
+	of("crash", "v2").Findings[3].Result = history.Unclear
+	of("pause", "v4").Findings[3].Result = history.Unclear
+	of("pause", "v5").Findings[0].Result = history.OK
+	text := matrix(t, cells)
+	assert.Contains(t, text, "faults, under leases of 400ms; a letter is what broke: S stock,")
+	assert.Regexp(t, `(?m)^ +v1 +v1\.5 +v2 +v3 +v4 +v5 +v5- +v5\.5 +v6 +v15 +v15- +v16 +v17\n +as- +write-\n +printed +only$`, text)
+	assert.Regexp(t, `(?m)^crash +n/r SL!  \?L! ok +ok .* ok$`, text)
+	assert.Regexp(t, `(?m)^late-release +ok +SER +SER +SE .* –$`, text)
+	assert.Regexp(t, `(?m)^pause +ok +SE +SE +SE +SE\?L! E! `, text)
+	assert.Contains(t, text, "\nnot run, 1: needs a system that can stop a process\n")
+	assert.NotContains(t, text, "each cell was run")
+	assert.NotRegexp(t, `(?m)^ .* v0 `, text, "no fault scenario applies to it")
+}
+
+func TestTheGridLeavesOutWhatNobodyAskedFor(t *testing.T) {
+	text := matrix(t, []*history.Cell{
+		asExpected("crash", "v1"), asExpected("pause", "v16"), asExpected("write-only-fence", "v15"),
+	})
+	assert.Regexp(t, `(?m)^crash +L$`, text, "not selected is blank")
+	assert.Regexp(t, `(?m)^pause +ok$`, text)
+	assert.Regexp(t, `(?m)^write-only-fence –   E   –$`, text, "does not apply, whether selected or not")
+}
+
+func TestTheGridOfARunWithoutARun(t *testing.T) {
+	text := matrix(t, []*history.Cell{{Scenario: "crash", Rung: "v1", NotRun: "needs instances of its own"}})
+	assert.Contains(t, text, "faults; a letter")
+	assert.Contains(t, text, "not run, 1: needs instances of its own\n")
+}
+
+func TestLeasesOfSeveralLengths(t *testing.T) {
+	longer := asExpected("pause", "v1")
+	longer.TTL = time.Second
+	assert.Contains(t, matrix(t, []*history.Cell{asExpected("crash", "v1"), longer}), "faults, under leases of 400ms to 1s;")
+}
+
+// TestRepeatingDoesNotWidenTheGrid repeats every cell, and lets the last of each be a surprise.
+func TestRepeatingDoesNotWidenTheGrid(t *testing.T) {
+	var cells []*history.Cell
+	for range 99 {
+		cells = append(cells, allFaults()...)
+	}
+	text := matrix(t, cells)
+	assert.Contains(t, text, "each cell was run 99 times; where not all were as expected,")
+	assert.NotContains(t, text, "99/99")
+	for _, c := range allFaults() {
+		c.Findings[4].Result = history.Broken
+		cells = append(cells, c)
+	}
+	text = matrix(t, cells)
+	assert.Regexp(t, `(?m)^crash +LF! +LF! +F! .*\n +99/100 99/100 99/100 `, text)
+	assert.Equal(t, len(allFaults()), strings.Count(text, "99/100"))
+}
+
+func TestALongLadderIsSplitEvenly(t *testing.T) {
+	cells := allFaults()
+	for i := range 20 {
+		cells = append(cells, asExpected("crash", fmt.Sprintf("v%d", 20+i)))
+	}
+	text := matrix(t, cells)
+	heads := strings.Split(text, "─\n")
+	require.Len(t, heads, 3)
+	assert.Regexp(t, `(?m)^ +v1 .* v17 +v20 `, heads[0], "what the table does not know comes last")
+	assert.Regexp(t, `(?m)^ +v2\d .* v39$`, heads[1])
+	wide, narrow := strings.Index(text, "\ncrash "), strings.LastIndex(text, "\ncrash ")
+	assert.NotEqual(t, wide, narrow)
+	first, second := lineAt(text, wide), lineAt(text, narrow)
+	assert.InDelta(t, utf8.RuneCountInString(first), utf8.RuneCountInString(second), 15, "\n%s\n%s", first, second)
+}
+
+func lineAt(text string, newline int) string {
+	line, _, _ := strings.Cut(text[newline+1:], "\n")
+	return line
 }

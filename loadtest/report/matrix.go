@@ -56,17 +56,17 @@ func columns(rows []*scenario.Row) []column {
 // in which something goes wrong. With colour, what is broken stands out; a "!" marks what is not as expected in any
 // case.
 func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
-	var crowds, faults []*scenario.Row
+	var crowds, rest []*scenario.Row
 	for _, r := range rows {
 		if s, _ := scenario.Find(r.Scenario); s.Fault() {
-			faults = append(faults, r)
+			rest = append(rest, r)
 		} else {
 			crowds = append(crowds, r)
 		}
 	}
 	tables(w, crowds, colour)
-	if len(faults) > 0 {
-		grid(w, faults, colour)
+	if len(rest) > 0 {
+		faults(w, rest, colour)
 	}
 }
 

@@ -80,27 +80,4 @@ func TestTheLastWords(t *testing.T) {
 	assert.False(t, report.Summary(&out, rows()))
 	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
 	assert.Contains(t, out.String(), "  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
-	out.Reset()
-	report.Stories(&out, rows())
-	assert.Equal(t, 2, strings.Count(out.String(), "sold unit 7 again"))
-}
-
-func TestProgressOnATerminalIsErasedAgain(t *testing.T) {
-	var out bytes.Buffer
-	p := report.NewProgress(&out, true)
-	p.Say("building stockapi…")
-	p.Print("cell 1")
-	p.Close()
-	p.Close()
-	assert.Contains(t, out.String(), "building stockapi…\r\x1b[Kcell 1\n")
-	assert.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
-}
-
-func TestProgressElsewhereOnlyPrintsWhatStays(t *testing.T) {
-	var out bytes.Buffer
-	p := report.NewProgress(&out, false)
-	p.Say("building stockapi…")
-	p.Print("cell 1")
-	p.Close()
-	assert.Equal(t, "cell 1\n", out.String())
 }

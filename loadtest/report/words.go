@@ -3,30 +3,21 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 )
 
-// Stories tells, for each broken row, its first violation in words.
-func Stories(w io.Writer, rows []*scenario.Row) {
-	told := false
-	for _, r := range rows {
-		if story := audit.Story(r.Shown().Findings); story != "" {
-			fmt.Fprintf(w, "%s %s: %s\n", r.Scenario, r.Rung, story)
-			told = true
-		}
-	}
-	if told {
-		fmt.Fprintln(w)
-	}
-}
-
-// Line is one finished cell in one line, for while the others still run.
+// Line is a finished cell in one line, for while the others still run: its verdict and its story, or after a "!" what
+// of it is not as expected.
 func Line(c *history.Cell) string {
 	if c.NotRun != "" {
 		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
+	}
+	if surprises := scenario.Surprises(c); len(surprises) > 0 {
+		return "! " + strings.Join(surprises, "; ")
 	}
 	line := fmt.Sprintf("%s: %s", c.Title(), verdict(c))
 	if story := audit.Story(c.Findings); story != "" {

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// letters stand for the verdicts in the grid, where a word each would not fit.
+var letters = map[history.Verdict]string{
+	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L", history.Fence: "F",
+}
+
+const legend = "S stock, E exclusion, R own-release, L liveness, F fence"
+
+// entry is what stands in the grid for a cell, in a few characters.
+type entry struct {
+	text   string
+	colour text.Colors
+}
+
+// toCome is a cell that was selected and is not finished.
+var toCome = entry{text: "·"}
+
+// absent is what stands for a cell that was not selected: nothing, or that it does not apply.
+func absent(p place) entry {
+	if _, applies := scenario.Expected(p.scenario, p.rung); applies {
+		return entry{}
+	}
+	return entry{text: string(history.NotApplicable)}
+}
+
+// entryOf is what stands for a row of which each cell was to be run so often.
+func entryOf(r *scenario.Row, repeat int) entry {
+	c := r.Shown()
+	if c.NotRun != "" {
+		return entry{"n/r", text.Colors{text.FgYellow}}
+	}
+	e := entry{inLetters(c.Findings), colourOf(c.Findings)}
+	if len(r.Surprises) > 0 {
+		e.text += "!"
+		e.colour = text.Colors{text.FgYellow, text.Bold}
+	}
+	if repeat > 1 && r.Met < repeat {
+		e.text += fmt.Sprintf("\n%d/%d", r.Met, r.Ran())
+	}
+	return e
+}
+
+// inLetters names the verdicts that broke, and after a question mark those that are unknown.
+func inLetters(fs []history.Finding) string {
+	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Unclear)
+	switch {
+	case unknown != "":
+		return broken + "?" + unknown
+	case broken != "":
+		return broken
+	default:
+		return string(history.Worst(fs))
+	}
+}
+
+func lettersOf(fs []history.Finding, result history.Result) string {
+	var out strings.Builder
+	for _, f := range fs {
+		if f.Result == result {
+			out.WriteString(letters[f.Verdict])
+		}
+	}
+	return out.String()
+}
+
+func colourOf(fs []history.Finding) text.Colors {
+	switch history.Worst(fs) {
+	case history.Broken:
+		return text.Colors{text.FgRed}
+	case history.OK:
+		return text.Colors{text.FgGreen}
+	default:
+		return text.Colors{text.FgYellow}
+	}
+}
+
+// in renders the entry, each of its lines in its colour if there is to be colour.
+func (e entry) in(colour bool) string {
+	if !colour || len(e.colour) == 0 {
+		return e.text
+	}
+	lines := strings.Split(e.text, "\n")
+	for i := range lines {
+		lines[i] = e.colour.Sprint(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

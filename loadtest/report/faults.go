@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/scenario"
+)
+
+// pageWidth is how wide anything may get that is printed to stay.
+const pageWidth = 120
+
+// faults prints the grid of the fault scenarios, with what its signs mean.
+func faults(w io.Writer, rows []*scenario.Row, colour bool) {
+	var places []place
+	at := map[place]*scenario.Row{}
+	repeat := 0
+	for _, r := range rows {
+		p := place{r.Scenario, r.Rung}
+		places, at[p] = append(places, p), r
+		repeat = max(repeat, len(r.Cells))
+	}
+	fmt.Fprintf(w, "faults%s; a letter is what broke: %s\n", leases(rows), legend)
+	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, ! not as expected")
+	if repeat > 1 {
+		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n", repeat)
+	}
+	g := newGrid(places, func(p place) entry {
+		if r := at[p]; r != nil {
+			return entryOf(r, repeat)
+		}
+		return absent(p)
+	})
+	for _, block := range g.blocks(pageWidth, colour) {
+		for _, line := range block {
+			fmt.Fprintln(w, line)
+		}
+		fmt.Fprintln(w)
+	}
+	notRunBecause(w, rows)
+}
+
+// leases says how long locks lasted, if any cell was run.
+func leases(rows []*scenario.Row) string {
+	var ttls []time.Duration
+	for _, r := range rows {
+		if c := r.Shown(); c.NotRun == "" {
+			ttls = append(ttls, c.TTL)
+		}
+	}
+	if len(ttls) == 0 {
+		return ""
+	}
+	shortest, longest := slices.Min(ttls), slices.Max(ttls)
+	if shortest == longest {
+		return fmt.Sprintf(", under leases of %s", shortest)
+	}
+	return fmt.Sprintf(", under leases of %s to %s", shortest, longest)
+}
+
+// notRunBecause says, once per reason, why cells of the grid were not run.
+func notRunBecause(w io.Writer, rows []*scenario.Row) {
+	var reasons []string
+	count := map[string]int{}
+	for _, r := range rows {
+		if why := r.Shown().NotRun; why != "" {
+			if count[why]++; count[why] == 1 {
+				reasons = append(reasons, why)
+			}
+		}
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(w, "not run, %d: %s\n", count[why], why)
+	}
+	if len(reasons) > 0 {
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/scenario"
+)
+
+// chapter is stories that are told together.
+type chapter struct {
+	title   string
+	stories []story
+}
+
+type story struct{ of, text string }
+
+// Stories tells, for each broken row, its first violation in words: first those that were not expected, then scenario
+// by scenario.
+func Stories(w io.Writer, rows []*scenario.Row) {
+	told := false
+	for _, c := range chapters(rows) {
+		if len(c.stories) > 0 {
+			c.tell(w)
+			told = true
+		}
+	}
+	if told {
+		fmt.Fprintln(w)
+	}
+}
+
+func chapters(rows []*scenario.Row) []*chapter {
+	unexpected := &chapter{title: "broken, and not as expected:"}
+	all := []*chapter{unexpected}
+	for _, r := range rows {
+		said := audit.Story(r.Shown().Findings)
+		switch {
+		case said == "":
+			continue
+		case len(r.Surprises) > 0:
+			unexpected.stories = append(unexpected.stories, story{r.Scenario + " " + r.Rung, said})
+			continue
+		case all[len(all)-1].title != titleOf(r.Scenario):
+			all = append(all, &chapter{title: titleOf(r.Scenario)})
+		}
+		last := all[len(all)-1]
+		last.stories = append(last.stories, story{r.Rung, said})
+	}
+	return all
+}
+
+// tell prints the stories, each beside what it is of.
+func (c *chapter) tell(w io.Writer) {
+	fmt.Fprintln(w, c.title)
+	width := 0
+	for _, s := range c.stories {
+		width = max(width, len(s.of))
+	}
+	for _, s := range c.stories {
+		of := s.of
+		for _, line := range wrap(s.text, pageWidth-width-4) {
+			fmt.Fprintf(w, "  %-*s  %s\n", width, of, line)
+			of = ""
+		}
+	}
+}
+
+// together are the spaces at which no line should end: those before a unit of time and before a number.
+var together = regexp.MustCompile(`(\d) (m?s\b)|\b(order|unit) (\d)`)
+
+// wrap breaks a text into lines, between words.
+func wrap(s string, width int) []string {
+	const joined = "\u00a0"
+	var lines []string
+	room := 0
+	for word := range strings.SplitSeq(together.ReplaceAllString(s, "$1$3"+joined+"$2$4"), " ") {
+		length := utf8.RuneCountInString(word)
+		word = strings.ReplaceAll(word, joined, " ")
+		if room -= 1 + length; room < 0 || lines == nil {
+			lines, room = append(lines, word), width-length
+			continue
+		}
+		lines[len(lines)-1] += " " + word
+	}
+	return lines
+}

@@ -1,0 +1,64 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/scenario"
+)
+
+// told makes a cell whose stock broke, with that story.
+func told(name, rung, story string) *history.Cell {
+	c := asExpected(name, rung)
+	c.Findings[0].Result, c.Findings[0].Because = history.Broken, story
+	return c
+}
+
+func TestStoriesAreToldByScenarioAndSurprisesFirst(t *testing.T) {
+	var out bytes.Buffer
+	report.Stories(&out, scenario.Assess([]*history.Cell{
+		told("two-instances", "v0", "one"), told("two-instances", "v0.5", "two"), asExpected("two-instances", "v4"),
+		told("pause", "v4", "three"), told("pause", "v15", "four"),
+	}))
+	assert.Equal(t, `broken, and not as expected:
+  pause v15  four
+two-instances: the same, over two instances or more
+  v0    one
+  v0.5  two
+pause: SIGSTOP at the last instant before the write, until a second has sold
+  v4  three
+
+`, out.String())
+	out.Reset()
+	report.Stories(&out, scenario.Assess([]*history.Cell{asExpected("pause", "v17")}))
+	assert.Empty(t, out.String())
+}
+
+func TestStoriesAreWrappedWithoutLosingAWord(t *testing.T) {
+	story := strings.TrimSpace(strings.Repeat("b sold unit 98 to order 2 at +0.521 s; a, stopped for 10.5 ms, – ", 9))
+	var out bytes.Buffer
+	report.Stories(&out, scenario.Assess([]*history.Cell{told("pause", "v5-as-printed", story)}))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+	assert.Equal(t, "v5-as-printed "+story, strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
+	longest := 0
+	for _, line := range lines {
+		longest = max(longest, utf8.RuneCountInString(line))
+		assert.NotRegexp(t, `^\s+m?s\b|(order|unit|\s)$`, line, "a number stays with what it is of")
+	}
+	assert.LessOrEqual(t, longest, 120)
+	assert.Greater(t, longest, 110)
+	assert.True(t, strings.HasPrefix(lines[1], strings.Repeat(" ", len("  v5-as-printed  "))+"a,") ||
+		!strings.HasPrefix(lines[1], strings.Repeat(" ", len("  v5-as-printed  ")+1)), lines[1])
+}
+
+func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
+	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three", report.Line(told("pause", "v4", "three")))
+	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five", report.Line(told("pause", "v17", "five")))
+	assert.Equal(t, "pause v1 setnx: needs luck", report.Line(&history.Cell{Scenario: "pause", Rung: "v1", Name: "setnx", NotRun: "needs luck"}))
+}
