@@ -37,7 +37,6 @@ type session struct {
 	ground   ground
 	history  *history.Run
 	sent     atomic.Int64
-	finished atomic.Int64
 
 	mu    sync.Mutex
 	swept error // the first product that could not be removed from the backend
@@ -57,7 +56,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	s := &session{
 		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
-		progress: report.NewProgress(stderr, isTerminal(stderr)),
+		progress: report.NewProgress(stderr, terminal(stderr)),
 		client:   shop.NewClient(f.Concurrency, f.AdminToken),
 	}
 	defer s.progress.Close()
@@ -135,6 +134,7 @@ func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.ground.backend()
 	s.progress.Clear()
 	report.Header(s.stdout, s.history)
+	s.progress.Expect(s.specs)
 	crowds := slices.IndexFunc(s.specs, func(spec scenario.Spec) bool { return spec.Scenario.Fault() })
 	if crowds < 0 {
 		crowds = len(s.specs)
@@ -165,7 +165,7 @@ func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err e
 
 // sideBySide runs the cells from number n on, a few at a time.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, n int) error {
-	s.progress.Status(func() string { return fmt.Sprintf("%d of %d cells", s.finished.Load(), len(s.specs)) })
+	s.progress.Status(nil)
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(aside)
 	for i := n; i < len(s.specs); i++ {
@@ -189,7 +189,7 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, st stage
 		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
 	}
 	done[i] = cell
-	s.progress.Print(fmt.Sprintf("%d/%d %s", s.finished.Add(1), len(s.specs), report.Line(cell)))
+	s.progress.Finished(cell)
 	return nil
 }
 

@@ -3,72 +3,103 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
-// Progress is one line at the bottom of a terminal that says what is going on. Where the output is no terminal
-// it only prints what is to stay.
+// Progress says what is going on, at the bottom of a terminal: in a line, and in a grid of the fault scenarios that
+// fills as cells finish. Where the output is no terminal it prints a line per finished cell and nothing else.
 type Progress struct {
 	w        io.Writer
-	terminal bool
+	terminal *Terminal // nil if it is none
+	screen   screen
 
-	mu     sync.Mutex
-	status func() string
-	shown  bool
-	stop   chan struct{}
-	done   sync.WaitGroup
+	mu       sync.Mutex
+	status   func() string
+	live     *live
+	last     string // the last cell that finished, and its verdict
+	finished int
+	total    int
+	stop     chan struct{}
+	done     sync.WaitGroup
 }
 
-const eraseLine = "\r\x1b[K"
-
-// NewProgress starts a progress line on w. Close ends it.
-func NewProgress(w io.Writer, terminal bool) *Progress {
-	p := &Progress{w: w, terminal: terminal, stop: make(chan struct{})}
-	if terminal {
+// NewProgress starts a progress on w; terminal is nil if that is none. Close ends it.
+func NewProgress(w io.Writer, terminal *Terminal) *Progress {
+	p := &Progress{w: w, terminal: terminal, screen: screen{w: w}, stop: make(chan struct{})}
+	if terminal != nil {
 		p.done.Go(p.run)
 	}
 	return p
 }
 
-// Status sets what the line says, read anew ten times a second.
+// Expect says which cells will be told of by Finished.
+func (p *Progress) Expect(specs []scenario.Spec) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total = len(specs)
+	if p.terminal != nil {
+		p.live = newLive(specs, p.terminal.Colour)
+	}
+	p.draw("")
+}
+
+// Finished tells of a finished cell. On a terminal a line stays of each cell in which a crowd contends, with its proof,
+// and of each that is not as expected; the others fill the grid.
+func (p *Progress) Finished(c *history.Cell) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished++
+	line := fmt.Sprintf("%d/%d %s\n", p.finished, p.total, Line(c))
+	s, _ := scenario.Find(c.Scenario)
+	switch {
+	case p.terminal == nil:
+		fmt.Fprint(p.w, line)
+		return
+	case s.Fault() && (c.NotRun != "" || len(scenario.Surprises(c)) == 0):
+		line = ""
+	}
+	p.last = fmt.Sprintf("; %s: %s", c.Title(), verdict(c))
+	if p.live != nil {
+		p.live.add(c)
+	}
+	p.draw(line)
+}
+
+// Status sets what the line says, read anew ten times a second. With nil it counts the cells that are finished.
 func (p *Progress) Status(status func() string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = status
-	p.draw()
+	p.draw("")
 }
 
 // Say sets the line to a text that does not change.
 func (p *Progress) Say(text string) { p.Status(func() string { return text }) }
 
-// Clear empties the line, so that something else may be printed to the same terminal.
+// Clear empties the place, so that something else may be printed to the same terminal.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status = nil
-	p.erase()
+	p.status, p.live = nil, nil
+	p.draw("")
 }
 
-// Print prints a line that stays, above the progress line.
-func (p *Progress) Print(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
-	fmt.Fprintln(p.w, line)
-	p.draw()
-}
-
-// Close erases the line. It may be called twice.
+// Close clears and ends it. It may be called twice.
 func (p *Progress) Close() {
+	p.Clear()
 	p.mu.Lock()
-	p.status = nil
 	select {
 	case <-p.stop:
 	default:
 		close(p.stop)
 	}
-	p.erase()
 	p.mu.Unlock()
 	p.done.Wait()
 }
@@ -80,7 +111,7 @@ func (p *Progress) run() {
 		select {
 		case <-tick.C:
 			p.mu.Lock()
-			p.draw()
+			p.draw("")
 			p.mu.Unlock()
 		case <-p.stop:
 			return
@@ -88,16 +119,36 @@ func (p *Progress) run() {
 	}
 }
 
-func (p *Progress) draw() {
-	if p.terminal && p.status != nil {
-		fmt.Fprint(p.w, eraseLine, p.status())
-		p.shown = true
+// draw brings the terminal up to date, and prints what is to stay above.
+func (p *Progress) draw(stay string) {
+	if p.terminal == nil {
+		return
+	}
+	columns, rows := p.terminal.Size()
+	if lines := p.lines(columns, rows); stay != "" || !slices.Equal(lines, p.screen.shown) {
+		p.screen.show(columns, lines, stay)
 	}
 }
 
-func (p *Progress) erase() {
-	if p.shown {
-		fmt.Fprint(p.w, eraseLine)
-		p.shown = false
+// lines is what there is to be seen at the bottom: the grid, if the terminal has room for it, and the line. One column
+// and one row remain free, for the cursor.
+func (p *Progress) lines(columns, rows int) []string {
+	if p.status == nil && p.live == nil {
+		return nil
 	}
+	status := fmt.Sprintf("%d of %d cells%s", p.finished, p.total, p.last)
+	if p.status != nil {
+		status = p.status()
+	}
+	if columns > 0 {
+		status = text.Snip(status, columns-1, "…")
+	}
+	var grid []string
+	if p.live != nil {
+		grid = p.live.lines(columns - 1)
+	}
+	if len(grid)+1 > rows-1 {
+		grid = nil
+	}
+	return append(slices.Clone(grid), status)
 }
