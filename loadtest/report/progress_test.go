@@ -112,8 +112,8 @@ func TestATerminalOfUnknownSizeHasALine(t *testing.T) {
 }
 
 func TestAWindowThatIsResizedKeepsWhatStaysAndNothingElse(t *testing.T) {
-	const stays = before + "1/41 one-instance v0 nolock: BROKEN stock: so"
-	screen, p := started(t, 100, 30, []string{"one-instance", "crash", "pause"}, nil)
+	const stays = before + "1/40 one-instance v0 nolock: BROKEN stock: so"
+	screen, p := started(t, 100, 30, []string{"one-instance", "crash", "pause"}, append([]string{"v0"}, someRungs...))
 	finish(p, told("one-instance", "v0", "so"))
 	for _, size := range [][2]int{{60, 30}, {110, 20}, {50, 28}, {100, 16}, {100, 30}} {
 		screen.resize(size[0], size[1])
