@@ -16,7 +16,7 @@ func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 		}
 	}
 	for _, f := range d.cell.Faults {
-		if f.Order == op.Order {
+		if f.Order == op.Order && f.On == "" {
 			noted = append(noted, f)
 		}
 	}
@@ -24,6 +24,42 @@ func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 		return traced
 	}
 	return noted
+}
+
+// around draws a lane for what happened neither to an order nor to its process, but to the network or to servers.
+func (d *drawing) around() {
+	for _, on := range []string{"network", "locks", "stock"} {
+		var faults []history.Fault
+		for _, f := range d.cell.Faults {
+			if f.On == on && f.At.Known() && f.End.Known() && d.meets(span{float64(f.At), float64(f.End)}) {
+				faults = append(faults, f)
+			}
+		}
+		if len(faults) == 0 {
+			continue
+		}
+		d.lane(map[string]string{"network": "network", "locks": "lock servers", "stock": "stock's server"}[on], "", rowHeight+4)
+		for _, f := range faults {
+			d.aroundOne(f, d.y+2+rowHeight/2)
+		}
+		d.y += rowHeight + 8
+	}
+}
+
+// aroundOne hatches one fault, with its words inside if there is room, else beside it.
+func (d *drawing) aroundOne(f history.Fault, middle float64) {
+	x0, x1 := d.faultSpan(f)
+	x0, x1 = max(x0, gutter), min(max(x1, x0+3), plotRight)
+	d.el("rect", faultInWords(f), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
+	text := clip(f.Instance+", "+f.Text, 90)
+	switch need := textWidth(text) + 8; {
+	case need < x1-x0:
+		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
+	case x0-need > gutter:
+		d.text("faulttext", text, x0-6, middle+4, "text-anchor", "end")
+	case x1+need < plotRight:
+		d.text("faulttext", text, x1+6, middle+4)
+	}
 }
 
 // faults hatches the time of each fault on its order's row, and crosses the moment of a death.

@@ -49,6 +49,7 @@ func draw(c *history.Cell, w window) figure {
 	}
 	keys := lockKeys(c)
 	d.instances()
+	d.around()
 	d.locks(keys)
 	d.overlaps()
 	d.joins()
