@@ -1,0 +1,155 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+
+	"stockapi/loadtest/history"
+)
+
+// The colours of what is no act.
+const (
+	faultColour     = "#ffd9a8"
+	leaseColour     = "#dbe7fb"
+	violationColour = "#f9c6c0"
+	nameColour      = "#ffffff"
+)
+
+// maxFaults is how many faults are told of. A cell has one or two.
+const maxFaults = 10
+
+// notes are what the picture tells beside the acts: whose lanes they are, what was done to whom, who held the lock, and
+// the violation itself.
+func (w *Window) notes() []porcupine.Annotation {
+	return slices.Concat(w.names(), w.faults(), w.leases(), w.violation())
+}
+
+// names puts each instance's name at the head of its lanes.
+func (w *Window) names() []porcupine.Annotation {
+	from, _ := extent(w.question.acts)
+	var out []porcupine.Annotation
+	named := map[int]bool{}
+	for _, l := range w.question.lanes() {
+		if named[l.number] {
+			continue
+		}
+		named[l.number] = true
+		name := "the shop"
+		if l.name != "" {
+			name = "instance " + clip(l.name, 20)
+		}
+		out = append(out, porcupine.Annotation{
+			ClientId: l.number, Start: from - 4, End: from - 3, Description: name, BackgroundColor: nameColour,
+			Details: "Whose orders these are. Two that were under way at once are on two lanes.",
+		})
+	}
+	return out
+}
+
+func (w *Window) faults() []porcupine.Annotation {
+	from, to := extent(w.question.acts)
+	var out []porcupine.Annotation
+	for i, f := range w.cell.Faults[:min(len(w.cell.Faults), maxFaults)] {
+		tag := "fault"
+		if len(w.cell.Faults) > 1 {
+			tag = fmt.Sprintf("fault %d", i+1)
+		}
+		s := spanOf(f.At, f.End)
+		a := porcupine.Annotation{
+			Tag: tag, Start: min(max(s.call, from), to), End: min(max(s.ret, from), to), BackgroundColor: faultColour,
+			Description: clip(f.Text, 90), Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
+		}
+		if f.Instance != "" {
+			a.Description = "instance " + clip(f.Instance, 20) + ": " + a.Description
+		}
+		if f.Order != "" {
+			a.Details = "It was done to order " + clip(w.cell.Short(f.Order), 40) + ". " + a.Details
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// leases shows for how long the orders of the violation believed that they held the lock, if the acts are by the same clock.
+func (w *Window) leases() []porcupine.Annotation {
+	if !oneClock(w.cell) {
+		return nil
+	}
+	var out []porcupine.Annotation
+	for _, op := range w.orders() {
+		if op.Lease == nil {
+			continue
+		}
+		s := spanOf(op.Lease.AcquiredAt, op.Lease.ReleasedAt)
+		_, to := extent(w.question.acts)
+		out = append(out, porcupine.Annotation{
+			Tag: "lock: " + name(w.cell, op), Start: s.call, End: min(s.ret, to), BackgroundColor: leaseColour,
+			Description: who(w.cell, op) + " believes it holds the lock",
+			Details:     fmt.Sprintf("Its lease, from %s to %s.", op.Lease.AcquiredAt, op.Lease.ReleasedAt),
+		})
+	}
+	return out
+}
+
+// violation marks the sales of the unit that was sold twice, or the time in which two held the lock.
+func (w *Window) violation() []porcupine.Annotation {
+	first := w.finding.Evidence[0]
+	note := porcupine.Annotation{Tag: "violation", BackgroundColor: violationColour, Details: first.Text}
+	orders := w.orders()
+	switch {
+	case w.finding.Verdict == history.Exclusion:
+		if len(first.At) == 2 {
+			note.Start, note.End, note.Description = at(first.At[0]), at(first.At[1]), "both hold the lock"
+			return []porcupine.Annotation{note}
+		}
+	case len(orders) == 2:
+		note.Tag = fmt.Sprintf("unit %d", first.Unit)
+		again := note
+		note.Start, note.Description = w.end(orders[0])-1, "sold to "+who(w.cell, orders[0])
+		again.Start, again.Description = w.end(orders[1])-1, "sold to "+who(w.cell, orders[1])
+		return []porcupine.Annotation{note, again}
+	}
+	return nil
+}
+
+// end is when an order's act is over.
+func (w *Window) end(op *history.Op) int64 {
+	for _, a := range w.question.acts {
+		if a.op == op {
+			return a.ret
+		}
+	}
+	return 0
+}
+
+// name is an order's id without the product's name, which the reader of a cell knows.
+func name(c *history.Cell, op *history.Op) string { return clip(c.Short(op.Order), 24) }
+
+// who names an order and its instance.
+func who(c *history.Cell, op *history.Op) string {
+	return "order " + name(c, op) + " on " + clip(op.Instance, 20)
+}
+
+// details is what is told of an order when it is pointed at.
+func details(op *history.Op) []string {
+	out := []string{fmt.Sprintf("Sent %s, answered %s: %s.", op.Sent, op.Done, clip(string(op.Outcome), 20))}
+	if op.Detail != "" {
+		out = append(out, clip(op.Detail, 120))
+	}
+	if l := op.Lease; l != nil {
+		out = append(out, fmt.Sprintf("Lease %s to %s.", l.AcquiredAt, l.ReleasedAt))
+	}
+	return out
+}
+
+// clip shortens what a history may make as long as it likes.
+func clip(s string, runes int) string {
+	s = strings.ToValidUTF8(s, "?")
+	if r := []rune(s); len(r) > runes {
+		return string(r[:runes-1]) + "…"
+	}
+	return s
+}
