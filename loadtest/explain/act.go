@@ -22,7 +22,7 @@ type act struct {
 	step func(state) (state, bool)
 }
 
-// question is what Porcupine is asked: is there a row of these acts, each at a moment of its span, in which every one
+// question is what Porcupine is asked: is there a sequence of these acts, each at a moment of its span, in which every one
 // can take place?
 type question struct {
 	acts    []*act

@@ -2,8 +2,10 @@ package explain_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +98,21 @@ func doubt(t *testing.T, c *history.Cell) string {
 	require.Error(t, w.Write(&page))
 	assert.Zero(t, page.Len())
 	return w.Doubt
+}
+
+// boxes are the acts of a page, and the lanes they are on.
+func boxes(t *testing.T, page string) (all []box) {
+	t.Helper()
+	_, data, _ := strings.Cut(page, "const data = ")
+	var read struct{ Partitions []struct{ History []box } }
+	require.NoError(t, json.NewDecoder(strings.NewReader(data)).Decode(&read))
+	return read.Partitions[0].History
+}
+
+type box struct {
+	Client      int `json:"ClientId"`
+	Start, End  int
+	Description string
 }
 
 func says(t *testing.T, page string, texts ...string) {

@@ -53,8 +53,8 @@ func (l *leases) around(violation []*history.Op, reach int) *question {
 	return q.closed()
 }
 
-// gets is an order that gets the lock. It did so before the moment that its lease names, and hardly before it sent its
-// first command; that is only for the picture.
+// gets is an order that gets the lock. It did so before the moment that its lease names. How long before makes no
+// difference to what is legal; for the picture, it is since its first command.
 func gets(c *history.Cell, op *history.Op, holder state) *act {
 	acquired := at(op.Lease.AcquiredAt)
 	s := span{acquired, acquired}
@@ -62,7 +62,7 @@ func gets(c *history.Cell, op *history.Op, holder state) *act {
 		s.call = min(s.call, t.call)
 	}
 	return &act{
-		span: s, op: op, text: "order " + name(c, op) + " gets the lock", more: details(op),
+		span: s, op: op, text: "order " + c.Short(op.Order) + " gets the lock", more: details(op),
 		step: func(now state) (state, bool) { return holder, now == free },
 	}
 }
@@ -78,7 +78,7 @@ func gives(c *history.Cell, op *history.Op, holder state) *act {
 		}
 	}
 	return &act{
-		span: s, op: op, text: "order " + name(c, op) + " gives it back", more: details(op),
+		span: s, op: op, text: "order " + c.Short(op.Order) + " gives it back", more: details(op),
 		step: func(now state) (state, bool) { return free, now == holder },
 	}
 }

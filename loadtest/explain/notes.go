@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/anishathalye/porcupine"
 
@@ -39,7 +38,7 @@ func (w *Window) names() []porcupine.Annotation {
 		named[l.number] = true
 		name := "the shop"
 		if l.name != "" {
-			name = "instance " + clip(l.name, 20)
+			name = "instance " + l.name
 		}
 		out = append(out, porcupine.Annotation{
 			ClientId: l.number, Start: from - 4, End: from - 3, Description: name, BackgroundColor: nameColour,
@@ -49,6 +48,7 @@ func (w *Window) names() []porcupine.Annotation {
 	return out
 }
 
+// faults are by the client's clock, which is the instances' too: processes are stopped from their own machine.
 func (w *Window) faults() []porcupine.Annotation {
 	from, to := extent(w.question.acts)
 	var out []porcupine.Annotation
@@ -60,22 +60,23 @@ func (w *Window) faults() []porcupine.Annotation {
 		s := spanOf(f.At, f.End)
 		a := porcupine.Annotation{
 			Tag: tag, Start: min(max(s.call, from), to), End: min(max(s.ret, from), to), BackgroundColor: faultColour,
-			Description: clip(f.Text, 90), Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
+			Description: f.Text, Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
 		}
 		if f.Instance != "" {
-			a.Description = "instance " + clip(f.Instance, 20) + ": " + a.Description
+			a.Description = "instance " + f.Instance + ": " + a.Description
 		}
 		if f.Order != "" {
-			a.Details = "It was done to order " + clip(w.cell.Short(f.Order), 40) + ". " + a.Details
+			a.Details = "It was done to order " + w.cell.Short(f.Order) + ". " + a.Details
 		}
 		out = append(out, a)
 	}
 	return out
 }
 
-// leases shows for how long the orders of the violation believed that they held the lock, if the acts are by the same clock.
+// leases shows for how long the orders of the violation believed that they held the lock, if that can be compared with
+// the acts' times.
 func (w *Window) leases() []porcupine.Annotation {
-	if !oneClock(w.cell) {
+	if lock := w.finding.Verdict == history.Exclusion; !lock && !timesOf(w.cell).inside {
 		return nil
 	}
 	var out []porcupine.Annotation
@@ -86,7 +87,7 @@ func (w *Window) leases() []porcupine.Annotation {
 		s := spanOf(op.Lease.AcquiredAt, op.Lease.ReleasedAt)
 		_, to := extent(w.question.acts)
 		out = append(out, porcupine.Annotation{
-			Tag: "lock: " + name(w.cell, op), Start: s.call, End: min(s.ret, to), BackgroundColor: leaseColour,
+			Tag: "lock: " + w.cell.Short(op.Order), Start: s.call, End: min(s.ret, to), BackgroundColor: leaseColour,
 			Description: who(w.cell, op) + " believes it holds the lock",
 			Details:     fmt.Sprintf("Its lease, from %s to %s.", op.Lease.AcquiredAt, op.Lease.ReleasedAt),
 		})
@@ -125,31 +126,19 @@ func (w *Window) end(op *history.Op) int64 {
 	return 0
 }
 
-// name is an order's id without the product's name, which the reader of a cell knows.
-func name(c *history.Cell, op *history.Op) string { return clip(c.Short(op.Order), 24) }
-
 // who names an order and its instance.
 func who(c *history.Cell, op *history.Op) string {
-	return "order " + name(c, op) + " on " + clip(op.Instance, 20)
+	return "order " + c.Short(op.Order) + " on " + op.Instance
 }
 
 // details is what is told of an order when it is pointed at.
 func details(op *history.Op) []string {
-	out := []string{fmt.Sprintf("Sent %s, answered %s: %s.", op.Sent, op.Done, clip(string(op.Outcome), 20))}
+	out := []string{fmt.Sprintf("Sent %s, answered %s: %s.", op.Sent, op.Done, op.Outcome)}
 	if op.Detail != "" {
-		out = append(out, clip(op.Detail, 120))
+		out = append(out, op.Detail)
 	}
 	if l := op.Lease; l != nil {
 		out = append(out, fmt.Sprintf("Lease %s to %s.", l.AcquiredAt, l.ReleasedAt))
 	}
 	return out
-}
-
-// clip shortens what a history may make as long as it likes.
-func clip(s string, runes int) string {
-	s = strings.ToValidUTF8(s, "?")
-	if r := []rune(s); len(r) > runes {
-		return string(r[:runes-1]) + "…"
-	}
-	return s
 }

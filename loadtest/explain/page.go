@@ -68,12 +68,12 @@ func (w *Window) page() page {
 		}
 	}
 	p := page{
-		Title: clip(w.cell.Title(), 80) + ": " + w.what(), Story: clip(w.finding.Evidence[0].Text, 600),
+		Title: w.cell.Title() + ": " + w.what(), Story: w.finding.Evidence[0].Text,
 		Lock: w.finding.Verdict == history.Exclusion, Drawn: w.drawn(),
 		Orders: len(orders), Of: len(w.cell.Ops),
 	}
 	if violation := w.orders(); w.alone {
-		p.Alone = "order " + name(w.cell, violation[len(violation)-1])
+		p.Alone = "order " + w.cell.Short(violation[len(violation)-1].Order)
 	}
 	return p
 }

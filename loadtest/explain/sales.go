@@ -23,8 +23,7 @@ func salesOf(c *history.Cell) *sales {
 	s := &sales{cell: c, times: timesOf(c), above: map[int64]*history.Op{}, below: map[int64]*history.Op{}}
 	for i := range c.Ops {
 		op := &c.Ops[i]
-		low, high, adjoin := run(op.Units)
-		if op.Outcome == history.Sold && adjoin {
+		if low, high := ends(op); op.Outcome == history.Sold {
 			s.file(s.above, low-1, op)
 			s.file(s.below, high+1, op)
 		}
@@ -42,18 +41,18 @@ func (s *sales) file(by map[int64]*history.Op, unit int64, op *history.Op) {
 // the first one's. Without a gap between them nobody else can have sold any of these units, rightly.
 func (s *sales) around(violation []*history.Op, reach int) *question {
 	q := &question{initial: uncounted, tell: unitsLeft}
-	low, high, _ := run(violation[0].Units)
+	low, high := ends(violation[0])
 	for _, op := range violation {
 		q.acts = append(q.acts, sale(s.cell, op, s.times))
 	}
 	for range reach {
 		if op := s.above[high]; op != nil {
 			q.acts = append(q.acts, sale(s.cell, op, s.times))
-			_, high, _ = run(op.Units)
+			_, high = ends(op)
 		}
 		if op := s.below[low]; op != nil {
 			q.acts = append(q.acts, sale(s.cell, op, s.times))
-			low, _, _ = run(op.Units)
+			low, _ = ends(op)
 		}
 	}
 	s.aside(q, low-1)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -18,10 +17,11 @@ func unitsLeft(s state) string { return fmt.Sprintf("%d left", s) }
 
 // sale is an order that says which units it sold. They have to be the next ones.
 func sale(c *history.Cell, op *history.Op, t times) *act {
-	low, high, adjoin := run(op.Units)
+	low, high := ends(op)
+	next := high-low+1 == int64(len(op.Units)) && low >= 1
 	return &act{
 		span: t.of(op), op: op, text: who(c, op) + ": sold " + units(op), more: details(op),
-		step: func(left state) (state, bool) { return low - 1, adjoin && low >= 1 && left == high },
+		step: func(left state) (state, bool) { return low - 1, next && left == high },
 	}
 }
 
@@ -55,28 +55,18 @@ func count(n int64, s span, more string) *act {
 	}
 }
 
-// run returns the lowest and the highest of some units, and whether they are all that lie between.
-func run(us []int64) (low, high int64, adjoin bool) {
-	sorted := slices.Sorted(slices.Values(us))
-	if len(sorted) == 0 {
-		return 0, 0, false
+// ends returns the lowest and the highest unit of a sale.
+func ends(op *history.Op) (low, high int64) {
+	if len(op.Units) == 0 { // as only a forged history has it
+		return 0, 0
 	}
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i] != sorted[i-1]+1 {
-			return sorted[0], sorted[len(sorted)-1], false
-		}
-	}
-	return sorted[0], sorted[len(sorted)-1], true
+	return slices.Min(op.Units), slices.Max(op.Units)
 }
 
 func units(op *history.Op) string {
-	low, high, adjoin := run(op.Units)
-	switch {
-	case len(op.Units) == 1:
+	low, high := ends(op)
+	if low == high {
 		return fmt.Sprintf("unit %d", low)
-	case adjoin:
-		return fmt.Sprintf("units %d to %d", low, high)
-	default:
-		return "units " + strings.Trim(fmt.Sprint(op.Units[:min(len(op.Units), 5)]), "[]")
 	}
+	return fmt.Sprintf("units %d to %d", low, high)
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,11 +14,8 @@ import (
 // patience is how long Porcupine may try. The windows that are cut here take it some milliseconds.
 const patience = 2 * time.Second
 
-// maxRows is how many of the rows that Porcupine tried are kept, the longest ones: the page holds each in full.
-const maxRows = 8
-
-// reaches are how many neighbours on either side of a violation a window has, at best. With all too many the violation is
-// not the only thing wrong.
+// reaches are how many neighbours on either side of a violation a window has, at best. With more, the violation may
+// not be the only thing wrong.
 var reaches = []int{4, 2, 1, 0}
 
 // Window is the first violation of a cell, with some orders around it, as Porcupine sees it.
@@ -84,12 +82,12 @@ func (w *Window) narrow(violation []*history.Op, around func([]*history.Op, int)
 	}
 }
 
-// ask has Porcupine look for a row. It returns why what came of it is nothing to be shown, if so.
+// ask has Porcupine look for a sequence. It returns why what came of it is nothing to be shown, if so.
 func (w *Window) ask() (doubt string) {
 	result, info := porcupine.CheckOperationsVerbose(w.question.model(), w.question.operations(), patience)
 	switch result {
 	case porcupine.Illegal:
-		keepLongest(info)
+		settle(info)
 		info.AddAnnotations(w.notes())
 		w.info = info
 		return ""
@@ -100,17 +98,12 @@ func (w *Window) ask() (doubt string) {
 	}
 }
 
-// keepLongest keeps the longest of the rows that were tried. They come in any order, and are put into one that is always
-// the same.
-func keepLongest(info porcupine.LinearizationInfo) {
-	for i, rows := range info.PartialLinearizations() {
-		slices.SortFunc(rows, func(a, b []int) int {
-			if len(a) != len(b) {
-				return len(b) - len(a)
-			}
-			return slices.Compare(a, b)
+// settle puts the sequences that were tried into an order that is always the same, the longest first: they come in any.
+func settle(info porcupine.LinearizationInfo) {
+	for _, tried := range info.PartialLinearizations() {
+		slices.SortFunc(tried, func(a, b []int) int {
+			return cmp.Or(cmp.Compare(len(b), len(a)), slices.Compare(a, b))
 		})
-		info.PartialLinearizations()[i] = rows[:min(len(rows), maxRows)]
 	}
 }
 

@@ -1,10 +1,12 @@
 package explain_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +25,45 @@ func TestAUnitSoldTwiceHasNoPlaceInAnySequence(t *testing.T) {
 		`"Description":"11 units"`, `"StateDescription":"7 left"`, "for as long as it held the lock")
 	says(t, page, `"Tag":"fault"`, "instance b: stopped for 3.000 s", "It was done to order 5.",
 		`"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
+}
+
+func TestAnOrderThatNamesAUnitTwice(t *testing.T) {
+	c := forge(10)
+	c.Ops[4].Units, c.Ops[4].Quantity = []int64{7, 7}, 2
+	says(t, picture(t, c), "unit 7 was sold twice", "order 4 on a: sold unit 7", "Without order 4 there is a sequence")
+}
+
+func TestAWindowIsCutDownToItsOneViolation(t *testing.T) {
+	c := twice(10)
+	c.Ops[3].Units, c.Ops[6].Units = c.Ops[6].Units, c.Ops[3].Units // 5 is sold long before 8: no sequence has both
+	w := first(c)
+	require.NotNil(t, w)
+	assert.Empty(t, w.Doubt)
+	assert.Equal(t, 3, w.Acts(), "the two sales, and what there was")
+	says(t, picture(t, c), "Without order 5 there is a sequence", `"Description":"7 units"`)
+}
+
+func TestOrdersUnderWayAtOnceHaveLanesOfTheirOwn(t *testing.T) {
+	c := unlocked(twice(10))
+	for i := range c.Ops {
+		c.Ops[i].Trace[0].At -= 15 * ms
+		c.Ops[i].Instance = "aab"[i%3 : i%3+1]
+	}
+	all := boxes(t, picture(t, c))
+	instances := map[int]string{}
+	for i, one := range all {
+		for _, other := range all[:i] {
+			apart := one.Client != other.Client || one.End < other.Start || other.End < one.Start
+			assert.True(t, apart, "%v and %v", one, other)
+		}
+		_, instance, _ := strings.Cut(one.Description, " on ")
+		instance, _, _ = strings.Cut(instance, ":")
+		if known, named := instances[one.Client]; named {
+			assert.Equal(t, known, instance)
+		}
+		instances[one.Client] = instance
+	}
+	assert.Len(t, instances, 1+2+1, "the shop, two lanes of a, one of b")
 }
 
 func TestWhatHoldsHasNoWindow(t *testing.T) {
@@ -78,7 +119,10 @@ func TestUnitsThatNeverExisted(t *testing.T) {
 
 func TestBooksThatDoNotBalance(t *testing.T) {
 	c := forge(10)
-	*c.Left = 3
+	*c.Left, c.Ops[9].Units = 0, []int64{1}
+	says(t, picture(t, c), "10 sold, but the stock went from 11 to 0", "order 9 on b: sold unit 1")
+
+	*c.Left, c.Ops[9].Units = 3, []int64{2}
 	says(t, picture(t, c), "the books do not balance", `"Description":"11 units"`, `"Description":"3 units"`, "What was left at the end.")
 
 	c.Initial, *c.Left, c.Ops = 100, 50, append(c.Ops, lost("lost", 5*ms))
@@ -102,18 +146,16 @@ func TestWhatPorcupineCannotShowItSays(t *testing.T) {
 	})
 	t.Run("no violation", func(t *testing.T) {
 		c := forge(10)
-		c.Findings = []history.Finding{{
-			Verdict: history.Stock, Result: history.Broken, Evidence: []history.Evidence{{Orders: []string{"p-4"}}},
-		}}
+		claim(c, history.Stock, "p-4")
 		assert.Contains(t, explain.First(c).Doubt, "it found a sequence without fault")
 	})
 	t.Run("leases by different clocks", func(t *testing.T) {
-		c := shared()
-		c.Instances[1].Clock = "n"
-		c.Findings = []history.Finding{{
-			Verdict: history.Exclusion, Result: history.Broken, Evidence: []history.Evidence{{Orders: []string{"p-4", "p-5"}}},
-		}}
-		assert.Contains(t, explain.First(c).Doubt, "not known to have one clock")
+		for _, clocks := range [][]string{{"m", "n"}, {"", ""}} {
+			c := shared()
+			c.Instances[0].Clock, c.Instances[1].Clock = clocks[0], clocks[1]
+			claim(c, history.Exclusion, "p-4", "p-5")
+			assert.Contains(t, explain.First(c).Doubt, "not known to have one clock")
+		}
 	})
 }
 
@@ -122,13 +164,17 @@ func TestTwoHoldersOfOneLock(t *testing.T) {
 	says(t, page, "two held the lock at once", "order 4 gets the lock", "order 5 gives it back",
 		`"StateDescription":"held by order 4 on a"`, "both hold the lock", "Without order 5 there is a sequence")
 	assert.NotContains(t, page, "sold unit")
+	assert.NotContains(t, page, `"StateDescription":"held by order 5 on b"`, "it never gets it")
 }
 
 func TestAHolderThatNeverSaidGoodbyeMayHaveLeft(t *testing.T) {
 	c := shared()
 	c.Ops[2].Lease.ReleasedAt = history.Never
 	c.Ops[2].Done = history.Never
-	says(t, picture(t, c), "order 2 gives it back", "order 4 on a and order 5 on b both held the lock")
+	page := picture(t, c)
+	says(t, page, "order 4 on a and order 5 on b both held the lock")
+	last := slices.MaxFunc(boxes(t, page), func(a, b box) int { return cmp.Compare(a.End, b.End) })
+	assert.Equal(t, "order 2 gives it back", last.Description)
 }
 
 func TestWithoutALockOrdersAreAsLongAsTheyWorked(t *testing.T) {
@@ -177,7 +223,7 @@ func TestHostileStringsStayText(t *testing.T) {
 		page := picture(t, c)
 		assert.NotContains(t, page, "<img")
 		assert.Equal(t, 1, strings.Count(page, "</script>"))
-		assert.Contains(t, page, `\u0026lt;img`, "what Porcupine puts into its markup is escaped before it gets there")
+		assert.NotRegexp(t, `"(StateDescription|Metadata)":"[^"]*\\u003c[^b]`, page, "what Porcupine puts into its markup")
 	}
 }
 
