@@ -48,7 +48,7 @@ func (w *Window) names() []porcupine.Annotation {
 	return out
 }
 
-// faults are by the client's clock, which is the instances' too: processes are stopped from their own machine.
+// faults are by the client's clock, which is the instances' too: whoever stops a process or a server is on its machine.
 func (w *Window) faults() []porcupine.Annotation {
 	from, to := extent(w.question.acts)
 	var out []porcupine.Annotation
@@ -57,20 +57,28 @@ func (w *Window) faults() []porcupine.Annotation {
 		if len(w.cell.Faults) > 1 {
 			tag = fmt.Sprintf("fault %d", i+1)
 		}
+		if f.On != "" {
+			tag += ": " + f.On
+		}
 		s := spanOf(f.At, f.End)
-		a := porcupine.Annotation{
+		out = append(out, porcupine.Annotation{
 			Tag: tag, Start: min(max(s.call, from), to), End: min(max(s.ret, from), to), BackgroundColor: faultColour,
-			Description: f.Text, Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
-		}
-		if f.Instance != "" {
-			a.Description = "instance " + f.Instance + ": " + a.Description
-		}
-		if f.Order != "" {
-			a.Details = "It was done to order " + w.cell.Short(f.Order) + ". " + a.Details
-		}
-		out = append(out, a)
+			Description: w.befell(f), Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
+		})
 	}
 	return out
+}
+
+// befell puts a fault into words, which read on after whom it befell if that is known.
+func (w *Window) befell(f history.Fault) string {
+	switch {
+	case f.Order != "":
+		return "order " + w.cell.Short(f.Order) + " on " + f.Instance + ", " + f.Text
+	case f.Instance != "":
+		return f.Instance + ", " + f.Text
+	default:
+		return f.Text
+	}
 }
 
 // leases shows for how long the orders of the violation believed that they held the lock, if that can be compared with

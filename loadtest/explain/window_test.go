@@ -23,8 +23,7 @@ func TestAUnitSoldTwiceHasNoPlaceInAnySequence(t *testing.T) {
 		`"Description":"order 4 on a: sold unit 7"`, `"Description":"order 5 on b: sold unit 7"`,
 		"Without order 5 there is a sequence of all the others; with it there is none",
 		`"Description":"11 units"`, `"StateDescription":"7 left"`, "for as long as it held the lock")
-	says(t, page, `"Tag":"fault"`, "instance b: stopped for 3.000 s", "It was done to order 5.",
-		`"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
+	says(t, page, `"Tag":"fault"`, "order 5 on b, stopped for 3.000 s", "From +0.051 s to +0.053 s.", `"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
 }
 
 func TestAnOrderThatNamesAUnitTwice(t *testing.T) {
@@ -64,6 +63,15 @@ func TestOrdersUnderWayAtOnceHaveLanesOfTheirOwn(t *testing.T) {
 		instances[one.Client] = instance
 	}
 	assert.Len(t, instances, 1+2+1, "the shop, two lanes of a, one of b")
+}
+
+func TestWhatBefellServersIsTold(t *testing.T) {
+	c := twice(10)
+	c.Faults = append(c.Faults,
+		history.Fault{Instance: "a", On: "network", Text: "cut off from its lock", At: 40 * ms, End: history.Never},
+		history.Fault{On: "locks", Text: "lock primary killed before it replicated", At: -ms, End: 500 * ms})
+	says(t, picture(t, c), `"Tag":"fault 1"`, `"Tag":"fault 2: network"`, `"Description":"a, cut off from its lock"`, "to never.",
+		`"Tag":"fault 3: locks"`, `"Description":"lock primary killed before it replicated"`)
 }
 
 func TestWhatHoldsHasNoWindow(t *testing.T) {
