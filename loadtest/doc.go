@@ -4,7 +4,7 @@
 // over HTTP and as processes; it imports nothing of it.
 //
 // Reading order: package history (what is written down), audit (what it proves), scenario (what is done and what
-// must come of it), then attack, shop and fleet (how it is done), report (how it is told). This package ties them
-// together: run.go, flags.go, session.go (one run), ground.go (where its instances come from), output.go,
-// audit.go and list.go (the other commands).
+// must come of it), then attack, shop and fleet (how it is done), report (how it is told) and explain
+// (how Porcupine sees it). This package ties them together: run.go, flags.go, session.go (one run), ground.go (where its
+// instances come from), output.go, windows.go, audit.go, makereport.go and list.go (the other commands).
 package main

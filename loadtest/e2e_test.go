@@ -84,6 +84,9 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, stdout, again)
+	windows, err := filepath.Glob(filepath.Join(dir, "porcupine", "*"))
+	require.NoError(t, err)
+	assert.Len(t, windows, 3, "both of v0, and v0.5 over two")
 	assert.Empty(t, left())
 }
 

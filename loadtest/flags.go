@@ -44,7 +44,7 @@ type runFlags struct {
 	Seed        *uint64       `placeholder:"N" help:"Seed of all that is random in the load. Default: a new one, which is printed."`
 
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included."`
-	Out        string `placeholder:"DIR" help:"Write results.json, matrix.txt and report.html to DIR."`
+	Out        string `placeholder:"DIR" help:"Write results.json, matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 
@@ -54,7 +54,7 @@ type auditFlags struct {
 
 type reportFlags struct {
 	File   string `arg:"" help:"The file."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html."`
+	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html. Porcupine's pictures go to porcupine/ beside it."`
 }
 
 type listFlags struct{}

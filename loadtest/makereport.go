@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -29,8 +30,8 @@ func (f *reportFlags) run(stdout, stderr io.Writer) int {
 	return asExpected
 }
 
-// makeReport makes a report from a file that --json wrote and from nothing else, so that the same file makes the
-// same report at any time. As in an audit, the verdicts are judged again.
+// makeReport makes a report, and Porcupine's windows beside it, from a file that --json wrote and from nothing else, so
+// that the same file makes the same report at any time. As in an audit, the verdicts are judged again.
 func makeReport(from, to string) (differ []string, err error) {
 	run, err := history.Read(from)
 	if err != nil {
@@ -39,5 +40,6 @@ func makeReport(from, to string) (differ []string, err error) {
 	for _, c := range run.Cells {
 		differ = append(differ, rejudge(c)...)
 	}
-	return differ, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run) })
+	windows, err := writeWindows(run, to)
+	return differ, errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, windows) }))
 }

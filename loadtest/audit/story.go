@@ -38,12 +38,10 @@ func instance(c *history.Cell, op *history.Op) string {
 func before(c *history.Cell) string {
 	var text strings.Builder
 	for _, f := range c.Faults {
-		fmt.Fprintf(&text, "order %s on %s, %s at %s: ", strings.TrimPrefix(f.Order, c.Product+"-"), f.Instance, f.Text, f.At)
+		fmt.Fprintf(&text, "order %s on %s, %s at %s: ", c.Short(f.Order), f.Instance, f.Text, f.At)
 	}
 	return text.String()
 }
 
-// order names an order briefly: its id begins with the product's name, which the reader of a cell knows.
-func order(c *history.Cell, op *history.Op) string {
-	return "order " + strings.TrimPrefix(op.Order, c.Product+"-")
-}
+// order names an order briefly.
+func order(c *history.Cell, op *history.Op) string { return "order " + c.Short(op.Order) }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -74,6 +75,9 @@ type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, Unknown int }
 
 // Title names the cell in one word pair, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
+
+// Short is an order's id without the product's name, which it begins with and the reader of a cell knows.
+func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
 
 // Tally counts the buyers, not the probes.
 func (c *Cell) Tally() Tally {

@@ -73,7 +73,7 @@ func paused() *history.Cell {
 
 func render(t require.TestingT, run *history.Run) string {
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run))
+	require.NoError(t, html.Write(&out, run, nil))
 	return out.String()
 }
 
@@ -143,7 +143,7 @@ func sound(t require.TestingT, doc string) []xml.StartElement {
 		}
 	}
 	for _, e := range es {
-		if e.Name.Local == "a" {
+		if e.Name.Local == "a" && !strings.HasPrefix(attr(e, "href"), "porcupine/") {
 			assert.True(t, strings.HasPrefix(attr(e, "href"), "#") && ids[attr(e, "href")[1:]], attr(e, "href"))
 		}
 	}
@@ -175,6 +175,18 @@ func TestWhatACellSays(t *testing.T) {
 		"the lock lies in Redis, and the TTL far exceeds the work",
 		"go run ./loadtest --scenarios two-instances --rungs v2 --seed 9<",
 		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.")
+}
+
+func TestACellLinksToItsWindow(t *testing.T) {
+	run := runOf(paused(), cellOf("two-instances", "v5"), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
+	var out bytes.Buffer
+	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.Window{
+		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {Doubt: "it is too long"},
+	}))
+	sound(t, out.String())
+	assert.Equal(t, 1, strings.Count(out.String(), `<a href="porcupine/two-instances-v2.html">`))
+	assert.Equal(t, 2, strings.Count(out.String(), `class="window"`))
+	says(t, out.String(), "Porcupine has no picture of the first violation: it is too long.")
 }
 
 func TestTheTimelineOfAPause(t *testing.T) {

@@ -105,9 +105,9 @@ func does(name string) string {
 	return ""
 }
 
-// linkRows gives each row a name to link to, such as "two-instances-v0.5". What a forged file puts there is
+// Names gives each row a name for links and files, such as "two-instances-v0.5". What a forged file puts there is
 // reduced to harmless letters, and made unique.
-func linkRows(rows []*scenario.Row) []string {
+func Names(rows []*scenario.Row) []string {
 	seen := map[string]bool{}
 	var links []string
 	for i, r := range rows {

@@ -46,9 +46,14 @@ type proof struct{ Link, Title, Story string }
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// Write writes the report of run to w. The findings of its cells are taken as they are.
-func Write(w io.Writer, run *history.Run) error {
-	return pageTemplate.Execute(printable{w}, newPage(run))
+// Window is what Porcupine made of a cell: a picture in a file, given as a path from the report, or the reason why
+// there is none.
+type Window struct{ File, Doubt string }
+
+// Write writes the report of run to w, with links to the windows that there are of its cells. The findings of its cells
+// are taken as they are.
+func Write(w io.Writer, run *history.Run, windows map[*history.Cell]Window) error {
+	return pageTemplate.Execute(printable{w}, newPage(run, windows))
 }
 
 // printable replaces the control characters, which no markup may hold, on their way out.
@@ -67,15 +72,16 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run) *page {
+func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
 	rows := scenario.Assess(run.Cells)
 	p := &page{
 		Title: "stockapi: which locks hold", CSS: template.CSS(style),
 		Facts: facts(run, rows), Notes: notes(run),
 	}
-	links := linkRows(rows)
+	links := Names(rows)
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
+		s.Window = windows[r.Shown()]
 		p.Sections = append(p.Sections, s)
 		if story := audit.Story(r.Shown().Findings); story != "" && p.Proof == nil {
 			p.Proof = &proof{s.ID, s.Title, clip(story, 600)}

@@ -22,6 +22,7 @@ type section struct {
 	Numbers         []fact
 	Others          []string
 	Figures         []figure
+	Window          Window
 }
 
 // verdict is one of the five answers beside the one expected.

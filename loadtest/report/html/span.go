@@ -107,7 +107,4 @@ func done(cmd *history.Command) bool {
 	return cmd.Err == "" && r != "" && r != "false" && r != "0" && r != "nil" && !strings.HasPrefix(r, "-")
 }
 
-// short is an order's id without the product's name, which the reader of a cell knows.
-func short(c *history.Cell, op *history.Op) string {
-	return clip(strings.TrimPrefix(op.Order, c.Product+"-"), 24)
-}
+func short(c *history.Cell, op *history.Op) string { return clip(c.Short(op.Order), 24) }

@@ -1,0 +1,106 @@
+package explain
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/anishathalye/porcupine"
+
+	"stockapi/loadtest/history"
+)
+
+//go:embed page.gohtml
+var layout string
+
+var words = template.Must(template.New("words").Parse(layout))
+
+// The places in Porcupine's page where ours begin.
+var (
+	head   = []byte("<title>Porcupine</title>")
+	canvas = []byte(`<div id="canvas"></div>`)
+)
+
+// page is what is said above the picture.
+type page struct {
+	Title, Story string
+	Lock         bool   // the acts are about the lock, not about the stock
+	Drawn        string // for how long
+	Orders, Of   int
+	Alone        string // the order without which all would be well
+}
+
+// Write writes the picture: Porcupine's own page, which needs nothing but a browser, and above it in words what there is
+// to be seen. A window with a doubt has none.
+func (w *Window) Write(out io.Writer) error {
+	if w.Doubt != "" {
+		return errors.New("there is no picture: " + w.Doubt)
+	}
+	var picture, above, below bytes.Buffer
+	if err := porcupine.Visualize(w.question.model(), w.info, &picture); err != nil {
+		return err
+	}
+	p := w.page()
+	if err := errors.Join(words.ExecuteTemplate(&above, "head", p), words.ExecuteTemplate(&below, "body", p)); err != nil {
+		return err
+	}
+	before, rest, found := bytes.Cut(picture.Bytes(), head)
+	between, after, also := bytes.Cut(rest, canvas)
+	if !found || !also {
+		return errors.New("this version of Porcupine makes another page")
+	}
+	for _, part := range [][]byte{before, above.Bytes(), between, below.Bytes(), canvas, after} {
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Window) page() page {
+	orders := map[*history.Op]bool{}
+	for _, a := range w.question.acts {
+		if a.op != nil {
+			orders[a.op] = true
+		}
+	}
+	p := page{
+		Title: w.cell.Title() + ": " + w.what(), Story: w.finding.Evidence[0].Text,
+		Lock: w.finding.Verdict == history.Exclusion, Drawn: w.drawn(),
+		Orders: len(orders), Of: len(w.cell.Ops),
+	}
+	if violation := w.orders(); w.alone {
+		p.Alone = "order " + w.cell.Short(violation[len(violation)-1].Order)
+	}
+	return p
+}
+
+// drawn says how long the boxes of orders are; see times.
+func (w *Window) drawn() string {
+	violation := w.orders()
+	switch {
+	case !timesOf(w.cell).inside:
+		return "from when it was sent until it was answered"
+	case len(violation) > 0 && violation[0].Lease == nil:
+		return "for as long as it was at work: there is no lock"
+	default:
+		return "for as long as it held the lock"
+	}
+}
+
+func (w *Window) what() string {
+	first := w.finding.Evidence[0]
+	switch {
+	case w.finding.Verdict == history.Exclusion:
+		return "two held the lock at once"
+	case len(first.Orders) == 2:
+		return fmt.Sprintf("unit %d was sold twice", first.Unit)
+	case len(first.Orders) == 1:
+		return fmt.Sprintf("unit %d was never there", first.Unit)
+	default:
+		return "the books do not balance"
+	}
+}
