@@ -138,7 +138,7 @@ func (r *Replicated) Close() {
 
 func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) (bool, error) {
 	client := redis.NewSentinelClient(&redis.Options{Addr: r.asked, MaxRetries: -1, DialTimeout: 2 * time.Second})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	return ask(client)
 }
 
