@@ -127,7 +127,7 @@ func (s *session) options() fleet.Options {
 
 // aside is how many cells run side by side where nobody contends: they spend most of their time waiting for a lease
 // to end.
-const aside = 4
+const aside = 6
 
 // cells runs all cells: first, one after the other, those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
