@@ -46,10 +46,10 @@ func (s *session) finish(err error, stderr io.Writer) int {
 	return code
 }
 
-// tell prints the matrix, the stories and the last line.
+// tell prints the stories, the matrix and the last line: what a terminal still shows at the end is the matrix.
 func tell(w io.Writer, rows []*scenario.Row, colour bool) (asExpected bool) {
-	report.Matrix(w, rows, colour)
 	report.Stories(w, rows)
+	report.Matrix(w, rows, colour)
 	return report.Summary(w, rows)
 }
 
