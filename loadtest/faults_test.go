@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -43,6 +45,36 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	killed := run.Cells[0].Ops[slices.IndexFunc(run.Cells[0].Ops, func(op history.Op) bool { return op.Order == run.Cells[0].Product+"-1" })]
 	assert.Equal(t, history.NotSold, killed.Outcome)
 	assert.Contains(t, killed.Detail, "a was killed (crash@before:set/stock) before this order's write of the stock was sent")
+}
+
+func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
+	path, left := stockapi(t), ownTemp(t)
+	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v4,v5,v5.5,v6,v15", "--scenarios",
+		"cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,quorum-returns,node-restart,delayed-restart,clock-jump,failover")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Regexp(t, `(?m)^cut-off +SE +SE +ok +ok +ok$`, stdout)
+	assert.Regexp(t, `(?m)^reply-lost +L +ok +ok +ok +ok$`, stdout)
+	assert.Regexp(t, `(?m)^majority-down +– +– +– +L +–$`, stdout)
+	assert.Regexp(t, `(?m)^failover +n/r +n/r +n/r +n/r +n/r$`, stdout)
+	assert.Regexp(t, `b sold unit 98 to order 2 at \S+ s; a, one of whose three nodes restarted empty,\s+sold\s+unit\s+98\s+again`, stdout)
+	assert.Regexp(t, `needs redis-server`, stdout, "what cannot be had here has not passed")
+	assert.Empty(t, left())
+}
+
+func TestFailoverThroughSentinel(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "redis-server") {
+			t.Fatal("there is no redis-server on PATH")
+		}
+		t.Skip("needs redis-server on PATH")
+	}
+	path, left := stockapi(t), ownTemp(t)
+	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v6,v15,v17",
+		"--scenarios", "failover,stock-failover")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Regexp(t, `(?m)^failover +SE +ok +E +–$`, stdout)
+	assert.Regexp(t, `(?m)^stock-failover +S +S +S +S$`, stdout)
+	assert.Empty(t, left())
 }
 
 // TestAWrongExpectationIsASurprise turns one line of the table round: the same cell is then not as expected.
