@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -149,6 +150,8 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		p.duration("ttl", &o.TTL, minTTL, b.MaxTTL),
 		p.duration("work", &o.Work, 0, b.MaxWork),
 		p.boolean("trace", &o.Trace),
+		p.boolean("nested", &o.Nested),
+		p.integer("caller", &o.Caller, 1, math.MaxInt32),
 	)
 	if waits {
 		o.Wait = &wait

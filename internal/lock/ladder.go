@@ -24,7 +24,7 @@ type Rung struct {
 	Shelf stock.Kind
 
 	build func(Backends) TryLock
-	delay func(Backends) Delay
+	wait  func(Backends) Waiting
 }
 
 // The backends that a rung may need.
@@ -58,8 +58,11 @@ func Ladder() []Rung {
 		{Number: "v5.5", Name: "bounded", build: bounded, Needs: redis,
 			Does: "v5 with a bound: after a few renewals the work is cancelled before it writes", Defect: "a pause after its last look"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			delay: func(b Backends) Delay { return Around(b.RedlockRetry) },
-			Does:  "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
+			wait: func(b Backends) Waiting { return Polling(Around(b.RedlockRetry)) },
+			Does: "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
+		{Number: "v7", Name: "reentrant", build: reentrant, Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_",
+			wait: func(b Backends) Waiting { return b.woken(channelOf) },
+			Does: "a hash of owner to count, as Redisson's RLock; waiters are woken by a message", Defect: "a pause, as of every lease"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
@@ -79,14 +82,14 @@ func (r Rung) Key(product string) string {
 	return r.Prefix + product
 }
 
-// Build returns the rung's lock on the given backends, and how long to wait between two tries of it.
-func (r Rung) Build(b Backends) (TryLock, Delay) {
+// Build returns the rung's lock on the given backends, and how to wait for it.
+func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	b = b.withDefaults()
-	delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
-	if r.delay != nil {
-		delay = r.delay(b)
+	wait := Polling(Backoff(2*time.Millisecond, 50*time.Millisecond))
+	if r.wait != nil {
+		wait = r.wait(b)
 	}
-	return detached(r.build(b)), delay
+	return detached(r.build(b)), wait
 }
 
 // Find returns the rung with that number or name.

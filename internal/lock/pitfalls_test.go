@@ -153,7 +153,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 	if testing.Short() {
 		rounds = 500
 	}
-	for _, id := range []string{"v5", "v6"} {
+	for _, id := range []string{"v5", "v6", "v7"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 1)
@@ -184,7 +184,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 // lockSoon takes the lock as soon as it is free: a release that a busy node did not answer in time comes late.
 func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
 	t.Helper()
-	lease, err := Wait(context.Background(), 10*time.Second, Fixed(time.Millisecond), func(ctx context.Context) (*Lease, error) {
+	lease, err := poll(context.Background(), 10*time.Second, Fixed(time.Millisecond), func(ctx context.Context) (*Lease, error) {
 		return i.tryLock(ctx, key, ttl)
 	})
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 			}
 			return true, nil
 		}
-		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Now().Add(time.Second), flaky)
+		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Second/2, time.Now().Add(time.Second), flaky)
 		time.Sleep(time.Minute)
 		require.NoError(t, ctx.Err(), "the lease is alive a minute later")
 		stop()
@@ -218,7 +218,7 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		no := func(context.Context) (bool, error) { return false, nil }
-		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, start.Add(time.Second), no)
+		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Second/2, start.Add(time.Second), no)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -245,7 +245,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 					time.Sleep(100 * time.Millisecond) // the reply takes a while: the lease does not count from it
 					return true, nil
 				}
-				ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), lease, time.Now().Add(lease), renew)
+				ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
 				defer stop()
 				<-ctx.Done()
 				require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -268,12 +268,12 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 			free = true // unlocked right after this try was refused
 			return nil, ErrBusy
 		}
-		_, err := Wait(context.Background(), 10*time.Second, Fixed(time.Second), attempt)
+		_, err := poll(context.Background(), 10*time.Second, Fixed(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(start), "one delay")
 
 		free, start = false, time.Now()
-		_, err = Wait(context.Background(), 300*time.Millisecond, Fixed(time.Second), attempt)
+		_, err = poll(context.Background(), 300*time.Millisecond, Fixed(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the patience is over")
 	})
@@ -288,7 +288,7 @@ func TestPitfall21WaitLimit(t *testing.T) {
 		for _, patience := range []time.Duration{0, time.Second, time.Hour} {
 			waiting.Go(func() {
 				start := time.Now()
-				_, err := Wait(context.Background(), patience, delay, busy)
+				_, err := poll(context.Background(), patience, delay, busy)
 				assert.ErrorIs(t, err, ErrBusy)
 				assert.Equal(t, patience, time.Since(start), "neither shorter, for the TTL or another's tries, nor longer")
 			})
@@ -304,7 +304,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
-		_, err := Wait(ctx, time.Hour, Fixed(time.Minute), busy)
+		_, err := poll(ctx, time.Hour, Fixed(time.Minute), busy)
 		assert.ErrorIs(t, err, why)
 	})
 }
@@ -356,7 +356,7 @@ func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
 // write, and nothing is pipelined.
 func TestRoundTrips(t *testing.T) {
 	expected := map[string]int64{"v0": 0, "v0.5": 0, "v1": 2, "v1.5": 3, "v2": 2, "v3": 3, "v4": 2, "v5": 2,
-		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0}
+		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v7": 2, "v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0}
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		for _, r := range Ladder() {
 			t.Run(r.Number, func(t *testing.T) {
@@ -393,7 +393,7 @@ func (c countingConn) Write(p []byte) (int, error) {
 // reply that comes when the lease has ended grants nothing.
 func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
 	const lease = 50 * time.Millisecond
-	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v15": false} {
+	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v7": false, "v15": false} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			late := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {

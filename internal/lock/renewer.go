@@ -10,7 +10,7 @@ import (
 // retriesPerRenewal is how often a renewal without a clear answer is tried again before the next one would be due.
 const retriesPerRenewal = 5
 
-// keepAlive renews a lease for its holder, for v6 and every lease rung after it. It returns the context to work under
+// keepAlive renews a lease for its holder, at that interval, for v5.5 and every lease rung after it. It returns the context to work under
 // and a stop that ends the renewing and waits for a renewal under way; call it before the release.
 //
 // The lease counts as alive until validUntil, which each successful renewal moves to its own start + TTL − drift, by
@@ -18,7 +18,7 @@ const retriesPerRenewal = 5
 // yours" ends the lease at once. One that says nothing (a timeout, a lost connection) is neither success nor loss, and
 // is tried again until the lease may have run out. Then the context is cancelled with the cause ErrLost.
 func (b Backends) keepAlive(
-	ctx context.Context, ttl time.Duration, validUntil time.Time,
+	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
 	work, lose := context.WithCancelCause(ctx)
@@ -31,7 +31,7 @@ func (b Backends) keepAlive(
 	go func() {
 		defer b.Background.Done()
 		defer running.Done()
-		due := time.Now().Add(ttl / 2)
+		due := time.Now().Add(every)
 		for sleepUntil(run, earlier(due, validUntil)) {
 			start := time.Now()
 			if !start.Before(validUntil) {
@@ -46,13 +46,13 @@ func (b Backends) keepAlive(
 				lose(err)
 				return
 			case err != nil:
-				due = start.Add(ttl / 2 / retriesPerRenewal)
+				due = start.Add(every / retriesPerRenewal)
 			case !ok:
 				lose(ErrLost)
 				return
 			default:
 				validUntil = start.Add(ttl - drift(ttl))
-				due = start.Add(ttl / 2)
+				due = start.Add(every)
 			}
 		}
 	}()

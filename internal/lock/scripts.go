@@ -34,6 +34,10 @@ func ScriptNames() map[string]string {
 		releaseScript.Hash():         "release",
 		renewScript.Hash():           "renew",
 		renewOrRecreateScript.Hash(): "renew-or-recreate",
+		reentrantAcquire.Hash():      "acquire-reentrant",
+		reentrantRelease.Hash():      "release-reentrant",
+		reentrantRenew.Hash():        "renew-reentrant",
+		reentrantRestore.Hash():      "release-restore",
 		// redsync v4.18.0 keeps its scripts to itself. A test fails when a release changes them.
 		redsyncReleaseHash: "release",
 		redsyncExtendHash:  "renew",

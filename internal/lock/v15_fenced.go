@@ -21,7 +21,7 @@ func fenced(b Backends) TryLock {
 		if fence == 0 || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
 			return nil, ErrBusy
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, validUntil, func(tick context.Context) (bool, error) {
+		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
 			return renew(tick, b.Redis, key, token, ttl)
 		})
 		unlock := func(ctx context.Context) error {

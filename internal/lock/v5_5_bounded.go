@@ -21,7 +21,7 @@ func bounded(b Backends) TryLock {
 		if !ok || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
 			return nil, ErrBusy
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, validUntil, atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
+		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
 			return renew(tick, b.Redis, key, token, ttl)
 		}))
 		unlock := func(ctx context.Context) error {

@@ -21,7 +21,7 @@ func redlock(b Backends) TryLock {
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, m.Until(), func(ctx context.Context) (bool, error) {
+		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, m.Until(), func(ctx context.Context) (bool, error) {
 			return nodes.extend(ctx, m)
 		})
 		unlock := func(ctx context.Context) error {

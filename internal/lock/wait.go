@@ -34,15 +34,24 @@ func Backoff(low, high time.Duration) Delay {
 	}
 }
 
-// Wait repeats attempt for as long as it says ErrBusy or ErrNoQuorum, and for patience at most: with a patience of
-// zero it is made once. The last attempt is made when the patience is over, so no unlock goes unseen. Wait returns what
-// the last attempt returned, or the cause with which ctx ended between two of them.
-//
-// It polls, as the article does: there is no message that could get lost, and the price is a command per waiter and
-// delay. Patience and delays belong to this call alone; the TTL has no part in them.
-func Wait(
-	ctx context.Context, patience time.Duration, delay Delay, attempt func(context.Context) (*Lease, error),
-) (*Lease, error) {
+// An Attempt is one call of a [TryLock].
+type Attempt func(ctx context.Context) (*Lease, error)
+
+// A Waiting repeats attempt for as long as it says ErrBusy or ErrNoQuorum, and for patience at most: with a patience of
+// zero it is made once. The last attempt is made when the patience is over. A Waiting returns what the last attempt
+// returned, or the cause with which ctx ended between two of them. Patience belongs to the one call; the TTL has no part
+// in it.
+type Waiting func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error)
+
+// Polling returns the Waiting of the article: try again after a delay. There is no message that could get lost, and the
+// price is a command per waiter and delay.
+func Polling(delay Delay) Waiting {
+	return func(ctx context.Context, _ string, patience time.Duration, attempt Attempt) (*Lease, error) {
+		return poll(ctx, patience, delay, attempt)
+	}
+}
+
+func poll(ctx context.Context, patience time.Duration, delay Delay, attempt Attempt) (*Lease, error) {
 	deadline := time.Now().Add(patience)
 	for n := 1; ; n++ {
 		lease, err := attempt(ctx)

@@ -24,6 +24,9 @@ var (
 	ErrUnavailable = errors.New("rung is not configured")
 	// ErrDraining says that the instance is shutting down: nothing was tried, or the wait for the lock was given up.
 	ErrDraining = errors.New("this instance is shutting down; ask another")
+	// ErrCallerBusy says that the same caller has an order under way here. A caller is like a thread: it does one thing at
+	// a time, and a lock that lets its holder in again cannot tell two of them apart.
+	ErrCallerBusy = errors.New("this caller has an order under way")
 )
 
 // An Order is what a client wants.
@@ -34,6 +37,8 @@ type Order struct {
 	Wait     *time.Duration // how long to wait for the lock; nil: as the rung does by default
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
+	Caller   int64          // who asks, for locks that their holder may take again; 0: somebody new
+	Nested   bool           // the work takes the order's own lock once more
 	Trace    bool           // whether the receipt lists the Redis commands
 }
 
@@ -70,6 +75,7 @@ type Shop struct {
 	metrics  *metrics.Metrics
 	log      *slog.Logger
 	notes    map[string]string
+	callers  callers
 	open     context.Context // ends when the shop closes
 	close    context.CancelFunc
 }
@@ -77,7 +83,7 @@ type Shop struct {
 type rung struct {
 	lock.Rung
 	tryLock lock.TryLock
-	delay   lock.Delay
+	wait    lock.Waiting
 	sell    stock.Sell
 	missing string // what the rung needs and the instance does not have
 }
@@ -101,8 +107,8 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 	if missing := b.Missing(r); missing != "" {
 		return rung{Rung: r, missing: missing}
 	}
-	tryLock, delay := r.Build(b)
-	return rung{Rung: r, tryLock: tryLock, delay: delay, sell: shelf.Seller(r.Shelf)}
+	tryLock, wait := r.Build(b)
+	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf)}
 }
 
 // patience returns how long an order waits: for the lock, or for others to stop writing first.
@@ -139,6 +145,11 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 	if r.missing != "" {
 		return receipt, fmt.Errorf("%w: %s needs %s", ErrUnavailable, r.Number, r.missing)
 	}
+	ctx, leave, err := s.callers.enter(ctx, o.Caller)
+	if err != nil {
+		return receipt, err
+	}
+	defer leave()
 	if o.Trace {
 		var recorder *trace.Recorder
 		ctx, recorder = trace.Record(ctx)
@@ -151,7 +162,7 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 	defer func() { err = s.release(ctx, r, lease, &receipt, err) }()
 
 	left, err := r.sell(lease.Context, stock.Order{Product: o.Product, Quantity: o.Quantity, Fence: lease.Fence,
-		Patience: r.patience(o), Work: workFor(o.Work)})
+		Patience: r.patience(o), Work: s.work(r, o)})
 	if err != nil {
 		return receipt, err
 	}
@@ -168,7 +179,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	defer stop()
 	start := time.Now()
 	// An attempt under way is seen through when the shop closes, so it gets the order's own context.
-	lease, err := lock.Wait(waiting, r.patience(o), r.delay, func(context.Context) (*lock.Lease, error) {
+	lease, err := r.wait(waiting, r.Key(o.Product), r.patience(o), func(context.Context) (*lock.Lease, error) {
 		recorder := trace.From(ctx)
 		mark := recorder.Mark()
 		lease, err := r.tryLock(ctx, r.Key(o.Product), o.TTL)
@@ -221,19 +232,35 @@ func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt 
 	return sale
 }
 
-// workFor returns the simulated business work: it takes that long, or ends with its context.
-func workFor(d time.Duration) func(context.Context) {
-	return func(ctx context.Context) {
-		if d == 0 {
-			return
+// work returns the business work of an order. What is simulated of it takes the order's time, or ends with its context;
+// a nested order then calls code that takes the lock for itself, not knowing that it is held already.
+func (s *Shop) work(r *rung, o Order) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if o.Work > 0 {
+			timer := time.NewTimer(o.Work)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
 		}
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
+		if o.Nested && ctx.Err() == nil {
+			return s.nested(ctx, r, o)
 		}
+		return nil
 	}
+}
+
+// nested takes the order's lock once more and gives it back.
+func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
+	start := time.Now()
+	again, err := r.wait(ctx, r.Key(o.Product), r.patience(o), func(ctx context.Context) (*lock.Lease, error) {
+		return r.tryLock(ctx, r.Key(o.Product), o.TTL)
+	})
+	if err != nil {
+		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", time.Since(start).Round(time.Millisecond), err)
+	}
+	return again.Unlock(ctx)
 }
 
 // units returns the serial numbers of the units that left the shelf when it went down to left.

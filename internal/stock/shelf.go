@@ -49,9 +49,9 @@ func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
 type Order struct {
 	Product  string
 	Quantity int64
-	Fence    int64                 // the lease's fencing token, 0 for none
-	Patience time.Duration         // how long to try again when others write first
-	Work     func(context.Context) // the business work between reading and writing
+	Fence    int64                       // the lease's fencing token, 0 for none
+	Patience time.Duration               // how long to try again when others write first
+	Work     func(context.Context) error // the business work between reading and writing; an error calls the sale off
 }
 
 // Sell takes an order's units off the shelf and returns how many are left. Between reading and writing it does the
@@ -77,9 +77,12 @@ func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	if left < o.Quantity {
 		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
 	}
-	o.Work(ctx)
+	err := o.Work(ctx)
 	if ctx.Err() != nil {
 		return left, context.Cause(ctx)
+	}
+	if err != nil {
+		return left, err
 	}
 	return left - o.Quantity, nil
 }

@@ -20,10 +20,12 @@ func TestMain(m *testing.M) {
 }
 
 func order(fence int64, work func(context.Context)) Order {
-	if work == nil {
-		work = func(context.Context) {}
-	}
-	return Order{Product: "p", Quantity: 1, Fence: fence, Patience: 10 * time.Second, Work: work}
+	return Order{Product: "p", Quantity: 1, Fence: fence, Patience: 10 * time.Second, Work: func(ctx context.Context) error {
+		if work != nil {
+			work(ctx)
+		}
+		return nil
+	}}
 }
 
 // newShelf returns a shelf with ten units.
