@@ -41,6 +41,7 @@ func newShop(t *testing.T, start func(testing.TB) *backendtest.Server, nodes int
 type instance struct {
 	Backends
 	tryLock TryLock
+	wait    Waiting
 	crash   func()
 }
 
@@ -57,7 +58,7 @@ func (s *shop) instance(t *testing.T, r Rung, hooks ...redis.Hook) *instance {
 		crash()
 		i.Background.Wait()
 	})
-	i.tryLock, _ = r.Build(i.Backends)
+	i.tryLock, i.wait = r.Build(i.Backends)
 	return i
 }
 

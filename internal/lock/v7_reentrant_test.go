@@ -1,0 +1,207 @@
+package lock
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// onEach runs a test of v7 on each kind of server, with two instances and a client for bare commands: the other side,
+// which may be Redisson.
+func onEach(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
+	t.Helper()
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		r := rung(t, "v7")
+		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
+	})
+}
+
+func owned(caller string) context.Context { return WithOwner(context.Background(), NewOwner(caller)) }
+
+// What v7 writes is what Redisson's RLock reads.
+func TestReentrantIsRedissonOnTheWire(t *testing.T) {
+	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		ctx := owned("7")
+		released := bare.Subscribe(ctx, "redisson_lock__channel:{k}")
+		defer released.Close()
+		_, err := released.Receive(ctx)
+		require.NoError(t, err)
+
+		outer, err := a.tryLock(ctx, "k", time.Minute)
+		require.NoError(t, err)
+		inner, err := a.tryLock(ctx, "k", time.Minute)
+		require.NoError(t, err)
+		fields, err := bare.HGetAll(ctx, "k").Result()
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{outer.Token: "2"}, fields)
+		assert.Regexp(t, `^[^:]+:7$`, outer.Token, "<uuid>:<caller number>")
+		assert.Greater(t, bare.PTTL(ctx, "k").Val(), 59*time.Second)
+
+		unlock(t, inner)
+		assert.Equal(t, "1", bare.HGet(ctx, "k", outer.Token).Val())
+		unlock(t, outer)
+		assert.Zero(t, bare.Exists(ctx, "k").Val())
+		message, err := released.ReceiveMessage(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, "0", message.Payload)
+		require.ErrorIs(t, outer.Unlock(ctx), ErrLost, "once too often")
+	})
+}
+
+// What Redisson writes v7 reads: it is kept out, waits for the message, and is woken by it long before the TTL.
+func TestReentrantIsWokenByRedisson(t *testing.T) {
+	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		require.NoError(t, bare.HSet(ctx, "k", "9e6c1f9e-java:42", 1).Err())
+		require.NoError(t, bare.PExpire(ctx, "k", time.Minute).Err())
+		_, err := a.tryLock(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		got := a.waitFor(owned("1"), "k")
+		awaitSubscriber(t, bare, "redisson_lock__channel:{k}")
+		require.NoError(t, bare.Del(ctx, "k").Err())
+		require.NoError(t, bare.Publish(ctx, "redisson_lock__channel:{k}", 0).Err())
+		unlock(t, <-got)
+	})
+}
+
+// waitFor waits for the lock as the rung does, and delivers the lease; nil if there is none.
+func (i *instance) waitFor(ctx context.Context, key string) <-chan *Lease {
+	got := make(chan *Lease, 1)
+	go func() {
+		lease, _ := i.wait(ctx, key, 20*time.Second, func(ctx context.Context) (*Lease, error) {
+			return i.tryLock(ctx, key, time.Minute)
+		})
+		got <- lease
+	}()
+	return got
+}
+
+func awaitSubscriber(t *testing.T, bare redis.UniversalClient, channel string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return bare.PubSubNumSub(context.Background(), channel).Val()[channel] > 0
+	}, 5*time.Second, 5*time.Millisecond)
+}
+
+func TestChannelsStayInTheirSlot(t *testing.T) {
+	assert.Equal(t, "redisson_lock__channel:{name}", channelOf("name"))
+	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
+}
+
+// A release wakes those who wait on either instance, and the woken one gets in without waiting for any TTL.
+func TestAReleaseWakesWaiters(t *testing.T) {
+	onEach(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		lease := a.lock(t, "k", time.Minute)
+		first, second := a.waitFor(owned("1"), "k"), b.waitFor(owned("2"), "k")
+		require.Eventually(t, func() bool {
+			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 2
+		}, 5*time.Second, 5*time.Millisecond)
+		unlock(t, lease)
+		for range 2 {
+			select {
+			case lease = <-first:
+			case lease = <-second:
+			}
+			require.NotNil(t, lease)
+			unlock(t, lease)
+		}
+		assert.Eventually(t, func() bool {
+			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 0
+		}, 5*time.Second, 5*time.Millisecond, "nobody waits, so nobody listens")
+	})
+}
+
+// Pitfall 12: a holder that dies publishes nothing. Its waiters wait for no longer than its TTL.
+func TestAWaiterOutlivesALostMessage(t *testing.T) {
+	onEach(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+		a.lock(t, "k", ttl)
+		a.crash()
+		start := time.Now()
+		unlock(t, <-b.waitFor(owned("1"), "k"))
+		assert.Less(t, time.Since(start), ttl+margin)
+	})
+}
+
+// Pitfall 13: one who was woken and has gone leaves the message to the next.
+func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
+	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		lease := a.lock(t, "k", time.Minute)
+		ctx, cancel := context.WithCancel(owned("1"))
+		gone, stays := a.waitFor(ctx, "k"), a.waitFor(owned("2"), "k")
+		awaitSubscriber(t, bare, channelOf("k"))
+		cancel()
+		assert.Nil(t, <-gone)
+		unlock(t, lease)
+		unlock(t, <-stays)
+	})
+}
+
+// Pitfall 9: acquire and release in any depth; the outermost hold alone renews, and the last release ends it.
+func TestReentrantCountAgainstRenewal(t *testing.T) {
+	onEach(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+		var renewals atomic.Int64
+		a.OnRenew = func(bool) { renewals.Add(1) }
+		a.tryLock, _ = rung(t, "v7").Build(a.Backends)
+		ctx := owned("1")
+		outer, err := a.tryLock(ctx, "k", ttl)
+		require.NoError(t, err)
+		for range 3 {
+			inner, err := a.tryLock(ctx, "k", ttl)
+			require.NoError(t, err)
+			unlock(t, inner)
+		}
+		time.Sleep(2 * ttl)
+		assert.Positive(t, renewals.Load())
+		assert.LessOrEqual(t, renewals.Load(), int64(8), "one renewer, at a third of the TTL")
+		assert.False(t, b.tryOnce(t, "k"), "held still")
+		unlock(t, outer)
+		ended := renewals.Load()
+		assert.True(t, b.tryOnce(t, "k"))
+		time.Sleep(ttl)
+		assert.Equal(t, ended, renewals.Load())
+	})
+}
+
+// Pitfall 2: an inner acquire whose reply is lost is undone to the count before it, whether it was carried out or not;
+// the outer hold stays.
+func TestAnInnerAcquireIsUndone(t *testing.T) {
+	for name, carriedOut := range map[string]bool{"carried out": true, "never arrived": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 0)
+			var lose atomic.Bool
+			a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+				if !strings.HasPrefix(cmd.Name(), "eval") || !lose.CompareAndSwap(true, false) {
+					return next(ctx)
+				}
+				if carriedOut {
+					_ = next(ctx)
+				}
+				return context.DeadlineExceeded
+			}))
+			ctx := owned("1")
+			outer := must(a.tryLock(ctx, "k", time.Minute))
+			lose.Store(true)
+			_, err := a.tryLock(ctx, "k", time.Minute)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, "1", a.Redis.HGet(ctx, "k", outer.Token).Val())
+			unlock(t, outer)
+			assert.True(t, a.tryOnce(t, "k"))
+		})
+	}
+}
+
+func must(l *Lease, err error) *Lease {
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
