@@ -39,6 +39,7 @@ var questions = []struct {
 	{"releases only its own", releasesOnlyItsOwn},
 	{"has no gap before the delete", hasNoGap},
 	{"nested: lets its own holder in again", letsHolderIn},
+	{"nested: is out once it has released", isOutAfterRelease},
 	{"is free after a cancel in mid-acquire", survivesCancel},
 	{"unlock says that the lease was lost", unlockSaysLost},
 	{"loss cancels the work", lossCancelsWork},
@@ -46,24 +47,25 @@ var questions = []struct {
 
 // conformance is what each rung must hold, and what it must visibly break.
 var conformance = map[string][]answer{
-	//               one     two     crash   in gap  slow    own     gap     nested  cancel  says    cancels
-	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, holds, none, none},
-	"v0.5":           {holds, breaks, holds, holds, breaks, none, none, breaks, holds, none, none},
-	"v1":             {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, breaks, breaks, breaks},
-	"v1.5":           {holds, holds, holds, breaks, breaks, breaks, breaks, breaks, breaks, breaks, breaks},
-	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, breaks, breaks, breaks, breaks},
-	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, breaks, breaks, holds, breaks},
-	"v4":             {holds, holds, holds, holds, breaks, holds, holds, breaks, breaks, holds, breaks},
-	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, breaks},
-	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, breaks, holds, breaks},
-	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
-	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
-	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
-	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
-	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
+	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels
+	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
+	"v0.5":           {holds, breaks, holds, holds, breaks, none, none, breaks, holds, holds, none, none},
+	"v1":             {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v1.5":           {holds, holds, holds, breaks, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
+	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, breaks, holds, breaks, holds, breaks},
+	"v4":             {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks},
+	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, breaks},
+	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks, holds, breaks},
+	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
+	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	// Without a lock; their shelves are tested where they are.
-	"v16": {breaks, breaks, holds, holds, breaks, none, none, none, holds, none, none},
-	"v17": {breaks, breaks, holds, holds, breaks, none, none, none, holds, none, none},
+	"v16": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
+	"v17": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
 }
 
 func TestConformance(t *testing.T) {
@@ -227,6 +229,23 @@ func letsHolderIn(t *testing.T, s *shop, r Rung) answer {
 	}
 	unlock(t, again)
 	return answerIf(!b.tryOnce(t, key(t)))
+}
+
+// isOutAfterRelease: a caller has given the lock back, somebody else holds it, and the caller tries again.
+func isOutAfterRelease(t *testing.T, s *shop, r Rung) answer {
+	a := s.instance(t, r)
+	ctx, other := WithOwner(context.Background(), NewOwner("1")), WithOwner(context.Background(), NewOwner("2"))
+	lease, err := a.try(ctx, key(t), time.Minute)
+	require.NoError(t, err)
+	if lease.Token == "" {
+		return none
+	}
+	unlock(t, lease)
+	lease, err = a.try(other, key(t), time.Minute)
+	require.NoError(t, err)
+	defer lease.Unlock(other)
+	_, err = a.try(ctx, key(t), time.Minute)
+	return answerIf(errors.Is(err, ErrBusy))
 }
 
 // survivesCancel: the acquire reaches Redis, its reply does not come back, and the caller gives up.

@@ -15,6 +15,9 @@
 //
 // v5.5 puts an end to the renewing, and cancels the work when the lease may be over.
 //
+// v7 lets its own holder in again, and counts; and its waiters do not ask again and again, but are told. v7-cached is v7
+// sped up, and an exhibit.
+//
 // None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
 // ends by itself is. v15 draws a number with every lease, a fencing token, and leaves it to the stock to refuse the older
 // one. v16 and v17 need no lock at all, because Redis can compare, decide and write in one step.
@@ -25,8 +28,8 @@
 // order, a file each: v0_nolock.go to v15_fenced.go. Neighbours differ in a few lines and repeat the rest on purpose:
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
-// What is no lesson exists once. wait.go waits for a lock, by trying again. timer.go is the timer of v5. renewer.go
-// keeps the lease of v6, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is
-// what v6 needs around redsync. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file,
-// and a line there.
+// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
+// a reentrant lock, reentrant.go its commands. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
+// what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
+// backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

@@ -28,7 +28,7 @@ type shop struct {
 	redlock []*backendtest.Server
 }
 
-func newShop(t *testing.T, start func(testing.TB) *backendtest.Server, nodes int) *shop {
+func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int) *shop {
 	t.Helper()
 	s := &shop{redis: start(t)}
 	for range nodes {
@@ -46,7 +46,7 @@ type instance struct {
 }
 
 // instance starts an instance that offers one rung. Hooks watch or disturb its commands.
-func (s *shop) instance(t *testing.T, r Rung, hooks ...redis.Hook) *instance {
+func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	t.Helper()
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{crash: crash}
@@ -63,7 +63,7 @@ func (s *shop) instance(t *testing.T, r Rung, hooks ...redis.Hook) *instance {
 }
 
 // lock takes the lock, which has to be free. It may be called on any goroutine.
-func (i *instance) lock(t *testing.T, key string, ttl time.Duration) *Lease {
+func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	t.Helper()
 	lease, err := i.try(context.Background(), key, ttl)
 	if !assert.NoError(t, err) {

@@ -19,9 +19,8 @@ var (
 // sellAtomic sells without a lock: the script reads, decides and writes in one step. So the work cannot lie between
 // reading and writing; it comes first, and may turn out to have been in vain.
 func (s *Shelf) sellAtomic(ctx context.Context, o Order) (left int64, err error) {
-	o.Work(ctx)
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
+	if err := worked(ctx, o); err != nil {
+		return 0, err
 	}
 	err = seenThrough(ctx, func(ctx context.Context) error {
 		left, err = take.Run(ctx, s.rdb, []string{Key(o.Product)}, o.Quantity).Int64()

@@ -77,14 +77,19 @@ func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	if left < o.Quantity {
 		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
 	}
-	err := o.Work(ctx)
-	if ctx.Err() != nil {
-		return left, context.Cause(ctx)
-	}
-	if err != nil {
+	if err := worked(ctx, o); err != nil {
 		return left, err
 	}
 	return left - o.Quantity, nil
+}
+
+// worked does the business work, and returns why nothing is to be written after it, if so.
+func worked(ctx context.Context, o Order) error {
+	err := o.Work(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // seenThrough runs a write that outlives its caller, and tells one that failed from one in doubt. What bounds it are the

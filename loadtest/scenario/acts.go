@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/shop"
 )
 
@@ -190,6 +191,34 @@ func playHungHolder(ctx context.Context, p *play) error {
 	first.suffered(begun, "working on and on under a lease of %s", span(faultLoad.TTL))
 	p.probes = []int{b}
 	return nil
+}
+
+// playNested lets a caller take its own lock again while it holds it. Then b holds the lock, and the same caller comes
+// again: it is not to believe that it holds it still.
+func playNested(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	first := p.order(ctx, a, "1", shop.Order{Caller: 1, Nested: true})
+	if err := first.answered(ctx); err != nil {
+		return err
+	}
+	first.suffered(begun, "asking again for the lock that it holds")
+	second := p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	if err := second.held(ctx); err != nil {
+		return err
+	}
+	begun = time.Now()
+	third := p.order(ctx, a, "3", shop.Order{Caller: 1})
+	if err := third.answered(ctx); err != nil {
+		return err
+	}
+	if third.op.Outcome == history.Sold {
+		third.suffered(begun, "by a caller that had held the lock before")
+	}
+	p.nested = true
+	return second.goesOn(ctx)
 }
 
 // playSoldOutRestock finds the shelf empty, fills it, and buys again.

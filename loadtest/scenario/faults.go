@@ -8,6 +8,9 @@ const (
 	noFence   = "it has no fencing tokens"
 )
 
+// itself is why a lock breaks when its holder takes it again.
+const itself = "it does not know its own holder: the order is refused by itself, or waits for itself, and every one after it too"
+
 // The fault scenarios. In each, who is inside is known before the next step is taken; see acts.go.
 var (
 	crash = Scenario{
@@ -24,6 +27,7 @@ var (
 			{"v5.5", leaseHolds, "the timer that renews died with the process"},
 			{"v6", leaseHolds, "the TTL ends the lease on every node"},
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
+			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v16", lockFree, "a WATCH ends with its connection, and nothing was written"},
@@ -44,6 +48,7 @@ var (
 			{"v5.5", leaseHolds, "after three renewals the work is cancelled before it writes, while the lease still lasts"},
 			{"v6", leaseHolds, "the lease is renewed on the nodes for as long as the work takes"},
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
+			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v16", lockFree, "the slow one finds the stock written meanwhile, writes nothing, and begins again"},
@@ -65,6 +70,7 @@ var (
 			{"v5.5", leaseHolds, "the lease is renewed up to a bound that this work stays below"},
 			{"v6", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
 		},
@@ -84,6 +90,7 @@ var (
 			{"v5.5", leaseHolds, "the script compares"},
 			{"v6", leaseHolds, "the script compares, on every node"},
 			{"v7", leaseHolds, "the script looks for its owner's field"},
+			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
 		},
@@ -103,6 +110,7 @@ var (
 			{"v5.5", oversold, "it was stopped after its last look at the lease, and what it had decided it then wrote"},
 			{"v6", oversold, "five nodes agree that the lease has ended, and none of them is asked"},
 			{"v7", oversold, "the timer that renews is stopped with the process"},
+			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
 			{"v16", lockFree, "EXEC finds that the stock was written since the read, and it begins again"},
@@ -123,6 +131,7 @@ var (
 			{"v5.5", leaseHolds, "after three renewals the work is cancelled and the lock released"},
 			{"v6", stuck, "it renews for ever, on all nodes"},
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
 		},
@@ -142,10 +151,33 @@ var (
 			{"v5.5", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v6", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v16", lockFree, "it locks nothing"},
 			{"v17", lockFree, "it locks nothing"},
+		},
+	}
+	nested = Scenario{
+		Name: "nested", Does: "the business code takes the lock that its own order holds; later its caller comes again", Instances: 2,
+		play:  playNested,
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Expect: []Expectation{
+			{"v1", stuck, itself},
+			{"v1.5", stuck, itself},
+			{"v2", stuck, itself},
+			{"v3", stuck, itself},
+			{"v4", stuck, itself},
+			{"v5", stuck, itself},
+			{"v5-as-printed", stuck, itself},
+			{"v5.5", stuck, itself},
+			{"v6", stuck, itself},
+			{"v7", leaseHolds, "the lock knows its owner, and counts"},
+			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
+			{"v15", fencedStuck, itself},
+			{"v15-write-only", fencedStuck, itself},
+			{"v16", lockFree, "it locks nothing, so there is nothing to take again"},
+			{"v17", lockFree, "it locks nothing, so there is nothing to take again"},
 		},
 	}
 	writeOnlyFence = Scenario{
@@ -153,7 +185,7 @@ var (
 		Stops: true, play: playWriteOnlyFence,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
-			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v16": noFence, "v17": noFence,
+			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v16": noFence, "v17": noFence,
 		},
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},

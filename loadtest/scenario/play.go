@@ -21,8 +21,9 @@ type play struct {
 	rung Rung
 	// orders are all that were sent, by number.
 	orders []*pending
-	// probes is where fresh requests go at the end.
+	// probes is where fresh requests go at the end, and nested whether they take the lock once more.
 	probes []int
+	nested bool
 }
 
 // pending is an order under way.
@@ -41,7 +42,7 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
 	err := spec.Scenario.play(ctx, p)
 	if err == nil {
-		err = r.probe(ctx, c, p.probes)
+		err = r.probe(ctx, c, p.probes, p.nested)
 	}
 	for _, o := range p.orders {
 		if err == nil {
@@ -76,6 +77,7 @@ func (p *play) opening(ctx context.Context) error {
 func (p *play) order(ctx context.Context, at int, id string, with shop.Order) *pending {
 	o := &pending{play: p, Order: p.Runner.order(p.cell, id, 1), at: at, done: make(chan struct{})}
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
+	o.Caller, o.Nested = with.Caller, with.Nested
 	o.Patience = o.Wait + o.Work + patience
 	p.orders = append(p.orders, o)
 	go func() {

@@ -17,11 +17,15 @@ const (
 )
 
 // probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock, or the cell's limit is over.
-func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int) error {
-	quantity, begun := r.probeQuantity(ctx, c, to[0]), time.Now()
+// Nested ones take the lock once more while they hold it, for which they have to sell.
+func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
+	quantity, begun := int64(1), time.Now()
+	if !nested {
+		quantity = r.probeQuantity(ctx, c, to[0])
+	}
 	for try := 1; ; try++ {
 		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
-		o.Wait = min(o.Wait, probeWait)
+		o.Wait, o.Nested = min(o.Wait, probeWait), nested
 		due := time.Now()
 		op := r.buy(ctx, c, c.Start, to[(try-1)%len(to)], history.Probe, o)
 		op.Due, op.Latency = history.At(c.Start, due), time.Since(due)

@@ -149,7 +149,7 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 		sent := after - before
 		c.Commands = &sent
 	}
-	return r.probe(ctx, c, everywhere(c))
+	return r.probe(ctx, c, everywhere(c), false)
 }
 
 func everywhere(c *history.Cell) []int {

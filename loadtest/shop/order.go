@@ -22,6 +22,9 @@ type Order struct {
 	Patience time.Duration
 	// Fault is what is to go wrong with the order inside the instance, in stockapi's grammar. Empty: nothing.
 	Fault string
+	// Caller is who asks, 0 for somebody new; Nested lets the work take the order's own lock once more.
+	Caller int64
+	Nested bool
 }
 
 // Buy sends the order to the instance at base and returns what became of it, with times relative to start. It
@@ -54,6 +57,12 @@ func (o Order) path() string {
 	q := url.Values{
 		"product": {o.Product}, "quantity": {strconv.FormatInt(o.Quantity, 10)}, "trace": {"true"},
 		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	if o.Caller != 0 {
+		q.Set("caller", strconv.FormatInt(o.Caller, 10))
+	}
+	if o.Nested {
+		q.Set("nested", "true")
 	}
 	if o.Fault != "" {
 		q.Set("fault", o.Fault)

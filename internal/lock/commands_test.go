@@ -1,0 +1,80 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// contended is the rungs whose waiters are woken, so that what a sale costs does not grow with those who wait for it.
+var contended = []string{"v7"}
+
+// commandsPerSale has that many buyers on two instances, each take the lock, read, write and give it back, and returns
+// how many commands Redis had to do for each.
+func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
+	t.Helper()
+	var commands atomic.Int64
+	count := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+		commands.Add(1)
+		return next(ctx)
+	})
+	a, b := s.instance(t, r, count), s.instance(t, r, count)
+	key := fmt.Sprint("k", waiters)
+	assert.NoError(t, a.lock(t, key, time.Minute).Unlock(context.Background())) // loads the scripts
+	commands.Store(0)
+	var buyers sync.WaitGroup
+	for i := range waiters {
+		at := []*instance{a, b}[i%2]
+		buyers.Go(func() {
+			ctx := owned(fmt.Sprint(i))
+			lease, err := at.wait(ctx, key, time.Minute, func(ctx context.Context) (*Lease, error) {
+				return at.tryLock(ctx, key, time.Minute)
+			})
+			if assert.NoError(t, err) {
+				_ = at.Redis.Get(ctx, "stock").Err()
+				_ = at.Redis.Set(ctx, "stock", i, 0).Err()
+				assert.NoError(t, lease.Unlock(ctx))
+			}
+		})
+	}
+	buyers.Wait()
+	return float64(commands.Load()) / float64(waiters)
+}
+
+// What a sale costs does not grow with the number of those who wait (pitfall 13).
+func TestCommandsPerSaleDoNotGrow(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		for _, id := range contended {
+			few := commandsPerSale(t, s, rung(t, id), 8)
+			some := commandsPerSale(t, s, rung(t, id), 64)
+			many := commandsPerSale(t, s, rung(t, id), 512)
+			t.Logf("%s: %.1f commands per sale with 8 waiters, %.1f with 64, %.1f with 512", id, few, some, many)
+			assert.LessOrEqual(t, some, 12.0)
+			assert.LessOrEqual(t, many, 1.5*few, "8 to 512 waiters")
+		}
+	})
+}
+
+// BenchmarkContended reports the same figures: go test -run '^$' -bench Contended -benchtime 1x ./internal/lock.
+func BenchmarkContended(b *testing.B) {
+	for _, id := range contended {
+		for _, waiters := range []int{8, 64, 512} {
+			b.Run(fmt.Sprintf("%s/%d", id, waiters), func(b *testing.B) {
+				s := newShop(b, backendtest.StartEmbedded, 0)
+				r, _ := Find(id)
+				for b.Loop() {
+					b.ReportMetric(commandsPerSale(b, s, r, waiters), "commands/sale")
+				}
+			})
+		}
+	}
+}

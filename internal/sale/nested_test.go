@@ -1,0 +1,61 @@
+package sale
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/lock"
+)
+
+// Code that takes the lock which its order holds gets it where the lock knows its holder, or where there is none; and
+// else sells nothing, and leaves no lock behind.
+func TestNestedOrders(t *testing.T) {
+	sells := map[string]bool{"v0": true, "v7": true, "v7-cached": true, "v16": true, "v17": true}
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		o, none := order(), time.Duration(0)
+		o.Nested, o.Wait = true, &none
+		_, err := s.Decrease(context.Background(), r.Number, o)
+		if sells[r.Number] {
+			require.NoError(t, err)
+			assert.EqualValues(t, 99, left(t, s))
+			return
+		}
+		require.ErrorIs(t, err, lock.ErrBusy)
+		assert.ErrorContains(t, err, "asked again for the lock that it holds")
+		assert.EqualValues(t, 100, left(t, s))
+		_, err = s.Decrease(context.Background(), r.Number, order())
+		require.NoError(t, err, "the lock was given back")
+	})
+}
+
+// A caller is like a thread: two orders of one caller at once would both be let in by a lock that knows its holder.
+func TestACallerDoesOneThingAtATime(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	first := order()
+	first.Caller, first.Work = 7, time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Decrease(ctx, "v7", first)
+		done <- err
+	}()
+	second, another := order(), order()
+	second.Caller, another.Caller = 7, 8
+	none := time.Duration(0)
+	another.Wait = &none
+	require.Eventually(t, func() bool {
+		_, err := s.Decrease(context.Background(), "v7", another)
+		return err != nil
+	}, 5*time.Second, time.Millisecond, "the first is inside")
+	_, err := s.Decrease(context.Background(), "v7", second)
+	require.ErrorIs(t, err, ErrCallerBusy)
+	cancel()
+	<-done
+	_, err = s.Decrease(context.Background(), "v7", second)
+	require.NoError(t, err, "and then the next")
+}
