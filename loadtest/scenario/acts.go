@@ -14,13 +14,13 @@ const a, b = 0, 1
 
 // secondWait is how long the second buyer waits for the lock: past the end of the first one's lease, and not so long
 // that v5.5's renewals come to their end, or a write that the first has begun to its.
-var secondWait = faultLoad.TTL * 7 / 4
+func (p *play) secondWait() time.Duration { return p.Load.TTL * 7 / 4 }
 
 // slowly is work that takes longer than a lease, and than v5.5 renews one.
-var slowly = faultLoad.TTL * 5 / 2
+func (p *play) slowly() time.Duration { return p.Load.TTL * 5 / 2 }
 
 // endlessly is work that is not over when the last fresh request has been refused.
-var endlessly = faultLoad.TTL + faultMargin + 1200*time.Millisecond
+func (p *play) endlessly() time.Duration { return p.cell.Limit + 1200*time.Millisecond }
 
 // playCrash kills a while it is inside.
 func playCrash(ctx context.Context, p *play) error {
@@ -46,7 +46,7 @@ func playSlowWork(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: slowly, Wait: 4 * faultLoad.TTL})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.slowly(), Wait: 4 * p.Load.TTL})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func playSlowWork(ctx context.Context, p *play) error {
 	if err := first.letGo(ctx); err != nil {
 		return err
 	}
-	second := p.order(ctx, b, "2", shop.Order{Wait: 4 * faultLoad.TTL})
+	second := p.order(ctx, b, "2", shop.Order{Wait: 4 * p.Load.TTL})
 	if err := first.answered(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "working %s under a lease of %s", span(slowly), span(faultLoad.TTL))
+	first.suffered(begun, "working %s under a lease of %s", span(p.slowly()), span(p.Load.TTL))
 	return second.answered(ctx)
 }
 
@@ -117,11 +117,11 @@ func (p *play) overtaken(ctx context.Context, fault, where string) (first, secon
 		return nil, nil, err
 	}
 	begun := time.Now()
-	second = p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write, Wait: secondWait})
+	second = p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write, Wait: p.secondWait()})
 	if _, err := second.heldOrAnswered(ctx); err != nil {
 		return nil, nil, err
 	}
-	first.suffered(begun, "held for %s %s under a lease of %s", span(time.Since(begun)), where, span(faultLoad.TTL))
+	first.suffered(begun, "held for %s %s under a lease of %s", span(time.Since(begun)), where, span(p.Load.TTL))
 	return first, second, nil
 }
 
@@ -156,19 +156,19 @@ func (p *play) paused(ctx context.Context, fault string, far, after func(second 
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "stop@before:" + p.rung.Write, Wait: secondWait})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "stop@before:" + p.rung.Write, Wait: p.secondWait()})
 	if err := first.stopped(ctx); err != nil {
 		return err
 	}
 	begun := time.Now()
-	second := p.order(ctx, b, "2", shop.Order{Fault: fault, Wait: secondWait})
+	second := p.order(ctx, b, "2", shop.Order{Fault: fault, Wait: p.secondWait()})
 	if err := far(second); err != nil {
 		return err
 	}
 	if err := first.resume(); err != nil {
 		return err
 	}
-	first.suffered(begun, "stopped for %s before %s under a lease of %s", span(time.Since(begun)), p.rung.Write, span(faultLoad.TTL))
+	first.suffered(begun, "stopped for %s before %s under a lease of %s", span(time.Since(begun)), p.rung.Write, span(p.Load.TTL))
 	if err := first.answered(ctx); err != nil || after == nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func playHungHolder(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: endlessly})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.endlessly()})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func playHungHolder(ctx context.Context, p *play) error {
 	if err := first.letGo(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "working on and on under a lease of %s", span(faultLoad.TTL))
+	first.suffered(begun, "working on and on under a lease of %s", span(p.Load.TTL))
 	p.probes = []int{b}
 	return nil
 }
@@ -238,7 +238,7 @@ func playSoldOutRestock(ctx context.Context, p *play) error {
 	first.suffered(begun, "told that all is sold")
 	// What a timer left running does, it does at half a lease, and nobody outside can see it: give it a whole one.
 	select {
-	case <-time.After(faultLoad.TTL):
+	case <-time.After(p.Load.TTL):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -69,7 +69,7 @@ func playCutOff(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: slowly, Wait: 4 * p.Load.TTL})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.slowly(), Wait: 4 * p.Load.TTL})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func playLateReply(ctx context.Context, p *play) error {
 	if err != nil {
 		return err
 	}
-	second := p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write, Wait: secondWait})
+	second := p.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + p.rung.Write, Wait: p.secondWait()})
 	if _, err := second.heldOrAnswered(ctx); err != nil {
 		return err
 	}
