@@ -66,6 +66,8 @@ func Ladder() []Rung {
 		{Number: "v7-cached", Name: "cached-reentrancy", build: cachedReentrant, Needs: redis, Wait: 20 * time.Second,
 			Prefix: "ReentrantLock_", wait: func(b Backends) Waiting { return b.woken(channelOf) },
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
+		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
+			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,

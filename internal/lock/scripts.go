@@ -38,6 +38,9 @@ func ScriptNames() map[string]string {
 		reentrantRelease.Hash():      "release-reentrant",
 		reentrantRenew.Hash():        "renew-reentrant",
 		reentrantRestore.Hash():      "release-restore",
+		fairAcquire.Hash():           "acquire-fair",
+		fairRelease.Hash():           "release-fair",
+		fairLeave.Hash():             "leave-fair",
 		// redsync v4.18.0 keeps its scripts to itself. A test fails when a release changes them.
 		redsyncReleaseHash: "release",
 		redsyncExtendHash:  "renew",

@@ -39,14 +39,14 @@ func (b Backends) woken(channel func(key string) string) Waiting {
 			lease, err := attempt(ctx)
 			if !errors.Is(err, ErrBusy) {
 				if err != nil {
-					bell.ring()
+					bell.ring("")
 				}
 				return lease, err
 			}
 			if !time.Now().Before(deadline) {
 				return nil, err
 			}
-			if !bell.wait(ctx, earlier(ending(err, deadline), deadline)) {
+			if !await(ctx, bell.rung, earlier(ending(err, deadline), deadline)) {
 				return nil, context.Cause(ctx)
 			}
 		}
@@ -74,7 +74,9 @@ type bell struct {
 	channel string
 	waiters int
 	rung    chan struct{} // holds one message, for one waiter
-	ready   chan struct{} // closed when the subscription stands, or could not be had
+	mu      sync.Mutex
+	named   map[string]chan struct{} // and here each holds one that is meant for it
+	ready   chan struct{}            // closed when the subscription stands, or could not be had
 	err     error
 	close   func()
 }
@@ -84,7 +86,8 @@ func (b *bells) enter(ctx context.Context, channel string) (*bell, error) {
 	b.mu.Lock()
 	one := b.byChannel[channel]
 	if one == nil {
-		one = &bell{channel: channel, rung: make(chan struct{}, 1), ready: make(chan struct{})}
+		one = &bell{channel: channel, rung: make(chan struct{}, 1), ready: make(chan struct{}),
+			named: map[string]chan struct{}{}}
 		b.byChannel[channel] = one
 		b.Background.Add(1)
 		go b.listen(one)
@@ -146,31 +149,51 @@ func (b *bells) listen(one *bell) {
 	close(one.ready)
 	for {
 		select {
-		case _, open := <-messages:
+		case message, open := <-messages:
 			if !open {
 				return
 			}
-			one.ring()
+			one.ring(message.Payload)
 		case <-b.Life.Done():
 			return
 		}
 	}
 }
 
-// ring wakes one waiter, now or when next one waits.
-func (b *bell) ring() {
+// ring wakes the waiter of that name, or if none has it any, now or when next one waits.
+func (b *bell) ring(name string) {
+	b.mu.Lock()
+	rung, ok := b.named[name]
+	b.mu.Unlock()
+	if !ok {
+		rung = b.rung
+	}
 	select {
-	case b.rung <- struct{}{}:
+	case rung <- struct{}{}:
 	default:
 	}
 }
 
-// wait returns true when the bell has rung or at that time, or false when ctx ended.
-func (b *bell) wait(ctx context.Context, until time.Time) bool {
+// name returns what rings for a waiter of that name alone.
+func (b *bell) name(name string) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.named[name] = make(chan struct{}, 1)
+	return b.named[name]
+}
+
+func (b *bell) unname(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.named, name)
+}
+
+// await returns true when it has rung or at that time, or false when ctx ended.
+func await(ctx context.Context, rung <-chan struct{}, until time.Time) bool {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-b.rung:
+	case <-rung:
 		return true
 	case <-timer.C:
 		return true

@@ -1,0 +1,121 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed fair_acquire.lua
+	fairAcquireSource string
+	//go:embed fair_release.lua
+	fairReleaseSource string
+	//go:embed fair_leave.lua
+	fairLeaveSource string
+
+	fairAcquire = redis.NewScript(fairAcquireSource)
+	fairRelease = redis.NewScript(fairReleaseSource)
+	fairLeave   = redis.NewScript(fairLeaveSource)
+)
+
+// A place in the queue lasts for placeTTL unless its owner comes again, which it does every heartbeat. So a waiter that
+// dies holds up those behind it for no longer than that, and one that lives is late three times before it loses its
+// place.
+const (
+	placeTTL  = 3 * time.Second
+	heartbeat = placeTTL / 4
+)
+
+type placeKey struct{}
+
+// placeOf returns the place that the attempts of a context are made from, or "" for one that does not queue.
+func placeOf(ctx context.Context) string {
+	place, _ := ctx.Value(placeKey{}).(string)
+	return place
+}
+
+func queueOf(key string) string       { return "{" + key + "}:queue" }
+func deadlinesOf(key string) string   { return "{" + key + "}:deadlines" }
+func fairChannelOf(key string) string { return "{" + key + "}:released" }
+
+// acquireFair returns 0 if it took the lock, or else after how long it is worth asking again.
+func acquireFair(
+	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
+) (left time.Duration, err error) {
+	keys := []string{key, queueOf(key), deadlinesOf(key)}
+	n, err := fairAcquire.Run(ctx, rdb, keys, token, ttl.Milliseconds(), place, placeTTL.Milliseconds()).Int64()
+	if err != nil || n == 1 {
+		return 0, err
+	}
+	return max(time.Duration(-1-n), 1) * time.Millisecond, nil
+}
+
+// releaseFair gives the lock back, and returns ErrLost if it was not the owner's.
+func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
+	freed, err := fairRelease.Run(ctx, rdb, []string{key, queueOf(key), fairChannelOf(key)}, token, publishOn(rdb)).Int()
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	if freed == 0 {
+		return ErrLost
+	}
+	return nil
+}
+
+// undoFair undoes an acquire that had no clear outcome; see [undo].
+func undoFair(ctx context.Context, rdb redis.UniversalClient, key, token string) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	_ = releaseFair(ctx, rdb, key, token)
+}
+
+// leaveQueue gives up a place, also one of which nobody knows whether it was taken.
+func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place string) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	keys := []string{key, queueOf(key), deadlinesOf(key), fairChannelOf(key)}
+	_ = fairLeave.Run(ctx, rdb, keys, place, publishOn(rdb)).Err()
+}
+
+// queued is a [Waiting] in line: who finds the lock taken, or others in line, subscribes, takes a place, and comes again
+// when it is called, when the lock may have expired, and every heartbeat to keep its place. Who gives up leaves the
+// line.
+func (b Backends) queued() Waiting {
+	bells := &bells{Backends: b, byChannel: map[string]*bell{}}
+	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
+		deadline := time.Now().Add(patience)
+		lease, err := attempt(ctx)
+		if patience <= 0 || !errors.Is(err, ErrBusy) {
+			return lease, err
+		}
+		bell, err := bells.enter(ctx, fairChannelOf(key))
+		if err != nil {
+			return nil, fmt.Errorf("subscribe: %w", err)
+		}
+		defer bells.leave(bell)
+		place := newToken()
+		called := bell.name(place)
+		defer bell.unname(place)
+		inLine := context.WithValue(ctx, placeKey{}, place)
+		for {
+			lease, err := attempt(inLine)
+			if err == nil {
+				return lease, nil
+			}
+			if !errors.Is(err, ErrBusy) || !time.Now().Before(deadline) {
+				leaveQueue(ctx, b.Redis, key, place)
+				return nil, err
+			}
+			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, deadline), deadline))
+			if !await(ctx, called, until) {
+				leaveQueue(ctx, b.Redis, key, place)
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+}

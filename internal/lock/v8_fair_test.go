@@ -1,0 +1,128 @@
+package lock
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// onEachFair runs a test of v8 on each kind of server, with two instances and a client for bare commands.
+func onEachFair(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
+	t.Helper()
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		r := rung(t, "v8")
+		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
+	})
+}
+
+// awaitQueue waits until so many are in line.
+func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters int64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return bare.LLen(context.Background(), queueOf(key)).Val() == waiters
+	}, 5*time.Second, time.Millisecond, "%d in line", waiters)
+}
+
+// First come, first served, whatever the instance; ten times in a row.
+func TestFairServesInTheOrderOfArrival(t *testing.T) {
+	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		for range 10 {
+			first := a.lock(t, "k", time.Minute)
+			var mu sync.Mutex
+			var served []int
+			var waiters sync.WaitGroup
+			for i := range 50 {
+				at := []*instance{a, b}[i%2]
+				waiters.Go(func() {
+					lease := <-at.waitFor(context.Background(), "k")
+					mu.Lock()
+					served = append(served, i)
+					mu.Unlock()
+					unlock(t, lease)
+				})
+				awaitQueue(t, bare, "k", int64(i+1))
+			}
+			unlock(t, first)
+			waiters.Wait()
+			for i, n := range served {
+				require.Equal(t, i, n, "served %v", served)
+			}
+			assert.Zero(t, bare.Exists(context.Background(), "k", queueOf("k"), deadlinesOf("k")).Val(), "nothing is left")
+		}
+	})
+}
+
+// Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however long
+// it waits.
+func TestFairPassesTheDeadOver(t *testing.T) {
+	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		lease := a.lock(t, "k", time.Minute)
+		require.NoError(t, bare.RPush(ctx, queueOf("k"), "died").Err())
+		require.NoError(t, bare.ZAdd(ctx, deadlinesOf("k"), redis.Z{
+			Score: float64(bare.Time(ctx).Val().Add(placeTTL).UnixMilli()), Member: "died",
+		}).Err())
+		got := b.waitFor(ctx, "k")
+		awaitQueue(t, bare, "k", 2)
+		start := time.Now()
+		unlock(t, lease)
+		lease = <-got
+		require.NotNil(t, lease)
+		assert.Less(t, time.Since(start), placeTTL+heartbeat+margin)
+		unlock(t, lease)
+	})
+}
+
+func TestFairNeverEvictsTheLiving(t *testing.T) {
+	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		lease := a.lock(t, "k", time.Minute)
+		got := b.waitFor(context.Background(), "k")
+		awaitQueue(t, bare, "k", 1)
+		place := bare.LIndex(context.Background(), queueOf("k"), 0).Val()
+		time.Sleep(placeTTL + heartbeat)
+		assert.False(t, a.tryOnce(t, "k"), "this would evict whoever is dead")
+		assert.Equal(t, place, bare.LIndex(context.Background(), queueOf("k"), 0).Val())
+		unlock(t, lease)
+		unlock(t, <-got)
+	})
+}
+
+// Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the lease
+// lets the first one in.
+func TestFairLeavesNoGap(t *testing.T) {
+	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		lease := a.lock(t, "k", time.Minute)
+		ctx, cancel := context.WithCancel(context.Background())
+		gone := a.waitFor(ctx, "k")
+		awaitQueue(t, bare, "k", 1)
+		stays := b.waitFor(context.Background(), "k")
+		awaitQueue(t, bare, "k", 2)
+		cancel()
+		assert.Nil(t, <-gone)
+		awaitQueue(t, bare, "k", 1)
+		start := time.Now()
+		unlock(t, lease)
+		unlock(t, <-stays)
+		assert.Less(t, time.Since(start), heartbeat, "it was called, and did not find out by itself")
+	})
+}
+
+func TestFairExpiryWakesTheFirst(t *testing.T) {
+	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		a.lock(t, "k", ttl)
+		got := b.waitFor(context.Background(), "k")
+		awaitQueue(t, bare, "k", 1)
+		a.crash()
+		start := time.Now()
+		unlock(t, <-got)
+		assert.Less(t, time.Since(start), ttl+margin)
+	})
+}
