@@ -178,11 +178,10 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	waiting, stop := s.whileOpen(ctx)
 	defer stop()
 	start := time.Now()
-	// An attempt under way is seen through when the shop closes, so it gets the order's own context.
-	lease, err := r.wait(waiting, r.Key(o.Product), r.patience(o), func(context.Context) (*lock.Lease, error) {
+	lease, err := r.wait(waiting, r.Key(o.Product), r.patience(o), func(waiting context.Context) (*lock.Lease, error) {
 		recorder := trace.From(ctx)
 		mark := recorder.Mark()
-		lease, err := r.tryLock(ctx, r.Key(o.Product), o.TTL)
+		lease, err := r.tryLock(seeingThrough{ctx, waiting}, r.Key(o.Product), o.TTL)
 		if errors.Is(err, lock.ErrBusy) {
 			recorder.Rewind(mark) // a waiter's many vain tries say nothing
 		}
@@ -198,6 +197,15 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	receipt.Lease = &Lease{Token: lease.Token, Fence: lease.Fence, AcquiredAt: time.Now()}
 	return lease, nil
 }
+
+// seeingThrough is the context of an attempt: what the waiting put into it, and the end of the order alone. An attempt
+// under way is seen through when the shop closes.
+type seeingThrough struct {
+	context.Context
+	waiting context.Context
+}
+
+func (c seeingThrough) Value(key any) any { return c.waiting.Value(key) }
 
 // whileOpen returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
 func (s *Shop) whileOpen(ctx context.Context) (context.Context, func()) {

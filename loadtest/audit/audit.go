@@ -9,7 +9,7 @@ import (
 // maxEvidence bounds what is kept per finding; Because says how many there were.
 const maxEvidence = 5
 
-// Judge answers all five questions about a cell, in the order of history.Verdicts. A cell that was not run gets
+// Judge answers all questions about a cell, in the order of history.Verdicts. A cell that was not run gets
 // no answers.
 func Judge(c *history.Cell) []history.Finding {
 	if c.NotRun != "" {
@@ -22,6 +22,7 @@ func Judge(c *history.Cell) []history.Finding {
 		OwnRelease(c),
 		Liveness(c),
 		fence(c, clocks),
+		inOrder(c, clocks),
 	}
 }
 

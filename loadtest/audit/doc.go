@@ -1,4 +1,4 @@
-// Package audit judges a history: five questions, five separate answers, each with evidence that can be looked
+// Package audit judges a history: six questions, six separate answers, each with evidence that can be looked
 // up in the history again. It is pure: no I/O, no clock of its own, and the same history always gets the same
 // verdicts. It trusts what the service says of its own sales and commands, and nothing it says of their order
 // across machines.

@@ -74,8 +74,10 @@ func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result
 	return f
 }
 
-func TestACorrectHistoryIsOKInAllFive(t *testing.T) {
-	for _, f := range audit.Judge(forge(5)) {
+func TestACorrectHistoryIsOKInAll(t *testing.T) {
+	c := forge(5)
+	c.InLine = true
+	for _, f := range audit.Judge(c) {
 		assert.Equal(t, history.OK, f.Result, "%s: %s", f.Verdict, f.Because)
 	}
 	assert.Empty(t, audit.Story(audit.Judge(forge(5))))

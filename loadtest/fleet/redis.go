@@ -71,6 +71,18 @@ func (r *Redis) Keys(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
+// Queued counts the entries of all lists that it holds: those who wait in line for a lock.
+func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
+	err = tell(r.URL, func(c *redis.Client) error {
+		lists, _, err := c.ScanType(ctx, 0, "*", 1000, "list").Result()
+		for _, key := range lists {
+			n += c.LLen(ctx, key).Val()
+		}
+		return err
+	})
+	return n, err
+}
+
 // Expire ends all keys that have a TTL, as if the server's clock had jumped beyond it.
 func (r *Redis) Expire(ctx context.Context) error {
 	return tell(r.URL, func(c *redis.Client) error {

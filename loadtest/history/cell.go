@@ -30,6 +30,9 @@ type Cell struct {
 	// CutShort is why the scenario could not be played to its end, if it could not: its fault did not come to pass.
 	CutShort string `json:"cut_short,omitempty"`
 
+	// InLine says that each order was known to wait before the next one was sent: they arrived in the order of Sent.
+	InLine bool `json:"in_line,omitempty"`
+
 	// Faults is what was done to orders of this cell, or to the process that served them.
 	Faults []Fault `json:"faults,omitempty"`
 

@@ -1,19 +1,20 @@
 package history
 
-// Verdict names one of the five separate questions that are asked of a cell.
+// Verdict names one of the six separate questions that are asked of a cell.
 type Verdict string
 
-// The five verdicts, in the order in which they are reported.
+// The verdicts, in the order in which they are reported.
 const (
 	Stock      Verdict = "stock"
 	Exclusion  Verdict = "exclusion"
 	OwnRelease Verdict = "own-release"
 	Liveness   Verdict = "liveness"
 	Fence      Verdict = "fence"
+	Order      Verdict = "order"
 )
 
-// Verdicts lists all five.
-var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence}
+// Verdicts lists all of them.
+var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order}
 
 // Result is the answer to one of the questions.
 type Result string

@@ -22,7 +22,7 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 		places, at[p] = append(places, p), r
 		repeat = max(repeat, len(r.Cells))
 	}
-	fmt.Fprintf(w, "faults%s; a letter is what broke: %s\n", leases(rows), legend)
+	fmt.Fprintf(w, "faults%s; what broke: %s\n", leases(rows), legend)
 	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, ! not as expected")
 	if repeat > 1 {
 		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n", repeat)
@@ -55,9 +55,9 @@ func leases(rows []*scenario.Row) string {
 	}
 	shortest, longest := slices.Min(ttls), slices.Max(ttls)
 	if shortest == longest {
-		return fmt.Sprintf(", under leases of %s", shortest)
+		return fmt.Sprintf(", leases of %s", shortest)
 	}
-	return fmt.Sprintf(", under leases of %s to %s", shortest, longest)
+	return fmt.Sprintf(", leases of %s to %s", shortest, longest)
 }
 
 // notRunBecause says, once per reason, why cells of the grid were not run.

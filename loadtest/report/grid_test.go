@@ -83,7 +83,7 @@ func TestTheGrid(t *testing.T) {
 	of("pause", "v4").Findings[3].Result = history.Unclear
 	of("pause", "v5").Findings[0].Result = history.OK
 	text := matrix(t, cells)
-	assert.Contains(t, text, "faults, under leases of 400ms; a letter is what broke: S stock,")
+	assert.Contains(t, text, "faults, leases of 400ms; what broke: S stock,")
 	assert.Regexp(t, `(?m)^ +v1 +v1\.5 +v2 +v3 +v4 +v5 +v5- +v5\.5 +v6 +v15 +v15- +v16 +v17\n +as- +write-\n +printed +only$`, text)
 	assert.Regexp(t, `(?m)^crash +n/r SL!  \?L! ok +ok .* ok$`, text)
 	assert.Regexp(t, `(?m)^late-release +ok +SER +SER +SE .* –$`, text)
@@ -117,14 +117,14 @@ func TestTheGridLeavesOutWhatNobodyAskedFor(t *testing.T) {
 
 func TestTheGridOfARunWithoutARun(t *testing.T) {
 	text := matrix(t, []*history.Cell{{Scenario: "crash", Rung: "v1", NotRun: "needs instances of its own"}})
-	assert.Contains(t, text, "faults; a letter")
+	assert.Contains(t, text, "faults; what broke")
 	assert.Contains(t, text, "not run, 1: needs instances of its own\n")
 }
 
 func TestLeasesOfSeveralLengths(t *testing.T) {
 	longer := asExpected("pause", "v1")
 	longer.TTL = time.Second
-	assert.Contains(t, matrix(t, []*history.Cell{asExpected("crash", "v1"), longer}), "faults, under leases of 400ms to 1s;")
+	assert.Contains(t, matrix(t, []*history.Cell{asExpected("crash", "v1"), longer}), "faults, leases of 400ms to 1s;")
 }
 
 // TestRepeatingDoesNotWidenTheGrid repeats every cell, and lets the last of each be a surprise.

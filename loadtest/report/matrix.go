@@ -169,7 +169,7 @@ func rung(r *scenario.Row, _ *history.Cell) string {
 	return r.Rung + " " + r.Name
 }
 
-// verdict is the worst result, and of which of the five questions.
+// verdict is the worst result, and of which of the questions.
 func verdict(c *history.Cell) string {
 	worst := history.Worst(c.Findings)
 	if worst != history.Broken && worst != history.Unclear {

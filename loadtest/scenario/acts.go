@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func playCheckDeleteGap(ctx context.Context, p *play) error {
 
 // beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
 // become a GET and a DEL is to be found out, not to slip by.
-const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant"
+const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair"
 
 // overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
 func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {
@@ -191,6 +192,42 @@ func playHungHolder(ctx context.Context, p *play) error {
 	first.suffered(begun, "working on and on under a lease of %s", span(p.Load.TTL))
 	p.probes = []int{b}
 	return nil
+}
+
+// playQueueOrder lets fifty come one after the other, to either instance in turn, while somebody holds the lock.
+func playQueueOrder(ctx context.Context, p *play) error {
+	const waiters = 50
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	first := p.order(ctx, a, "first", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	for i := range waiters {
+		if err := p.joins(ctx, i); err != nil {
+			return err
+		}
+	}
+	p.cell.InLine = true
+	return first.goesOn(ctx)
+}
+
+// joins sends the next order, and waits until it is known to have come before any that is sent after it. Where there is
+// a queue, that can be seen. Where there is none, the order is known to be about to ask for the lock.
+func (p *play) joins(ctx context.Context, n int) error {
+	asking := map[string]string{"v4": "hold@before:set/lock", "v7": "hold@before:eval:acquire-reentrant"}[p.rung.Number]
+	o := p.order(ctx, n%2, strconv.Itoa(n+1), shop.Order{Wait: 20 * time.Second, Fault: asking})
+	if asking == "" {
+		return o.until(ctx, func() (bool, error) {
+			queued, err := p.World.Servers[lockServer].Queued(ctx)
+			return queued > int64(n), err
+		})
+	}
+	if err := o.held(ctx); err != nil {
+		return err
+	}
+	return o.letGo(ctx)
 }
 
 // playNested lets a caller take its own lock again while it holds it. Then b holds the lock, and the same caller comes

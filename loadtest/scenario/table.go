@@ -30,6 +30,7 @@ var Rungs = []Rung{
 	{"v6", "redlock", "get/stock", "set/stock"},
 	{"v7", "reentrant", "get/stock", "set/stock"},
 	{"v7-cached", "cached-reentrancy", "get/stock", "set/stock"},
+	{"v8", "fair", "get/stock", "set/stock"},
 	{"v15", "fenced", "eval:read", "eval:write"},
 	{"v15-write-only", "write-only-fence", "get/stock", "eval:write"},
 	{"v16", "cas", "get/stock", "set/stock"},
@@ -44,13 +45,13 @@ type Expectation struct {
 }
 
 // Verdicts is one result per question.
-type Verdicts struct{ Stock, Exclusion, OwnRelease, Liveness, Fence history.Result }
+type Verdicts struct{ Stock, Exclusion, OwnRelease, Liveness, Fence, Order history.Result }
 
 // Of returns the expected result for v.
 func (e Verdicts) Of(v history.Verdict) history.Result {
 	return map[history.Verdict]history.Result{
 		history.Stock: e.Stock, history.Exclusion: e.Exclusion, history.OwnRelease: e.OwnRelease,
-		history.Liveness: e.Liveness, history.Fence: e.Fence,
+		history.Liveness: e.Liveness, history.Fence: e.Fence, history.Order: e.Order,
 	}[v]
 }
 
@@ -60,27 +61,30 @@ const (
 	none   = history.NotApplicable
 )
 
-// The usual combinations, in the order stock, exclusion, own-release, liveness, fence.
+// The usual combinations: stock, exclusion, own-release, liveness, fence, order.
 var (
-	noLock     = Verdicts{broken, none, none, ok, none} // without a lock there is nothing to exclude or release
-	localHolds = Verdicts{ok, ok, none, ok, none}       // a mutex leaves no key that anybody could remove
-	localFails = Verdicts{broken, broken, none, ok, none}
-	lockFree   = Verdicts{ok, none, none, ok, none}
-	leaseHolds = Verdicts{ok, ok, ok, ok, none}
-	fenceHolds = Verdicts{ok, ok, ok, ok, ok}
+	noLock     = Verdicts{broken, none, none, ok, none, none} // without a lock there is nothing to exclude or release
+	localHolds = Verdicts{ok, ok, none, ok, none, none}       // a mutex leaves no key that anybody could remove
+	localFails = Verdicts{broken, broken, none, ok, none, none}
+	lockFree   = Verdicts{ok, none, none, ok, none, none}
+	leaseHolds = Verdicts{ok, ok, ok, ok, none, none}
+	fenceHolds = Verdicts{ok, ok, ok, ok, ok, none}
 
-	oversold      = Verdicts{broken, broken, ok, ok, none}
-	oversoldFreed = Verdicts{broken, broken, broken, ok, none} // and somebody removed another's lock
-	freed         = Verdicts{ok, ok, broken, ok, none}
-	shared        = Verdicts{ok, broken, ok, ok, none} // two held the lock, and the stock came to no harm
-	stuck         = Verdicts{ok, ok, ok, broken, none}
-	fencedStuck   = Verdicts{ok, ok, ok, broken, ok}
-	fencedShared  = Verdicts{ok, broken, ok, ok, ok}
-	fencedSold    = Verdicts{broken, broken, ok, ok, ok}
+	oversold      = Verdicts{broken, broken, ok, ok, none, none}
+	oversoldFreed = Verdicts{broken, broken, broken, ok, none, none} // and somebody removed another's lock
+	freed         = Verdicts{ok, ok, broken, ok, none, none}
+	shared        = Verdicts{ok, broken, ok, ok, none, none} // two held the lock, and the stock came to no harm
+	stuck         = Verdicts{ok, ok, ok, broken, none, none}
+	fencedStuck   = Verdicts{ok, ok, ok, broken, ok, none}
+	fencedShared  = Verdicts{ok, broken, ok, ok, ok, none}
+	fencedSold    = Verdicts{broken, broken, ok, ok, ok, none}
 
-	rewound       = Verdicts{broken, ok, ok, ok, none} // the stock came to harm, and not by the lock
-	rewoundFree   = Verdicts{broken, none, none, ok, none}
-	fencedRewound = Verdicts{broken, ok, ok, ok, ok}
+	served    = Verdicts{ok, ok, ok, ok, none, ok} // in the order of arrival
+	overtaken = Verdicts{ok, ok, ok, ok, none, broken}
+
+	rewound       = Verdicts{broken, ok, ok, ok, none, none} // the stock came to harm, and not by the lock
+	rewoundFree   = Verdicts{broken, none, none, ok, none, none}
+	fencedRewound = Verdicts{broken, ok, ok, ok, ok, none}
 )
 
 // Scenario is one thing that is done to rungs.
@@ -128,6 +132,7 @@ var Table = []Scenario{
 			{"v6", leaseHolds, "all five nodes are up, and one holder at most has three of them"},
 			{"v7", leaseHolds, "one field in the hash: its owner's"},
 			{"v7-cached", leaseHolds, "as v7, when no caller comes a second time: one field in the hash: its owner's"},
+			{"v8", leaseHolds, "one at a time, in the order in which they came"},
 			{"v15", fenceHolds, "one lease at a time, each with a higher token than the last"},
 			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
 			{"v16", lockFree, "who finds the stock written by another since its read writes nothing, and begins again"},
@@ -150,13 +155,14 @@ var Table = []Scenario{
 			{"v6", leaseHolds, "both instances need three of the same five nodes"},
 			{"v7", leaseHolds, "the hash lies in Redis, and each release wakes one waiter per instance"},
 			{"v7-cached", leaseHolds, "as v7, when no caller comes a second time: the hash lies in Redis, and each release wakes one waiter per instance"},
+			{"v8", leaseHolds, "the queue lies in Redis, one for all instances"},
 			{"v15", fenceHolds, "the lock and its tokens lie in Redis"},
 			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
 			{"v16", lockFree, "Redis itself watches the key, for all instances"},
 			{"v17", lockFree, "the script runs where the stock lies"},
 		},
 	},
-	crash, slowWork, lateRelease, checkDeleteGap, pause, hungHolder, soldOutRestock, writeOnlyFence, nested,
+	crash, slowWork, lateRelease, checkDeleteGap, pause, hungHolder, soldOutRestock, writeOnlyFence, nested, queueOrder,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 }

@@ -1,14 +1,17 @@
 package scenario
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // oneServer is why all rungs but v6 have no part in what happens to some of its nodes.
-var oneServer = apartFrom("v6", "its lock does not lie on several nodes")
+var oneServer = apartFrom([]string{"v6"}, "its lock does not lie on several nodes")
 
-func apartFrom(rung, why string) map[string]string {
+func apartFrom(rungs []string, why string) map[string]string {
 	apart := map[string]string{}
 	for _, r := range Rungs {
-		if r.Number != rung {
+		if !slices.Contains(rungs, r.Number) {
 			apart[r.Number] = why
 		}
 	}
@@ -34,6 +37,7 @@ var (
 			{"v6", leaseHolds, "without a majority for its renewals it cancels the work before the lease can have ended"},
 			{"v7", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v7-cached", leaseHolds, "as v7: without an answer to its renewals it cancels the work before the lease can have ended"},
+			{"v8", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v15", fenceHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v15-write-only", fenceHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v16", lockFree, "it needs no server but the stock's"},
@@ -59,6 +63,7 @@ var (
 			{"v6", leaseHolds, "redsync releases on all nodes what it may have got"},
 			{"v7", leaseHolds, "it sets its count back to what it was before it asked"},
 			{"v7-cached", leaseHolds, "as v7: it sets its count back to what it was before it asked"},
+			{"v8", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
 			{"v15", fenceHolds, "it takes back what it may have got: by its token it knows its own lock"},
 			{"v15-write-only", fenceHolds, "it takes back what it may have got: by its token it knows its own lock"},
 		},
@@ -80,6 +85,7 @@ var (
 			{"v6", leaseHolds, "a node that answers so late counts as one that did not answer"},
 			{"v7", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v7-cached", leaseHolds, "as v7: it counts from before it asked, so it knows that the lease is over when it hears of it"},
+			{"v8", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v15", fenceHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v15-write-only", fenceHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 		},
@@ -102,6 +108,7 @@ var (
 			{"v6", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v7", leaseHolds, "each order gets a clear no, and the clients connect and subscribe again by themselves"},
 			{"v7-cached", leaseHolds, "as v7: each order gets a clear no, and the clients connect and subscribe again by themselves"},
+			{"v8", leaseHolds, "each order gets a clear no, and the clients connect and subscribe again by themselves"},
 			{"v15", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v15-write-only", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v16", lockFree, "each order gets a clear no, and the clients connect again by themselves"},

@@ -63,6 +63,8 @@ type Wire interface {
 type Server interface {
 	// Keys counts the keys that it holds.
 	Keys(ctx context.Context) (int64, error)
+	// Queued counts those who wait in line at it.
+	Queued(ctx context.Context) (int64, error)
 	// Kill ends it at once; Restart starts it again at the same address, empty.
 	Kill()
 	Restart(ctx context.Context) error

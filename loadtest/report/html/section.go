@@ -25,7 +25,7 @@ type section struct {
 	Window          Window
 }
 
-// verdict is one of the five answers beside the one expected.
+// verdict is one of the answers beside the one expected.
 type verdict struct {
 	Name, Found, Class, Expected string
 	AsExpected                   bool
@@ -46,6 +46,9 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 		return s
 	}
 	for _, v := range history.Verdicts {
+		if v == history.Order && !c.InLine {
+			continue // hardly any scenario asks
+		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
 	}
 	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
