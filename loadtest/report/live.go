@@ -58,7 +58,7 @@ func (l *live) lines(width int) []string {
 		return nil
 	}
 	if l.drawn == nil || l.width != width {
-		l.width, l.drawn = width, []string{text.Snip("broken: "+legend+"; · to come", width, "…")}
+		l.width, l.drawn = width, []string{text.Snip("· to come; "+legend, width, "…")}
 		for _, block := range newGrid(l.places, l.at).blocks(width, l.colour) {
 			l.drawn = append(l.drawn, block...)
 		}
