@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-const rungWidth = 31
+const rungWidth = 32
 
 func rungTitle(number string) string { return fmt.Sprintf("%-14s %s", number, scenario.NameOf(number)) }
 
