@@ -199,11 +199,15 @@ func ownTemp(t *testing.T) (left func() []string) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	t.Setenv("TMP", tmp)
-	return func() []string {
-		entries, err := filepath.Glob(filepath.Join(tmp, "*"))
-		require.NoError(t, err)
-		return slices.AppendSeq(entries, maps.Values(processes(tmp)))
-	}
+	return func() []string { return leftIn(t, tmp) }
+}
+
+// leftIn returns the files in a directory for temporary files, and the processes that use it.
+func leftIn(t *testing.T, tmp string) []string {
+	t.Helper()
+	entries, err := filepath.Glob(filepath.Join(tmp, "*"))
+	require.NoError(t, err)
+	return slices.AppendSeq(entries, maps.Values(processes(tmp)))
 }
 
 func needsProc(t *testing.T) {

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// workshopPart is what stands under one heading of WORKSHOP.md.
+type workshopPart struct {
+	title  string
+	blocks []*workshopBlock
+}
+
+// workshopBlock is one block of commands, and what the text promises of their output. A block begins with
+//
+//	```sh               a script that ends with exit code 0
+//	```sh exit=52       a script that ends with that exit code
+//	```sh terminal=1    a command that goes on running, in a terminal of that number, until the part ends or the
+//	                    terminal gets another; the next block begins when it has said what is promised of it
+//	```sh needs=NAME    a script that needs a program which not everybody has
+//
+// and each line of the ```text block that follows has to be in its output: see promised.
+type workshopBlock struct {
+	line     int
+	exit     int
+	terminal int
+	needs    string
+	script   string
+	promises []string
+}
+
+// partsOf reads a document. Whatever is fenced is either commands or a promise: nothing can be in it that is not run.
+func partsOf(document string) ([]*workshopPart, error) {
+	var r partsReader
+	for number, line := range strings.Split(document, "\n") {
+		if err := r.read(number+1, line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", number+1, err)
+		}
+	}
+	if r.within != nil {
+		return nil, errors.New("the last block does not end")
+	}
+	return r.parts, nil
+}
+
+// partsReader is how far a document has been read.
+type partsReader struct {
+	parts  []*workshopPart
+	block  *workshopBlock    // the last block of commands in this part
+	within func(line string) // takes the lines of the block that we are in
+}
+
+func (r *partsReader) read(number int, line string) error {
+	info, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+	switch {
+	case fence && r.within == nil:
+		return r.begin(number, info)
+	case fence && info != "":
+		return errors.New("a block begins within a block")
+	case fence:
+		r.within = nil
+	case r.within != nil:
+		r.within(line)
+	case strings.HasPrefix(line, "## "):
+		r.parts, r.block = append(r.parts, &workshopPart{title: strings.TrimPrefix(line, "## ")}), nil
+	}
+	return nil
+}
+
+func (r *partsReader) begin(number int, info string) (err error) {
+	switch {
+	case len(r.parts) == 0:
+		return errors.New("a block under no heading")
+	case info != "text":
+		r.block, err = newBlock(number, info)
+		last := r.parts[len(r.parts)-1]
+		last.blocks = append(last.blocks, r.block)
+		r.within = func(line string) { r.block.script += line + "\n" }
+	case r.block == nil:
+		return errors.New("a promise of no command")
+	default:
+		r.within = func(line string) { r.block.promises = append(r.block.promises, line) }
+	}
+	return err
+}
+
+// newBlock reads what stands after the fence.
+func newBlock(number int, info string) (*workshopBlock, error) {
+	b := &workshopBlock{line: number}
+	words := strings.Fields(info)
+	if len(words) == 0 || words[0] != "sh" {
+		return b, fmt.Errorf("a block of %q, which nothing runs", info)
+	}
+	for _, word := range words[1:] {
+		var err error
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "exit":
+			b.exit, err = strconv.Atoi(value)
+		case "terminal":
+			b.terminal, err = strconv.Atoi(value)
+		case "needs":
+			b.needs = value
+		default:
+			err = fmt.Errorf("there is no %q", key)
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+var (
+	aTime    = regexp.MustCompile(`\d+(\\\.\d+)?( ?m?s\b)`)
+	anything = regexp.MustCompile(` *… *`)
+	first    = regexp.MustCompile(`^\w`)
+	last     = regexp.MustCompile(`\w$`)
+)
+
+// broken returns the promises that an output does not keep. Of a promise and of the output, every run of white space
+// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time
+// stands for any such number, and … for whatever comes between.
+func broken(promises []string, output string) (missing []string) {
+	output = strings.Join(strings.Fields(output), " ")
+	for _, p := range promises {
+		pattern := regexp.QuoteMeta(strings.Join(strings.Fields(p), " "))
+		pattern = aTime.ReplaceAllString(pattern, `\d+(\.\d+)?$2`)
+		pattern = anything.ReplaceAllString(pattern, `.{0,300}?`)
+		pattern = last.ReplaceAllString(first.ReplaceAllString(pattern, `\b$0`), `$0\b`) // SE is not in SER
+		if !regexp.MustCompile(pattern).MatchString(output) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+func TestPromises(t *testing.T) {
+	const output = "  v4  b sold unit 98 to order 2 at +0.514 s; a, working 1.250 s under a lease of 0.500 s, sold unit 98\n" +
+		"      again to order 1 at +1.259 s\n  v1  did not get through in 2s, b answered: 423\nlate-release  SER\nas expected (1 of 1 cells)\n"
+	assert.Empty(t, broken([]string{
+		"v4 … sold unit 98 to order 2 at +0.6 s; a, working 1.250 s under a lease of 0.500 s, sold unit 98 again to order 1 at +1.3 s",
+		"did not get through in 1.507s,… answered: 423",
+		"late-release SER",
+		"as expected (1 of 1 cells)",
+		"",
+	}, output))
+	for _, kept := range []string{"sold unit 97 to", "b sold unit 98 to order 2 at s", "as expected (1 of 2 cells)", "v5.", "v… z",
+		"late-release SE", "ate-release SER"} {
+		assert.Equal(t, []string{kept}, broken([]string{kept}, output))
+	}
+}
+
+func TestPartsOf(t *testing.T) {
+	parts, err := partsOf("# T\n## A\n```sh exit=1\na b\n\nc\n```\n<details>\n\n```text\nx\ny\n```\n## B\n```sh needs=d terminal=2\ne\n```\n")
+	require.NoError(t, err)
+	require.Len(t, parts, 2)
+	assert.Equal(t, []*workshopBlock{{line: 3, exit: 1, script: "a b\n\nc\n", promises: []string{"x", "y"}}}, parts[0].blocks)
+	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n"}}, parts[1].blocks)
+	for _, document := range []string{
+		"## A\n```\nnot run\n```\n", "## A\n```bash\nnot run\n```\n", "## A\n```text\nx\n```\n", "## A\n```sh\na\n",
+		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n", "## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
+		"```sh\nbefore any heading\n```\n",
+	} {
+		_, err := partsOf(document)
+		assert.Error(t, err, document)
+	}
+}

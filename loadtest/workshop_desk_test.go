@@ -1,0 +1,158 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// workshopDesk is where a reader of WORKSHOP.md sits: a copy of the module to work in, and some terminals.
+//
+// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi` and
+// `go run ./loadtest` are programs built before, since linking them each time takes longer than all the rest; and the
+// ports that the text names are free ones, also where they are a default and where they are promised, so that nothing
+// else on this machine is met.
+type workshopDesk struct {
+	module, tmp string
+	env         []string
+	ports       map[string]string
+	terminals   map[int]*workshopTerminal
+}
+
+// workshopTime is how long a script may take, and how long a terminal has to say what is promised of it.
+const workshopTime = 30 * time.Second
+
+// newDesk sets up a desk, which leave has to end.
+func newDesk(t *testing.T) *workshopDesk {
+	t.Helper()
+	dir, service := t.TempDir(), stockapi(t)
+	d := &workshopDesk{
+		module: filepath.Join(dir, "stockapi"), tmp: filepath.Join(dir, "tmp"),
+		ports: freePorts(t, "5000", "5010", "6390"), terminals: map[int]*workshopTerminal{},
+	}
+	bin, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
+	for _, made := range []string{bin, home, d.tmp} {
+		require.NoError(t, os.Mkdir(made, 0o755))
+	}
+	for _, part := range []string{"cmd", "internal", "loadtest", "scripts"} {
+		require.NoError(t, os.CopyFS(filepath.Join(d.module, part), os.DirFS(filepath.Join("..", part))))
+	}
+	for _, file := range []string{"go.mod", "go.sum", "Makefile"} {
+		data, err := os.ReadFile(filepath.Join("..", file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(d.module, file), data, 0o600))
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "loadtest"))) // see TestMain
+	require.NoError(t, os.Symlink(service, filepath.Join(bin, "stockapi")))
+	// On a terminal curl shows no progress.
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("silent\nshow-error\n"), 0o600))
+	d.env = append(os.Environ(), "LOADTEST_TEST_MAIN=1", "CURL_HOME="+home, "TMPDIR="+d.tmp,
+		"STOCKAPI_ADDR="+d.here("127.0.0.1:5000"), "STOCKAPI_EMBEDDED_ADDR="+d.here("127.0.0.1:6390"),
+		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return d
+}
+
+// freePorts finds a free port for each of the given ones.
+func freePorts(t *testing.T, ports ...string) map[string]string {
+	t.Helper()
+	free := map[string]string{}
+	for _, p := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // when all are found, so that no two are the same
+		free[p] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	}
+	return free
+}
+
+var number = regexp.MustCompile(`\b\d+\b`)
+
+// here puts the ports of this desk into what the text says.
+func (d *workshopDesk) here(text string) string {
+	return number.ReplaceAllStringFunc(text, func(n string) string {
+		if p, ok := d.ports[n]; ok {
+			return p
+		}
+		return n
+	})
+}
+
+var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest")
+
+// shell returns the command that runs a script.
+func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", d.here(built.Replace(script)))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = d.module, d.env, output, output
+	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, workshopTime
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// do runs a block, and returns an error if its exit code is another or a promise is not kept.
+func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
+	ctx, cancel := context.WithTimeout(ctx, workshopTime)
+	defer cancel()
+	promises := make([]string, len(b.promises))
+	for i, p := range b.promises {
+		promises[i] = d.here(p)
+	}
+	if b.terminal > 0 {
+		return d.open(ctx, b.terminal, b.script, promises)
+	}
+	output := &tape{}
+	cmd := d.shell(ctx, b.script, output)
+	_ = cmd.Run() // and wait for what the script left in the background, as long as that may still print
+	if cmd.ProcessState.ExitCode() != b.exit {
+		return fmt.Errorf("%s, not exit code %d:\n%s\n%s", cmd.ProcessState, b.exit, b.script, output)
+	}
+	return kept(promises, b.script, output)
+}
+
+func kept(promises []string, script string, output *tape) error {
+	if missing := broken(promises, output.String()); len(missing) > 0 {
+		return fmt.Errorf("promised, but not said: %q, by\n%s\nwhich said\n%s", missing, script, output)
+	}
+	return nil
+}
+
+// leave ends all terminals. Nothing must be left then, neither process nor temporary file.
+func (d *workshopDesk) leave(t *testing.T) {
+	t.Helper()
+	var errs []error
+	for number := range d.terminals {
+		errs = append(errs, d.shut(number))
+	}
+	assert.NoError(t, errors.Join(errs...))
+	assert.Eventually(t, func() bool { return len(leftIn(t, d.tmp)) == 0 }, 5*time.Second, 20*time.Millisecond,
+		"something is left over")
+}
+
+// need skips a test that needs a program which is not here, unless STOCKAPI_REQUIRE names it.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), program) {
+		t.Fatalf("%s is not on PATH, and STOCKAPI_REQUIRE asks for it", program)
+	}
+	t.Skipf("no %s on PATH", program)
+}

@@ -1,0 +1,135 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// workshop reads WORKSHOP.md.
+func workshop(t *testing.T) (document string, parts []*workshopPart) {
+	t.Helper()
+	data, err := os.ReadFile("../WORKSHOP.md")
+	require.NoError(t, err)
+	parts, err = partsOf(string(data))
+	require.NoError(t, err)
+	return string(data), parts
+}
+
+// TestWorkshop does what WORKSHOP.md says, part by part, each at a desk of its own: every command is run, and says
+// what the text says that it does.
+func TestWorkshop(t *testing.T) {
+	need(t, "bash")
+	_, parts := workshop(t)
+	var all errgroup.Group
+	all.SetLimit(3) // most of the time a lease is waited for
+	for _, p := range parts {
+		if len(p.blocks) > 0 {
+			all.Go(func() error {
+				t.Run(p.title, p.test)
+				return nil
+			})
+		}
+	}
+	_ = all.Wait()
+}
+
+func (p *workshopPart) test(t *testing.T) {
+	d := newDesk(t)
+	defer d.leave(t)
+	for _, b := range p.blocks {
+		if !t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
+			for _, program := range b.programs() {
+				need(t, program)
+			}
+			require.NoError(t, d.do(t.Context(), b))
+		}) {
+			return // the next one counts on this one
+		}
+	}
+}
+
+// programs are those that a block needs and that not every machine has.
+func (b *workshopBlock) programs() (names []string) {
+	if b.needs != "" {
+		names = append(names, b.needs)
+	}
+	for _, name := range []string{"curl", "make"} {
+		if strings.Contains(b.script, name+" ") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestTheWorkshopTakesNinetyMinutes adds up its timetable, in which every exercise has its row.
+func TestTheWorkshopTakesNinetyMinutes(t *testing.T) {
+	document, parts := workshop(t)
+	sum, table := 0, ""
+	for row := range strings.Lines(document) {
+		var hours, minutes, length int
+		if n, _ := fmt.Sscanf(row, "| %d:%d | %d |", &hours, &minutes, &length); n != 3 {
+			continue
+		}
+		assert.Equal(t, sum, hours*60+minutes, row)
+		sum, table = sum+length, table+row
+	}
+	assert.Equal(t, 90, sum)
+	for _, p := range parts {
+		if strings.Contains(p.title, ". v") {
+			assert.Contains(t, table, "| "+p.title+" |")
+		}
+	}
+}
+
+// TestNoCommandHidesInTheText keeps every command that the text names among those that are run.
+func TestNoCommandHidesInTheText(t *testing.T) {
+	document, parts := workshop(t)
+	var run strings.Builder
+	for _, p := range parts {
+		for _, b := range p.blocks {
+			run.WriteString(b.script)
+		}
+	}
+	for i, span := range strings.Split(document, "`") {
+		for _, command := range []string{"go run ", "make ", "curl "} {
+			if i%2 == 1 && strings.HasPrefix(span, command) {
+				assert.Contains(t, run.String(), span)
+			}
+		}
+	}
+}
+
+// TestADeskObjects forges blocks that do not hold what they promise.
+func TestADeskObjects(t *testing.T) {
+	need(t, "bash")
+	d := newDesk(t)
+	defer d.leave(t)
+	assert.NotEqual(t, "port 5000", d.here("port 5000"))
+	for _, c := range []struct{ document, says string }{
+		{"```sh\necho port 5000\n```\n```text\nport 5000\n```", ""},
+		{"```sh\nsleep 0.1 && echo late &\n```\n```text\nlate\n```", ""},
+		{"```sh\necho port 5000\n```\n```text\nport 5010\n```", "promised, but not said"},
+		{"```sh\nfalse\ntrue\n```", "exit status 1, not exit code 0"},
+		{"```sh exit=3\ntrue\n```", "exit status 0, not exit code 3"},
+		{"```sh\ngo run ./loadtest --bogus\n```", "unknown flag --bogus"},
+		{"```sh terminal=1\necho ready; sleep 60\n```\n```text\nready\n```", ""},
+		{"```sh terminal=1\necho not yet\n```\n```text\nready\n```", "it has ended: promised, but not said"},
+	} {
+		parts, err := partsOf("## A\n" + c.document)
+		require.NoError(t, err)
+		err = d.do(t.Context(), parts[0].blocks[0])
+		if c.says == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.says)
+		}
+	}
+}
