@@ -34,6 +34,11 @@ func (l *Ladder) Rung(number string) (Rung, bool) {
 	return Rung{}, false
 }
 
+// Ready reports whether the instance says that its servers answer.
+func (c *Client) Ready(ctx context.Context, base string) bool {
+	return c.call(ctx, http.MethodGet, base+"/readyz", "", nil) == nil
+}
+
 // Ladder asks an instance for its rungs.
 func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	var l Ladder
