@@ -15,13 +15,7 @@ func Liveness(c *history.Cell) history.Finding {
 	if len(tries) == 0 {
 		return found(history.Liveness, history.Unclear, "no fresh request was sent")
 	}
-	first, last := tries[0], tries[len(tries)-1]
-	for _, op := range tries {
-		if op.Outcome == history.Sold || op.Outcome == history.Refused {
-			last = op
-			break
-		}
-	}
+	first, last := tries[0], decisive(tries)
 	took := time.Duration(last.Done - first.Sent)
 	switch {
 	case !last.Done.Known():
@@ -32,6 +26,30 @@ func Liveness(c *history.Cell) history.Finding {
 		return stuck(c, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 	}
 	return history.Finding{Verdict: history.Liveness, Result: history.OK}
+}
+
+// Recovery returns after how long a fresh request got through once the load was over, or that none did in that time. It
+// is zero where nobody knows: none was sent, or the last was never answered.
+func Recovery(c *history.Cell) (took time.Duration, through bool) {
+	tries := probes(c)
+	if len(tries) == 0 {
+		return 0, false
+	}
+	last := decisive(tries)
+	if !last.Done.Known() {
+		return 0, false
+	}
+	return time.Duration(last.Done - tries[0].Sent), last.Outcome == history.Sold || last.Outcome == history.Refused
+}
+
+// decisive is the first of the tries that got through, or if none did the last.
+func decisive(tries []*history.Op) *history.Op {
+	for _, op := range tries {
+		if op.Outcome == history.Sold || op.Outcome == history.Refused {
+			return op
+		}
+	}
+	return tries[len(tries)-1]
 }
 
 func stuck(c *history.Cell, first, last *history.Op, text string) history.Finding {

@@ -108,7 +108,20 @@ func numbers(c *history.Cell) []fact {
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
 		{"commands per sale", perSale(c, t.Sold)},
+		{"a fresh request", recovery(c)},
 	}
+}
+
+// recovery says how soon the next request got through.
+func recovery(c *history.Cell) string {
+	took, through := audit.Recovery(c)
+	switch {
+	case through:
+		return "after " + millis(took)
+	case took > 0:
+		return "not within " + millis(took)
+	}
+	return "–"
 }
 
 // measured is a dash where nothing was measured: a fault's few orders have no distribution.
