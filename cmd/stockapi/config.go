@@ -20,11 +20,14 @@ type config struct {
 	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
 	Redlock      []string      `placeholder:"URL,…" help:"Independent Redis nodes for v6. Default: the lock Redis alone."`
 	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
-	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis and for each command. ${default}."`
+	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
 	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
 
+	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"ZooKeeper for v13 and v14. Default: none, and they are not available."`
+	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"How long its locks outlive their holder: they have no TTL. ZooKeeper sets bounds to it. ${default}."`
+
 	TTL         time.Duration `name:"ttl" default:"30s" help:"Of a lease, when a request does not say. ${default}."`
-	Wait        time.Duration `default:"-1s" help:"How long to wait for the lock when a request does not say. Default: as the rung does (v1 to v5 try once, v6 waits 20s)."`
+	Wait        time.Duration `default:"-1s" help:"How long to wait for the lock when a request does not say. Default: as the rung does (v1 to v5 try once, v6 and those who queue wait 20s)."`
 	MaxTTL      time.Duration `name:"max-ttl" default:"10m" help:"Longest ttl that a request may ask for. ${default}."`
 	MaxWait     time.Duration `default:"1m" help:"Longest wait that a request may ask for. ${default}."`
 	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for. ${default}."`
@@ -71,6 +74,12 @@ func parse(target any, name, description string, args []string, stdout io.Writer
 	return true, nil
 }
 
+// The bounds of a session. Its lease is looked after at half of it, and the protocol counts it in 32 bits.
+const (
+	minSession = 100 * time.Millisecond
+	maxSession = time.Hour
+)
+
 // check refuses what no instance can work with.
 func (c *config) check() error {
 	switch {
@@ -86,6 +95,13 @@ func (c *config) check() error {
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
+	}
+	return c.checkSession()
+}
+
+func (c *config) checkSession() error {
+	if c.ZooKeeperSession < minSession || c.ZooKeeperSession > maxSession {
+		return fmt.Errorf("--zookeeper-session must lie between %v and %v: %w", minSession, maxSession, errUsage)
 	}
 	return nil
 }

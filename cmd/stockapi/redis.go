@@ -27,6 +27,7 @@ type servers struct {
 	redlock      []redis.UniversalClient
 	clients      []redis.UniversalClient // each once
 	inside       *backend.Embedded       // nil without an embedded one
+	zookeeper    *backend.ZooKeeper      // nil without one
 }
 
 // connect opens the servers of an instance, starting the embedded one if it is wanted. The stock and the locks must
@@ -79,6 +80,11 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	if len(s.redlock) == 0 {
 		s.redlock = []redis.UniversalClient{s.locks}
 	}
+	if c.ZooKeeper != "" {
+		if s.zookeeper, err = openZooKeeper(ctx, c, m, faults, log); err != nil {
+			return s, err
+		}
+	}
 	return s, s.reach(ctx, c, stockURL)
 }
 
@@ -122,6 +128,9 @@ func (s *servers) ready(ctx context.Context) error {
 func (s *servers) close() {
 	for _, client := range s.clients {
 		_ = client.Close()
+	}
+	if s.zookeeper != nil {
+		s.zookeeper.Close()
 	}
 	if s.inside != nil {
 		s.inside.Close()

@@ -66,8 +66,8 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
-		MaxRenewals: c.MaxRenewals,
-		Life:        life, Background: &background, OnRenew: m.OnRenew}
+		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals,
+		Life: life, Background: &background, OnRenew: m.OnRenew}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/trace"
 )
 
@@ -93,17 +94,30 @@ func (i *Injector) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 
 // at lets the faults of an order happen that wait for one of these commands.
 func (i *Injector) at(ctx context.Context, after bool, cmds ...redis.Cmder) {
-	c, _ := ctx.Value(faultsKey{}).(carried)
 	for _, cmd := range cmds {
 		name, key := i.names.Describe(cmd.Args())
 		on := "lock"
 		if i.stockKey(key) {
 			on = "stock"
 		}
-		for _, f := range c.faults {
-			if f.After == after && f.Cmd == name && (f.On == "" || f.On == on) {
-				f.once.Do(func() { i.happen(ctx, f, c.order) })
-			}
+		i.pass(ctx, after, name, on)
+	}
+}
+
+// ZooKeeper is a hook of a connection to ZooKeeper, where locks are kept and no stock.
+func (i *Injector) ZooKeeper(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
+	i.pass(ctx, false, o.Name, "lock")
+	err := next(ctx)
+	i.pass(ctx, true, o.Name, "lock")
+	return err
+}
+
+// pass lets the faults of an order happen that wait for this point.
+func (i *Injector) pass(ctx context.Context, after bool, name, on string) {
+	c, _ := ctx.Value(faultsKey{}).(carried)
+	for _, f := range c.faults {
+		if f.After == after && f.Cmd == name && (f.On == "" || f.On == on) {
+			f.once.Do(func() { i.happen(ctx, f, c.order) })
 		}
 	}
 }

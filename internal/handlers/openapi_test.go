@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,6 +317,10 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		return answer
 	}
 	for _, r := range lock.Ladder() {
+		if slices.Contains(r.Needs, lock.NeedZooKeeper) {
+			call(503, "POST", "/"+r.Number+"/decrease", "")
+			continue
+		}
 		call(200, "PUT", "/stock/10000", `{"quantity":3}`)
 		call(200, "POST", "/"+r.Number+"/decrease?trace=true", `{"quantity":2,"work":"1ms","wait":"50ms","ttl":"1s"}`)
 		call(409, "POST", "/"+r.Name+"/decrease?quantity=2&trace=true", "")

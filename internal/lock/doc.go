@@ -18,6 +18,9 @@
 // v7 lets its own holder in again, and counts; and its waiters do not ask again and again, but are told. v7-cached is v7
 // sped up, and an exhibit. v8 serves those who wait in the order in which they came.
 //
+// v13 and v14 need no TTL: their lock is a node of ZooKeeper that ends with its holder's session. On v13 a release wakes
+// all who wait; on v14 they queue, and each waits for the one before it alone.
+//
 // None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
 // ends by itself is. v15 draws a number with every lease, a fencing token, and leaves it to the stock to refuse the older
 // one. v16 and v17 need no lock at all, because Redis can compare, decide and write in one step.
@@ -31,5 +34,6 @@
 // What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
 // a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
 // what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
+// zk_nodes.go is what v13 and v14 have in common, zk_queue.go who is before whom in v14's queue.
 // backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

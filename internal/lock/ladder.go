@@ -14,7 +14,7 @@ type Rung struct {
 	Number, Name string
 	// Does and Defect say in a sentence how it locks, and how it fails.
 	Does, Defect string
-	// Needs names the backends it is built on: NeedRedis, NeedRedlock. None: nothing.
+	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedZooKeeper. None: nothing.
 	Needs []string
 	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
 	Wait time.Duration
@@ -29,13 +29,14 @@ type Rung struct {
 
 // The backends that a rung may need.
 const (
-	NeedRedis   = "redis"
-	NeedRedlock = "redlock"
+	NeedRedis     = "redis"
+	NeedRedlock   = "redlock"
+	NeedZooKeeper = "zookeeper"
 )
 
 // Ladder lists all rungs, lowest first. A new rung is a file and a line here.
 func Ladder() []Rung {
-	redis, nodes := []string{NeedRedis}, []string{NeedRedlock}
+	redis, nodes, zookeeper := []string{NeedRedis}, []string{NeedRedlock}, []string{NeedZooKeeper}
 	return []Rung{
 		{Number: "v0", Name: "nolock", build: noLock,
 			Does: "takes no lock", Defect: "everybody is in at once"},
@@ -68,6 +69,12 @@ func Ladder() []Rung {
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
 			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
+		{Number: "v13", Name: "zk-ephemeral", build: zkEphemeral, Needs: zookeeper, Wait: 20 * time.Second,
+			wait: func(b Backends) Waiting { return zkNodes{b, ephemeralIn}.untilRemoved },
+			Does: "an ephemeral znode, which ends with its maker's session", Defect: "a release wakes all who wait, and one of them gets in"},
+		{Number: "v14", Name: "zk-sequential", build: zkSequential, Needs: zookeeper, Wait: 20 * time.Second,
+			wait: func(b Backends) Waiting { return zkNodes{b, sequentialIn}.inQueue },
+			Does: "a queue of ephemeral sequential znodes, each waiting for the one before it", Defect: "a paused client's session ends, and it does not know"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,

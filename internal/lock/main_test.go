@@ -3,7 +3,9 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,11 +28,19 @@ func TestMain(m *testing.M) {
 type shop struct {
 	redis   *backendtest.Server
 	redlock []*backendtest.Server
+	// zookeeper starts a ZooKeeper when it is first asked for one, and janitor is a session there from then on.
+	zookeeper func() *backendtest.ZooKeeperServer
+	janitor   atomic.Pointer[backend.ZooKeeper]
 }
 
 func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int) *shop {
 	t.Helper()
 	s := &shop{redis: start(t)}
+	s.zookeeper = sync.OnceValue(func() *backendtest.ZooKeeperServer {
+		server := backendtest.StartZooKeeper(t)
+		s.janitor.Store(server.Session(t, backend.ZooKeeperOptions{Session: 10 * time.Second}))
+		return server
+	})
 	for range nodes {
 		s.redlock = append(s.redlock, start(t))
 	}
@@ -43,19 +53,26 @@ type instance struct {
 	tryLock TryLock
 	wait    Waiting
 	crash   func()
+	line    line // to ZooKeeper
 }
 
 // instance starts an instance that offers one rung. Hooks watch or disturb its commands.
 func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	t.Helper()
+	if slices.Contains(r.Needs, NeedZooKeeper) {
+		backendtest.RequireZooKeeper(t)
+	}
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{crash: crash}
 	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Life: life, Background: new(sync.WaitGroup)}
 	for _, node := range s.redlock {
 		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))
 	}
+	if slices.Contains(r.Needs, NeedZooKeeper) {
+		i.session(t, s.zookeeper(), hooks)
+	}
 	t.Cleanup(func() {
-		crash()
+		i.crash()
 		i.Background.Wait()
 	})
 	i.tryLock, i.wait = r.Build(i.Backends)
@@ -146,5 +163,9 @@ func (s *shop) remove(t *testing.T, key string) {
 	t.Helper()
 	for _, server := range append([]*backendtest.Server{s.redis}, s.redlock...) {
 		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
+	}
+	if janitor := s.janitor.Load(); janitor != nil {
+		_, err := Backends{ZooKeeper: janitor}.breakNodes(context.Background(), key)
+		assert.NoError(t, err)
 	}
 }

@@ -34,7 +34,7 @@ func Backoff(low, high time.Duration) Delay {
 	}
 }
 
-// An Attempt is one call of a [TryLock].
+// An Attempt is one call of a [TryLock]. What it is given carries what the Waiting keeps from one attempt to the next.
 type Attempt func(ctx context.Context) (*Lease, error)
 
 // A Waiting repeats attempt for as long as it says ErrBusy or ErrNoQuorum, and for patience at most: with a patience of
@@ -52,17 +52,28 @@ func Polling(delay Delay) Waiting {
 }
 
 func poll(ctx context.Context, patience time.Duration, delay Delay, attempt Attempt) (*Lease, error) {
+	n := 0
+	return repeat(ctx, patience, attempt, func(ctx context.Context, deadline time.Time) bool {
+		n++
+		return sleepUntil(ctx, earlier(time.Now().Add(delay(n)), deadline))
+	})
+}
+
+// repeat is the loop of every [Waiting]: between two attempts it calls pause, which returns true when another is worth
+// it, or at the deadline, and false when ctx ended.
+func repeat(
+	ctx context.Context, patience time.Duration, attempt Attempt, pause func(ctx context.Context, deadline time.Time) bool,
+) (*Lease, error) {
 	deadline := time.Now().Add(patience)
-	for n := 1; ; n++ {
+	for {
 		lease, err := attempt(ctx)
 		if !errors.Is(err, ErrBusy) && !errors.Is(err, ErrNoQuorum) {
 			return lease, err
 		}
-		now := time.Now()
-		if !now.Before(deadline) {
+		if !time.Now().Before(deadline) {
 			return nil, err
 		}
-		if !sleepUntil(ctx, earlier(now.Add(delay(n)), deadline)) {
+		if !pause(ctx, deadline) {
 			return nil, context.Cause(ctx)
 		}
 	}

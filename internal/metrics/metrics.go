@@ -18,6 +18,7 @@ type Metrics struct {
 	Lost     *prometheus.CounterVec   // leases that ended before their release, by rung
 	Renewals *prometheus.CounterVec   // renewals by result: ok, failed
 	Commands prometheus.Counter       // Redis commands sent
+	Watches  prometheus.Counter       // watches of ZooKeeper that woke a waiter
 }
 
 // New returns the metrics of the instance with that name.
@@ -39,9 +40,11 @@ func New(instance string) *Metrics {
 			Help: "Renewals of leases by result."}, []string{"result"}),
 		Commands: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_redis_commands_total",
 			Help: "Redis commands sent."}),
+		Watches: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_zookeeper_watches_fired_total",
+			Help: "Watches of ZooKeeper that woke somebody who waits for a lock."}),
 	}
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"instance_name": instance}, registry)
-	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands,
+	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Watches,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -20,7 +20,7 @@ func eachRungOn(b *testing.B, bench func(b *testing.B, r lock.Rung, s *Shop, bac
 	for kind, start := range starts {
 		for _, r := range lock.Ladder() {
 			b.Run(kind+"/"+r.Number, func(b *testing.B) {
-				s, backends := newShop(b, start(b))
+				s, backends := newShopFor(b, start(b), r)
 				if err := s.shelf.Put(context.Background(), product, 1_000_000_000); err != nil {
 					b.Fatal(err)
 				}

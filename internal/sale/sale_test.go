@@ -33,6 +33,12 @@ const product = "10000"
 // newShop returns an instance's shop with 100 units, and its backends.
 func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
 	t.Helper()
+	return newShopFor(t, s, lock.Rung{})
+}
+
+// newShopFor returns one with whatever else the rung needs.
+func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.Backends) {
+	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	m := metrics.New("a")
 	names := trace.Names(lock.ScriptNames())
@@ -40,6 +46,10 @@ func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
 	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
 		Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}
+	if slices.Contains(r.Needs, lock.NeedZooKeeper) {
+		b.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
+			Session: 10 * time.Second, Hooks: []backend.ZooKeeperHook{trace.ZooKeeperHook("node")}})
+	}
 	t.Cleanup(func() {
 		end()
 		b.Background.Wait()
@@ -64,7 +74,7 @@ func eachRung(t *testing.T, test func(t *testing.T, r Status, s *Shop, b lock.Ba
 	for _, r := range lock.Ladder() {
 		t.Run(r.Number, func(t *testing.T) {
 			t.Parallel()
-			s, b := newShop(t, backendtest.StartEmbedded(t))
+			s, b := newShopFor(t, backendtest.StartEmbedded(t), r)
 			test(t, Status{Number: r.Number, Name: r.Name}, s, b)
 		})
 	}

@@ -44,13 +44,19 @@ func Each(t *testing.T, test func(t *testing.T, start func(testing.TB) *Server))
 // Require skips the test where there is no redis-server, or fails it where there has to be one.
 func Require(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath(RedisServer); err == nil {
-		return
+	_, err := exec.LookPath(RedisServer)
+	require(t, RedisServer, err == nil, "redis-server on PATH")
+}
+
+func require(t testing.TB, name string, there bool, needs string) {
+	t.Helper()
+	switch {
+	case there:
+	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), name):
+		t.Fatalf("this needs %s, and STOCKAPI_REQUIRE asks for it", needs)
+	default:
+		t.Skipf("needs %s", needs)
 	}
-	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), RedisServer) {
-		t.Fatal("redis-server is not on PATH, and STOCKAPI_REQUIRE asks for it")
-	}
-	t.Skip("needs redis-server on PATH")
 }
 
 // StartEmbedded starts an embedded Redis.

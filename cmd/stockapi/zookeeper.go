@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/fault"
+	"stockapi/internal/metrics"
+	"stockapi/internal/trace"
+)
+
+// openZooKeeper opens the session of v13 and v14. A ZooKeeper that does not answer is no reason not to start: the other
+// rungs do without, and the client goes on trying.
+func openZooKeeper(
+	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+) (*backend.ZooKeeper, error) {
+	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout, Fired: m.Watches.Inc}
+	if faults != nil {
+		o.Hooks = append(o.Hooks, faults.ZooKeeper)
+	}
+	o.Hooks = append(o.Hooks, trace.ZooKeeperHook(c.ZooKeeper))
+	z, err := backend.OpenZooKeeper(c.ZooKeeper, o)
+	if err != nil {
+		return nil, fmt.Errorf("--zookeeper: %w", err)
+	}
+	switch err := z.Ping(ctx); {
+	case err != nil:
+		log.Warn("no ZooKeeper answers: v13 and v14 say 503 until one does", "zookeeper", c.ZooKeeper, "err", err)
+	case z.Session() < c.ZooKeeperSession:
+		log.Warn("ZooKeeper grants a shorter session", "asked", c.ZooKeeperSession, "granted", z.Session())
+	}
+	return z, nil
+}

@@ -1,0 +1,93 @@
+package backendtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stockapi/internal/backend"
+)
+
+// ZooKeeper is what STOCKAPI_REQUIRE calls it, and zooKeeperJar where Debian's package puts it.
+const (
+	ZooKeeper    = "zookeeper"
+	zooKeeperJar = "/usr/share/java/zookeeper.jar"
+)
+
+// RequireZooKeeper skips the test where there is no ZooKeeper, or fails it where there has to be one.
+func RequireZooKeeper(t testing.TB) {
+	t.Helper()
+	_, java := exec.LookPath("java")
+	_, jar := os.Stat(zooKeeperJar)
+	require(t, ZooKeeper, java == nil && jar == nil, "java on PATH and "+zooKeeperJar+" (Debian's package zookeeper)")
+}
+
+// A ZooKeeperServer is a ZooKeeper of a test's own.
+type ZooKeeperServer struct {
+	Address string
+
+	dir     string
+	process *exec.Cmd
+}
+
+// Tick is the unit of a test's ZooKeeper: sessions last for two of them at least.
+const Tick = 50 * time.Millisecond
+
+// StartZooKeeper starts a ZooKeeper that ends with the test.
+func StartZooKeeper(t testing.TB) *ZooKeeperServer {
+	t.Helper()
+	RequireZooKeeper(t)
+	port := freePort(t)
+	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: t.TempDir()}
+	config := fmt.Sprintf("tickTime=%d\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=60000\n", Tick.Milliseconds(), s.dir, port)
+	if err := os.WriteFile(s.config(), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Start(t)
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func (s *ZooKeeperServer) config() string { return filepath.Join(s.dir, "zoo.cfg") }
+
+// Start starts the server, again if it was killed: it remembers its sessions.
+func (s *ZooKeeperServer) Start(t testing.TB) {
+	t.Helper()
+	// What a test writes need not outlive a power cut, and the machine may be small.
+	s.process = exec.CommandContext(context.Background(), "java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain", s.config())
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	z, err := backend.OpenZooKeeper(s.Address, backend.ZooKeeperOptions{Session: 10 * time.Second, Timeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	eventually(t, "ZooKeeper", func(ctx context.Context) bool { return z.Ping(ctx) == nil })
+}
+
+// Kill ends the server at once.
+func (s *ZooKeeperServer) Kill() {
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+}
+
+// Session opens a connection, with hooks added. It is closed when the test ends.
+func (s *ZooKeeperServer) Session(t testing.TB, o backend.ZooKeeperOptions) *backend.ZooKeeper {
+	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = 2 * time.Second
+	}
+	z, err := backend.OpenZooKeeper(s.Address, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(z.Close)
+	return z
+}

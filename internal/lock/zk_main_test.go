@@ -1,0 +1,74 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+)
+
+// session is how long the tests' sessions last: the TTL of their locks in ZooKeeper, whatever they ask for.
+const session = 800 * time.Millisecond
+
+// session opens the instance's session. Its hooks see operations as they see commands. A crash takes the connection
+// away and says nothing to the server: the session has to end by itself.
+func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
+	t.Helper()
+	options := backend.ZooKeeperOptions{Session: session, Dial: i.line.dial}
+	for _, h := range hooks {
+		options.Hooks = append(options.Hooks, h.(hook).operation)
+	}
+	i.ZooKeeper = s.Session(t, options)
+	crash := i.crash
+	i.crash = func() {
+		i.line.cut()
+		crash()
+	}
+}
+
+func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
+	return h(ctx, redis.NewCmd(ctx, o.Name, o.Path), next)
+}
+
+// A line is a connection that can be cut, and mended.
+type line struct {
+	mu   sync.Mutex
+	dead bool
+	open []net.Conn
+}
+
+func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return nil, errors.New("the line is cut")
+	}
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err == nil {
+		l.open = append(l.open, conn)
+	}
+	return conn, err
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = true
+	for _, conn := range l.open {
+		_ = conn.Close()
+	}
+	l.open = nil
+}
+
+func (l *line) mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = false
+}

@@ -1,0 +1,336 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/stock"
+)
+
+var zkRungs = []string{"v13", "v14"}
+
+// onZooKeeper runs a test for both rungs.
+func onZooKeeper(t *testing.T, test func(t *testing.T, s *shop, r Rung)) {
+	t.Helper()
+	backendtest.RequireZooKeeper(t)
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	for _, id := range zkRungs {
+		t.Run(id, func(t *testing.T) { test(t, s, rung(t, id)) })
+	}
+}
+
+// locks counts the nodes of a lock, on either rung: v13's lock has a second one beside it.
+func (i *instance) locks(t *testing.T, key string) (n int) {
+	t.Helper()
+	for _, root := range []string{ephemeralIn, sequentialIn} {
+		names, _ := i.ZooKeeper.Children(context.Background(), zkNodes{i.Backends, root}.of(key))
+		for _, name := range names {
+			if name == "lock" || strings.Contains(name, "-lock-") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func wait(ctx context.Context, i *instance, r Rung, key string, patience time.Duration) (*Lease, error) {
+	tryLock, waiting := r.Build(i.Backends)
+	return waiting(ctx, key, patience, func(ctx context.Context) (*Lease, error) {
+		return tryLock(ctx, key, time.Minute)
+	})
+}
+
+// Pitfall 19: the node was made, and the reply lost. It is found by its own name, and nobody queues behind himself.
+func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		require.True(t, b.tryOnce(t, key(t)), "what lies above it is made")
+		var lost atomic.Bool
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			err := next(ctx)
+			if cmd.Name() == "zk:create" && lost.CompareAndSwap(false, true) {
+				return os.ErrDeadlineExceeded
+			}
+			return err
+		}))
+		lease := a.lock(t, key(t), ttl)
+		assert.True(t, lost.Load())
+		assert.Positive(t, lease.Fence)
+		assert.Equal(t, 1, a.locks(t, key(t)))
+		unlock(t, lease)
+		assert.Zero(t, a.locks(t, key(t)))
+	})
+}
+
+// Pitfall 19: nor can it be found at once. It goes as soon as there is an answer, though its session goes on.
+func TestPitfall19NodeIsSweptLater(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		require.True(t, b.tryOnce(t, key(t)))
+		var silent atomic.Bool
+		silent.Store(true)
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			switch {
+			case cmd.Name() == "zk:create":
+				_ = next(ctx)
+				return os.ErrDeadlineExceeded
+			case silent.Load():
+				return os.ErrDeadlineExceeded
+			}
+			return next(ctx)
+		}))
+		_, err := a.tryLock(context.Background(), key(t), ttl)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		assert.Equal(t, 1, b.locks(t, key(t)))
+		time.Sleep(session)
+		assert.False(t, b.tryOnce(t, key(t)), "the session is well, so the node is there")
+		silent.Store(false)
+		assert.True(t, b.freeWithin(t, key(t), margin))
+	})
+}
+
+// Pitfall 19: a wait that fails or is cancelled leaves no node.
+func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, key(t), ttl)
+		_, err := wait(context.Background(), b, r, key(t), 50*time.Millisecond)
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that failed")
+
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
+		_, err = wait(ctx, b, r, key(t), time.Minute)
+		require.ErrorIs(t, err, gone)
+		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that was cancelled")
+		unlock(t, lease)
+		assert.True(t, b.tryOnce(t, key(t)))
+	})
+}
+
+// Pitfall 19: a node that another session made is not ours, whatever its name: it may end at any moment.
+func TestPitfall19NodeOfAnotherSession(t *testing.T) {
+	backendtest.RequireZooKeeper(t)
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	a, b := s.instance(t, rung(t, "v13")), s.instance(t, rung(t, "v13"))
+	lease := a.lock(t, "k", ttl)
+	own := zkNodes{a.Backends, ephemeralIn}.of("k") + "/" + lease.Token
+	_, ours, err := zkNodes{a.Backends, ephemeralIn}.ours(context.Background(), own)
+	require.NoError(t, err)
+	assert.True(t, ours)
+	_, ours, err = zkNodes{b.Backends, ephemeralIn}.ours(context.Background(), own)
+	require.NoError(t, err)
+	assert.False(t, ours)
+	unlock(t, lease)
+}
+
+// Pitfall 19: sequence numbers have 32 bits and a sign. After the highest comes the lowest, and it is behind it.
+func TestPitfall19SequenceOverflows(t *testing.T) {
+	const high, low = "_c_A-lock-2147483647", "_c_B-lock--2147483648"
+	names := []string{low, "_c_C-lock--2147483647", high, "_c_D-lock-2147483646", "lock", "stranger"}
+	for own, expected := range map[string]string{
+		"_c_D-lock-2147483646": "", high: "_c_D-lock-2147483646", low: high, "_c_C-lock--2147483647": low,
+	} {
+		before, queued := predecessor(names, own)
+		assert.True(t, queued)
+		assert.Equal(t, expected, before, own)
+	}
+	_, queued := predecessor(names, "_c_E-lock-0000000007")
+	assert.False(t, queued, "it is not in the queue")
+}
+
+// The order is that of the numbers: the names begin with random tokens.
+func TestPredecessorGoesByNumber(t *testing.T) {
+	names := []string{"_c_A-lock-0000000012", "_c_Z-lock-0000000003", "_c_M-lock-0000000007"}
+	before, _ := predecessor(names, "_c_A-lock-0000000012")
+	assert.Equal(t, "_c_M-lock-0000000007", before)
+	before, _ = predecessor(names, "_c_Z-lock-0000000003")
+	assert.Empty(t, before)
+}
+
+// A holder that loses its connection gives the lease up before the server ends the session. Once it is connected
+// again it works on, in a new session.
+func TestSessionLossCancelsTheLease(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, key(t), time.Minute)
+		first := a.ZooKeeper.SessionID()
+		a.line.cut()
+		select {
+		case <-lease.Context.Done():
+		case <-time.After(session + margin):
+		}
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still keeps the lock for it")
+		require.True(t, b.freeWithin(t, key(t), session+margin))
+
+		a.line.mend()
+		require.Eventually(t, func() bool { return a.ZooKeeper.Ping(context.Background()) == nil }, 5*time.Second, time.Millisecond)
+		assert.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
+		assert.True(t, a.tryOnce(t, key(t)))
+		assert.NotEqual(t, first, a.ZooKeeper.SessionID())
+	})
+}
+
+// A connection that breaks for less than the session lasts costs nothing.
+func TestALeaseOutlivesItsConnection(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, key(t), time.Minute)
+		a.line.cut()
+		a.line.mend()
+		time.Sleep(2 * session)
+		assert.NoError(t, lease.Context.Err())
+		assert.False(t, b.tryOnce(t, key(t)))
+		unlock(t, lease)
+	})
+}
+
+// The server sets bounds to a session: a holder must not believe in more than it was given.
+func TestSessionIsWhatTheServerGrants(t *testing.T) {
+	backendtest.RequireZooKeeper(t)
+	s := backendtest.StartZooKeeper(t)
+	for asked, granted := range map[time.Duration]time.Duration{
+		time.Hour: time.Minute, 10 * time.Second: 10 * time.Second, backendtest.Tick: backendtest.Tick,
+	} {
+		z := s.Session(t, backend.ZooKeeperOptions{Session: asked})
+		require.NoError(t, z.Ping(context.Background()))
+		assert.Equal(t, granted, z.Session(), "asked for %v", asked)
+	}
+}
+
+// Fencing tokens grow from lease to lease, whichever rung draws them, and also when the queue was removed between two.
+func TestZooKeeperFencesGrow(t *testing.T) {
+	backendtest.RequireZooKeeper(t)
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	var fences []int64
+	for _, id := range []string{"v13", "v14", "v14", "v13", "v14"} {
+		a := s.instance(t, rung(t, id))
+		lease := a.lock(t, "k", ttl)
+		fences = append(fences, lease.Fence)
+		unlock(t, lease)
+		_ = a.ZooKeeper.Delete(context.Background(), zkNodes{a.Backends, sequentialIn}.of("k"))
+	}
+	assert.True(t, slices.IsSorted(fences), fences)
+	assert.Len(t, slices.Compact(fences), 5, "each is new")
+}
+
+// They are fit for v15's stock: a holder whose session has ended, and who goes on, is refused once the next has read.
+func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		shelf, product := stock.NewShelf(a.Redis), r.Number
+		require.NoError(t, shelf.Put(context.Background(), product, 10))
+		sell := shelf.Seller(stock.Fenced)
+		order := func(fence int64, work func()) stock.Order {
+			return stock.Order{Product: product, Quantity: 1, Fence: fence, Work: func(context.Context) error { work(); return nil }}
+		}
+		old := a.lock(t, key(t), ttl)
+		a.line.cut()
+		_, err := sell(context.Background(), order(old.Fence, func() { // its context is not looked at: it is paused
+			require.True(t, b.freeWithin(t, key(t), session+margin))
+			lease := b.lock(t, key(t), ttl)
+			_, err := sell(lease.Context, order(lease.Fence, func() {}))
+			require.NoError(t, err)
+			unlock(t, lease)
+		}))
+		require.ErrorIs(t, err, stock.ErrStale)
+		left, err := shelf.Left(context.Background(), product)
+		require.NoError(t, err)
+		assert.EqualValues(t, 9, left, "sold once")
+	})
+}
+
+// A release wakes all who wait on v13, and one on v14, who is served next: first come, first served.
+func TestHerd(t *testing.T) {
+	const waiters = 50
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		lease := s.instance(t, r).lock(t, key(t), time.Minute)
+		fired := new(atomic.Int64)
+		var inside atomic.Int64
+		var served []int
+		var waiting sync.WaitGroup
+		a := s.instance(t, r)
+		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute, Fired: func() { fired.Add(1) }})
+		for i := range waiters {
+			waiting.Go(func() {
+				lease, err := wait(context.Background(), a, r, key(t), time.Minute)
+				if !assert.NoError(t, err) {
+					return
+				}
+				assert.Equal(t, int64(1), inside.Add(1))
+				served = append(served, i)
+				time.Sleep(20 * time.Millisecond) // the others go back to wait
+				inside.Add(-1)
+				unlock(t, lease)
+			})
+			if r.Number == "v14" {
+				require.Eventually(t, func() bool { return a.locks(t, key(t)) == i+2 }, 5*time.Second, time.Millisecond)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		unlock(t, lease)
+		waiting.Wait()
+		t.Logf("%s: %d releases fired %d watches, %.1f each", r.Number, waiters, fired.Load(), float64(fired.Load())/waiters)
+		if r.Number == "v14" {
+			assert.Equal(t, int64(waiters), fired.Load(), "one for each")
+			assert.True(t, slices.IsSorted(served), served)
+		} else {
+			assert.Greater(t, fired.Load(), int64(waiters*waiters/4), "all who are left, each time")
+		}
+	})
+}
+
+// Pitfall 12 again: the release falls between the failed try and the watch. There is nothing left to watch, so it is
+// tried again at once.
+func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, key(t), time.Minute)
+		begun, tries := time.Now(), 0
+		second, err := b.wait(context.Background(), key(t), time.Minute, func(ctx context.Context) (*Lease, error) {
+			second, err := b.tryLock(ctx, key(t), time.Minute)
+			if tries++; tries == 1 {
+				assert.ErrorIs(t, err, ErrBusy)
+				unlock(t, lease)
+			}
+			return second, err
+		})
+		require.NoError(t, err)
+		assert.Less(t, time.Since(begun), session/2)
+		unlock(t, second)
+	})
+}
+
+// A ZooKeeper that is silent, or not there, costs its timeout, and leaves nothing behind.
+func TestZooKeeperAway(t *testing.T) {
+	silent := strings.TrimPrefix(blackHole(t).URL, "redis://")
+	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1"} {
+		for _, id := range zkRungs {
+			t.Run(name+"/"+id, func(t *testing.T) {
+				z, err := backend.OpenZooKeeper(address, backend.ZooKeeperOptions{Session: time.Second, Timeout: 100 * time.Millisecond})
+				require.NoError(t, err)
+				defer z.Close()
+				require.ErrorIs(t, z.Ping(context.Background()), backend.ErrZooKeeperAway)
+				begun := time.Now()
+				_, err = wait(context.Background(), &instance{Backends: Backends{ZooKeeper: z}}, rung(t, id), "k", time.Minute)
+				require.ErrorIs(t, err, backend.ErrZooKeeperAway)
+				assert.Less(t, time.Since(begun), 600*time.Millisecond)
+			})
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+)
+
+// What was made goes by its new name; a clear no is a reply; only what was left without one is an error.
+func TestZooKeeperOperationsAreRecorded(t *testing.T) {
+	ctx, r := Record(context.Background())
+	hook := ZooKeeperHook("zk:2181")
+	do := func(name, path, reply string, err error) {
+		o := &backend.ZooKeeperOperation{Name: name, Path: path}
+		assert.Equal(t, err, hook(ctx, o, func(context.Context) error {
+			o.Reply = reply
+			return err
+		}))
+	}
+	do("zk:create", "/q/n-", "/q/n-0000000007", nil)
+	do("zk:create", "/lock", zk.ErrNodeExists.Error(), zk.ErrNodeExists)
+	do("zk:delete", "/lock", "", errors.New("no answer"))
+	events := r.Events()
+	require.Len(t, events, 3)
+	assert.Equal(t, []string{"/q/n-0000000007", "ok", ""}, []string{events[0].Key, events[0].Reply, events[0].Err})
+	assert.Equal(t, []string{"/lock", "zk: node already exists", ""}, []string{events[1].Key, events[1].Reply, events[1].Err})
+	assert.Equal(t, []string{"/lock", "", "no answer"}, []string{events[2].Key, events[2].Reply, events[2].Err})
+	assert.Equal(t, "zk:2181", events[0].Node)
+}
