@@ -25,9 +25,10 @@ type commands struct {
 
 // runFlags is what one run can be told.
 type runFlags struct {
-	Backend  string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
-	Targets  []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
-	Stockapi string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
+	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
+	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
+	Targets   []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
 
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
 	Rungs     []string `placeholder:"RUNG,..." help:"Only these rungs, by number or by name."`

@@ -84,7 +84,7 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 	site, err := g.fleet.StartSite(ctx, g.on, planOf(spec))
 	if err != nil {
 		s := stage{leave: func() {}}
-		if errors.Is(err, fleet.ErrNeedsRedisServer) {
+		if errors.Is(err, fleet.ErrNeedsRedisServer) || errors.Is(err, fleet.ErrNeedsZooKeeper) {
 			s.notRun = err.Error()
 		} else {
 			s.err = err
@@ -113,6 +113,9 @@ func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Sit
 	if t := spec.Scenario.Timeout; t > 0 {
 		flags = append(flags, "--redis-timeout", t.String())
 	}
+	if spec.Rung.OnZooKeeper() && spec.Scenario.Fault() {
+		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
+	}
 	started := make([]*fleet.Instance, spec.Instances)
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range started {
@@ -128,7 +131,7 @@ func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Sit
 func planOf(spec scenario.Spec) fleet.Plan {
 	site := spec.Scenario.Site
 	return fleet.Plan{
-		Instances: spec.Instances, Redlock: spec.Rung.Name == "redlock", Wires: site.Wires,
+		Instances: spec.Instances, Redlock: spec.Rung.Name == "redlock", ZooKeeper: spec.Rung.OnZooKeeper(), Wires: site.Wires,
 		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
 	}
 }
@@ -141,6 +144,9 @@ func worldOf(site *fleet.Site, instances []*fleet.Instance) *scenario.World {
 	}
 	for name, server := range site.Servers {
 		w.Servers[name] = server
+	}
+	if site.ZooKeeper != nil {
+		w.Servers["locks"] = site.ZooKeeper
 	}
 	for name, pair := range site.Pairs {
 		w.Pairs[name] = pair

@@ -113,14 +113,16 @@ func (s *session) options() fleet.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	redlock := 0
+	redlock, zookeeper := 0, false
 	for _, spec := range s.specs {
+		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
 		if spec.Rung.Name == "redlock" {
 			redlock = redlockNodes
 		}
 	}
 	return fleet.Options{
 		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.flags.ZooKeeper,
 		Product: s.opening(), Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
 	}
 }

@@ -162,13 +162,13 @@ func (k *lockKey) madeByAnother(r step, since history.Instant, clocks *clocks) (
 }
 
 func makes(cmd string) bool {
-	return cmd == "set" || cmd == "setnx" || strings.HasPrefix(cmd, "eval:acquire")
+	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || strings.HasPrefix(cmd, "eval:acquire")
 }
 
 func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") }
 
 func removes(cmd string) bool {
-	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || strings.HasPrefix(cmd, "eval:release")
+	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || cmd == "zk:delete" || strings.HasPrefix(cmd, "eval:release")
 }
 
 // succeeded reads a reply as "it was done": OK, true, or a positive number.

@@ -17,7 +17,7 @@ func lateRelease(cmd string) *history.Cell {
 }
 
 func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
-	for _, cmd := range []string{"del", "unlink", "eval:release"} {
+	for _, cmd := range []string{"del", "unlink", "eval:release", "zk:delete"} {
 		f := judge(t, lateRelease(cmd), history.OwnRelease, history.Broken)
 		assert.Equal(t, "order 0 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
 	}

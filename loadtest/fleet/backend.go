@@ -17,6 +17,8 @@ type Backend struct {
 	// URL is the Redis of the stock, and of the locks unless Locks names another; Redlock are the independent nodes.
 	URL, Locks string
 	Redlock    []string
+	// ZooKeeper is that of v13 and v14, as a URL; empty if there is none.
+	ZooKeeper string
 
 	start starter // of more of its kind
 }
@@ -54,7 +56,7 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 		return nil, err
 	}
 	b.start = start
-	return b, f.startRedlock(ctx, b)
+	return b, errors.Join(f.startRedlock(ctx, b), f.reachZooKeeper(ctx, b))
 }
 
 func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {

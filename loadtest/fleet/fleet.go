@@ -27,6 +27,9 @@ type Options struct {
 	Backend string
 	// Redlock is how many nodes to start for Redlock, 0 if nobody asks for it.
 	Redlock int
+	// ZooKeeper is whether anybody asks for one, and ZooKeeperAddress where it is; empty means to start one.
+	ZooKeeper        bool
+	ZooKeeperAddress string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
 	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its

@@ -31,6 +31,9 @@ func (f *Fleet) StartInstance(
 	if len(b.Redlock) > 0 {
 		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry(faults).String())
 	}
+	if b.ZooKeeper != "" {
+		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
+	}
 	if faults {
 		args = append(args, "--faults", "--max-renewals", "3")
 	}

@@ -13,6 +13,8 @@ type Plan struct {
 	// Instances is how many there will be, and Redlock whether they lock on the independent nodes.
 	Instances int
 	Redlock   bool
+	// ZooKeeper is whether they lock on that.
+	ZooKeeper bool
 	// Wires gives each instance wires of its own to its servers.
 	Wires bool
 	// OwnLocks gives the cell a lock server, or nodes, of its own. ReplicatedLocks and ReplicatedStock give it a
@@ -27,6 +29,8 @@ var ErrNeedsRedisServer = errors.New("needs redis-server")
 type Site struct {
 	// Servers are the cell's own, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
+	// ZooKeeper is the cell's own, if it has one.
+	ZooKeeper *ZooKeeper
 	// Pairs are its replicated servers, by name: "locks" or "stock".
 	Pairs map[string]*Replicated
 	// Wires are those of each instance, by the server's name.
@@ -51,6 +55,9 @@ func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err
 	if !p.Redlock {
 		s.whole.Redlock = nil
 	}
+	if !p.ZooKeeper {
+		s.whole.ZooKeeper = ""
+	}
 	if p.OwnLocks {
 		if err := s.ownLocks(ctx, p.Redlock); err != nil {
 			return s, err
@@ -74,6 +81,9 @@ func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err
 }
 
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
+	if s.whole.ZooKeeper != "" {
+		return s.ownZooKeeper(ctx)
+	}
 	if redlock {
 		nodes, err := s.fleet.startNodes(ctx, s.whole.start, len(s.whole.Redlock))
 		for i, n := range nodes {
@@ -85,6 +95,18 @@ func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
 	locks, err := s.fleet.startRedis(ctx, s.whole.start, "lock server")
 	if err == nil {
 		s.Servers["locks"], s.whole.Locks = locks, locks.URL
+	}
+	return err
+}
+
+func (s *Site) ownZooKeeper(ctx context.Context) error {
+	if zooKeeperMissing() != "" {
+		return ErrNeedsZooKeeper
+	}
+	z, err := s.fleet.startZooKeeper(ctx, "zookeeper of a cell")
+	s.ZooKeeper = z
+	if err == nil {
+		s.whole.ZooKeeper = z.URL
 	}
 	return err
 }
@@ -106,14 +128,17 @@ func (s *Site) wire(instances int) error {
 	for i, url := range s.whole.Redlock {
 		to[fmt.Sprintf("node %d", i+1)] = url
 	}
-	if len(s.whole.Redlock) == 0 {
+	switch {
+	case s.whole.ZooKeeper != "":
+		to["locks"] = s.whole.ZooKeeper
+	case len(s.whole.Redlock) == 0:
 		to["locks"] = s.locks()
 	}
 	for range instances {
 		wires := map[string]*Wire{}
 		s.Wires = append(s.Wires, wires)
 		for name, url := range to {
-			if !strings.HasPrefix(url, "redis://") {
+			if !strings.HasPrefix(url, "redis://") && url != s.whole.ZooKeeper {
 				return errors.New("a proxy can only stand before a Redis that is reached by redis://")
 			}
 			w, err := newWire(hostPort(url))
@@ -141,7 +166,11 @@ func (s *Site) Backend(i int) *Backend {
 	}
 	wires := s.Wires[i]
 	b.URL = wires["stock"].through(b.URL)
-	if w := wires["locks"]; w != nil {
+	switch w := wires["locks"]; {
+	case w == nil:
+	case b.ZooKeeper != "":
+		b.ZooKeeper = w.through(b.ZooKeeper)
+	default:
 		b.Locks = w.through(s.locks())
 	}
 	b.Redlock = nil
@@ -170,6 +199,9 @@ func (s *Site) Close() {
 	}
 	for _, server := range s.Servers {
 		all.Go(server.Kill)
+	}
+	if s.ZooKeeper != nil {
+		all.Go(s.ZooKeeper.Kill)
 	}
 	for _, wires := range s.Wires {
 		for _, w := range wires {

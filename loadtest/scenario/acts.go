@@ -106,7 +106,7 @@ func playCheckDeleteGap(ctx context.Context, p *play) error {
 
 // beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
 // become a GET and a DEL is to be found out, not to slip by.
-const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair"
+const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair,hold@before:zk:delete"
 
 // overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
 func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {
@@ -216,7 +216,8 @@ func playQueueOrder(ctx context.Context, p *play) error {
 // joins sends the next order, and waits until it is known to have come before any that is sent after it. Where there is
 // a queue, that can be seen. Where there is none, the order is known to be about to ask for the lock.
 func (p *play) joins(ctx context.Context, n int) error {
-	asking := map[string]string{"v4": "hold@before:set/lock", "v7": "hold@before:eval:acquire-reentrant"}[p.rung.Number]
+	asking := map[string]string{"v4": "hold@before:set/lock", "v7": "hold@before:eval:acquire-reentrant",
+		"v13": "hold@before:zk:create"}[p.rung.Number]
 	o := p.order(ctx, n%2, strconv.Itoa(n+1), shop.Order{Wait: 20 * time.Second, Fault: asking})
 	if asking == "" {
 		return o.until(ctx, func() (bool, error) {

@@ -8,6 +8,7 @@ const (
 	inMemory  = "its mutex ends at the instance's border: two-instances breaks it without any fault"
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "it has no fencing tokens"
+	unchecked = "it draws fencing tokens, but its stock does not look at them"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a
@@ -35,6 +36,8 @@ var (
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v8", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
+			{"v13", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
+			{"v14", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v16", lockFree, "a WATCH ends with its connection, and nothing was written"},
@@ -58,6 +61,8 @@ var (
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v8", leaseHolds, "the lease is renewed for as long as the work takes, and the others wait in line"},
+			{"v13", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
+			{"v14", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v16", lockFree, "the slow one finds the stock written meanwhile, writes nothing, and begins again"},
@@ -82,6 +87,8 @@ var (
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v8", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v13", fenceHolds, "the session lasts, so there is no second holder"},
+			{"v14", fenceHolds, "the session lasts, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
 		},
@@ -103,6 +110,8 @@ var (
 			{"v7", leaseHolds, "the script looks for its owner's field"},
 			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v8", leaseHolds, "asking and deleting are one script: there is no gap to wait in"},
+			{"v13", fenceHolds, "the session lasts, and both its nodes go in one transaction, or none"},
+			{"v14", fenceHolds, "the session lasts, and what it removes is a node of its own name"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
 		},
@@ -124,6 +133,8 @@ var (
 			{"v7", oversold, "the timer that renews is stopped with the process"},
 			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v8", oversold, "the timer that renews is stopped with the process"},
+			{"v13", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
+			{"v14", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
 			{"v16", lockFree, "EXEC finds that the stock was written since the read, and it begins again"},
@@ -147,6 +158,8 @@ var (
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v8", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v13", fencedStuck, "its session lasts for as long as its process"},
+			{"v14", fencedStuck, "its session lasts for as long as its process"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
 		},
@@ -168,6 +181,8 @@ var (
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v8", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v13", fenceHolds, "the node is removed whether there was a sale or not"},
+			{"v14", fenceHolds, "the node is removed whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v16", lockFree, "it locks nothing"},
@@ -177,11 +192,13 @@ var (
 	queueOrder = Scenario{
 		Name: "queue-order", Does: "fifty come one after the other while the lock is held, over both instances", Instances: 2,
 		Site: Site{OwnLocks: true}, TTL: longLease, play: playQueueOrder,
-		Apart: apartFrom([]string{"v4", "v7", "v8"}, "it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
+		Apart: apartFrom([]string{"v4", "v7", "v8", "v13", "v14"}, "it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
 		Expect: []Expectation{
 			{"v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"},
 			{"v7", overtaken, "a release wakes one waiter per instance, and the one that loses waits again behind the others"},
 			{"v8", served, "who waits has a place in one queue for all instances, and the release calls the first"},
+			{"v13", fencedOvertaken, "a release wakes all who wait, and any of them may be the first to make the node"},
+			{"v14", fencedServed, "ZooKeeper numbers those who come, and each waits for the one before it alone"},
 		},
 	}
 	nested = Scenario{
@@ -201,6 +218,8 @@ var (
 			{"v7", leaseHolds, "the lock knows its owner, and counts"},
 			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
 			{"v8", stuck, itself},
+			{"v13", fencedStuck, itself},
+			{"v14", fencedStuck, itself},
 			{"v15", fencedStuck, itself},
 			{"v15-write-only", fencedStuck, itself},
 			{"v16", lockFree, "it locks nothing, so there is nothing to take again"},
@@ -212,7 +231,7 @@ var (
 		Stops: true, play: playWriteOnlyFence,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
-			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v16": noFence, "v17": noFence,
+			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v13": unchecked, "v14": unchecked, "v16": noFence, "v17": noFence,
 		},
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},

@@ -123,6 +123,9 @@ func (s Scenario) load() history.Load {
 	return load
 }
 
+// Lease is how long a lock lasts in a fault scenario if nobody releases it.
+func (s Scenario) Lease() time.Duration { return s.load().TTL }
+
 // faultLoad is what they ask for unless the scenario says otherwise. The lease is short, since most cells wait for its end, and
 // long enough that a renewal at half of it is in time on a machine that is busy. What an order is held or stopped for
 // stays below a second: that is how long the service gives a release that it has begun.

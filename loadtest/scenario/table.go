@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -31,11 +32,16 @@ var Rungs = []Rung{
 	{"v7", "reentrant", "get/stock", "set/stock"},
 	{"v7-cached", "cached-reentrancy", "get/stock", "set/stock"},
 	{"v8", "fair", "get/stock", "set/stock"},
+	{"v13", "zk-ephemeral", "get/stock", "set/stock"},
+	{"v14", "zk-sequential", "get/stock", "set/stock"},
 	{"v15", "fenced", "eval:read", "eval:write"},
 	{"v15-write-only", "write-only-fence", "get/stock", "eval:write"},
 	{"v16", "cas", "get/stock", "set/stock"},
 	{"v17", "atomic", "eval:take", "eval:take"},
 }
+
+// OnZooKeeper reports whether the rung's locks are nodes there, which end with a session and not after a TTL.
+func (r Rung) OnZooKeeper() bool { return strings.HasPrefix(r.Name, "zk-") }
 
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
 type Expectation struct {
@@ -81,6 +87,9 @@ var (
 
 	served    = Verdicts{ok, ok, ok, ok, none, ok} // in the order of arrival
 	overtaken = Verdicts{ok, ok, ok, ok, none, broken}
+
+	fencedServed    = Verdicts{ok, ok, ok, ok, ok, ok}
+	fencedOvertaken = Verdicts{ok, ok, ok, ok, ok, broken}
 
 	rewound       = Verdicts{broken, ok, ok, ok, none, none} // the stock came to harm, and not by the lock
 	rewoundFree   = Verdicts{broken, none, none, ok, none, none}
@@ -133,6 +142,8 @@ var Table = []Scenario{
 			{"v7", leaseHolds, "one field in the hash: its owner's"},
 			{"v7-cached", leaseHolds, "as v7, when no caller comes a second time: one field in the hash: its owner's"},
 			{"v8", leaseHolds, "one at a time, in the order in which they came"},
+			{"v13", fenceHolds, "a node can be made once, and nobody's session ends"},
+			{"v14", fenceHolds, "one node has the lowest number, and the next follows when it has gone"},
 			{"v15", fenceHolds, "one lease at a time, each with a higher token than the last"},
 			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
 			{"v16", lockFree, "who finds the stock written by another since its read writes nothing, and begins again"},
@@ -156,6 +167,8 @@ var Table = []Scenario{
 			{"v7", leaseHolds, "the hash lies in Redis, and each release wakes one waiter per instance"},
 			{"v7-cached", leaseHolds, "as v7, when no caller comes a second time: the hash lies in Redis, and each release wakes one waiter per instance"},
 			{"v8", leaseHolds, "the queue lies in Redis, one for all instances"},
+			{"v13", fenceHolds, "the node lies in ZooKeeper, which all instances share"},
+			{"v14", fenceHolds, "the queue lies in ZooKeeper, which all instances share"},
 			{"v15", fenceHolds, "the lock and its tokens lie in Redis"},
 			{"v15-write-only", fenceHolds, "no lease expires, so nobody writes with an old token"},
 			{"v16", lockFree, "Redis itself watches the key, for all instances"},

@@ -1,5 +1,11 @@
 package scenario
 
+// Why ZooKeeper has no part in some of it.
+const (
+	noClock   = "no clock that can be set ends a session: the server counts by one that only goes forward"
+	noReplica = "an ensemble grants nothing that most of it does not have on disk; here is but one server of it"
+)
+
 // What happens to the servers themselves.
 var (
 	nodeRestart = Scenario{
@@ -20,6 +26,8 @@ var (
 			{"v7", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v7-cached", oversold, "as v7: the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v8", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v13", fenceHolds, "this server alone does not come back empty: it had the lock on its disk before it granted it, and the session goes on"},
+			{"v14", fenceHolds, "this server alone does not come back empty: it had the lock on its disk before it granted it, and the session goes on"},
 			{"v15", fencedShared, "the server grants it again, but with a newer token, and the stock refuses the older"},
 			{"v15-write-only", fencedShared, "the server grants it again, but with a newer token, and the stock refuses the older"},
 		},
@@ -36,7 +44,7 @@ var (
 		Name: "clock-jump", Does: "the clock of the lock server, or of three nodes, jumps past the lease (simulated)", Instances: 2, play: playClockJump,
 		Site:  Site{OwnLocks: true},
 		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v13": noClock, "v14": noClock, "v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL no clock can end it"},
 			{"v1.5", oversold, "the lease ends by a clock that the holder does not see"},
@@ -58,7 +66,7 @@ var (
 		Name: "failover", Does: "the primary of the locks dies before it has replicated the lock, and the replica is promoted", Instances: 2, play: playFailover,
 		Site:  Site{ReplicatedLocks: true},
 		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v13": noReplica, "v14": noReplica, "v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", oversold, "the replica never heard of the lock, and now it is the primary"},
 			{"v1.5", oversold, "the replica never heard of the lock, and now it is the primary"},
@@ -94,6 +102,8 @@ var (
 			{"v7", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v7-cached", rewound, "as v7: the lock did its work, but the stock itself went back to before the sale"},
 			{"v8", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v13", fencedRewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v14", fencedRewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v15", fencedRewound, "the newest token seen goes back with the stock"},
 			{"v15-write-only", fencedRewound, "the newest token seen goes back with the stock"},
 			{"v16", rewoundFree, "what WATCH watches has gone back to before the sale"},

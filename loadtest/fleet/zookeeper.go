@@ -1,0 +1,165 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// zooKeeperJar is where Debian's package puts the server.
+const zooKeeperJar = "/usr/share/java/zookeeper.jar"
+
+// ErrNeedsZooKeeper says that a cell needs a ZooKeeper of its own, to harm it, and that there is none to start.
+var ErrNeedsZooKeeper = errors.New("needs a zookeeper of its own (Debian's package zookeeper)")
+
+// ZooKeeper is one server of our own.
+type ZooKeeper struct {
+	URL  string // zookeeper://host:port
+	dir  string
+	port int
+
+	fleet *Fleet
+	*child
+}
+
+// zooKeeperMissing says what is not on this machine, or returns "".
+func zooKeeperMissing() string {
+	if _, err := exec.LookPath("java"); err != nil {
+		return "there is no java on PATH"
+	}
+	if _, err := os.Stat(zooKeeperJar); err != nil {
+		return "there is no " + zooKeeperJar
+	}
+	return ""
+}
+
+// startZooKeeper starts a server on a port of its own. Its tick is short, since a session lasts for two at least.
+func (f *Fleet) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	z := &ZooKeeper{URL: fmt.Sprintf("zookeeper://127.0.0.1:%d", port), port: port, fleet: f,
+		dir: filepath.Join(f.dir, "zookeeper-"+strconv.Itoa(port))}
+	if err := os.MkdirAll(z.dir, 0o700); err != nil {
+		return nil, err
+	}
+	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"+
+		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, port)
+	if err := os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings), 0o600); err != nil {
+		return nil, err
+	}
+	return z, z.start(ctx, name)
+}
+
+// start starts the process and waits until it serves: of what it prints nothing says so.
+func (z *ZooKeeper) start(ctx context.Context, name string) error {
+	// Its disk need not survive a power cut of this machine, only the end of the process.
+	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain",
+		filepath.Join(z.dir, "zoo.cfg"))
+	child, _, err := z.fleet.start(ctx, name, cmd, func(string) (string, bool) { return z.URL, true })
+	if err != nil {
+		return err
+	}
+	z.child = child
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for {
+		if _, err := z.Keys(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", name, context.Cause(ctx))
+		}
+	}
+}
+
+// Keys counts the nodes that end with a session: the locks, and those who queue for one.
+func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
+	text, err := mntr(ctx, hostPort(z.URL))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if n, ok := strings.CutPrefix(line, "zk_ephemerals_count"); ok {
+			return strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+		}
+	}
+	return 0, errors.New("ZooKeeper does not say how many nodes it holds")
+}
+
+// Queued counts those who queue for the one lock there is: all nodes but the holder's.
+func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
+	n, err := z.Keys(ctx)
+	return max(n-1, 0), err
+}
+
+// mntr asks a server how it is.
+func mntr(ctx context.Context, address string) (string, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, err := io.WriteString(conn, "mntr"); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(conn)
+	return string(text), err
+}
+
+// Kill ends the server at once.
+func (z *ZooKeeper) Kill() {
+	if z.child != nil {
+		z.expected.Store(true)
+		z.kill()
+	}
+}
+
+// Restart starts a server that was killed at its old address. It remembers what is on its disk: all that it has ever
+// acknowledged, and the sessions.
+func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx, "zookeeper") }
+
+// Expire is part of what can be done to a lock server, and not to this one: it does not go by a clock that can be set.
+func (z *ZooKeeper) Expire(context.Context) error {
+	return errors.New("no clock that can be set ends what ZooKeeper holds")
+}
+
+// reachZooKeeper starts a server for v13 and v14, or reaches the one that was named. Without one they are not run.
+func (f *Fleet) reachZooKeeper(ctx context.Context, b *Backend) error {
+	if !f.options.ZooKeeper {
+		return nil
+	}
+	if address := f.options.ZooKeeperAddress; address != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return fmt.Errorf("no ZooKeeper at %s: %w", address, err)
+		}
+		b.ZooKeeper = "zookeeper://" + address
+		b.Text += ", ZooKeeper at " + address
+		return conn.Close()
+	}
+	if missing := zooKeeperMissing(); missing != "" {
+		b.Text += ", no ZooKeeper: " + missing
+		return nil
+	}
+	z, err := f.startZooKeeper(ctx, "zookeeper")
+	if err != nil {
+		return err
+	}
+	b.ZooKeeper = z.URL
+	b.Text += ", ZooKeeper, its own, at " + hostPort(z.URL)
+	return nil
+}

@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// needZooKeeper skips the test where there is none, or fails it where there has to be one.
+func needZooKeeper(t *testing.T) {
+	t.Helper()
+	missing := zooKeeperMissing()
+	if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "zookeeper") {
+		t.Fatal(missing)
+	}
+	if missing != "" {
+		t.Skip(missing)
+	}
+}
+
+func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
+	needZooKeeper(t)
+	f, ctx := newFleet(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	z, err := f.startZooKeeper(ctx, "one")
+	require.NoError(t, err)
+	n, err := z.Keys(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	z.Kill()
+	z.Kill() // no harm
+	_, err = z.Keys(ctx)
+	require.Error(t, err)
+	require.NoError(t, z.Restart(ctx))
+	_, err = z.Keys(ctx)
+	require.NoError(t, err)
+	require.Error(t, z.Expire(ctx), "what cannot be done is not passed over")
+	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+}
+
+// One ZooKeeper is started for all cells that need one; one that is harmed is a cell's own.
+func TestWhereZooKeeperIs(t *testing.T) {
+	needZooKeeper(t)
+	f, ctx := newFleet(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	b := &Backend{URL: "redis://127.0.0.1:1"}
+	require.NoError(t, f.reachZooKeeper(ctx, b))
+	assert.Empty(t, b.ZooKeeper, "nobody asked")
+
+	f.options.ZooKeeper = true
+	require.NoError(t, f.reachZooKeeper(ctx, b))
+	site, err := f.StartSite(ctx, b, Plan{Instances: 1})
+	require.NoError(t, err)
+	assert.Empty(t, site.Backend(0).ZooKeeper, "this cell locks elsewhere")
+	site.Close()
+	site, err = f.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true, OwnLocks: true, Wires: true})
+	require.NoError(t, err)
+	defer site.Close()
+	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)
+	assert.Equal(t, hostPort(site.ZooKeeper.URL), site.Behind()[hostPort(site.Backend(1).ZooKeeper)])
+	require.NoError(t, site.Wires[0]["locks"].Cut())
+	_, err = net.Dial("tcp", hostPort(site.Backend(0).ZooKeeper))
+	require.Error(t, err)
+
+	f.options.ZooKeeperAddress = "127.0.0.1:1"
+	require.ErrorContains(t, f.reachZooKeeper(ctx, b), "no ZooKeeper at 127.0.0.1:1")
+}
