@@ -20,7 +20,7 @@ type Backends struct {
 	Redlock []redis.UniversalClient
 	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
-	// MaxRenewals is how often v5.5 renews a lease; 0 means 3.
+	// MaxRenewals is how often v5.5, and v9 after it, renew a lease; 0 means 3.
 	MaxRenewals int
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
 	Life context.Context

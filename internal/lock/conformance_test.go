@@ -62,6 +62,8 @@ var conformance = map[string][]answer{
 	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
 	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
 	"v8":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	// Without a lock; their shelves are tested where they are.
