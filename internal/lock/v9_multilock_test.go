@@ -164,7 +164,7 @@ func TestManyOrdersOfSeveralProducts(t *testing.T) {
 		for i := range 60 {
 			orders.Go(func() {
 				mine := []int{i % 3, (i + 1 + i/3%2) % 3} // every ordered pair
-				lease, err := at[i%2].gather(t, "v9", time.Minute, keys[mine[0]], keys[mine[1]])
+				lease, err := at[i%2].gather(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
 				if !assert.NoError(t, err) {
 					return
 				}
