@@ -36,7 +36,7 @@ type config struct {
 	Product string `default:"10000" help:"Product to open the shop with, if it has no stock yet. ${default}."`
 	Stock   int64  `default:"100" help:"Units to open the shop with. ${default}."`
 
-	MaxRenewals int `default:"3" help:"How often v5.5 renews a lease before it cancels the work. ${default}."`
+	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
 	Faults       bool          `help:"Let requests ask for faults: fault=crash@after:setnx. For tests: any client can end this process."`
 	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks. Default: they are open."`

@@ -234,6 +234,9 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		request("POST", "/v4/decrease", `{"quantity":`),
 		httptest.NewRequest(http.MethodPost, "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
 		request("GET", "/stock/%20", ""),
+		request("POST", "/v9/decrease?items=", ""),
+		request("POST", "/v9/decrease?items=10000,10000", ""),
+		request("POST", "/v9/decrease", `{"items":[]}`),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
 	}
@@ -326,6 +329,15 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		call(409, "POST", "/"+r.Name+"/decrease?quantity=2&trace=true", "")
 		call(200, "DELETE", "/locks/10000", "") // what v5-as-printed left behind
 	}
+	call(200, "PUT", "/stock/10000", `{"quantity":3}`)
+	call(200, "PUT", "/stock/10001", `{"quantity":3}`)
+	call(200, "POST", "/v9/decrease?items=10001:2,10000&wait=0s", "")
+	answer := call(200, "POST", "/v9/decrease", `{"items":[{"product":"10000","quantity":2},{"product":"10001"}]}`)
+	assert.Contains(t, answer.Body.String(), `{"product":"10001","quantity":1,"left":0,"units":[1]}`)
+	assert.Contains(t, call(409, "POST", "/v9/decrease?items=10000,10001", "").Body.String(), "0 left of 10000")
+	assert.Contains(t, call(404, "POST", "/v9/decrease?items=10002", "").Body.String(), "no such product: 10002")
+	assert.Contains(t, call(400, "POST", "/v4/decrease?items=10000", "").Body.String(), "v4 takes no items")
+	call(200, "PUT", "/stock/10000", `{"quantity":3}`)
 	named := request("POST", "/v4/decrease", "")
 	named.Header.Set("X-Request-ID", "order-7")
 	assert.Contains(t, c.call(t, h, named).Body.String(), `"order":"order-7"`)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -72,7 +73,7 @@ func readParams(r *http.Request, known ...string) (params, error) {
 	return p, nil
 }
 
-// readBody reads a flat JSON object member by member: encoding/json alone would let the last of two equal names win.
+// readBody reads a JSON object that is flat, but for items, member by member: encoding/json alone would let the last of two equal names win.
 func (p params) readBody(body io.Reader) error {
 	data, err := io.ReadAll(body)
 	var tooLarge *http.MaxBytesError
@@ -90,25 +91,34 @@ func (p params) readBody(body io.Reader) error {
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return badInput("the body is not a JSON object")
 	}
-	seen := map[string]bool{}
-	for d.More() {
-		name, value, err := member(d)
-		if err != nil {
-			return err
-		}
-		if seen[name] {
-			return badInput("%q is given twice in the body", name)
-		}
-		seen[name] = true
-		p[name] = value
+	members, err := object(d)
+	if err != nil {
+		return err
 	}
-	if _, err := d.Token(); err != nil {
-		return badInput("the body is cut short")
-	}
+	maps.Copy(p, members)
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return badInput("something follows the JSON object in the body")
 	}
 	return nil
+}
+
+// object reads the members of an object whose brace was read.
+func object(d *json.Decoder) (params, error) {
+	members := params{}
+	for d.More() {
+		name, value, err := member(d)
+		if err != nil {
+			return nil, err
+		}
+		if _, seen := members[name]; seen {
+			return nil, badInput("%q is given twice in the body", name)
+		}
+		members[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, badInput("the body is cut short")
+	}
+	return members, nil
 }
 
 // member reads one name and its value, as the text that a query would have.
@@ -129,6 +139,11 @@ func member(d *json.Decoder) (name, value string, err error) {
 		return name, v.String(), nil
 	case bool:
 		return name, strconv.FormatBool(v), nil
+	case json.Delim:
+		if v == '[' && name == "items" {
+			value, err = array(d)
+			return name, value, err
+		}
 	}
 	return "", "", badInput("%q must be a text, a number, true or false", name)
 }
@@ -152,6 +167,7 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		p.boolean("trace", &o.Trace),
 		p.boolean("nested", &o.Nested),
 		p.integer("caller", &o.Caller, 1, math.MaxInt32),
+		b.items(p, &o),
 	)
 	if waits {
 		o.Wait = &wait

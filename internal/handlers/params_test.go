@@ -18,7 +18,7 @@ import (
 func decode(query, body string) (params, error) {
 	r := httptest.NewRequest(http.MethodPost, "/v4/decrease", strings.NewReader(body))
 	r.URL.RawQuery = query
-	return readParams(r, "product", "quantity", "wait", "ttl", "work", "trace")
+	return readParams(r, "product", "quantity", "items", "wait", "ttl", "work", "trace")
 }
 
 func TestTheBodyWinsOverTheQuery(t *testing.T) {
@@ -50,6 +50,8 @@ func FuzzDecreaseRequest(f *testing.F) {
 		{"", ""}, {"quantity=1", `{"quantity":2}`}, {"wait=1s&ttl=1s", `{}`}, {"quantity=1&quantity=1", ""},
 		{"", `{"quantity":1,"quantity":1}`}, {"", `{"product":"a\u0000b"}`}, {"", `{"quantity":1e309}`}, {"%zz", "{"},
 		{"", `{"a":{"b":[1]}}`}, {"", `{"trace":true} {}`}, {"quantity=-9223372036854775809", "null"},
+		{"items=a:1,b", ""}, {"", `{"items":[{"product":"a","quantity":2},{"product":"b"}]}`}, {"items=a,a", ""},
+		{"", `{"items":[{"items":[]}]}`}, {"", `{"items":[{"product":"a,b"}]}`}, {"", `{"items":[{"product":"a","quantity":"1,b:2"}]}`},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -82,6 +84,17 @@ func within(b Bounds, o sale.Order) bool {
 	if o.Wait != nil {
 		wait = *o.Wait
 	}
-	return productPattern.MatchString(o.Product) && o.Quantity >= 1 && o.Quantity <= b.MaxQuantity &&
+	return itemsWithin(b, o) && productPattern.MatchString(o.Product) && o.Quantity >= 1 && o.Quantity <= b.MaxQuantity &&
 		o.TTL >= minTTL && o.TTL <= b.MaxTTL && o.Work >= 0 && o.Work <= b.MaxWork && wait >= 0 && wait <= b.MaxWait
+}
+
+func itemsWithin(b Bounds, o sale.Order) bool {
+	seen := map[string]bool{}
+	for _, item := range o.Items {
+		if seen[item.Product] || !productPattern.MatchString(item.Product) || item.Quantity < 1 || item.Quantity > b.MaxQuantity {
+			return false
+		}
+		seen[item.Product] = true
+	}
+	return len(o.Items) <= maxItems
 }

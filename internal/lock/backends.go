@@ -24,7 +24,7 @@ type Backends struct {
 	RedlockRetry time.Duration
 	// ZooKeeper is the session that v13 and v14 lock in. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
-	// MaxRenewals is how often v5.5 renews a lease; 0 means 3.
+	// MaxRenewals is how often v5.5, and v9 after it, renew a lease; 0 means 3.
 	MaxRenewals int
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
 	Life context.Context

@@ -64,6 +64,8 @@ var conformance = map[string][]answer{
 	"v8":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v13":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	// Without a lock; their shelves are tested where they are.

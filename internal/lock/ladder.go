@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ type Rung struct {
 
 	build func(Backends) TryLock
 	wait  func(Backends) Waiting
+
+	all    func(Backends) TryAll // for several products at once, where the rung can sell them
+	gather Gathering
 }
 
 // The backends that a rung may need.
@@ -75,6 +79,10 @@ func Ladder() []Rung {
 		{Number: "v14", Name: "zk-sequential", build: zkSequential, Needs: zookeeper, Wait: 20 * time.Second,
 			wait: func(b Backends) Waiting { return zkNodes{b, sequentialIn}.inQueue },
 			Does: "a queue of ephemeral sequential znodes, each waiting for the one before it", Defect: "a paused client's session ends, and it does not know"},
+		{Number: "v9", Name: "multilock", build: one(multilock), all: multilock, gather: together, Needs: redis, Wait: 20 * time.Second,
+			Does: "several products: v5.5 on each, in sorted order, all or none; waits holding none", Defect: "starves while others sell its products one by one"},
+		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
+			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
@@ -102,6 +110,17 @@ func (r Rung) Build(b Backends) (TryLock, Waiting) {
 		wait = r.wait(b)
 	}
 	return detached(r.build(b)), wait
+}
+
+// BuildSeveral returns the rung's lock of several products and how to take it, or nil where the rung sells one at a time.
+func (r Rung) BuildSeveral(b Backends) (TryAll, Gathering) {
+	if r.all == nil {
+		return nil, nil
+	}
+	try := r.all(b.withDefaults())
+	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
+		return detachedUnlock(try(ctx, keys, ttl))
+	}, r.gather
 }
 
 // Find returns the rung with that number or name.

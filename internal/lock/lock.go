@@ -58,16 +58,20 @@ func detach(ctx context.Context) (context.Context, context.CancelFunc) {
 // detached makes every Unlock of a rung run under [detach], so that no rung has to think of it.
 func detached(try TryLock) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		lease, err := try(ctx, key, ttl)
-		if err != nil {
-			return nil, err
-		}
-		unlock := lease.Unlock
-		lease.Unlock = func(ctx context.Context) error {
-			ctx, cancel := detach(ctx)
-			defer cancel()
-			return unlock(ctx)
-		}
-		return lease, nil
+		return detachedUnlock(try(ctx, key, ttl))
 	}
+}
+
+// detachedUnlock does so for what a rung has returned.
+func detachedUnlock(lease *Lease, err error) (*Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	unlock := lease.Unlock
+	lease.Unlock = func(ctx context.Context) error {
+		ctx, cancel := detach(ctx)
+		defer cancel()
+		return unlock(ctx)
+	}
+	return lease, nil
 }

@@ -34,6 +34,7 @@ type Order struct {
 	ID       string
 	Product  string
 	Quantity int64
+	Items    []stock.Item   // several products, in place of Product and Quantity; each once
 	Wait     *time.Duration // how long to wait for the lock; nil: as the rung does by default
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
@@ -48,7 +49,8 @@ type Receipt struct {
 	Product  string        `json:"product"`
 	Quantity int64         `json:"quantity"`
 	Left     int64         `json:"left"`
-	Units    []int64       `json:"units"` // the serial numbers sold: no two sales may share one
+	Units    []int64       `json:"units"`           // the serial numbers sold: no two sales may share one
+	Items    []Item        `json:"items,omitempty"` // of an order of several; the fields above are then those of the first
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
 	Lease    *Lease        `json:"lease,omitempty"`
@@ -85,6 +87,8 @@ type rung struct {
 	tryLock lock.TryLock
 	wait    lock.Waiting
 	sell    stock.Sell
+	tryAll  lock.TryAll // nil where the rung sells one product at a time
+	gather  lock.Gathering
 	missing string // what the rung needs and the instance does not have
 }
 
@@ -108,7 +112,8 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 		return rung{Rung: r, missing: missing}
 	}
 	tryLock, wait := r.Build(b)
-	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf)}
+	tryAll, gather := r.BuildSeveral(b)
+	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf), tryAll: tryAll, gather: gather}
 }
 
 // patience returns how long an order waits: for the lock, or for others to stop writing first.
@@ -138,12 +143,16 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 	if o.ID == "" {
 		o.ID = rand.Text()
 	}
-	receipt = Receipt{Rung: r.Number, Product: o.Product, Quantity: o.Quantity, Instance: s.instance, Order: o.ID}
+	first := o.first()
+	receipt = Receipt{Rung: r.Number, Product: first.Product, Quantity: first.Quantity, Instance: s.instance, Order: o.ID}
 	if s.Closed() {
 		return receipt, ErrDraining
 	}
 	if r.missing != "" {
 		return receipt, fmt.Errorf("%w: %s needs %s", ErrUnavailable, r.Number, r.missing)
+	}
+	if err := r.fits(o); err != nil {
+		return receipt, err
 	}
 	ctx, leave, err := s.callers.enter(ctx, o.Caller)
 	if err != nil {
@@ -161,16 +170,25 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 	}
 	defer func() { err = s.release(ctx, r, lease, &receipt, err) }()
 
+	err = s.sell(r, o, lease, &receipt)
+	return receipt, err
+}
+
+// sell takes what was ordered off the shelf.
+func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) error {
+	if len(o.Items) > 0 {
+		return s.sellSeveral(r, o, lease, receipt)
+	}
 	left, err := r.sell(lease.Context, stock.Order{Product: o.Product, Quantity: o.Quantity, Fence: lease.Fence,
 		Patience: r.patience(o), Work: s.work(r, o)})
 	if err != nil {
-		return receipt, err
+		return err
 	}
 	if lease.Sold != nil {
 		lease.Sold()
 	}
 	receipt.Left, receipt.Units = left, units(left, o.Quantity)
-	return receipt, nil
+	return nil
 }
 
 // acquire waits for the lock.
@@ -178,15 +196,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	waiting, stop := s.whileOpen(ctx)
 	defer stop()
 	start := time.Now()
-	lease, err := r.wait(waiting, r.Key(o.Product), r.patience(o), func(waiting context.Context) (*lock.Lease, error) {
-		recorder := trace.From(ctx)
-		mark := recorder.Mark()
-		lease, err := r.tryLock(seeingThrough{ctx, waiting}, r.Key(o.Product), o.TTL)
-		if errors.Is(err, lock.ErrBusy) {
-			recorder.Rewind(mark) // a waiter's many vain tries say nothing
-		}
-		return lease, err
-	})
+	lease, err := r.take(ctx, waiting, o)
 	waited := time.Since(start)
 	receipt.WaitedMS = float64(waited.Microseconds()) / 1000
 	s.metrics.Wait.WithLabelValues(r.Number).Observe(waited.Seconds())
@@ -198,8 +208,31 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	return lease, nil
 }
 
-// seeingThrough is the context of an attempt: what the waiting put into it, and the end of the order alone. An attempt
-// under way is seen through when the shop closes.
+// take makes attempts at the lock of an order, or its locks. An attempt under way is seen through when the shop closes,
+// so it ends with the order's own context, and only the waiting between two with the other.
+func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
+	if len(o.Items) > 0 {
+		return r.takeSeveral(ctx, waiting, o)
+	}
+	return r.wait(waiting, r.Key(o.Product), r.patience(o), func(waiting context.Context) (*lock.Lease, error) {
+		return quietly(ctx, func() (*lock.Lease, error) {
+			return r.tryLock(seeingThrough{ctx, waiting}, r.Key(o.Product), o.TTL)
+		})
+	})
+}
+
+// quietly makes the trace forget an attempt if it was in vain: a waiter's many say nothing.
+func quietly(ctx context.Context, try func() (*lock.Lease, error)) (*lock.Lease, error) {
+	recorder := trace.From(ctx)
+	mark := recorder.Mark()
+	lease, err := try()
+	if errors.Is(err, lock.ErrBusy) {
+		recorder.Rewind(mark)
+	}
+	return lease, err
+}
+
+// seeingThrough is the context of an attempt: what the waiting put into it, and the end of the order alone.
 type seeingThrough struct {
 	context.Context
 	waiting context.Context
@@ -262,9 +295,7 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 // nested takes the order's lock once more and gives it back.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
 	start := time.Now()
-	again, err := r.wait(ctx, r.Key(o.Product), r.patience(o), func(ctx context.Context) (*lock.Lease, error) {
-		return r.tryLock(ctx, r.Key(o.Product), o.TTL)
-	})
+	again, err := r.take(ctx, ctx, o)
 	if err != nil {
 		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", time.Since(start).Round(time.Millisecond), err)
 	}

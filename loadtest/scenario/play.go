@@ -24,6 +24,8 @@ type play struct {
 	// probes is where fresh requests go at the end, and nested whether they take the lock once more.
 	probes []int
 	nested bool
+	// second is a second product, where there is one.
+	second string
 }
 
 // pending is an order under way.
@@ -56,6 +58,7 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 		<-o.done
 		c.Ops = append(c.Ops, o.op)
 	}
+	p.clear(ctx)
 	c.Elapsed = time.Since(c.Start)
 	return err
 }
@@ -77,7 +80,7 @@ func (p *play) opening(ctx context.Context) error {
 func (p *play) order(ctx context.Context, at int, id string, with shop.Order) *pending {
 	o := &pending{play: p, Order: p.Runner.order(p.cell, id, 1), at: at, done: make(chan struct{})}
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
-	o.Caller, o.Nested = with.Caller, with.Nested
+	o.Caller, o.Nested, o.Items = with.Caller, with.Nested, with.Items
 	o.Patience = o.Wait + o.Work + patience
 	p.orders = append(p.orders, o)
 	go func() {

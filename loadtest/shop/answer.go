@@ -17,11 +17,33 @@ type answer struct {
 	Quantity int64    `json:"quantity"`
 	Left     int64    `json:"left"`
 	Units    []int64  `json:"units"`
+	Items    []item   `json:"items"`
 	Instance string   `json:"instance"`
 	Order    string   `json:"order"`
 	Lease    *lease   `json:"lease"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
+}
+
+// item is what was sold of one product of several.
+type item struct {
+	Product  string  `json:"product"`
+	Quantity int64   `json:"quantity"`
+	Left     int64   `json:"left"`
+	Units    []int64 `json:"units"`
+}
+
+// of narrows the answer to an order of several products down to one of them.
+func (a *answer) of(product string) {
+	for _, i := range a.Items {
+		if i.Product == product {
+			a.Quantity, a.Left, a.Units = i.Quantity, i.Left, i.Units
+			return
+		}
+	}
+	if len(a.Items) > 0 {
+		a.Quantity, a.Units = 0, nil
+	}
 }
 
 // problem is what RFC 9457 and the service put in place of a sale. Its "instance" is a URI and not a name.
@@ -64,11 +86,12 @@ func unanswered(op *history.Op, status int, err error) {
 	}
 }
 
-// answered classifies an answer by its status, and by its body where a status leaves the outcome open.
-func answered(op *history.Op, start time.Time, status int, body []byte) {
+// answered classifies an answer by its status, and by its body where a status leaves the outcome open. Of several
+// products that were ordered together the op tells of that one.
+func answered(op *history.Op, product string, start time.Time, status int, body []byte) {
 	op.Status = status
 	if status == http.StatusOK {
-		sold(op, start, body)
+		sold(op, product, start, body)
 		return
 	}
 	var p problem
@@ -101,7 +124,7 @@ func outcome(status int, p problem) history.Outcome {
 }
 
 // sold reads a 200. One that does not name its units is no proof of anything, and is carried as unknown.
-func sold(op *history.Op, start time.Time, body []byte) {
+func sold(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -111,6 +134,7 @@ func sold(op *history.Op, start time.Time, body []byte) {
 	if a.Instance != "" {
 		op.Instance = a.Instance
 	}
+	a.of(product)
 	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
 	op.Lease, op.Trace = a.Lease.history(start), trace(start, a.Trace)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -16,6 +17,8 @@ type Order struct {
 	Rung     string
 	Product  string
 	Quantity int64
+	// Items are the products to buy at once, one unit of each, in place of Product alone, which is one of them.
+	Items []string
 	// Wait is how long the service may wait for the lock, TTL the lock's, Work the time between read and write.
 	Wait, TTL, Work time.Duration
 	// Patience is how long the client waits for the answer. After that the outcome is unknown.
@@ -45,7 +48,7 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	if err != nil {
 		unanswered(&op, status, err)
 	} else {
-		answered(&op, start, status, body)
+		answered(&op, o.Product, start, status, body)
 	}
 	if op.Outcome != history.Unknown || err == nil {
 		op.Done = history.At(start, received)
@@ -57,6 +60,11 @@ func (o Order) path() string {
 	q := url.Values{
 		"product": {o.Product}, "quantity": {strconv.FormatInt(o.Quantity, 10)}, "trace": {"true"},
 		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	if len(o.Items) > 0 {
+		q.Del("product")
+		q.Del("quantity")
+		q.Set("items", strings.Join(o.Items, ","))
 	}
 	if o.Caller != 0 {
 		q.Set("caller", strconv.FormatInt(o.Caller, 10))

@@ -1,0 +1,67 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A TryAll is a [TryLock] for several keys. It gets all of them or none: what it had taken before one was refused it has
+// given back when it returns.
+type TryAll func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error)
+
+// A Gathering takes all locks of an order, and waits for as long as [Waiting] does. Attempts are made by try, under the
+// order's context; between them a Gathering waits under the context waiting.
+type Gathering func(
+	order, waiting context.Context, keys []string, patience time.Duration, wait Waiting, try AttemptAll,
+) (*Lease, error)
+
+// An AttemptAll is one call of a [TryAll].
+type AttemptAll func(ctx context.Context, keys ...string) (*Lease, error)
+
+// one makes the lock of a single key from that of several.
+func one(all func(Backends) TryAll) func(Backends) TryLock {
+	return func(b Backends) TryLock {
+		try := all(b)
+		return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+			return try(ctx, []string{key}, ttl)
+		}
+	}
+}
+
+// together tries all keys at once, and holds none of them while it waits.
+func together(
+	order, waiting context.Context, keys []string, patience time.Duration, wait Waiting, try AttemptAll,
+) (*Lease, error) {
+	return wait(waiting, keys[0], patience, func(context.Context) (*Lease, error) { return try(order, keys...) })
+}
+
+// releaseAll is [release] for several keys, a command for each: on a cluster they lie on different nodes. One that
+// fails is no reason to keep the others.
+func releaseAll(ctx context.Context, rdb redis.Scripter, keys []string, token string) error {
+	var failed error
+	for _, key := range slices.Backward(keys) {
+		failed = errors.Join(failed, release(ctx, rdb, key, token))
+	}
+	return failed
+}
+
+// undoAll is [undo] for several keys.
+func undoAll(ctx context.Context, rdb redis.Scripter, keys []string, token string) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	_ = releaseAll(ctx, rdb, keys, token)
+}
+
+// renewAll is [renew] for several keys. It returns true only if all of them are still token's.
+func renewAll(ctx context.Context, rdb redis.Scripter, keys []string, token string, ttl time.Duration) (bool, error) {
+	for _, key := range keys {
+		if ok, err := renew(ctx, rdb, key, token, ttl); !ok || err != nil {
+			return ok, err
+		}
+	}
+	return true, nil
+}

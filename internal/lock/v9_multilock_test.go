@@ -1,0 +1,182 @@
+package lock
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// gather takes several locks as an order on that rung does.
+func (i *instance) gather(t testing.TB, id string, patience time.Duration, keys ...string) (*Lease, error) {
+	t.Helper()
+	r, err := Find(id)
+	require.NoError(t, err)
+	try, gather := r.BuildSeveral(i.Backends)
+	ctx := context.Background()
+	return gather(ctx, ctx, keys, patience, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
+		return try(ctx, keys, time.Minute)
+	})
+}
+
+// Pitfall 16: several locks. Two orders name two products in opposite orders, and neither goes on before both have sent
+// their first command. Taken one by one, each then holds what the other waits for; v9 gets both through.
+func TestPitfall16OppositeOrders(t *testing.T) {
+	for id, both := range map[string]bool{"v9": true, "v9-naive": false} {
+		t.Run(id, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 0)
+			var begun, orders sync.WaitGroup
+			begun.Add(2)
+			var got atomic.Int64
+			for _, keys := range [][]string{{"k1", "k2"}, {"k2", "k1"}} {
+				var first sync.Once
+				at := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+					err := next(ctx)
+					first.Do(func() {
+						begun.Done()
+						begun.Wait()
+					})
+					return err
+				}))
+				orders.Go(func() {
+					// Of two that wait for each other, one may get through when the other gives up, if it tries then.
+					lease, err := at.gather(t, id, 300*time.Millisecond, keys...)
+					if err == nil {
+						got.Add(1)
+						unlock(t, lease)
+						return
+					}
+					assert.ErrorIs(t, err, ErrBusy)
+				})
+			}
+			orders.Wait()
+			assert.Equal(t, both, got.Load() == 2)
+			for _, key := range []string{"k1", "k2"} {
+				assert.True(t, s.instance(t, rung(t, id)).tryOnce(t, key), "what was taken was given back")
+			}
+		})
+	}
+}
+
+// Sorted, de-duplicated: whatever the order in which keys are named, they are taken in one, and each once.
+func TestPitfall16SortedAndOnce(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	var taken []string
+	a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		if cmd.Name() == "set" {
+			key, _ := cmd.Args()[1].(string)
+			taken = append(taken, key)
+		}
+		return next(ctx)
+	}))
+	keys := []string{"k3", "k1", "k3", "k2", "k1"}
+	lease, err := a.gather(t, "v9", 0, keys...)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"k1", "k2", "k3"}, taken)
+	assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is its own")
+	for _, key := range taken {
+		assert.Equal(t, lease.Token, a.Redis.Get(context.Background(), key).Val(), "one token for all")
+	}
+	require.NoError(t, lease.Unlock(context.Background()))
+	assert.Zero(t, a.Redis.Exists(context.Background(), taken...).Val())
+}
+
+// A partial acquire is undone at once, and leaves alone what is another's.
+func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
+	held := b.lock(t, "k2", time.Minute)
+	_, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	require.ErrorIs(t, err, ErrBusy)
+	assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
+	assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
+	unlock(t, held)
+	lease, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	require.NoError(t, err)
+	unlock(t, lease)
+}
+
+// The reply to the second acquire is lost, or comes when the first lease has ended: nothing stays behind.
+func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
+	const lease = 200 * time.Millisecond
+	for name, fail := range map[string]func() error{
+		"reply lost": func() error { return os.ErrDeadlineExceeded },
+		"reply late": func() error { time.Sleep(lease); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, backendtest.StartEmbedded, 0)
+			var sent atomic.Int64
+			a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+				if err := next(ctx); err != nil || cmd.Name() != "set" || sent.Add(1) != 2 {
+					return err
+				}
+				return fail()
+			}))
+			try, _ := rung(t, "v9").BuildSeveral(a.Backends)
+			_, err := try(context.Background(), []string{"k1", "k2", "k3"}, lease)
+			require.Error(t, err)
+			assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k2", "k3").Val())
+		})
+	}
+}
+
+// One deadline and one renewing for all: whichever of the locks is lost, the work is cancelled, and the others are
+// given back all the same.
+func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
+	for _, lost := range []string{"k1", "k2", "k3"} {
+		s := newShop(t, backendtest.StartEmbedded, 0)
+		a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
+		try, _ := rung(t, "v9").BuildSeveral(a.Backends)
+		lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, ttl)
+		require.NoError(t, err)
+		handOver(t, s, lost, b)
+		select {
+		case <-lease.Context.Done():
+			require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		case <-time.After(ttl + margin):
+			t.Fatal("nobody noticed")
+		}
+		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
+		for _, key := range []string{"k1", "k2", "k3"} {
+			assert.Equal(t, key != lost, b.tryOnce(t, key), "%s, when %s was lost", key, lost)
+		}
+	}
+}
+
+// Many orders of three products in all orders, over two instances: all get through, and never do two of them hold one
+// product.
+func TestManyOrdersOfSeveralProducts(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		at := []*instance{s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))}
+		keys := []string{"k1", "k2", "k3"}
+		var inside [3]atomic.Int64
+		var orders sync.WaitGroup
+		for i := range 60 {
+			orders.Go(func() {
+				mine := []int{i % 3, (i + 1 + i/3%2) % 3} // every ordered pair
+				lease, err := at[i%2].gather(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
+				if !assert.NoError(t, err) {
+					return
+				}
+				for _, k := range mine {
+					assert.EqualValues(t, 1, inside[k].Add(1))
+				}
+				for _, k := range slices.Backward(mine) {
+					inside[k].Add(-1)
+				}
+				unlock(t, lease)
+			})
+		}
+		orders.Wait()
+	})
+}
