@@ -13,7 +13,7 @@ import (
 
 // orderParams returns the parameters that a decrease knows. Without faults, fault is an unknown one.
 func (s *server) orderParams() []string {
-	known := []string{"product", "quantity", "wait", "ttl", "work", "caller", "nested", "trace"}
+	known := []string{"product", "quantity", "wait", "ttl", "work", "caller", "nested", "permits", "trace"}
 	if s.Faults != nil {
 		known = append(known, "fault")
 	}

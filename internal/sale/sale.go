@@ -38,6 +38,7 @@ type Order struct {
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
 	Caller   int64          // who asks, for locks that their holder may take again; 0: somebody new
+	Permits  int64          // how many may hold a semaphore at once; 0: as the rung has it
 	Nested   bool           // the work takes the order's own lock once more
 	Trace    bool           // whether the receipt lists the Redis commands
 }
@@ -150,6 +151,9 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 		return receipt, err
 	}
 	defer leave()
+	if o.Permits > 0 {
+		ctx = lock.WithPermits(ctx, o.Permits)
+	}
 	if o.Trace {
 		var recorder *trace.Recorder
 		ctx, recorder = trace.Record(ctx)

@@ -207,6 +207,28 @@ func TestAClientThatGoes(t *testing.T) {
 	})
 }
 
+// The permits that an order brings are those that its semaphore has: with two, the second order is inside beside the
+// first.
+func TestAnOrderBringsItsPermits(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	holder := order()
+	holder.Work = time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var holding sync.WaitGroup
+	holding.Go(func() { _, _ = s.Decrease(ctx, "v11", holder) })
+	defer holding.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v11")) == 1
+	}, time.Second, time.Millisecond)
+	_, err := s.Decrease(context.Background(), "v11", order())
+	require.ErrorIs(t, err, lock.ErrBusy)
+	two := order()
+	two.Permits = 2
+	_, err = s.Decrease(context.Background(), "v11", two)
+	require.NoError(t, err)
+}
+
 // A shop that closes sends those away that wait, and lets those finish that hold a lock.
 func TestClose(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))

@@ -8,6 +8,7 @@ const (
 	inMemory  = "its mutex ends at the instance's border: two-instances breaks it without any fault"
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "it has no fencing tokens"
+	twoInside = "it lets two in: two-instances breaks it without any fault"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a
@@ -21,7 +22,7 @@ const itself = "it does not know its own holder: the order is refused by itself,
 var (
 	crash = Scenario{
 		Name: "crash", Does: "SIGKILL of the holder at work; v1.5 dies in its gap", Instances: 2, play: playCrash,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, "its key has no TTL, and who would delete it is dead"},
 			{"v1.5", stuck, "it died after SETNX and before EXPIRE: the key is as v1's"},
@@ -35,6 +36,7 @@ var (
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v8", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
+			{"v11", leaseHolds, "the next one that asks drops the dead holder's permit, once its deadline has passed"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v16", lockFree, "a WATCH ends with its connection, and nothing was written"},
@@ -44,7 +46,7 @@ var (
 	slowWork = Scenario{
 		Name: "slow-work", Does: "the work takes 2.5 leases, the process is well", Instances: 2, play: playSlowWork,
 		TTL:   renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL nothing expires: the others wait"},
 			{"v1.5", oversold, "the lease ends at work, and the next one reads the same stock"},
@@ -58,6 +60,7 @@ var (
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v8", leaseHolds, "the lease is renewed for as long as the work takes, and the others wait in line"},
+			{"v11", leaseHolds, "the permit is renewed for as long as the work takes"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v16", lockFree, "the slow one finds the stock written meanwhile, writes nothing, and begins again"},
@@ -68,7 +71,7 @@ var (
 		Name: "late-release", Does: "the first holder ends after its lease while a second is inside; a third tries", Instances: 2,
 		play:  playLateRelease,
 		TTL:   renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", oversoldFreed, "its DEL removes whatever key is there, by now the second holder's, and the third gets in"},
@@ -82,6 +85,7 @@ var (
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v8", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v11", leaseHolds, "the permit is renewed, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
 		},
@@ -89,7 +93,7 @@ var (
 	checkDeleteGap = Scenario{
 		Name: "check-delete-gap", Does: "the lease ends just before the release is sent, and a second holder is inside", Instances: 2,
 		play:  playCheckDeleteGap,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", freed, "DEL does not ask whose key it is"},
@@ -103,6 +107,7 @@ var (
 			{"v7", leaseHolds, "the script looks for its owner's field"},
 			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v8", leaseHolds, "asking and deleting are one script: there is no gap to wait in"},
+			{"v11", leaseHolds, "an expired permit is dropped, and the script removes its own token and no other"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
 		},
@@ -110,7 +115,7 @@ var (
 	pause = Scenario{
 		Name: "pause", Does: "SIGSTOP at the last instant before the write, until a second has sold", Instances: 2, Stops: true,
 		play:  playPause,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "nothing expires: the others wait, and give up"},
 			{"v1.5", oversold, "a stopped process does not see its lease end"},
@@ -124,6 +129,7 @@ var (
 			{"v7", oversold, "the timer that renews is stopped with the process"},
 			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v8", oversold, "the timer that renews is stopped with the process"},
+			{"v11", oversold, "the timer that renews is stopped with the process"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
 			{"v16", lockFree, "EXEC finds that the stock was written since the read, and it begins again"},
@@ -133,7 +139,7 @@ var (
 	hungHolder = Scenario{
 		Name: "hung-holder", Does: "the work does not end for as long as anybody is made to wait", Instances: 2, play: playHungHolder,
 		TTL: renewedLease, Within: 3 * renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", stuck, "nothing ends the lock but its holder"},
 			{"v1.5", shared, "the lease ends and lets the next one in, beside the first"},
@@ -147,6 +153,7 @@ var (
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v8", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v11", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
 		},
@@ -154,7 +161,7 @@ var (
 	soldOutRestock = Scenario{
 		Name: "sold-out-restock", Does: "told that all is sold; then the shelf is filled, and somebody buys", Instances: 2,
 		play:  playSoldOutRestock,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "the lock is released whether there was a sale or not"},
 			{"v1.5", leaseHolds, "the lock is released whether there was a sale or not"},
@@ -168,6 +175,7 @@ var (
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v8", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v11", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v16", lockFree, "it locks nothing"},
@@ -187,7 +195,7 @@ var (
 	nested = Scenario{
 		Name: "nested", Does: "the business code takes the lock that its own order holds; later its caller comes again", Instances: 2,
 		play:  playNested,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, itself},
 			{"v1.5", stuck, itself},
@@ -201,6 +209,7 @@ var (
 			{"v7", leaseHolds, "the lock knows its owner, and counts"},
 			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
 			{"v8", stuck, itself},
+			{"v11", stuck, itself},
 			{"v15", fencedStuck, itself},
 			{"v15-write-only", fencedStuck, itself},
 			{"v16", lockFree, "it locks nothing, so there is nothing to take again"},
@@ -211,8 +220,8 @@ var (
 		Name: "write-only-fence", Does: "both have read when the one with the older token, paused till then, writes first", Instances: 2,
 		Stops: true, play: playWriteOnlyFence,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
-			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v16": noFence, "v17": noFence,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
+			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v11": noFence, "v16": noFence, "v17": noFence,
 		},
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},
