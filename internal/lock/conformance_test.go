@@ -62,6 +62,7 @@ var conformance = map[string][]answer{
 	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
 	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
 	"v8":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v10":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v11":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v11-two":        {breaks, breaks, holds, holds, breaks, holds, holds, breaks, breaks, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},

@@ -18,7 +18,8 @@
 // v7 lets its own holder in again, and counts; and its waiters do not ask again and again, but are told. v7-cached is v7
 // sped up, and an exhibit. v8 serves those who wait in the order in which they came.
 //
-// v11 is a semaphore: it lets in as many as there are permits, and is a lock when there is one. v11-two has two.
+// v10 lets readers in together, and keeps writers alone. v11 is a semaphore: it lets in as many as there are permits, and
+// is a lock when there is one. v11-two has two.
 //
 // None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
 // ends by itself is. v15 draws a number with every lease, a fencing token, and leaves it to the stock to refuse the older
@@ -31,7 +32,7 @@
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
 // What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
-// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; permit.go is those of the semaphore. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
+// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; permit.go is those of the semaphore, rw.go of readers and writers. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
 // what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
 // backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

@@ -24,8 +24,12 @@ type Rung struct {
 	Shelf stock.Kind
 
 	build func(Backends) TryLock
+	read  func(Backends) TryLock // what readers take, where they share the lock
 	wait  func(Backends) Waiting
 }
+
+// polling is how those wait who ask again and again.
+var polling = Backoff(2*time.Millisecond, 50*time.Millisecond)
 
 // The backends that a rung may need.
 const (
@@ -68,6 +72,9 @@ func Ladder() []Rung {
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
 			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
+		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
+			wait: func(b Backends) Waiting { return b.marked(polling) },
+			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},
 		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_",
 			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
 		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_",
@@ -94,11 +101,19 @@ func (r Rung) Key(product string) string {
 // Build returns the rung's lock on the given backends, and how to wait for it.
 func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	b = b.withDefaults()
-	wait := Polling(Backoff(2*time.Millisecond, 50*time.Millisecond))
+	wait := Polling(polling)
 	if r.wait != nil {
 		wait = r.wait(b)
 	}
 	return detached(r.build(b)), wait
+}
+
+// BuildRead returns the lock that the rung's readers share, and how to wait for it; nil where they do not share it.
+func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
+	if r.read == nil {
+		return nil, nil
+	}
+	return detached(r.read(b.withDefaults())), Polling(polling)
 }
 
 // Find returns the rung with that number or name.

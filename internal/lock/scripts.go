@@ -41,6 +41,8 @@ func ScriptNames() map[string]string {
 		fairAcquire.Hash():           "acquire-fair",
 		fairRelease.Hash():           "release-fair",
 		fairLeave.Hash():             "leave-fair",
+		rwAcquireRead.Hash():         "acquire-read",
+		rwAcquireWrite.Hash():        "acquire-write",
 		permitAcquire.Hash():         "acquire-permit",
 		permitRenew.Hash():           "renew",
 		permitRelease.Hash():         "release",

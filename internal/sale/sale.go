@@ -87,6 +87,8 @@ type rung struct {
 	wait    lock.Waiting
 	sell    stock.Sell
 	missing string // what the rung needs and the instance does not have
+	readers *rung  // what readers get, where they share a lock
+	inner   *rung  // whose lock nested work takes
 }
 
 // New returns the shop of an instance.
@@ -99,6 +101,10 @@ func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metric
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
+		r.inner = r
+		if r.readers != nil {
+			r.readers.inner = r
+		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
 	return s
@@ -109,7 +115,7 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 		return rung{Rung: r, missing: missing}
 	}
 	tryLock, wait := r.Build(b)
-	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf)}
+	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf), readers: newReaders(r, b, shelf)}
 }
 
 // patience returns how long an order waits: for the lock, or for others to stop writing first.
@@ -131,11 +137,16 @@ func (s *Shop) Closed() bool { return s.open.Err() != nil }
 
 // Decrease sells an order under the lock of a rung, known by number or name. The receipt says what is known even when
 // there is an error: ErrNoRung, ErrUnavailable, the errors of packages lock and stock, or that of a backend.
-func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receipt, err error) {
+func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, ok := s.byID[id]
 	if !ok {
 		return Receipt{}, fmt.Errorf("%w: %s", ErrNoRung, id)
 	}
+	return s.serve(ctx, r, o)
+}
+
+// serve does what the rung is for, under its lock.
+func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, err error) {
 	if o.ID == "" {
 		o.ID = rand.Text()
 	}
@@ -263,9 +274,10 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	}
 }
 
-// nested takes the order's lock once more and gives it back.
+// nested takes the order's lock once more, or for a reader that of the writers, and gives it back.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
 	start := time.Now()
+	r = r.inner
 	again, err := r.wait(ctx, r.Key(o.Product), r.patience(o), func(ctx context.Context) (*lock.Lease, error) {
 		return r.tryLock(ctx, r.Key(o.Product), o.TTL)
 	})
