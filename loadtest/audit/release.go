@@ -166,8 +166,16 @@ func makes(cmd string) bool {
 }
 
 // alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers with
-// how many hold it now.
-func alone(cmd *history.Command) bool { return cmd.Cmd != "eval:acquire-permit" || cmd.Reply == "1" }
+// how many hold it now; a reader may have come in beside others.
+func alone(cmd *history.Command) bool {
+	switch cmd.Cmd {
+	case "eval:acquire-permit":
+		return cmd.Reply == "1"
+	case "eval:acquire-read":
+		return false
+	}
+	return true
+}
 
 func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") }
 

@@ -36,6 +36,7 @@ var (
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v8", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
+			{"v10", leaseHolds, "the next one that asks drops the dead writer, once its deadline has passed"},
 			{"v11", leaseHolds, "the next one that asks drops the dead holder's permit, once its deadline has passed"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
@@ -60,6 +61,7 @@ var (
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v8", leaseHolds, "the lease is renewed for as long as the work takes, and the others wait in line"},
+			{"v10", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v11", leaseHolds, "the permit is renewed for as long as the work takes"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
@@ -85,6 +87,7 @@ var (
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v8", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v10", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v11", leaseHolds, "the permit is renewed, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
@@ -107,6 +110,7 @@ var (
 			{"v7", leaseHolds, "the script looks for its owner's field"},
 			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v8", leaseHolds, "asking and deleting are one script: there is no gap to wait in"},
+			{"v10", leaseHolds, "a writer that has expired is dropped, and the script removes its own token and no other"},
 			{"v11", leaseHolds, "an expired permit is dropped, and the script removes its own token and no other"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
@@ -129,6 +133,7 @@ var (
 			{"v7", oversold, "the timer that renews is stopped with the process"},
 			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v8", oversold, "the timer that renews is stopped with the process"},
+			{"v10", oversold, "the timer that renews is stopped with the process"},
 			{"v11", oversold, "the timer that renews is stopped with the process"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
@@ -153,6 +158,7 @@ var (
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v8", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v10", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v11", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
@@ -175,6 +181,7 @@ var (
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v8", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v10", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v11", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
@@ -190,6 +197,14 @@ var (
 			{"v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"},
 			{"v7", overtaken, "a release wakes one waiter per instance, and the one that loses waits again behind the others"},
 			{"v8", served, "who waits has a place in one queue for all instances, and the release calls the first"},
+		},
+	}
+	readersAndWriter = Scenario{
+		Name: "readers-and-writer", Does: "twenty readers come one after the other without a gap, and a writer comes after the first", Instances: 2,
+		TTL: longLease, Within: 2 * time.Second, play: playReadersAndWriter,
+		Apart: apartFrom([]string{"v10"}, "it has no lock that readers share"),
+		Expect: []Expectation{
+			{"v10", leaseHolds, "a writer that waits leaves a mark, past which no new reader gets in: it is next when those inside have left"},
 		},
 	}
 	nested = Scenario{
@@ -209,6 +224,7 @@ var (
 			{"v7", leaseHolds, "the lock knows its owner, and counts"},
 			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
 			{"v8", stuck, itself},
+			{"v10", stuck, itself},
 			{"v11", stuck, itself},
 			{"v15", fencedStuck, itself},
 			{"v15-write-only", fencedStuck, itself},
@@ -221,7 +237,7 @@ var (
 		Stops: true, play: playWriteOnlyFence,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
-			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v11": noFence, "v16": noFence, "v17": noFence,
+			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v10": noFence, "v11": noFence, "v16": noFence, "v17": noFence,
 		},
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},
