@@ -284,3 +284,36 @@ func TestEveryScriptHasAName(t *testing.T) {
 		}
 	}
 }
+
+// A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is none.
+func TestReading(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	first := order()
+	first.Work = time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = s.Read(ctx, "v10", first) })
+	defer reading.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v10")) == 1
+	}, time.Second, time.Millisecond)
+	receipt, err := s.Read(context.Background(), "readwrite", order())
+	require.NoError(t, err)
+	assert.EqualValues(t, 100, receipt.Left)
+	assert.Zero(t, receipt.Quantity)
+	assert.Empty(t, receipt.Units)
+	assert.NotEmpty(t, receipt.Lease.Token)
+	_, err = s.Decrease(context.Background(), "v10", order())
+	require.ErrorIs(t, err, lock.ErrBusy)
+
+	upgrade := order()
+	upgrade.Nested = true
+	_, err = s.Read(context.Background(), "v10", upgrade)
+	require.ErrorIs(t, err, lock.ErrUpgrade)
+	_, err = s.Read(context.Background(), "v4", order())
+	require.ErrorIs(t, err, ErrNoRung)
+	_, err = s.Read(context.Background(), "v99", order())
+	require.ErrorIs(t, err, ErrNoRung)
+	assert.EqualValues(t, 100, left(t, s))
+}

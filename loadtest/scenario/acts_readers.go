@@ -60,7 +60,7 @@ func (o *pending) heldOrKeptOut(ctx context.Context) error {
 	defer cancel()
 	_, err := o.heldOrAnswered(ctx)
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // kept out; the caller's own end shows at its next step
+		return nil // kept out; the caller's own end shows at its next step
 	}
 	return err
 }
