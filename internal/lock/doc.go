@@ -31,8 +31,10 @@
 // order, a file each: v0_nolock.go to v15_fenced.go. Neighbours differ in a few lines and repeat the rest on purpose:
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
-// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
-// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; permit.go is those of the semaphore, rw.go of readers and writers. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
-// what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
-// backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
+// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who
+// takes a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; permit.go is
+// those of the semaphore, rw.go of readers and writers. timer.go is the timer of v5. renewer.go keeps the lease of
+// v5.5, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs
+// around redsync. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line
+// there.
 package lock

@@ -26,15 +26,19 @@ var ErrUpgrade = errors.New("a reader cannot become a writer: it would wait for 
 // in that time. So a writer that dies while it waits is in nobody's way for longer than this.
 const markTTL = 500 * time.Millisecond
 
+// marksOf is where waiting writers leave their marks. The braces keep it in the lock's slot of a cluster.
+func marksOf(key string) string { return "{" + key + "}:marks" }
+
 // acquireRead returns whether reader got in.
 func acquireRead(ctx context.Context, rdb redis.Scripter, key, reader string, ttl time.Duration) (bool, error) {
-	n, err := rwAcquireRead.Run(ctx, rdb, []string{key}, reader, ttl.Milliseconds()).Int()
+	n, err := rwAcquireRead.Run(ctx, rdb, []string{key, marksOf(key)}, reader, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
 // acquireWrite returns whether writer got in. If not, it leaves its mark, unless that is "".
 func acquireWrite(ctx context.Context, rdb redis.Scripter, key, writer, mark string, ttl time.Duration) (bool, error) {
-	n, err := rwAcquireWrite.Run(ctx, rdb, []string{key}, writer, ttl.Milliseconds(), mark, markTTL.Milliseconds()).Int()
+	keys := []string{key, marksOf(key)}
+	n, err := rwAcquireWrite.Run(ctx, rdb, keys, writer, ttl.Milliseconds(), mark, markTTL.Milliseconds()).Int()
 	return n == 1, err
 }
 
@@ -44,10 +48,10 @@ func (b Backends) marked(delay Delay) Waiting {
 		if patience <= 0 {
 			return attempt(ctx)
 		}
-		mark := "q:" + newToken()
+		mark := newToken()
 		lease, err := poll(context.WithValue(ctx, placeKey{}, mark), patience, delay, attempt)
 		if err != nil {
-			undoPermit(ctx, b.Redis, key, mark)
+			undoPermit(ctx, b.Redis, marksOf(key), mark)
 		}
 		return lease, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // writing is v10 for those who write: they are alone. Readers and writers stand in one sorted set, each with a deadline of
-// its own by Redis' clock, as the permits of a semaphore. A writer that waits leaves a mark there, and no reader gets in
+// its own by Redis' clock, as the permits of a semaphore. A writer that waits leaves a mark beside it, and no reader gets in
 // past it: readers that come one after the other without a gap would keep it waiting for ever. A reader that asks for the
 // write lock is refused: it would wait for itself.
 // Defect: now writers that come without a gap keep the readers waiting. And a pause, as of every lease.
