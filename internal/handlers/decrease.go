@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -14,13 +15,8 @@ const outcomeKey = "outcome"
 
 // decrease serves POST /{rung}/decrease: it sells.
 func (s *server) decrease(c *gin.Context) {
-	receipt, err := s.sell(c)
-	switch {
-	case err != nil:
-		s.fail(c, err, receipt)
-	default:
-		c.JSON(http.StatusOK, receipt)
-	}
+	receipt, err := s.serve(c, s.shop.Decrease, s.orderParams()...)
+	s.answer(c, receipt, err)
 	outcome := c.GetString(outcomeKey)
 	if outcome == "" {
 		outcome = "sold"
@@ -30,12 +26,38 @@ func (s *server) decrease(c *gin.Context) {
 	}
 }
 
-func (s *server) sell(c *gin.Context) (sale.Receipt, error) {
+// read serves GET /{rung}/stock/{product}: it reads the stock under the lock of the readers.
+func (s *server) read(c *gin.Context) {
+	product := c.Param("product")
+	look := func(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error) {
+		o.Product = product
+		return s.shop.Read(ctx, rung, o)
+	}
+	var receipt sale.Receipt
+	err := checkProduct(product)
+	if err == nil {
+		receipt, err = s.serve(c, look, s.readParams()...)
+	}
+	s.answer(c, receipt, err)
+}
+
+func (s *server) answer(c *gin.Context, receipt sale.Receipt, err error) {
+	if err != nil {
+		s.fail(c, err, receipt)
+		return
+	}
+	c.JSON(http.StatusOK, receipt)
+}
+
+// serve reads an order from a request and has it carried out.
+func (s *server) serve(
+	c *gin.Context, carryOut func(context.Context, string, sale.Order) (sale.Receipt, error), known ...string,
+) (sale.Receipt, error) {
 	id, err := orderID(c)
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	p, err := readParams(c.Request, s.orderParams()...)
+	p, err := readParams(c.Request, known...)
 	bodyRead(c)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
@@ -49,7 +71,7 @@ func (s *server) sell(c *gin.Context) (sale.Receipt, error) {
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	receipt, err := s.shop.Decrease(ctx, c.Param("rung"), order)
+	receipt, err := carryOut(ctx, c.Param("rung"), order)
 	if err != nil && ctx.Err() != nil {
 		// Whatever it failed on, nobody waits for the answer. What was sold stays unknown, if it was.
 		err = errors.Join(err, ctx.Err())

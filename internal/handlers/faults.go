@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 
@@ -11,9 +12,16 @@ import (
 	"stockapi/internal/sale"
 )
 
+// readParams returns the parameters that a reading knows: those of a decrease, but for what is sold, and how many may.
+func (s *server) readParams() []string {
+	return slices.DeleteFunc(s.orderParams(), func(name string) bool {
+		return name == "product" || name == "quantity" || name == "permits"
+	})
+}
+
 // orderParams returns the parameters that a decrease knows. Without faults, fault is an unknown one.
 func (s *server) orderParams() []string {
-	known := []string{"product", "quantity", "items", "wait", "ttl", "work", "caller", "nested", "trace"}
+	known := []string{"product", "quantity", "items", "wait", "ttl", "work", "caller", "nested", "permits", "trace"}
 	if s.Faults != nil {
 		known = append(known, "fault")
 	}

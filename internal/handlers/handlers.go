@@ -24,6 +24,7 @@ import (
 // A Shop is what the handlers serve.
 type Shop interface {
 	Decrease(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
+	Read(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Rungs() []sale.Status
 	Closed() bool // whether the instance is shutting down
 }
@@ -67,6 +68,7 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
 
 	r.POST("/:rung/decrease", s.decrease)
+	r.GET("/:rung/stock/:product", s.read)
 	r.GET("/rungs", s.rungs)
 	r.GET("/stock/:product", s.getStock)
 	r.PUT("/stock/:product", s.authorized, s.putStock)

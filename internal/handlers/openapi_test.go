@@ -188,6 +188,9 @@ func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, 
 	}
 	return f.receipt, f.err
 }
+func (f *fakeShop) Read(context.Context, string, sale.Order) (sale.Receipt, error) {
+	return f.receipt, f.err
+}
 func (f *fakeShop) Rungs() []sale.Status                              { return nil }
 func (f *fakeShop) Closed() bool                                      { return f.closed }
 func (f *fakeShop) Left(context.Context, string) (int64, error)       { return 0, f.err }
@@ -231,12 +234,16 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		request("POST", "/v4/decrease?quantity=1&quantity=2", ""),
 		request("POST", "/v4/decrease?colour=red", ""),
 		request("POST", "/v4/decrease?wait=1h", ""),
+		request("POST", "/v11/decrease?permits=0", ""),
+		request("POST", "/v11/decrease?permits=101", ""),
 		request("POST", "/v4/decrease", `{"quantity":`),
 		httptest.NewRequest(http.MethodPost, "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
 		request("GET", "/stock/%20", ""),
 		request("POST", "/v9/decrease?items=", ""),
 		request("POST", "/v9/decrease?items=10000,10000", ""),
 		request("POST", "/v9/decrease", `{"items":[]}`),
+		request("GET", "/v10/stock/%20", ""),
+		request("GET", "/v10/stock/10000?quantity=1", ""),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
 	}
@@ -338,6 +345,10 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	assert.Contains(t, call(404, "POST", "/v9/decrease?items=10002", "").Body.String(), "no such product: 10002")
 	assert.Contains(t, call(400, "POST", "/v4/decrease?items=10000", "").Body.String(), "v4 takes no items")
 	call(200, "PUT", "/stock/10000", `{"quantity":3}`)
+	assert.Contains(t, call(200, "GET", "/v10/stock/10000?work=1ms&ttl=1s&trace=true", "").Body.String(), `"left":3`)
+	assert.Contains(t, call(400, "GET", "/readwrite/stock/10000?nested=true", "").Body.String(), "a reader cannot become a writer")
+	call(404, "GET", "/v4/stock/10000", "")
+	call(404, "GET", "/v10/stock/none", "")
 	named := request("POST", "/v4/decrease", "")
 	named.Header.Set("X-Request-ID", "order-7")
 	assert.Contains(t, c.call(t, h, named).Body.String(), `"order":"order-7"`)

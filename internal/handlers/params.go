@@ -31,6 +31,7 @@ const (
 	minTTL         = 10 * time.Millisecond // below it a lease ends before its first command has returned
 	maxStock       = 1_000_000_000
 	maxBody        = 4 << 10
+	maxPermits     = 100
 )
 
 var (
@@ -168,6 +169,7 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		p.boolean("nested", &o.Nested),
 		p.integer("caller", &o.Caller, 1, math.MaxInt32),
 		b.items(p, &o),
+		p.integer("permits", &o.Permits, 1, maxPermits),
 	)
 	if waits {
 		o.Wait = &wait

@@ -43,6 +43,18 @@ func TestWithoutParametersAnOrderHasTheDefaults(t *testing.T) {
 	assert.EqualValues(t, 1, o.Quantity)
 }
 
+// A semaphore without a permit, or with more than there are, is no semaphore.
+func TestThereAreNoSuchPermits(t *testing.T) {
+	for _, n := range []string{"0", "-1", "101", "many", "1.5"} {
+		_, err := testBounds().order(params{"permits": n})
+		require.ErrorIs(t, err, errBadInput)
+		assert.ErrorContains(t, err, "permits must be a whole number from 1 to 100")
+	}
+	o, err := testBounds().order(params{"permits": "2"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, o.Permits)
+}
+
 // Whatever a client sends, it is either refused as bad input or an order within the bounds; and what the standard
 // library does not take for JSON is refused.
 func FuzzDecreaseRequest(f *testing.F) {

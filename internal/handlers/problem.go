@@ -67,7 +67,8 @@ func problemOf(err error) string { //nolint:gocyclo // one switch in one place i
 	switch {
 	case errors.As(err, &tooLarge):
 		return "too-large"
-	case errors.Is(err, errBadInput), errors.Is(err, sale.ErrCallerBusy), errors.Is(err, sale.ErrOneProduct):
+	case errors.Is(err, errBadInput), errors.Is(err, sale.ErrCallerBusy), errors.Is(err, sale.ErrOneProduct),
+		errors.Is(err, lock.ErrUpgrade):
 		return "bad-input"
 	case errors.Is(err, errUnauthorized):
 		return "unauthorized"

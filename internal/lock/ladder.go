@@ -25,11 +25,15 @@ type Rung struct {
 	Shelf stock.Kind
 
 	build func(Backends) TryLock
+	read  func(Backends) TryLock // what readers take, where they share the lock
 	wait  func(Backends) Waiting
 
 	all    func(Backends) TryAll // for several products at once, where the rung can sell them
 	gather Gathering
 }
+
+// polling is how those wait who ask again and again.
+var polling = Backoff(2*time.Millisecond, 50*time.Millisecond)
 
 // The backends that a rung may need.
 const (
@@ -73,16 +77,23 @@ func Ladder() []Rung {
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
 			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
+		{Number: "v9", Name: "multilock", build: one(multilock), all: multilock, gather: together, Needs: redis, Wait: 20 * time.Second,
+			Does: "several products: v5.5 on each, in sorted order, all or none; waits holding none", Defect: "starves while others sell its products one by one"},
+		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
+			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
+		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
+			wait: func(b Backends) Waiting { return b.marked(polling) },
+			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},
+		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_",
+			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
+		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_",
+			Does: "v11 with two permits", Defect: "it keeps the third one out: two sell the same unit"},
 		{Number: "v13", Name: "zk-ephemeral", build: zkEphemeral, Needs: zookeeper, Wait: 20 * time.Second,
 			wait: func(b Backends) Waiting { return zkNodes{b, ephemeralIn}.untilRemoved },
 			Does: "an ephemeral znode, which ends with its maker's session", Defect: "a release wakes all who wait, and one of them gets in"},
 		{Number: "v14", Name: "zk-sequential", build: zkSequential, Needs: zookeeper, Wait: 20 * time.Second,
 			wait: func(b Backends) Waiting { return zkNodes{b, sequentialIn}.inQueue },
 			Does: "a queue of ephemeral sequential znodes, each waiting for the one before it", Defect: "a paused client's session ends, and it does not know"},
-		{Number: "v9", Name: "multilock", build: one(multilock), all: multilock, gather: together, Needs: redis, Wait: 20 * time.Second,
-			Does: "several products: v5.5 on each, in sorted order, all or none; waits holding none", Defect: "starves while others sell its products one by one"},
-		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
-			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
@@ -105,7 +116,7 @@ func (r Rung) Key(product string) string {
 // Build returns the rung's lock on the given backends, and how to wait for it.
 func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	b = b.withDefaults()
-	wait := Polling(Backoff(2*time.Millisecond, 50*time.Millisecond))
+	wait := Polling(polling)
 	if r.wait != nil {
 		wait = r.wait(b)
 	}
@@ -121,6 +132,14 @@ func (r Rung) BuildSeveral(b Backends) (TryAll, Gathering) {
 	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
 		return detachedUnlock(try(ctx, keys, ttl))
 	}, r.gather
+}
+
+// BuildRead returns the lock that the rung's readers share, and how to wait for it; nil where they do not share it.
+func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
+	if r.read == nil {
+		return nil, nil
+	}
+	return detached(r.read(b.withDefaults())), Polling(polling)
 }
 
 // Find returns the rung with that number or name.

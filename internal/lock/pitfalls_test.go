@@ -154,7 +154,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 	if testing.Short() {
 		rounds = 500
 	}
-	for _, id := range []string{"v5", "v6", "v7", "v8"} {
+	for _, id := range []string{"v5", "v6", "v7", "v8", "v11"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 1)
@@ -359,7 +359,8 @@ func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
 // write, and nothing is pipelined.
 func TestRoundTrips(t *testing.T) {
 	expected := map[string]int64{"v0": 0, "v0.5": 0, "v1": 2, "v1.5": 3, "v2": 2, "v3": 3, "v4": 2, "v5": 2,
-		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v7": 2, "v7-cached": 2, "v8": 2, "v9": 2, "v9-naive": 2, "v13": 2, "v14": 3,
+		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v7": 2, "v7-cached": 2, "v8": 2, "v9": 2, "v9-naive": 2, "v10": 2, "v11": 2, "v11-two": 2,
+		"v13": 2, "v14": 3,
 		"v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0}
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		for _, r := range Ladder() {
@@ -406,7 +407,7 @@ func (c countingConn) Write(p []byte) (int, error) {
 // reply that comes when the lease has ended grants nothing.
 func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
 	const lease = 50 * time.Millisecond
-	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v7": false, "v8": false, "v9": false, "v15": false} {
+	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v7": false, "v8": false, "v9": false, "v10": false, "v11": false, "v15": false} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			late := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {

@@ -41,6 +41,11 @@ func ScriptNames() map[string]string {
 		fairAcquire.Hash():           "acquire-fair",
 		fairRelease.Hash():           "release-fair",
 		fairLeave.Hash():             "leave-fair",
+		rwAcquireRead.Hash():         "acquire-read",
+		rwAcquireWrite.Hash():        "acquire-write",
+		permitAcquire.Hash():         "acquire-permit",
+		permitRenew.Hash():           "renew",
+		permitRelease.Hash():         "release",
 		// redsync v4.18.0 keeps its scripts to itself. A test fails when a release changes them.
 		redsyncReleaseHash: "release",
 		redsyncExtendHash:  "renew",

@@ -39,6 +39,7 @@ type Order struct {
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
 	Caller   int64          // who asks, for locks that their holder may take again; 0: somebody new
+	Permits  int64          // how many may hold a semaphore at once; 0: as the rung has it
 	Nested   bool           // the work takes the order's own lock once more
 	Trace    bool           // whether the receipt lists the Redis commands
 }
@@ -90,6 +91,8 @@ type rung struct {
 	tryAll  lock.TryAll // nil where the rung sells one product at a time
 	gather  lock.Gathering
 	missing string // what the rung needs and the instance does not have
+	readers *rung  // what readers get, where they share a lock
+	inner   *rung  // whose lock nested work takes
 }
 
 // New returns the shop of an instance.
@@ -102,6 +105,10 @@ func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metric
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
+		r.inner = r
+		if r.readers != nil {
+			r.readers.inner = r
+		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
 	return s
@@ -113,7 +120,8 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 	}
 	tryLock, wait := r.Build(b)
 	tryAll, gather := r.BuildSeveral(b)
-	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf), tryAll: tryAll, gather: gather}
+	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf), tryAll: tryAll, gather: gather,
+		readers: newReaders(r, b, shelf)}
 }
 
 // patience returns how long an order waits: for the lock, or for others to stop writing first.
@@ -135,11 +143,16 @@ func (s *Shop) Closed() bool { return s.open.Err() != nil }
 
 // Decrease sells an order under the lock of a rung, known by number or name. The receipt says what is known even when
 // there is an error: ErrNoRung, ErrUnavailable, the errors of packages lock and stock, or that of a backend.
-func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receipt, err error) {
+func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, ok := s.byID[id]
 	if !ok {
 		return Receipt{}, fmt.Errorf("%w: %s", ErrNoRung, id)
 	}
+	return s.serve(ctx, r, o)
+}
+
+// serve does what the rung is for, under its lock.
+func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, err error) {
 	if o.ID == "" {
 		o.ID = rand.Text()
 	}
@@ -159,6 +172,9 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (receipt Receip
 		return receipt, err
 	}
 	defer leave()
+	if o.Permits > 0 {
+		ctx = lock.WithPermits(ctx, o.Permits)
+	}
 	if o.Trace {
 		var recorder *trace.Recorder
 		ctx, recorder = trace.Record(ctx)
@@ -292,10 +308,10 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	}
 }
 
-// nested takes the order's lock once more and gives it back.
+// nested takes the order's lock once more, or for a reader that of the writers, and gives it back.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
 	start := time.Now()
-	again, err := r.take(ctx, ctx, o)
+	again, err := r.inner.take(ctx, ctx, o)
 	if err != nil {
 		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", time.Since(start).Round(time.Millisecond), err)
 	}

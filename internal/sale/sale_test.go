@@ -217,6 +217,28 @@ func TestAClientThatGoes(t *testing.T) {
 	})
 }
 
+// The permits that an order brings are those that its semaphore has: with two, the second order is inside beside the
+// first.
+func TestAnOrderBringsItsPermits(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	holder := order()
+	holder.Work = time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var holding sync.WaitGroup
+	holding.Go(func() { _, _ = s.Decrease(ctx, "v11", holder) })
+	defer holding.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v11")) == 1
+	}, time.Second, time.Millisecond)
+	_, err := s.Decrease(context.Background(), "v11", order())
+	require.ErrorIs(t, err, lock.ErrBusy)
+	two := order()
+	two.Permits = 2
+	_, err = s.Decrease(context.Background(), "v11", two)
+	require.NoError(t, err)
+}
+
 // A shop that closes sends those away that wait, and lets those finish that hold a lock.
 func TestClose(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
@@ -271,4 +293,37 @@ func TestEveryScriptHasAName(t *testing.T) {
 			assert.Contains(t, scripts, "eval:renew", id)
 		}
 	}
+}
+
+// A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is none.
+func TestReading(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	first := order()
+	first.Work = time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = s.Read(ctx, "v10", first) })
+	defer reading.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v10")) == 1
+	}, time.Second, time.Millisecond)
+	receipt, err := s.Read(context.Background(), "readwrite", order())
+	require.NoError(t, err)
+	assert.EqualValues(t, 100, receipt.Left)
+	assert.Zero(t, receipt.Quantity)
+	assert.Empty(t, receipt.Units)
+	assert.NotEmpty(t, receipt.Lease.Token)
+	_, err = s.Decrease(context.Background(), "v10", order())
+	require.ErrorIs(t, err, lock.ErrBusy)
+
+	upgrade := order()
+	upgrade.Nested = true
+	_, err = s.Read(context.Background(), "v10", upgrade)
+	require.ErrorIs(t, err, lock.ErrUpgrade)
+	_, err = s.Read(context.Background(), "v4", order())
+	require.ErrorIs(t, err, ErrNoRung)
+	_, err = s.Read(context.Background(), "v99", order())
+	require.ErrorIs(t, err, ErrNoRung)
+	assert.EqualValues(t, 100, left(t, s))
 }

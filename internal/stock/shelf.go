@@ -71,6 +71,15 @@ func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
 	})
 }
 
+// Look returns how many units are left once the business work is done. It writes nothing.
+func (s *Shelf) Look(ctx context.Context, o Order) (int64, error) {
+	left, err := s.Left(ctx, o.Product)
+	if err != nil {
+		return 0, err
+	}
+	return left, worked(ctx, o)
+}
+
 // decide does what lies between reading and writing: it returns how many will be left after the work, or why nothing
 // is to be written.
 func decide(ctx context.Context, o Order, left int64) (int64, error) {

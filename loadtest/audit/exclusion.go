@@ -45,6 +45,8 @@ type group struct {
 	clock string
 	ops   []*history.Op
 	last  []*history.Op
+	// lastWriter is the same among those that do not only read: readers share the lock with each other.
+	lastWriter []*history.Op
 }
 
 func leasesByClock(c *history.Cell, k *clocks) []*group {
@@ -70,20 +72,41 @@ func leasesByClock(c *history.Cell, k *clocks) []*group {
 
 func (g *group) sort() {
 	slices.SortStableFunc(g.ops, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
-	g.last = make([]*history.Op, len(g.ops))
-	for i, op := range g.ops {
-		g.last[i] = op
-		if i > 0 && until(g.last[i-1].Lease) > until(op.Lease) {
-			g.last[i] = g.last[i-1]
+	var last, lastWriter *history.Op
+	for _, op := range g.ops {
+		last = later(last, op)
+		if op.Phase != history.Reading {
+			lastWriter = later(lastWriter, op)
 		}
+		g.last, g.lastWriter = append(g.last, last), append(g.lastWriter, lastWriter)
 	}
+}
+
+// later returns the op whose lease ends later.
+func later(a, b *history.Op) *history.Op {
+	if a != nil && until(a.Lease) > until(b.Lease) {
+		return a
+	}
+	return b
+}
+
+// against returns, of the first n leases, the one that ends last of those that op's must not overlap, or nil.
+func (g *group) against(op *history.Op, n int) *history.Op {
+	switch {
+	case n == 0:
+		return nil
+	case op.Phase == history.Reading:
+		return g.lastWriter[n-1]
+	}
+	return g.last[n-1]
 }
 
 // overlapsWithin reports each lease that an earlier one of the same clock reaches into.
 func overlapsWithin(c *history.Cell, g *group) []history.Evidence {
 	var ev []history.Evidence
 	for i := 1; i < len(g.ops); i++ {
-		if before := g.last[i-1]; before.Order != g.ops[i].Order && until(before.Lease) > g.ops[i].Lease.AcquiredAt {
+		before := g.against(g.ops[i], i)
+		if before != nil && before.Order != g.ops[i].Order && until(before.Lease) > g.ops[i].Lease.AcquiredAt {
 			ev = append(ev, overlap(c, before, g.ops[i], bound{}))
 		}
 	}
@@ -97,8 +120,8 @@ func overlapsAcross(c *history.Cell, g, h *group, shift bound) []history.Evidenc
 	for _, op := range h.ops {
 		begin, end := op.Lease.AcquiredAt+shift.hi, until(op.Lease)+shift.lo
 		n := sort.Search(len(g.ops), func(i int) bool { return g.ops[i].Lease.AcquiredAt >= end })
-		if n > 0 && until(g.last[n-1].Lease) > begin {
-			ev = append(ev, overlap(c, g.last[n-1], op, shift))
+		if before := g.against(op, n); before != nil && until(before.Lease) > begin {
+			ev = append(ev, overlap(c, before, op, shift))
 		}
 	}
 	return ev

@@ -87,3 +87,17 @@ func TestAClockThatWasSetLeavesItUnknown(t *testing.T) {
 	judge(t, c, history.Exclusion, history.Unclear)
 	judge(t, c, history.Fence, history.Unclear)
 }
+
+// Readers share the lock with each other, and with nobody else.
+func TestExclusionOfReaders(t *testing.T) {
+	for phases, want := range map[[2]history.Phase]history.Result{
+		{history.Reading, history.Reading}: history.OK,
+		{history.Reading, history.Buy}:     history.Broken,
+		{history.Buy, history.Reading}:     history.Broken,
+	} {
+		c := forge(5)
+		c.Ops[0].Phase, c.Ops[1].Phase = phases[0], phases[1]
+		c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 15*ms, 17*ms // inside while order 1 is
+		judge(t, c, history.Exclusion, want)
+	}
+}

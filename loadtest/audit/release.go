@@ -15,7 +15,7 @@ import (
 //
 // The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. So
 // if order A made the key, then B's SET NX succeeded, and then A removed something without having made the key
-// again in between, what A removed was not A's. Commands take time, so "then" means: began after the other had
+// again in between, what A removed was not A's. A semaphore's permit proves that much only when it is the first one. Commands take time, so "then" means: began after the other had
 // ended. A command whose reply was lost may have made the key at any later time; it excuses its own order, and
 // it is never held against another.
 func OwnRelease(c *history.Cell) history.Finding {
@@ -92,7 +92,7 @@ func (k *lockKey) add(s step) {
 	done := succeeded(s.Command)
 	switch {
 	case makes(s.Cmd):
-		if done {
+		if done && alone(s.Command) {
 			k.made[s.clock] = append(k.made[s.clock], s)
 		}
 		if done || s.Err != "" {
@@ -163,6 +163,18 @@ func (k *lockKey) madeByAnother(r step, since history.Instant, clocks *clocks) (
 
 func makes(cmd string) bool {
 	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || strings.HasPrefix(cmd, "eval:acquire")
+}
+
+// alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers with
+// how many hold it now; a reader may have come in beside others.
+func alone(cmd *history.Command) bool {
+	switch cmd.Cmd {
+	case "eval:acquire-permit":
+		return cmd.Reply == "1"
+	case "eval:acquire-read":
+		return false
+	}
+	return true
 }
 
 func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") }

@@ -56,6 +56,17 @@ func TestOwnReleaseIgnores(t *testing.T) {
 	}
 }
 
+// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it shows
+// that it was gone.
+func TestOwnReleaseOfPermits(t *testing.T) {
+	for reply, want := range map[string]history.Result{"1": history.Broken, "2": history.OK} {
+		c := lateRelease("eval:release")
+		c.Ops[0].Trace[0].Cmd, c.Ops[0].Trace[0].Reply = "eval:acquire-permit", "1"
+		c.Ops[1].Trace[0].Cmd, c.Ops[1].Trace[0].Reply = "eval:acquire-permit", reply
+		judge(t, c, history.OwnRelease, want)
+	}
+}
+
 func TestOwnReleaseIsNotExcusedByARenewalThatFoundTheKeyGone(t *testing.T) {
 	c := lateRelease("del")
 	c.Ops[0].Trace = append(c.Ops[0].Trace,

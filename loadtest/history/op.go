@@ -29,6 +29,8 @@ const (
 	Buy Phase = "buy"
 	// Probe is an order sent afterwards, to see whether a fresh request gets through.
 	Probe Phase = "probe"
+	// Reading is an order for no units: it reads the stock, under a lock that it shares with others like it.
+	Reading Phase = "read"
 )
 
 // Op is one request and what came of it. Due, Sent and Done are by the client's clock; the lease and the trace

@@ -8,6 +8,7 @@ const (
 	inMemory  = "its mutex ends at the instance's border: two-instances breaks it without any fault"
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "its stock looks at no fencing token"
+	twoInside = "it lets two in: two-instances breaks it without any fault"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a
@@ -21,7 +22,7 @@ const itself = "it does not know its own holder: the order is refused by itself,
 var (
 	crash = Scenario{
 		Name: "crash", Does: "SIGKILL of the holder at work; v1.5 dies in its gap", Instances: 2, play: playCrash,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, "its key has no TTL, and who would delete it is dead"},
 			{"v1.5", stuck, "it died after SETNX and before EXPIRE: the key is as v1's"},
@@ -35,10 +36,12 @@ var (
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v8", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
-			{"v13", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
-			{"v14", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
 			{"v9", leaseHolds, "the timer that renews died with the process"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the timer that renews died with the process"},
+			{"v10", leaseHolds, "the next one that asks drops the dead writer, once its deadline has passed"},
+			{"v11", leaseHolds, "the next one that asks drops the dead holder's permit, once its deadline has passed"},
+			{"v13", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
+			{"v14", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v16", lockFree, "a WATCH ends with its connection, and nothing was written"},
@@ -48,7 +51,7 @@ var (
 	slowWork = Scenario{
 		Name: "slow-work", Does: "the work takes 2.5 leases, the process is well", Instances: 2, play: playSlowWork,
 		TTL:   renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL nothing expires: the others wait"},
 			{"v1.5", oversold, "the lease ends at work, and the next one reads the same stock"},
@@ -62,10 +65,12 @@ var (
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v8", leaseHolds, "the lease is renewed for as long as the work takes, and the others wait in line"},
-			{"v13", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
-			{"v14", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
 			{"v9", leaseHolds, "after three renewals the work is cancelled before it writes, while the lease still lasts"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: after three renewals the work is cancelled before it writes, while the lease still lasts"},
+			{"v10", leaseHolds, "the lease is renewed for as long as the work takes"},
+			{"v11", leaseHolds, "the permit is renewed for as long as the work takes"},
+			{"v13", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
+			{"v14", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v16", lockFree, "the slow one finds the stock written meanwhile, writes nothing, and begins again"},
@@ -76,7 +81,7 @@ var (
 		Name: "late-release", Does: "the first holder ends after its lease while a second is inside; a third tries", Instances: 2,
 		play:  playLateRelease,
 		TTL:   renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", oversoldFreed, "its DEL removes whatever key is there, by now the second holder's, and the third gets in"},
@@ -90,10 +95,12 @@ var (
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v8", leaseHolds, "the lease is renewed, so there is no second holder"},
-			{"v13", fenceHolds, "the session lasts, so there is no second holder"},
-			{"v14", fenceHolds, "the session lasts, so there is no second holder"},
 			{"v9", leaseHolds, "the lease is renewed up to a bound that this work stays below"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the lease is renewed up to a bound that this work stays below"},
+			{"v10", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v11", leaseHolds, "the permit is renewed, so there is no second holder"},
+			{"v13", fenceHolds, "the session lasts, so there is no second holder"},
+			{"v14", fenceHolds, "the session lasts, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
 		},
@@ -101,7 +108,7 @@ var (
 	checkDeleteGap = Scenario{
 		Name: "check-delete-gap", Does: "the lease ends just before the release is sent, and a second holder is inside", Instances: 2,
 		play:  playCheckDeleteGap,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", freed, "DEL does not ask whose key it is"},
@@ -115,10 +122,12 @@ var (
 			{"v7", leaseHolds, "the script looks for its owner's field"},
 			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v8", leaseHolds, "asking and deleting are one script: there is no gap to wait in"},
-			{"v13", fenceHolds, "the session lasts, and both its nodes go in one transaction, or none"},
-			{"v14", fenceHolds, "the session lasts, and what it removes is a node of its own name"},
 			{"v9", leaseHolds, "the script compares, on every key"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the script compares, on every key"},
+			{"v10", leaseHolds, "a writer that has expired is dropped, and the script removes its own token and no other"},
+			{"v11", leaseHolds, "an expired permit is dropped, and the script removes its own token and no other"},
+			{"v13", fenceHolds, "the session lasts, and both its nodes go in one transaction, or none"},
+			{"v14", fenceHolds, "the session lasts, and what it removes is a node of its own name"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
 		},
@@ -126,7 +135,7 @@ var (
 	pause = Scenario{
 		Name: "pause", Does: "SIGSTOP at the last instant before the write, until a second has sold", Instances: 2, Stops: true,
 		play:  playPause,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "nothing expires: the others wait, and give up"},
 			{"v1.5", oversold, "a stopped process does not see its lease end"},
@@ -140,10 +149,12 @@ var (
 			{"v7", oversold, "the timer that renews is stopped with the process"},
 			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v8", oversold, "the timer that renews is stopped with the process"},
-			{"v13", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
-			{"v14", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
 			{"v9", oversold, "it was stopped after its last look at the lease, and what it had decided it then wrote"},
 			{"v9-naive", oversold, "as v9, when an order names one product: it was stopped after its last look at the lease, and what it had decided it then wrote"},
+			{"v10", oversold, "the timer that renews is stopped with the process"},
+			{"v11", oversold, "the timer that renews is stopped with the process"},
+			{"v13", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
+			{"v14", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
 			{"v16", lockFree, "EXEC finds that the stock was written since the read, and it begins again"},
@@ -153,7 +164,7 @@ var (
 	hungHolder = Scenario{
 		Name: "hung-holder", Does: "the work does not end for as long as anybody is made to wait", Instances: 2, play: playHungHolder,
 		TTL: renewedLease, Within: 3 * renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", stuck, "nothing ends the lock but its holder"},
 			{"v1.5", shared, "the lease ends and lets the next one in, beside the first"},
@@ -167,10 +178,12 @@ var (
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v8", stuck, "it renews for ever: the process is well, and so is its timer"},
-			{"v13", fencedStuck, "its session lasts for as long as its process"},
-			{"v14", fencedStuck, "its session lasts for as long as its process"},
 			{"v9", leaseHolds, "after three renewals the work is cancelled and the lock released"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: after three renewals the work is cancelled and the lock released"},
+			{"v10", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v11", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v13", fencedStuck, "its session lasts for as long as its process"},
+			{"v14", fencedStuck, "its session lasts for as long as its process"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
 		},
@@ -178,7 +191,7 @@ var (
 	soldOutRestock = Scenario{
 		Name: "sold-out-restock", Does: "told that all is sold; then the shelf is filled, and somebody buys", Instances: 2,
 		play:  playSoldOutRestock,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "the lock is released whether there was a sale or not"},
 			{"v1.5", leaseHolds, "the lock is released whether there was a sale or not"},
@@ -192,10 +205,12 @@ var (
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v8", leaseHolds, "the renewing is stopped whether there was a sale or not"},
-			{"v13", fenceHolds, "the node is removed whether there was a sale or not"},
-			{"v14", fenceHolds, "the node is removed whether there was a sale or not"},
 			{"v9", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the renewing is stopped whether there was a sale or not"},
+			{"v10", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v11", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v13", fenceHolds, "the node is removed whether there was a sale or not"},
+			{"v14", fenceHolds, "the node is removed whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v16", lockFree, "it locks nothing"},
@@ -214,10 +229,18 @@ var (
 			{"v14", fencedServed, "ZooKeeper numbers those who come, and each waits for the one before it alone"},
 		},
 	}
+	readersAndWriter = Scenario{
+		Name: "readers-and-writer", Does: "twenty readers come one after the other without a gap, and a writer comes after the first", Instances: 2,
+		TTL: longLease, Within: 2 * time.Second, play: playReadersAndWriter,
+		Apart: apartFrom([]string{"v10"}, "it has no lock that readers share"),
+		Expect: []Expectation{
+			{"v10", leaseHolds, "a writer that waits leaves a mark, past which no new reader gets in: it is next when those inside have left"},
+		},
+	}
 	nested = Scenario{
 		Name: "nested", Does: "the business code takes the lock that its own order holds; later its caller comes again", Instances: 2,
 		play:  playNested,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, itself},
 			{"v1.5", stuck, itself},
@@ -231,10 +254,12 @@ var (
 			{"v7", leaseHolds, "the lock knows its owner, and counts"},
 			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
 			{"v8", stuck, itself},
-			{"v13", fencedStuck, itself},
-			{"v14", fencedStuck, itself},
 			{"v9", stuck, itself},
 			{"v9-naive", stuck, itself},
+			{"v10", stuck, itself},
+			{"v11", stuck, itself},
+			{"v13", fencedStuck, itself},
+			{"v14", fencedStuck, itself},
 			{"v15", fencedStuck, itself},
 			{"v15-write-only", fencedStuck, itself},
 			{"v16", lockFree, "it locks nothing, so there is nothing to take again"},

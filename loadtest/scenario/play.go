@@ -78,15 +78,23 @@ func (p *play) opening(ctx context.Context) error {
 // order sends an order for one unit to an instance and returns at once. Of what it asks for, with names only what is
 // not as in the rest of the cell.
 func (p *play) order(ctx context.Context, at int, id string, with shop.Order) *pending {
+	return p.send(ctx, at, id, history.Buy, with)
+}
+
+// send sends an order for whatever phase.
+func (p *play) send(ctx context.Context, at int, id string, phase history.Phase, with shop.Order) *pending {
 	o := &pending{play: p, Order: p.Runner.order(p.cell, id, 1), at: at, done: make(chan struct{})}
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
 	o.Caller, o.Nested, o.Items = with.Caller, with.Nested, with.Items
+	if phase == history.Reading {
+		o.Reads, o.Quantity = true, 0
+	}
 	o.Patience = o.Wait + o.Work + patience
 	p.orders = append(p.orders, o)
 	go func() {
 		defer close(o.done)
 		due := time.Now()
-		o.op = p.buy(ctx, p.cell, p.cell.Start, at, history.Buy, o.Order)
+		o.op = p.buy(ctx, p.cell, p.cell.Start, at, phase, o.Order)
 		o.op.Due, o.op.Latency = history.At(p.cell.Start, due), time.Since(due)
 		p.Sent.Add(1)
 	}()

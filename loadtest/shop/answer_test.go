@@ -93,6 +93,24 @@ func TestASaleIsReadInFull(t *testing.T) {
 	}, op.Trace)
 }
 
+// A reading asks for no units, and gets none.
+func TestAReadingBuysNothing(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, http.MethodGet, r.Method)
+		assert.Equal(t, "/v10/stock/p", r.URL.Path)
+		assert.False(t, r.URL.Query().Has("quantity"), "the service does not know it there")
+		_, _ = fmt.Fprint(w, `{"order":"p-1","quantity":0,"left":83,"units":[],"instance":"b"}`)
+	}))
+	defer server.Close()
+	client := shop.NewClient(1, "")
+	defer client.Close()
+	op := client.Buy(context.Background(), start, server.URL,
+		shop.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Patience: time.Second})
+	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
+	assert.EqualValues(t, 83, op.Left)
+	assert.Empty(t, op.Units)
+}
+
 func TestAnOrderWithoutAnAnswerIsUnknownForEver(t *testing.T) {
 	cases := map[string]http.HandlerFunc{
 		"too late":        func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },

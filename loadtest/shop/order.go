@@ -28,6 +28,8 @@ type Order struct {
 	// Caller is who asks, 0 for somebody new; Nested lets the work take the order's own lock once more.
 	Caller int64
 	Nested bool
+	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
+	Reads bool
 }
 
 // Buy sends the order to the instance at base and returns what became of it, with times relative to start. It
@@ -36,7 +38,7 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
 	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+o.path(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, o.method(), base+o.path(), http.NoBody)
 	if err != nil {
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
@@ -56,10 +58,17 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	return op
 }
 
+func (o Order) method() string {
+	if o.Reads {
+		return http.MethodGet
+	}
+	return http.MethodPost
+}
+
 func (o Order) path() string {
 	q := url.Values{
-		"product": {o.Product}, "quantity": {strconv.FormatInt(o.Quantity, 10)}, "trace": {"true"},
-		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+		"trace": {"true"},
+		"wait":  {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
 	}
 	if len(o.Items) > 0 {
 		q.Del("product")
@@ -75,5 +84,10 @@ func (o Order) path() string {
 	if o.Fault != "" {
 		q.Set("fault", o.Fault)
 	}
+	if o.Reads {
+		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()
+	}
+	q.Set("product", o.Product)
+	q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
 	return "/" + o.Rung + "/decrease?" + q.Encode()
 }

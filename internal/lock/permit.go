@@ -1,0 +1,71 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed permit_acquire.lua
+	permitAcquireSource string
+	//go:embed permit_renew.lua
+	permitRenewSource string
+	//go:embed permit_release.lua
+	permitReleaseSource string
+
+	permitAcquire = redis.NewScript(permitAcquireSource)
+	permitRenew   = redis.NewScript(permitRenewSource)
+	permitRelease = redis.NewScript(permitReleaseSource)
+)
+
+type permitsKey struct{}
+
+// WithPermits returns a context in which semaphores are taken to have n permits, at least 1. Rungs that are no semaphore
+// do not look at it.
+func WithPermits(ctx context.Context, n int64) context.Context {
+	return context.WithValue(ctx, permitsKey{}, n)
+}
+
+// permitsOf returns how many permits a semaphore has in this context, or what it has if the context does not say.
+func permitsOf(ctx context.Context, usual int64) int64 {
+	if n, ok := ctx.Value(permitsKey{}).(int64); ok {
+		return n
+	}
+	return usual
+}
+
+// acquirePermit returns how many permits are held now, this one included, or 0 if none was free.
+func acquirePermit(
+	ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration, permits int64,
+) (int64, error) {
+	return permitAcquire.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds(), permits).Int64()
+}
+
+// renewPermit moves the permit's deadline, and returns false if it has passed. With an error neither is known.
+func renewPermit(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
+	n, err := permitRenew.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
+	return n == 1, err
+}
+
+// releasePermit gives the permit back, and returns ErrLost if its deadline has passed.
+func releasePermit(ctx context.Context, rdb redis.Scripter, key, token string) error {
+	returned, err := permitRelease.Run(ctx, rdb, []string{key}, token).Int()
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	if returned == 0 {
+		return ErrLost
+	}
+	return nil
+}
+
+// undoPermit gives a permit back whose acquire had no clear outcome; see [undo].
+func undoPermit(ctx context.Context, rdb redis.Scripter, key, token string) {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	_ = releasePermit(ctx, rdb, key, token)
+}

@@ -1,0 +1,146 @@
+package lock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// readerOf returns an instance's read lock of v10.
+func readerOf(i *instance) TryLock {
+	r, _ := Find("v10")
+	read, _ := r.BuildRead(i.Backends)
+	return read
+}
+
+// onReadWrite runs a test of v10 on each kind of server, with two instances and a client for bare commands.
+func onReadWrite(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
+	t.Helper()
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		r := rung(t, "v10")
+		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
+	})
+}
+
+func TestReadersShareAndWritersExclude(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+		ctx := context.Background()
+		first, second := must(readerOf(a)(ctx, "k", time.Minute)), must(readerOf(b)(ctx, "k", time.Minute))
+		_, err := a.tryLock(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		unlock(t, first)
+		_, err = b.tryLock(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy, "one reader is left")
+		unlock(t, second)
+		writer := must(a.tryLock(ctx, "k", time.Minute))
+		_, err = readerOf(b)(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		unlock(t, writer)
+		unlock(t, must(readerOf(b)(ctx, "k", time.Minute)))
+		require.ErrorIs(t, first.Unlock(ctx), ErrLost, "once too often")
+	})
+}
+
+// Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up, its
+// mark goes with it.
+func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		reader := must(readerOf(a)(ctx, "k", time.Minute))
+		got := b.waitFor(ctx, "k")
+		require.Eventually(t, func() bool { return bare.ZCard(ctx, marksOf("k")).Val() == 1 }, 5*time.Second, time.Millisecond)
+		time.Sleep(2 * markTTL)
+		_, err := readerOf(a)(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy, "the mark is there for as long as the writer waits")
+		unlock(t, reader)
+		unlock(t, <-got)
+
+		reader = must(readerOf(a)(ctx, "k", time.Minute))
+		impatient, giveUp := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer giveUp()
+		require.Nil(t, <-b.waitFor(impatient, "k"))
+		unlock(t, must(readerOf(a)(ctx, "k", time.Minute)))
+		_, err = b.tryLock(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		unlock(t, must(readerOf(a)(ctx, "k", time.Minute)))
+		unlock(t, reader)
+	})
+}
+
+// A writer that dies while it waits keeps readers out for as long as its mark lasts.
+func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+		ctx := context.Background()
+		reader := must(readerOf(a)(ctx, "k", time.Minute))
+		_, err := b.tryLock(context.WithValue(ctx, placeKey{}, "dead"), "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		_, err = readerOf(a)(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		next, err := poll(ctx, markTTL+margin, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+			return readerOf(a)(ctx, "k", time.Minute)
+		})
+		require.NoError(t, err)
+		unlock(t, next)
+		unlock(t, reader)
+	})
+}
+
+// Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew theirs
+// does nothing for one that died, and what has ended cannot be renewed.
+func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		dead, alive := must(readerOf(a)(ctx, "k", slowTTL)), must(readerOf(b)(ctx, "k", slowTTL))
+		a.crash()
+		require.Eventually(t, func() bool {
+			ok, err := readerOf(b)(ctx, "k", time.Minute)
+			if err == nil {
+				unlock(t, ok) // whoever comes drops those whose deadline has passed
+			}
+			return bare.ZCard(ctx, "k").Val() == 1
+		}, slowTTL+margin, 20*time.Millisecond)
+		ok, err := renewPermit(ctx, bare, "k", dead.Token, slowTTL)
+		require.NoError(t, err)
+		assert.False(t, ok)
+		require.ErrorIs(t, dead.Unlock(ctx), ErrLost)
+		require.NoError(t, alive.Context.Err())
+		unlock(t, alive)
+		assert.True(t, b.tryOnce(t, "k"))
+	})
+}
+
+// Pitfall 17: an upgrade waits for itself. It is refused at once, also to one that would wait; another owner's is not.
+func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
+		ctx := owned("1")
+		reader := must(readerOf(a)(ctx, "k", time.Minute))
+		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, "k", time.Minute) })
+		require.ErrorIs(t, err, ErrUpgrade)
+		_, err = a.tryLock(owned("2"), "k", time.Minute)
+		require.ErrorIs(t, err, ErrBusy)
+		unlock(t, reader)
+		unlock(t, must(a.tryLock(ctx, "k", time.Minute)))
+	})
+}
+
+// A read costs two commands, as a write does.
+func TestRoundTripsOfARead(t *testing.T) {
+	onReadWrite(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute))) // loads the scripts
+		commands := 0
+		a.Redis.AddHook(hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+			commands++
+			return next(ctx)
+		}))
+		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute)))
+		assert.Equal(t, 2, commands)
+		assert.Zero(t, bare.Exists(context.Background(), "k").Val())
+	})
+}

@@ -1,0 +1,33 @@
+package sale
+
+import (
+	"context"
+	"fmt"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/stock"
+)
+
+// Read carries an order that buys nothing: it reads the stock, under the lock that the readers of a rung share. The order's
+// work is done while the lock is held; a nested one asks for the writers' lock. It returns what Decrease returns, and
+// ErrNoRung where readers have no lock of their own.
+func (s *Shop) Read(ctx context.Context, id string, o Order) (Receipt, error) {
+	r, ok := s.byID[id]
+	if !ok || r.missing == "" && r.readers == nil {
+		return Receipt{}, fmt.Errorf("%w with a lock for readers: %s", ErrNoRung, id)
+	}
+	if r.missing == "" {
+		r = r.readers
+	}
+	o.Quantity = 0
+	return s.serve(ctx, r, o)
+}
+
+// newReaders returns the rung as its readers see it, or nil: another lock, and a sale that sells nothing.
+func newReaders(r lock.Rung, b lock.Backends, shelf *stock.Shelf) *rung {
+	tryLock, wait := r.BuildRead(b)
+	if tryLock == nil {
+		return nil
+	}
+	return &rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Look}
+}
