@@ -18,11 +18,12 @@
 // v7 lets its own holder in again, and counts; and its waiters do not ask again and again, but are told. v7-cached is v7
 // sped up, and an exhibit. v8 serves those who wait in the order in which they came.
 //
-// v13 and v14 need no TTL: their lock is a node of ZooKeeper that ends with its holder's session. On v13 a release wakes
-// all who wait; on v14 they queue, and each waits for the one before it alone.
 // v9 takes the locks of several products, all or none. v9-naive takes them one by one, and is an exhibit.
 // v10 lets readers in together, and keeps writers alone. v11 is a semaphore: it lets in as many as there are permits, and
 // is a lock when there is one. v11-two has two.
+//
+// v13 and v14 need no TTL: their lock is a node of ZooKeeper that ends with its holder's session. On v13 a release wakes
+// all who wait; on v14 they queue, and each waits for the one before it alone.
 //
 // None of these is safe from a holder that stops for longer than its lease and then goes on, not knowing. No lock that
 // ends by itself is. v15 draws a number with every lease, a fencing token, and leaves it to the stock to refuse the older
@@ -34,19 +35,11 @@
 // order, a file each: v0_nolock.go to v15_fenced.go. Neighbours differ in a few lines and repeat the rest on purpose:
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
-// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
-// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
-// what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
-// zk_nodes.go is what v13 and v14 have in common, zk_queue.go who is before whom in v14's queue.
-// backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
-// a reentrant lock, reentrant.go its commands. queue.go is the line in which v8's waiters stand. several.go is what v9
-// needs for more than one key. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of what comes after
-// it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync. backends.go is what
-// the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 // What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who
-// takes a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; permit.go is
-// those of the semaphore, rw.go of readers and writers. timer.go is the timer of v5. renewer.go keeps the lease of
-// v5.5, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs
-// around redsync. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line
-// there.
+// takes a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; several.go is
+// what v9 needs for more than one key; permit.go is the commands of the semaphore, rw.go of readers and writers;
+// zk_nodes.go is what v13 and v14 have in common, zk_queue.go who is before whom in v14's queue. timer.go is the timer
+// of v5. renewer.go keeps the lease of v5.5, and of what comes after it, alive, and tells the work when it has ended.
+// redlock_nodes.go is what v6 needs around redsync. backends.go is what the rungs are built on. ladder.go is the list: a
+// rung is a file, and a line there.
 package lock
