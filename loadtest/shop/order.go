@@ -70,11 +70,6 @@ func (o Order) path() string {
 		"trace": {"true"},
 		"wait":  {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
 	}
-	if len(o.Items) > 0 {
-		q.Del("product")
-		q.Del("quantity")
-		q.Set("items", strings.Join(o.Items, ","))
-	}
 	if o.Caller != 0 {
 		q.Set("caller", strconv.FormatInt(o.Caller, 10))
 	}
@@ -87,7 +82,11 @@ func (o Order) path() string {
 	if o.Reads {
 		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()
 	}
-	q.Set("product", o.Product)
-	q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
+	if len(o.Items) > 0 {
+		q.Set("items", strings.Join(o.Items, ","))
+	} else {
+		q.Set("product", o.Product)
+		q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
+	}
 	return "/" + o.Rung + "/decrease?" + q.Encode()
 }
