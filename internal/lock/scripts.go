@@ -52,9 +52,12 @@ func ScriptNames() map[string]string {
 	}
 }
 
+// fenceOf is where the last fencing token of a lock lies, in the lock's slot of a cluster.
+func fenceOf(key string) string { return "{" + key + "}:fence" }
+
 // acquireFenced takes the lock if it is free and returns its fencing token, or 0.
 func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (int64, error) {
-	keys := []string{key, "{" + key + "}:fence"} // one slot of a cluster
+	keys := []string{key, fenceOf(key)}
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
