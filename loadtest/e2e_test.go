@@ -33,7 +33,9 @@ func TestMain(m *testing.M) {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	default:
 		code := m.Run()
-		if err := goleak.Find(); err != nil && code == 0 {
+		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
+		link := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
+		if err := goleak.Find(link); err != nil && code == 0 {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

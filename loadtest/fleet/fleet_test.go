@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	case "unready":
 		os.Stderr.WriteString("no Redis at all\n")
 	default:
-		goleak.VerifyTestMain(m)
+		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
+		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 	}
 }
 
