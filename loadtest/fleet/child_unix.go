@@ -22,6 +22,9 @@ func terminate(p *os.Process) bool { return p.Signal(syscall.SIGTERM) == nil }
 // killGroup ends a child and all that it started; detach made it the leader of its group.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
+// stop stops a process, and does not wait until it stands.
+func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
+
 // resume continues a stopped process.
 func resume(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
 

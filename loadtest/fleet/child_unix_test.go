@@ -4,7 +4,6 @@ package fleet
 
 import (
 	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 		return func() bool { s, err := stopped(pid); return err == nil && s == want }
 	}
 	assert.Eventually(t, is(false), time.Second, time.Millisecond)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.NoError(t, stop(pid))
 	assert.Eventually(t, is(true), time.Second, time.Millisecond)
 	require.NoError(t, resume(pid))
 	assert.Eventually(t, is(false), time.Second, time.Millisecond)

@@ -12,6 +12,8 @@ const CanStop = false
 
 var errCannotStop = errors.New("a process cannot be stopped on this system")
 
+func stop(int) error { return errCannotStop }
+
 func resume(int) error { return errCannotStop }
 
 func stopped(int) (bool, error) { return false, errCannotStop }

@@ -87,6 +87,9 @@ func (in *Instance) Doom() <-chan struct{} {
 	return in.gone
 }
 
+// Stop makes the process stand still, some moments later.
+func (in *Instance) Stop() error { return stop(in.cmd.Process.Pid) }
+
 // Stopped reports whether all of the process stands still, as after SIGSTOP.
 func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
 

@@ -128,10 +128,8 @@ func (p *play) overtaken(ctx context.Context, fault, where string) (first, secon
 
 // goesOn lets an order go on if it is held, and waits for its end.
 func (o *pending) goesOn(ctx context.Context) error {
-	select {
-	case <-o.done:
+	if o.over() {
 		return nil
-	default:
 	}
 	if err := o.letGo(ctx); err != nil {
 		return err
@@ -194,7 +192,8 @@ func playHungHolder(ctx context.Context, p *play) error {
 	return nil
 }
 
-// playQueueOrder lets fifty come one after the other, to either instance in turn, while somebody holds the lock.
+// playQueueOrder lets fifty come one after the other, to b and a in turn, while somebody holds the lock on a. When that
+// is released, the first in line cannot come at once, as its process stands still; and just then one more comes, to a.
 func playQueueOrder(ctx context.Context, p *play) error {
 	const waiters = 50
 	if err := p.opening(ctx); err != nil {
@@ -204,31 +203,56 @@ func playQueueOrder(ctx context.Context, p *play) error {
 	if err := first.held(ctx); err != nil {
 		return err
 	}
-	for i := range waiters {
-		if err := p.joins(ctx, i); err != nil {
+	var next *pending
+	for n := range waiters {
+		o, err := p.joins(ctx, (n+1)%2, n+1)
+		if err != nil {
 			return err
+		}
+		if n == 0 {
+			next = o
 		}
 	}
 	p.cell.InLine = true
-	return first.goesOn(ctx)
+	begun := time.Now()
+	if err := next.stop(ctx); err != nil {
+		return err
+	}
+	if err := first.goesOn(ctx); err != nil {
+		return err
+	}
+	if _, err := p.joins(ctx, a, waiters+1); err != nil {
+		return err
+	}
+	if err := next.resume(); err != nil {
+		return err
+	}
+	next.suffered(begun, "stopped for %s while the lock became free", span(time.Since(begun)))
+	return nil
 }
 
 // joins sends the next order, and waits until it is known to have come before any that is sent after it. Where there is
-// a queue, that can be seen. Where there is none, the order is known to be about to ask for the lock.
-func (p *play) joins(ctx context.Context, n int) error {
+// a queue, that can be seen, unless it has the lock at once. Where there is none, the order is known to be about to ask
+// for the lock.
+func (p *play) joins(ctx context.Context, at, n int) (*pending, error) {
+	locks := p.World.Servers[lockServer]
+	before, err := locks.Queued(ctx)
+	if err != nil {
+		return nil, err
+	}
 	asking := map[string]string{"v4": "hold@before:set/lock", "v7": "hold@before:eval:acquire-reentrant",
 		"v13": "hold@before:zk:create"}[p.rung.Number]
-	o := p.order(ctx, n%2, strconv.Itoa(n+1), shop.Order{Wait: 20 * time.Second, Fault: asking})
+	o := p.order(ctx, at, strconv.Itoa(n), shop.Order{Wait: 20 * time.Second, Fault: asking})
 	if asking == "" {
-		return o.until(ctx, func() (bool, error) {
-			queued, err := p.World.Servers[lockServer].Queued(ctx)
-			return queued > int64(n), err
+		return o, o.until(ctx, func() (bool, error) {
+			queued, err := locks.Queued(ctx)
+			return queued > before || o.over(), err
 		})
 	}
 	if err := o.held(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	return o.letGo(ctx)
+	return o, o.letGo(ctx)
 }
 
 // playNested lets a caller take its own lock again while it holds it. Then b holds the lock, and the same caller comes

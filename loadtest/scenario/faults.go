@@ -218,8 +218,8 @@ var (
 		},
 	}
 	queueOrder = Scenario{
-		Name: "queue-order", Does: "fifty come one after the other while the lock is held, over both instances", Instances: 2,
-		Site: Site{OwnLocks: true}, TTL: longLease, play: playQueueOrder,
+		Name: "queue-order", Does: "fifty come one after the other while the lock is held; one more when it is free, and the first of them stopped", Instances: 2,
+		Site: Site{OwnLocks: true}, Stops: true, TTL: longLease, play: playQueueOrder,
 		Apart: apartFrom([]string{"v4", "v7", "v8", "v13", "v14"}, "it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
 		Expect: []Expectation{
 			{"v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"},

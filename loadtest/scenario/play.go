@@ -111,6 +111,16 @@ func (o *pending) answered(ctx context.Context) error {
 	}
 }
 
+// over reports whether the order was answered.
+func (o *pending) over() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // held waits until the order is known to stand at the point of its fault.
 func (o *pending) held(ctx context.Context) error {
 	in, err := o.heldOrAnswered(ctx)
@@ -123,10 +133,8 @@ func (o *pending) held(ctx context.Context) error {
 // heldOrAnswered waits until the order is held, and reports true, or is over without ever having got there.
 func (o *pending) heldOrAnswered(ctx context.Context) (held bool, err error) {
 	err = o.until(ctx, func() (bool, error) {
-		select {
-		case <-o.done:
+		if o.over() {
 			return true, nil
-		default:
 		}
 		orders, err := o.Client.Held(ctx, o.url())
 		held = slices.Contains(orders, o.ID)
@@ -137,6 +145,14 @@ func (o *pending) heldOrAnswered(ctx context.Context) (held bool, err error) {
 
 // letGo lets the held order go on.
 func (o *pending) letGo(ctx context.Context) error { return o.Client.LetGo(ctx, o.url(), o.ID) }
+
+// stop makes the order's process stand still.
+func (o *pending) stop(ctx context.Context) error {
+	if err := o.World.Processes[o.at].Stop(); err != nil {
+		return err
+	}
+	return o.stopped(ctx)
+}
 
 // stopped waits until the order's process stands still.
 func (o *pending) stopped(ctx context.Context) error {

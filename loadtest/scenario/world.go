@@ -42,7 +42,8 @@ const network = "network"
 type Process interface {
 	// Doom says that the instance is going to die; the channel is closed when it has.
 	Doom() <-chan struct{}
-	// Stopped reports whether the process stands still, and Continue lets it go on.
+	// Stop makes the process stand still, Stopped reports whether it does, and Continue lets it go on.
+	Stop() error
 	Stopped() (bool, error)
 	Continue() error
 }
