@@ -71,9 +71,9 @@ func (i *Injector) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if _, ok := ctx.Value(faultsKey{}).(carried); !ok {
 			return next(ctx, cmd)
 		}
-		i.at(ctx, false, cmd)
+		i.atCommands(ctx, false, cmd)
 		err := next(ctx, cmd)
-		i.at(ctx, true, cmd)
+		i.atCommands(ctx, true, cmd)
 		return err
 	}
 }
@@ -84,26 +84,31 @@ func (i *Injector) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 		if _, ok := ctx.Value(faultsKey{}).(carried); !ok {
 			return next(ctx, cmds)
 		}
-		i.at(ctx, false, cmds...)
+		i.atCommands(ctx, false, cmds...)
 		err := next(ctx, cmds)
-		i.at(ctx, true, cmds...)
+		i.atCommands(ctx, true, cmds...)
 		return err
 	}
 }
 
-// at lets the faults of an order happen that wait for one of these commands.
-func (i *Injector) at(ctx context.Context, after bool, cmds ...redis.Cmder) {
-	c, _ := ctx.Value(faultsKey{}).(carried)
+// atCommands lets the faults of an order happen that wait for one of these commands.
+func (i *Injector) atCommands(ctx context.Context, after bool, cmds ...redis.Cmder) {
 	for _, cmd := range cmds {
 		name, key := i.names.Describe(cmd.Args())
-		on := "lock"
-		if i.stockKey(key) {
-			on = "stock"
-		}
-		for _, f := range c.faults {
-			if f.After == after && f.Cmd == name && (f.On == "" || f.On == on) {
-				f.once.Do(func() { i.happen(ctx, f, c.order) })
-			}
+		i.At(ctx, after, name, key)
+	}
+}
+
+// At lets the faults of an order happen that wait for this command: also one that is not for Redis, and passes no hook.
+func (i *Injector) At(ctx context.Context, after bool, cmd, key string) {
+	c, _ := ctx.Value(faultsKey{}).(carried)
+	on := "lock"
+	if i.stockKey(key) {
+		on = "stock"
+	}
+	for _, f := range c.faults {
+		if f.After == after && f.Cmd == cmd && (f.On == "" || f.On == on) {
+			f.once.Do(func() { i.happen(ctx, f, c.order) })
 		}
 	}
 }

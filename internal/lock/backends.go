@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend/sqldb"
 )
 
 // Backends is what the rungs are built on. A rung takes from it what it needs and says so in its line of [Ladder].
@@ -20,6 +22,8 @@ type Backends struct {
 	Redlock []redis.UniversalClient
 	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
+	// SQL is the database of v12. Nil: there is none.
+	SQL *sqldb.DB
 	// MaxRenewals is how often v5.5 renews a lease; 0 means 3.
 	MaxRenewals int
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
@@ -58,11 +62,24 @@ func (b Backends) withDefaults() Backends {
 // Missing returns the first backend that the rung needs and that is not there, or "".
 func (b Backends) Missing(r Rung) string {
 	for _, need := range r.Needs {
-		if need == NeedRedis && b.Redis == nil || need == NeedRedlock && len(b.Redlock) == 0 {
+		if !b.has(need) {
 			return need
 		}
 	}
 	return ""
+}
+
+func (b Backends) has(need string) bool {
+	switch need {
+	case NeedRedlock:
+		return len(b.Redlock) > 0
+	case NeedSQL:
+		return b.SQL != nil
+	case NeedSQLServer:
+		return b.SQL != nil && b.SQL.Kind != sqldb.SQLite
+	default:
+		return b.Redis != nil
+	}
 }
 
 // Break removes the lock of a product on every rung and every backend, whoever holds it, and returns how many keys
@@ -82,6 +99,21 @@ func (b Backends) Break(ctx context.Context, product string) (int64, error) {
 			removed += n
 			failed = errors.Join(failed, err)
 		}
+	}
+	if b.SQL != nil {
+		n, err := b.breakSQL(ctx, keys)
+		removed, failed = removed+n, errors.Join(failed, err)
+	}
+	return removed, failed
+}
+
+// breakSQL is Break for the database.
+func (b Backends) breakSQL(ctx context.Context, keys []string) (removed int64, failed error) {
+	rows := &table{db: b.SQL}
+	for _, key := range keys {
+		n, err := rows.remove(ctx, key)
+		m, err2 := breakSession(ctx, b.SQL, key)
+		removed, failed = removed+n+m, errors.Join(failed, err, err2)
 	}
 	return removed, failed
 }

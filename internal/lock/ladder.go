@@ -14,7 +14,7 @@ type Rung struct {
 	Number, Name string
 	// Does and Defect say in a sentence how it locks, and how it fails.
 	Does, Defect string
-	// Needs names the backends it is built on: NeedRedis, NeedRedlock. None: nothing.
+	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedSQL, NeedSQLServer. None: nothing.
 	Needs []string
 	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
 	Wait time.Duration
@@ -31,11 +31,14 @@ type Rung struct {
 const (
 	NeedRedis   = "redis"
 	NeedRedlock = "redlock"
+	NeedSQL     = "sql"
+	// NeedSQLServer is a database that is a process of its own: MariaDB, MySQL or PostgreSQL.
+	NeedSQLServer = "sql-server"
 )
 
 // Ladder lists all rungs, lowest first. A new rung is a file and a line here.
 func Ladder() []Rung {
-	redis, nodes := []string{NeedRedis}, []string{NeedRedlock}
+	redis, nodes, database := []string{NeedRedis}, []string{NeedRedlock}, []string{NeedSQL}
 	return []Rung{
 		{Number: "v0", Name: "nolock", build: noLock,
 			Does: "takes no lock", Defect: "everybody is in at once"},
@@ -68,6 +71,10 @@ func Ladder() []Rung {
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
 			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
+		{Number: "v12", Name: "sql-row", build: sqlRow, Needs: database, Wait: 20 * time.Second,
+			Does: "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2", Defect: "the database is the lock server; lease based"},
+		{Number: "v12-session", Name: "sql-session", build: sqlSession, Needs: []string{NeedSQLServer}, Wait: 20 * time.Second,
+			Does: "a lock of the SQL server's own, held by a connection that is watched", Defect: "no TTL: it ends with its connection and not before"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,

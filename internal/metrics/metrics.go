@@ -17,7 +17,7 @@ type Metrics struct {
 	Held     *prometheus.GaugeVec     // leases held now, by rung
 	Lost     *prometheus.CounterVec   // leases that ended before their release, by rung
 	Renewals *prometheus.CounterVec   // renewals by result: ok, failed
-	Commands prometheus.Counter       // Redis commands sent
+	Commands prometheus.Counter       // Redis commands sent, and SQL statements about locks
 }
 
 // New returns the metrics of the instance with that name.
@@ -38,7 +38,7 @@ func New(instance string) *Metrics {
 		Renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_lease_renewals_total",
 			Help: "Renewals of leases by result."}, []string{"result"}),
 		Commands: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_redis_commands_total",
-			Help: "Redis commands sent."}),
+			Help: "Redis commands sent, and SQL statements about locks."}),
 	}
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"instance_name": instance}, registry)
 	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands,

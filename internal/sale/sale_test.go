@@ -39,6 +39,7 @@ func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
 	maps.Copy(names, stock.ScriptNames())
 	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
+		SQL:  backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
 		Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}
 	t.Cleanup(func() {
 		end()
@@ -65,6 +66,9 @@ func eachRung(t *testing.T, test func(t *testing.T, r Status, s *Shop, b lock.Ba
 		t.Run(r.Number, func(t *testing.T) {
 			t.Parallel()
 			s, b := newShop(t, backendtest.StartEmbedded(t))
+			if missing := b.Missing(r); missing != "" {
+				t.Skip("needs " + missing)
+			}
 			test(t, Status{Number: r.Number, Name: r.Name}, s, b)
 		})
 	}
