@@ -157,6 +157,9 @@ func TestSentinelAndCluster(t *testing.T) {
 			r := start(t, "--redis", url(t), "--stock", "100")
 			sold := 0
 			for _, one := range r.do(t, http.MethodGet, "/rungs", nil).body["rungs"].([]any) {
+				if one.(map[string]any)["available"] == false {
+					continue // on a file, v12-session has no server
+				}
 				number := one.(map[string]any)["number"].(string)
 				a := r.post(t, "/"+number+"/decrease?wait=5s")
 				assert.Equal(t, http.StatusOK, a.status, "%s: %s", number, a.text)
