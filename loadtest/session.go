@@ -120,7 +120,7 @@ func (s *session) options() fleet.Options {
 		}
 	}
 	return fleet.Options{
-		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock,
+		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock, SQL: s.flags.SQL,
 		Product: s.opening(), Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
 	}
 }

@@ -162,13 +162,14 @@ func (k *lockKey) madeByAnother(r step, since history.Instant, clocks *clocks) (
 }
 
 func makes(cmd string) bool {
-	return cmd == "set" || cmd == "setnx" || strings.HasPrefix(cmd, "eval:acquire")
+	return cmd == "set" || cmd == "setnx" || strings.HasPrefix(cmd, "eval:acquire") || cmd == "sql:acquire"
 }
 
-func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") }
+func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") || cmd == "sql:renew" }
 
 func removes(cmd string) bool {
-	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || strings.HasPrefix(cmd, "eval:release")
+	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || strings.HasPrefix(cmd, "eval:release") ||
+		cmd == "sql:release"
 }
 
 // succeeded reads a reply as "it was done": OK, true, or a positive number.

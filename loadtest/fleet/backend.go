@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,6 +19,8 @@ type Backend struct {
 	// URL is the Redis of the stock, and of the locks unless Locks names another; Redlock are the independent nodes.
 	URL, Locks string
 	Redlock    []string
+	// SQL is the DSN of the database.
+	SQL string
 
 	start starter // of more of its kind
 }
@@ -54,7 +58,18 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 		return nil, err
 	}
 	b.start = start
+	f.placeSQL(b)
 	return b, f.startRedlock(ctx, b)
+}
+
+// placeSQL says where the database is. A file needs nobody to start it.
+func (f *Fleet) placeSQL(b *Backend) {
+	b.SQL = f.options.SQL
+	if b.SQL == "" {
+		b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(f.dir, "locks.db")), "/")
+		return
+	}
+	b.Text += ", v12 at " + redact(b.SQL)
 }
 
 func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {

@@ -27,6 +27,8 @@ type Options struct {
 	Backend string
 	// Redlock is how many nodes to start for Redlock, 0 if nobody asks for it.
 	Redlock int
+	// SQL is the DSN of the database for v12; empty means a file of the fleet's own.
+	SQL string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
 	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its

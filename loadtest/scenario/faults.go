@@ -8,6 +8,8 @@ const (
 	inMemory  = "its mutex ends at the instance's border: two-instances breaks it without any fault"
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "it has no fencing tokens"
+	inAFile   = "its lock is a row in a file on this machine: there is no server of its own to be harmed"
+	elsewhere = "its lock lies in an SQL server that the run was given, and does not harm"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a
@@ -35,6 +37,8 @@ var (
 			{"v7", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v7-cached", leaseHolds, "as v7: the TTL ends the lease, and waiters wait no longer than that for a message"},
 			{"v8", leaseHolds, "the TTL ends the lease, and waiters wait no longer than that for a message"},
+			{"v12", leaseHolds, "the row expires by the database's clock, and the next one takes it over"},
+			{"v12-session", leaseHolds, "the connection ends with the process, and the lock with the connection"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v15-write-only", fenceHolds, "the TTL ends the lease, and the next token is higher"},
 			{"v16", lockFree, "a WATCH ends with its connection, and nothing was written"},
@@ -58,6 +62,8 @@ var (
 			{"v7", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed for as long as the work takes"},
 			{"v8", leaseHolds, "the lease is renewed for as long as the work takes, and the others wait in line"},
+			{"v12", leaseHolds, "the lease is renewed for as long as the work takes"},
+			{"v12-session", leaseHolds, "without a TTL nothing expires: the others wait"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v15-write-only", fenceHolds, "the lease is renewed for as long as the work takes"},
 			{"v16", lockFree, "the slow one finds the stock written meanwhile, writes nothing, and begins again"},
@@ -82,6 +88,8 @@ var (
 			{"v7", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v7-cached", leaseHolds, "as v7: the lease is renewed, so there is no second holder"},
 			{"v8", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v12", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v12-session", leaseHolds, "without a TTL there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
 			{"v15-write-only", fenceHolds, "the lease is renewed, so there is no second holder"},
 		},
@@ -103,6 +111,8 @@ var (
 			{"v7", leaseHolds, "the script looks for its owner's field"},
 			{"v7-cached", leaseHolds, "as v7: the script looks for its owner's field"},
 			{"v8", leaseHolds, "asking and deleting are one script: there is no gap to wait in"},
+			{"v12", leaseHolds, "the statement names the owner, and changes no row of another's"},
+			{"v12-session", leaseHolds, "without a TTL there is no second holder"},
 			{"v15", fenceHolds, "the script compares"},
 			{"v15-write-only", fenceHolds, "the script compares"},
 		},
@@ -124,6 +134,8 @@ var (
 			{"v7", oversold, "the timer that renews is stopped with the process"},
 			{"v7-cached", oversold, "as v7: the timer that renews is stopped with the process"},
 			{"v8", oversold, "the timer that renews is stopped with the process"},
+			{"v12", oversold, "the database sees the lease end, and its holder does not"},
+			{"v12-session", leaseHolds, "its connection is still there, and so is its lock: the others wait, and give up"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
 			{"v15-write-only", fencedShared, "the newer token has written, so the stock refuses the older"},
 			{"v16", lockFree, "EXEC finds that the stock was written since the read, and it begins again"},
@@ -147,6 +159,8 @@ var (
 			{"v7", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v7-cached", stuck, "as v7: it renews for ever: the process is well, and so is its timer"},
 			{"v8", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v12", stuck, "it renews for ever"},
+			{"v12-session", stuck, "nothing ends the lock but its holder"},
 			{"v15", fencedStuck, "it renews for ever"},
 			{"v15-write-only", fencedStuck, "it renews for ever"},
 		},
@@ -168,6 +182,8 @@ var (
 			{"v7", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v7-cached", leaseHolds, "as v7: the renewing is stopped whether there was a sale or not"},
 			{"v8", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v12", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v12-session", leaseHolds, "the lock is released whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v15-write-only", fenceHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v16", lockFree, "it locks nothing"},
@@ -201,6 +217,8 @@ var (
 			{"v7", leaseHolds, "the lock knows its owner, and counts"},
 			{"v7-cached", oversold, "its caller has released, but the process remembers that it holds, and lets it in beside the next one"},
 			{"v8", stuck, itself},
+			{"v12", leaseHolds, "the row knows its owner, and counts"},
+			{"v12-session", stuck, itself},
 			{"v15", fencedStuck, itself},
 			{"v15-write-only", fencedStuck, itself},
 			{"v16", lockFree, "it locks nothing, so there is nothing to take again"},
@@ -212,7 +230,7 @@ var (
 		Stops: true, play: playWriteOnlyFence,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v1": noFence, "v1.5": noFence, "v2": noFence, "v3": noFence, "v4": noFence,
-			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v16": noFence, "v17": noFence,
+			"v5": noFence, "v5-as-printed": noFence, "v5.5": noFence, "v6": noFence, "v7": noFence, "v7-cached": noFence, "v8": noFence, "v12": noFence, "v12-session": noFence, "v16": noFence, "v17": noFence,
 		},
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},

@@ -24,7 +24,7 @@ var (
 		Name: "cut-off", Does: "the holder loses its lock server, but not the stock: what it sends there vanishes", Instances: 2, play: playCutOff,
 		Site:    Site{Wires: true},
 		Timeout: 300 * time.Millisecond,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory},
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere},
 		Expect: []Expectation{
 			{"v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"},
 			{"v1.5", oversold, "the lease ends at work, cut off or not"},
@@ -50,7 +50,7 @@ var (
 		TTL:     3 * time.Second,
 		Timeout: 300 * time.Millisecond,
 		Within:  time.Second,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", stuck, "nobody knows of the lock that it has taken, and it never ends"},
 			{"v1.5", stuck, "nobody knows of the lock that it has taken, and its EXPIRE is never sent"},
@@ -72,7 +72,7 @@ var (
 		Name: "late-reply", Does: "the reply to the acquire comes when the lease is over, and a second holder is inside", Instances: 2, play: playLateReply,
 		Site:    Site{Wires: true, OwnLocks: true},
 		Timeout: 4 * time.Second,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", leaseHolds, "until the reply to its SETNX it sends no EXPIRE, so nothing has ended"},
@@ -109,6 +109,8 @@ var (
 			{"v7", leaseHolds, "each order gets a clear no, and the clients connect and subscribe again by themselves"},
 			{"v7-cached", leaseHolds, "as v7: each order gets a clear no, and the clients connect and subscribe again by themselves"},
 			{"v8", leaseHolds, "each order gets a clear no, and the clients connect and subscribe again by themselves"},
+			{"v12", leaseHolds, "it gets its lock, which is elsewhere, but cannot read the stock: a clear no, and the lock is given back"},
+			{"v12-session", leaseHolds, "it gets its lock, which is elsewhere, but cannot read the stock: a clear no, and the lock is given back"},
 			{"v15", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v15-write-only", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v16", lockFree, "each order gets a clear no, and the clients connect again by themselves"},

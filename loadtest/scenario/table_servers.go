@@ -6,7 +6,7 @@ var (
 		Name: "node-restart", Does: "the lock server, or one of the three nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
 		Site:  Site{OwnLocks: true},
 		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v1.5", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
@@ -36,7 +36,7 @@ var (
 		Name: "clock-jump", Does: "the clock of the lock server, or of three nodes, jumps past the lease (simulated)", Instances: 2, play: playClockJump,
 		Site:  Site{OwnLocks: true},
 		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL no clock can end it"},
 			{"v1.5", oversold, "the lease ends by a clock that the holder does not see"},
@@ -58,7 +58,7 @@ var (
 		Name: "failover", Does: "the primary of the locks dies before it has replicated the lock, and the replica is promoted", Instances: 2, play: playFailover,
 		Site:  Site{ReplicatedLocks: true},
 		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v12": inAFile, "v12-session": elsewhere, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", oversold, "the replica never heard of the lock, and now it is the primary"},
 			{"v1.5", oversold, "the replica never heard of the lock, and now it is the primary"},
@@ -94,6 +94,8 @@ var (
 			{"v7", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v7-cached", rewound, "as v7: the lock did its work, but the stock itself went back to before the sale"},
 			{"v8", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v12", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v12-session", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v15", fencedRewound, "the newest token seen goes back with the stock"},
 			{"v15-write-only", fencedRewound, "the newest token seen goes back with the stock"},
 			{"v16", rewoundFree, "what WATCH watches has gone back to before the sale"},
