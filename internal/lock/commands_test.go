@@ -29,6 +29,7 @@ func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 	a, b := s.instance(t, r, count), s.instance(t, r, count)
 	key := fmt.Sprint("k", waiters)
 	assert.NoError(t, a.lock(t, key, time.Minute).Unlock(context.Background())) // loads the scripts
+	first := a.lock(t, key, time.Minute)
 	commands.Store(0)
 	var buyers sync.WaitGroup
 	for i := range waiters {
@@ -45,6 +46,10 @@ func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 			}
 		})
 	}
+	for commands.Load() < int64(2*waiters) { // each has tried twice: all of them wait
+		time.Sleep(time.Millisecond)
+	}
+	assert.NoError(t, first.Unlock(context.Background()))
 	buyers.Wait()
 	return float64(commands.Load()) / float64(waiters)
 }
