@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type runFlags struct {
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
 	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
+	SQL       string   `name:"sql" placeholder:"DSN" help:"Where the locks of v12 are kept, as stockapi's --sql has it. What a run writes there it removes. Default: an SQLite file of the run's own."`
 
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
 	Rungs     []string `placeholder:"RUNG,..." help:"Only these rungs, by number or by name."`
@@ -157,6 +159,9 @@ func (f *runFlags) durations() error {
 	return nil
 }
 
+// databases are the schemes of a DSN.
+var databases = []string{"sqlite", "mysql", "mariadb", "postgres", "postgresql"}
+
 func (f *runFlags) places() error {
 	for i, t := range f.Targets {
 		u, err := url.Parse(t)
@@ -164,6 +169,9 @@ func (f *runFlags) places() error {
 			return fmt.Errorf("--targets: %q is no URL such as http://127.0.0.1:5000", t)
 		}
 		f.Targets[i] = strings.TrimRight(t, "/")
+	}
+	if u, err := url.Parse(f.SQL); f.SQL != "" && (err != nil || !slices.Contains(databases, u.Scheme)) {
+		return errors.New("--sql: the DSN begins with none of " + strings.Join(databases, ", "))
 	}
 	switch f.Backend {
 	case "auto", "embedded", "redis-server":

@@ -122,7 +122,7 @@ func (s *session) options() fleet.Options {
 	}
 	return fleet.Options{
 		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock,
-		ZooKeeper: zookeeper, ZooKeeperAddress: s.flags.ZooKeeper,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.flags.ZooKeeper, SQL: s.flags.SQL,
 		Product: s.opening(), Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
 	}
 }

@@ -21,6 +21,8 @@ type config struct {
 	Redlock      []string      `placeholder:"URL,…" help:"Independent Redis nodes for v6. Default: the lock Redis alone."`
 	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
 	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
+	SQL          string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
+	SQLTimeout   time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
 	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
 
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"ZooKeeper for v13 and v14. Default: none, and they are not available."`
@@ -91,7 +93,7 @@ func (c *config) check() error {
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case c.RedisTimeout <= 0 || c.RedlockRetry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
+	case c.RedisTimeout <= 0 || c.SQLTimeout <= 0 || c.RedlockRetry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,7 +33,8 @@ func start(t testing.TB, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{logs: newLogs(), end: cancel, done: make(chan error, 1)}
-	args = append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-delay", "0s"}, args...)
+	args = append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-delay", "0s",
+		"--sql", backendtest.SQLiteFile(t)}, args...)
 	go func() { r.done <- run(ctx, args, strings.NewReader(""), io.Discard, r.logs) }()
 	t.Cleanup(func() {
 		cancel()

@@ -58,6 +58,13 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 		return err
 	}
 	defer servers.close()
+	database, err := openSQL(ctx, c, m, faults, log)
+	if err != nil {
+		return err
+	}
+	if database != nil {
+		defer func() { _ = database.Close() }()
+	}
 	shelf := stock.NewShelf(servers.stock)
 	if err := open(ctx, shelf, c, log); err != nil {
 		return err
@@ -66,10 +73,11 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
-		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals,
+		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
 		Life: life, Background: &background, OnRenew: m.OnRenew}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
+	shop.Note("v12", sqlNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 

@@ -48,7 +48,7 @@ func Open(raw string, o Options) (redis.UniversalClient, error) {
 func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseURL(raw)
 	if err != nil {
-		return nil, hide(raw, err)
+		return nil, Hide(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
@@ -60,7 +60,7 @@ func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseFailoverURL(raw)
 	if err != nil {
-		return nil, hide(raw, err)
+		return nil, Hide(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
@@ -72,7 +72,7 @@ func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 func openCluster(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseClusterURL(raw)
 	if err != nil {
-		return nil, hide(raw, err)
+		return nil, Hide(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
@@ -92,8 +92,8 @@ func quiet() *maintnotifications.Config {
 // Silence turns go-redis' own log off: what it says there also comes back as an error, which is logged once.
 func Silence() { logging.Disable() }
 
-// hide keeps a password out of an error about the URL that it stands in.
-func hide(raw string, err error) error {
+// Hide keeps a password out of an error about the URL that it stands in.
+func Hide(raw string, err error) error {
 	msg := err.Error()
 	if u, parseErr := url.Parse(raw); parseErr == nil && u.User != nil {
 		if password, ok := u.User.Password(); ok && password != "" {

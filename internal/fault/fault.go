@@ -9,7 +9,8 @@
 //	stop@before:set/stock         the process stops itself, as by SIGSTOP, before the stock is written
 //	hold@after:set/lock           waits until somebody lets the order go on: GET /faults, DELETE /faults/{order}
 //
-// A point is a command as the client sends it, in lower case, scripts by their name (eval:release), with /stock or
+// A point is a command as the client sends it, in lower case, scripts by their name (eval:release), SQL statements about
+// a lock by theirs (sql:acquire, sql:renew, sql:release), with /stock or
 // /lock where both kinds of key get that command. Every fault fires once.
 package fault
 

@@ -96,11 +96,7 @@ func (i *Injector) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 func (i *Injector) at(ctx context.Context, after bool, cmds ...redis.Cmder) {
 	for _, cmd := range cmds {
 		name, key := i.names.Describe(cmd.Args())
-		on := "lock"
-		if i.stockKey(key) {
-			on = "stock"
-		}
-		i.pass(ctx, after, name, on)
+		i.At(ctx, after, name, key)
 	}
 }
 
@@ -110,6 +106,15 @@ func (i *Injector) ZooKeeper(ctx context.Context, o *backend.ZooKeeperOperation,
 	err := next(ctx)
 	i.pass(ctx, true, o.Name, "lock")
 	return err
+}
+
+// At lets the faults of an order happen that wait for this command: also one that is not for Redis, and passes no hook.
+func (i *Injector) At(ctx context.Context, after bool, cmd, key string) {
+	on := "lock"
+	if i.stockKey(key) {
+		on = "stock"
+	}
+	i.pass(ctx, after, cmd, on)
 }
 
 // pass lets the faults of an order happen that wait for this point.

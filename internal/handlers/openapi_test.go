@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/fault"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
@@ -297,7 +298,8 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 
 	m, log := metrics.New("a"), slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
-	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, Life: life, Background: new(sync.WaitGroup)}
+	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb},
+		SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t)), Life: life, Background: new(sync.WaitGroup)}
 	t.Cleanup(func() {
 		end()
 		locks.Background.Wait()
@@ -327,7 +329,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		return answer
 	}
 	for _, r := range lock.Ladder() {
-		if slices.Contains(r.Needs, lock.NeedZooKeeper) {
+		if slices.Contains(r.Needs, lock.NeedZooKeeper) || slices.Contains(r.Needs, lock.NeedSQLServer) {
 			call(503, "POST", "/"+r.Number+"/decrease", "")
 			continue
 		}

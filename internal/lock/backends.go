@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/backend/sqldb"
 )
 
 // Backends is what the rungs are built on. A rung takes from it what it needs and says so in its line of [Ladder].
@@ -24,6 +25,8 @@ type Backends struct {
 	RedlockRetry time.Duration
 	// ZooKeeper is the session that v13 and v14 lock in. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
+	// SQL is the database of v12. Nil: there is none.
+	SQL *sqldb.DB
 	// MaxRenewals is how often v5.5, and v9 after it, renew a lease; 0 means 3.
 	MaxRenewals int
 	// Life ends with the process. What a rung leaves running by mistake, or to tidy up, ends with it too. Nil: never.
@@ -75,8 +78,13 @@ func (b Backends) has(need string) bool {
 		return len(b.Redlock) > 0
 	case NeedZooKeeper:
 		return b.ZooKeeper != nil
+	case NeedSQL:
+		return b.SQL != nil
+	case NeedSQLServer:
+		return b.SQL != nil && b.SQL.Kind != sqldb.SQLite
+	default:
+		return b.Redis != nil
 	}
-	return b.Redis != nil
 }
 
 // Break removes the lock of a product on every rung and every backend, whoever holds it, and returns how many keys
@@ -103,6 +111,21 @@ func (b Backends) Break(ctx context.Context, product string) (int64, error) {
 		n, err := b.breakNodes(ctx, Rung{}.Key(product))
 		removed += n
 		failed = errors.Join(failed, err)
+	}
+	if b.SQL != nil {
+		n, err := b.breakSQL(ctx, keys)
+		removed, failed = removed+n, errors.Join(failed, err)
+	}
+	return removed, failed
+}
+
+// breakSQL is Break for the database.
+func (b Backends) breakSQL(ctx context.Context, keys []string) (removed int64, failed error) {
+	rows := &table{db: b.SQL}
+	for _, key := range keys {
+		n, err := rows.remove(ctx, key)
+		m, err2 := breakSession(ctx, b.SQL, key)
+		removed, failed = removed+n+m, errors.Join(failed, err, err2)
 	}
 	return removed, failed
 }

@@ -17,6 +17,9 @@
 //
 // v7 lets its own holder in again, and counts; and its waiters do not ask again and again, but are told. v7-cached is v7
 // sped up, and an exhibit. v8 serves those who wait in the order in which they came.
+// v12 is for a shop that has an SQL database and no Redis: a row under a unique key, which one statement takes if it is
+// free or has expired by the database's clock. v12-session takes a lock of the server's own, which belongs to a connection
+// and has no TTL.
 //
 // v9 takes the locks of several products, all or none. v9-naive takes them one by one, and is an exhibit.
 // v10 lets readers in together, and keeps writers alone. v11 is a semaphore: it lets in as many as there are permits, and
@@ -42,4 +45,12 @@
 // of v5. renewer.go keeps the lease of v5.5, and of what comes after it, alive, and tells the work when it has ended.
 // redlock_nodes.go is what v6 needs around redsync. backends.go is what the rungs are built on. ladder.go is the list: a
 // rung is a file, and a line there.
+// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
+// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
+// what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
+// backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
+// What is no lesson exists once. wait.go waits for a lock, by trying again. timer.go is the timer of v5. renewer.go
+// keeps the lease of v6, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is
+// what v6 needs around redsync. sql_table.go is v12's table, in each database's dialect, sql_session.go the connection
+// of v12-session. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

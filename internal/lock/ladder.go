@@ -16,6 +16,7 @@ type Rung struct {
 	// Does and Defect say in a sentence how it locks, and how it fails.
 	Does, Defect string
 	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedZooKeeper. None: nothing.
+	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedSQL, NeedSQLServer. None: nothing.
 	Needs []string
 	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
 	Wait time.Duration
@@ -40,11 +41,15 @@ const (
 	NeedRedis     = "redis"
 	NeedRedlock   = "redlock"
 	NeedZooKeeper = "zookeeper"
+	NeedSQL       = "sql"
+	// NeedSQLServer is a database that is a process of its own: MariaDB, MySQL or PostgreSQL.
+	NeedSQLServer = "sql-server"
 )
 
 // Ladder lists all rungs, lowest first. A new rung is a file and a line here.
 func Ladder() []Rung {
-	redis, nodes, zookeeper := []string{NeedRedis}, []string{NeedRedlock}, []string{NeedZooKeeper}
+	redis, nodes := []string{NeedRedis}, []string{NeedRedlock}
+	zookeeper, database := []string{NeedZooKeeper}, []string{NeedSQL}
 	return []Rung{
 		{Number: "v0", Name: "nolock", build: noLock,
 			Does: "takes no lock", Defect: "everybody is in at once"},
@@ -88,6 +93,10 @@ func Ladder() []Rung {
 			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
 		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_",
 			Does: "v11 with two permits", Defect: "it keeps the third one out: two sell the same unit"},
+		{Number: "v12", Name: "sql-row", build: sqlRow, Needs: database, Wait: 20 * time.Second,
+			Does: "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2", Defect: "the database is the lock server; lease based"},
+		{Number: "v12-session", Name: "sql-session", build: sqlSession, Needs: []string{NeedSQLServer}, Wait: 20 * time.Second,
+			Does: "a lock of the SQL server's own, held by a connection that is watched", Defect: "no TTL: it ends with its connection and not before"},
 		{Number: "v13", Name: "zk-ephemeral", build: zkEphemeral, Needs: zookeeper, Wait: 20 * time.Second,
 			wait: func(b Backends) Waiting { return zkNodes{b, ephemeralIn}.untilRemoved },
 			Does: "an ephemeral znode, which ends with its maker's session", Defect: "a release wakes all who wait, and one of them gets in"},

@@ -16,6 +16,7 @@ import (
 
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
 )
 
 func TestMain(m *testing.M) {
@@ -23,19 +24,20 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A shop is what the tests run against: one Redis for the single-node locks and five for Redlock, used by any number of
-// instances.
+// A shop is what the tests run against: one Redis for the single-node locks, five for Redlock and an SQL database, used
+// by any number of instances.
 type shop struct {
 	redis   *backendtest.Server
 	redlock []*backendtest.Server
 	// zookeeper starts a ZooKeeper when it is first asked for one, and janitor is a session there from then on.
 	zookeeper func() *backendtest.ZooKeeperServer
 	janitor   atomic.Pointer[backend.ZooKeeper]
+	sql       string // DSN
 }
 
 func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int) *shop {
 	t.Helper()
-	s := &shop{redis: start(t)}
+	s := &shop{redis: start(t), sql: backendtest.SQLiteFile(t)}
 	s.zookeeper = sync.OnceValue(func() *backendtest.ZooKeeperServer {
 		server := backendtest.StartZooKeeper(t)
 		s.janitor.Store(server.Session(t, backend.ZooKeeperOptions{Session: 10 * time.Second}))
@@ -65,6 +67,7 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{crash: crash}
 	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Life: life, Background: new(sync.WaitGroup)}
+	i.SQL = s.database(t, hooks...)
 	for _, node := range s.redlock {
 		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))
 	}
@@ -78,6 +81,39 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	i.tryLock, i.wait = r.Build(i.Backends)
 	return i
 }
+
+// database returns the shop's SQL database as one instance sees it.
+func (s *shop) database(t testing.TB, hooks ...redis.Hook) *sqldb.DB {
+	t.Helper()
+	db := backendtest.OpenSQL(t, s.sql)
+	for _, one := range hooks {
+		db.Around = one.(hook).around
+	}
+	return db
+}
+
+// around is what a hook sees of an SQL database: its statements, but for the making of the table, which belongs to a
+// new database as "hello" does to a new connection.
+func (h hook) around(ctx context.Context, statement, _ string, do sqldb.Do) (n int64, err error) {
+	if statement == "create" {
+		return do(ctx)
+	}
+	err = h(ctx, redis.NewCmd(ctx, "sql:"+statement), func(ctx context.Context) error {
+		n, err = do(ctx)
+		return err
+	})
+	return n, err
+}
+
+// rungs returns the rungs that can be built on what the shop has.
+func (s *shop) rungs(t testing.TB) []Rung {
+	t.Helper()
+	b := Backends{Redis: backendtest.Client(t, s.redis), Redlock: []redis.UniversalClient{nil}, SQL: s.database(t)}
+	return slices.DeleteFunc(Ladder(), func(r Rung) bool { return b.Missing(r) != "" && !slices.Contains(r.Needs, NeedZooKeeper) })
+}
+
+// acquires reports whether a command is one that takes a lock.
+func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() == "sql:acquire" }
 
 // lock takes the lock, which has to be free. It may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
@@ -168,4 +204,6 @@ func (s *shop) remove(t *testing.T, key string) {
 		_, err := Backends{ZooKeeper: janitor}.breakNodes(context.Background(), key)
 		assert.NoError(t, err)
 	}
+	_, err := Backends{SQL: s.database(t)}.breakSQL(context.Background(), []string{key})
+	assert.NoError(t, err)
 }

@@ -14,14 +14,14 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// session is how long the tests' sessions last: the TTL of their locks in ZooKeeper, whatever they ask for.
-const session = 800 * time.Millisecond
+// zkSession is how long the tests' sessions last: the TTL of their locks in ZooKeeper, whatever they ask for.
+const zkSession = 800 * time.Millisecond
 
 // session opens the instance's session. Its hooks see operations as they see commands. A crash takes the connection
 // away and says nothing to the server: the session has to end by itself.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
-	options := backend.ZooKeeperOptions{Session: session, Dial: i.line.dial}
+	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial}
 	for _, h := range hooks {
 		options.Hooks = append(options.Hooks, h.(hook).operation)
 	}

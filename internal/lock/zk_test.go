@@ -95,7 +95,7 @@ func TestPitfall19NodeIsSweptLater(t *testing.T) {
 		_, err := a.tryLock(context.Background(), key(t), ttl)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		assert.Equal(t, 1, b.locks(t, key(t)))
-		time.Sleep(session)
+		time.Sleep(zkSession)
 		assert.False(t, b.tryOnce(t, key(t)), "the session is well, so the node is there")
 		silent.Store(false)
 		assert.True(t, b.freeWithin(t, key(t), margin))
@@ -172,11 +172,11 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 		a.line.cut()
 		select {
 		case <-lease.Context.Done():
-		case <-time.After(session + margin):
+		case <-time.After(zkSession + margin):
 		}
 		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
 		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still keeps the lock for it")
-		require.True(t, b.freeWithin(t, key(t), session+margin))
+		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
 		a.line.mend()
 		require.Eventually(t, func() bool { return a.ZooKeeper.Ping(context.Background()) == nil }, 5*time.Second, time.Millisecond)
@@ -193,7 +193,7 @@ func TestALeaseOutlivesItsConnection(t *testing.T) {
 		lease := a.lock(t, key(t), time.Minute)
 		a.line.cut()
 		a.line.mend()
-		time.Sleep(2 * session)
+		time.Sleep(2 * zkSession)
 		assert.NoError(t, lease.Context.Err())
 		assert.False(t, b.tryOnce(t, key(t)))
 		unlock(t, lease)
@@ -242,7 +242,7 @@ func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 		old := a.lock(t, key(t), ttl)
 		a.line.cut()
 		_, err := sell(context.Background(), order(old.Fence, func() { // its context is not looked at: it is paused
-			require.True(t, b.freeWithin(t, key(t), session+margin))
+			require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 			lease := b.lock(t, key(t), ttl)
 			_, err := sell(lease.Context, order(lease.Fence, func() {}))
 			require.NoError(t, err)
@@ -311,7 +311,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 			return second, err
 		})
 		require.NoError(t, err)
-		assert.Less(t, time.Since(begun), session/2)
+		assert.Less(t, time.Since(begun), zkSession/2)
 		unlock(t, second)
 	})
 }

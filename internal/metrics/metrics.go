@@ -17,7 +17,7 @@ type Metrics struct {
 	Held     *prometheus.GaugeVec     // leases held now, by rung
 	Lost     *prometheus.CounterVec   // leases that ended before their release, by rung
 	Renewals *prometheus.CounterVec   // renewals by result: ok, failed
-	Commands prometheus.Counter       // Redis commands sent
+	Commands prometheus.Counter       // Redis commands sent, and SQL statements about locks
 	Watches  prometheus.Counter       // watches of ZooKeeper that woke a waiter
 }
 
@@ -39,7 +39,7 @@ func New(instance string) *Metrics {
 		Renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_lease_renewals_total",
 			Help: "Renewals of leases by result."}, []string{"result"}),
 		Commands: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_redis_commands_total",
-			Help: "Redis commands sent."}),
+			Help: "Redis commands sent, and SQL statements about locks."}),
 		Watches: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_zookeeper_watches_fired_total",
 			Help: "Watches of ZooKeeper that woke somebody who waits for a lock."}),
 	}

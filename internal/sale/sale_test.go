@@ -45,6 +45,7 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	maps.Copy(names, stock.ScriptNames())
 	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
+		SQL:  backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
 		Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}
 	if slices.Contains(r.Needs, lock.NeedZooKeeper) {
 		b.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
@@ -54,6 +55,9 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 		end()
 		b.Background.Wait()
 	})
+	if missing := b.Missing(r); missing != "" {
+		t.Skip("needs " + missing)
+	}
 	shelf := stock.NewShelf(client)
 	_, err := shelf.Open(context.Background(), product, 100)
 	require.NoError(t, err)

@@ -90,7 +90,7 @@ func (r *Recorder) add(e Event) {
 	r.events = append(r.events, e)
 }
 
-// Note adds an event that is not a command.
+// Note adds an event that is not a Redis command.
 func (r *Recorder) Note(e Event) {
 	if r != nil {
 		r.add(e)

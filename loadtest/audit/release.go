@@ -162,7 +162,7 @@ func (k *lockKey) madeByAnother(r step, since history.Instant, clocks *clocks) (
 }
 
 func makes(cmd string) bool {
-	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || strings.HasPrefix(cmd, "eval:acquire")
+	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || cmd == "sql:acquire" || strings.HasPrefix(cmd, "eval:acquire")
 }
 
 // alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers with
@@ -177,10 +177,11 @@ func alone(cmd *history.Command) bool {
 	return true
 }
 
-func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") }
+func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") || cmd == "sql:renew" }
 
 func removes(cmd string) bool {
-	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || cmd == "zk:delete" || strings.HasPrefix(cmd, "eval:release")
+	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || cmd == "zk:delete" || cmd == "sql:release" ||
+		strings.HasPrefix(cmd, "eval:release")
 }
 
 // succeeded reads a reply as "it was done": OK, true, or a positive number.

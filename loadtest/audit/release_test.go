@@ -17,7 +17,7 @@ func lateRelease(cmd string) *history.Cell {
 }
 
 func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
-	for _, cmd := range []string{"del", "unlink", "eval:release", "zk:delete"} {
+	for _, cmd := range []string{"del", "unlink", "eval:release", "zk:delete", "sql:release"} {
 		f := judge(t, lateRelease(cmd), history.OwnRelease, history.Broken)
 		assert.Equal(t, "order 0 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
 	}
@@ -72,6 +72,37 @@ func TestOwnReleaseIsNotExcusedByARenewalThatFoundTheKeyGone(t *testing.T) {
 	c.Ops[0].Trace = append(c.Ops[0].Trace,
 		history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "0"})
 	judge(t, c, history.OwnRelease, history.Broken)
+}
+
+// sqlLate is lateRelease on rows of a database.
+func sqlLate() *history.Cell {
+	c := lateRelease("sql:release")
+	for i := range c.Ops {
+		for j := range c.Ops[i].Trace {
+			if cmd := &c.Ops[i].Trace[j]; cmd.Cmd == "set" {
+				cmd.Cmd, cmd.Reply = "sql:acquire", "2" // rows, as MySQL counts one that changes its owner
+			}
+		}
+	}
+	return c
+}
+
+func TestOwnReleaseOfARow(t *testing.T) {
+	judge(t, sqlLate(), history.OwnRelease, history.Broken)
+	for name, change := range map[string]func(c *history.Cell){
+		"an acquisition that changed no row": func(c *history.Cell) { c.Ops[1].Trace[0].Reply = "0" },
+		"a release that changed no row":      func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
+		"a renewal that found its own row": func(c *history.Cell) {
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "sql:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "1"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sqlLate()
+			change(c)
+			judge(t, c, history.OwnRelease, history.OK)
+		})
+	}
 }
 
 func TestOwnReleaseAcrossClocks(t *testing.T) {

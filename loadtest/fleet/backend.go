@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +21,8 @@ type Backend struct {
 	Redlock    []string
 	// ZooKeeper is that of v13 and v14, as a URL; empty if there is none.
 	ZooKeeper string
+	// SQL is the DSN of the database.
+	SQL string
 
 	start starter // of more of its kind
 }
@@ -56,7 +60,18 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 		return nil, err
 	}
 	b.start = start
+	f.placeSQL(b)
 	return b, errors.Join(f.startRedlock(ctx, b), f.reachZooKeeper(ctx, b))
+}
+
+// placeSQL says where the database is. A file needs nobody to start it.
+func (f *Fleet) placeSQL(b *Backend) {
+	b.SQL = f.options.SQL
+	if b.SQL == "" {
+		b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(f.dir, "locks.db")), "/")
+		return
+	}
+	b.Text += ", v12 at " + redact(b.SQL)
 }
 
 func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {

@@ -30,6 +30,8 @@ type Options struct {
 	// ZooKeeper is whether anybody asks for one, and ZooKeeperAddress where it is; empty means to start one.
 	ZooKeeper        bool
 	ZooKeeperAddress string
+	// SQL is the DSN of the database for v12; empty means a file of the fleet's own.
+	SQL string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
 	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its

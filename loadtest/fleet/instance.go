@@ -25,6 +25,9 @@ func (f *Fleet) StartInstance(
 ) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL,
 		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+	if b.SQL != "" {
+		args = append(args, "--sql", b.SQL)
+	}
 	if b.Locks != "" {
 		args = append(args, "--lock-redis", b.Locks)
 	}

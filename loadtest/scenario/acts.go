@@ -106,7 +106,8 @@ func playCheckDeleteGap(ctx context.Context, p *play) error {
 
 // beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
 // become a GET and a DEL is to be found out, not to slip by.
-const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair,hold@before:zk:delete"
+const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant," +
+	"hold@before:eval:release-fair,hold@before:zk:delete,hold@before:sql:release"
 
 // overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
 func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {

@@ -9,6 +9,8 @@ const (
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "its stock looks at no fencing token"
 	twoInside = "it lets two in: two-instances breaks it without any fault"
+	inAFile   = "its lock is a row in a file on this machine: there is no server of its own to be harmed"
+	elsewhere = "its lock lies in an SQL server that the run was given, and does not harm"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a
@@ -40,6 +42,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the timer that renews died with the process"},
 			{"v10", leaseHolds, "the next one that asks drops the dead writer, once its deadline has passed"},
 			{"v11", leaseHolds, "the next one that asks drops the dead holder's permit, once its deadline has passed"},
+			{"v12", leaseHolds, "the row expires by the database's clock, and the next one takes it over"},
+			{"v12-session", leaseHolds, "the connection ends with the process, and the lock with the connection"},
 			{"v13", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
 			{"v14", fenceHolds, "the server hears nothing of the session any more, and ends it with its nodes"},
 			{"v15", fenceHolds, "the TTL ends the lease, and the next token is higher"},
@@ -69,6 +73,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: after three renewals the work is cancelled before it writes, while the lease still lasts"},
 			{"v10", leaseHolds, "the lease is renewed for as long as the work takes"},
 			{"v11", leaseHolds, "the permit is renewed for as long as the work takes"},
+			{"v12", leaseHolds, "the lease is renewed for as long as the work takes"},
+			{"v12-session", leaseHolds, "without a TTL nothing expires: the others wait"},
 			{"v13", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
 			{"v14", fenceHolds, "there is no TTL: the session lasts for as long as the process is well"},
 			{"v15", fenceHolds, "the lease is renewed for as long as the work takes"},
@@ -99,6 +105,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the lease is renewed up to a bound that this work stays below"},
 			{"v10", leaseHolds, "the lease is renewed, so there is no second holder"},
 			{"v11", leaseHolds, "the permit is renewed, so there is no second holder"},
+			{"v12", leaseHolds, "the lease is renewed, so there is no second holder"},
+			{"v12-session", leaseHolds, "without a TTL there is no second holder"},
 			{"v13", fenceHolds, "the session lasts, so there is no second holder"},
 			{"v14", fenceHolds, "the session lasts, so there is no second holder"},
 			{"v15", fenceHolds, "the lease is renewed, so there is no second holder"},
@@ -126,6 +134,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the script compares, on every key"},
 			{"v10", leaseHolds, "a writer that has expired is dropped, and the script removes its own token and no other"},
 			{"v11", leaseHolds, "an expired permit is dropped, and the script removes its own token and no other"},
+			{"v12", leaseHolds, "the statement names the owner, and changes no row of another's"},
+			{"v12-session", leaseHolds, "without a TTL there is no second holder"},
 			{"v13", fenceHolds, "the session lasts, and both its nodes go in one transaction, or none"},
 			{"v14", fenceHolds, "the session lasts, and what it removes is a node of its own name"},
 			{"v15", fenceHolds, "the script compares"},
@@ -153,6 +163,8 @@ var (
 			{"v9-naive", oversold, "as v9, when an order names one product: it was stopped after its last look at the lease, and what it had decided it then wrote"},
 			{"v10", oversold, "the timer that renews is stopped with the process"},
 			{"v11", oversold, "the timer that renews is stopped with the process"},
+			{"v12", oversold, "the database sees the lease end, and its holder does not"},
+			{"v12-session", leaseHolds, "its connection is still there, and so is its lock: the others wait, and give up"},
 			{"v13", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
 			{"v14", fencedSold, "a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"},
 			{"v15", fencedShared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"},
@@ -182,6 +194,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: after three renewals the work is cancelled and the lock released"},
 			{"v10", stuck, "it renews for ever: the process is well, and so is its timer"},
 			{"v11", stuck, "it renews for ever: the process is well, and so is its timer"},
+			{"v12", stuck, "it renews for ever"},
+			{"v12-session", stuck, "nothing ends the lock but its holder"},
 			{"v13", fencedStuck, "its session lasts for as long as its process"},
 			{"v14", fencedStuck, "its session lasts for as long as its process"},
 			{"v15", fencedStuck, "it renews for ever"},
@@ -209,6 +223,8 @@ var (
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the renewing is stopped whether there was a sale or not"},
 			{"v10", leaseHolds, "the renewing is stopped whether there was a sale or not"},
 			{"v11", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v12", leaseHolds, "the renewing is stopped whether there was a sale or not"},
+			{"v12-session", leaseHolds, "the lock is released whether there was a sale or not"},
 			{"v13", fenceHolds, "the node is removed whether there was a sale or not"},
 			{"v14", fenceHolds, "the node is removed whether there was a sale or not"},
 			{"v15", fenceHolds, "the renewing is stopped whether there was a sale or not"},
@@ -258,6 +274,8 @@ var (
 			{"v9-naive", stuck, itself},
 			{"v10", stuck, itself},
 			{"v11", stuck, itself},
+			{"v12", leaseHolds, "the row knows its owner, and counts"},
+			{"v12-session", stuck, itself},
 			{"v13", fencedStuck, itself},
 			{"v14", fencedStuck, itself},
 			{"v15", fencedStuck, itself},

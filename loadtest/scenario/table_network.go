@@ -24,7 +24,7 @@ var (
 		Name: "cut-off", Does: "the holder loses its lock server, but not the stock: what it sends there vanishes", Instances: 2, play: playCutOff,
 		Site:    Site{Wires: true},
 		Timeout: 300 * time.Millisecond,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere},
 		Expect: []Expectation{
 			{"v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"},
 			{"v1.5", oversold, "the lease ends at work, cut off or not"},
@@ -56,7 +56,10 @@ var (
 		TTL:     3 * time.Second,
 		Timeout: 300 * time.Millisecond,
 		Within:  time.Second,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v16": noLease,
+			"v17": noLease,
+		},
 		Expect: []Expectation{
 			{"v1", stuck, "nobody knows of the lock that it has taken, and it never ends"},
 			{"v1.5", stuck, "nobody knows of the lock that it has taken, and its EXPIRE is never sent"},
@@ -84,7 +87,10 @@ var (
 		Name: "late-reply", Does: "the reply to the acquire comes when the lease is over, and a second holder is inside", Instances: 2, play: playLateReply,
 		Site:    Site{Wires: true, OwnLocks: true},
 		Timeout: 4 * time.Second,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
+		Apart: map[string]string{
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v16": noLease,
+			"v17": noLease,
+		},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", leaseHolds, "until the reply to its SETNX it sends no EXPIRE, so nothing has ended"},
@@ -132,6 +138,8 @@ var (
 			{"v10", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v11", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v11-two", leaseHolds, "each order gets a clear no, and then there is one at a time"},
+			{"v12", leaseHolds, "it gets its lock, which is elsewhere, but cannot read the stock: a clear no, and the lock is given back"},
+			{"v12-session", leaseHolds, "it gets its lock, which is elsewhere, but cannot read the stock: a clear no, and the lock is given back"},
 			{"v13", fenceHolds, "each order gets a clear no, and the clients connect again by themselves, in a new session"},
 			{"v14", fenceHolds, "each order gets a clear no, and the clients connect again by themselves, in a new session"},
 			{"v15", fenceHolds, "each order gets a clear no, and the clients connect again by themselves"},

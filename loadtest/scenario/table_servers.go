@@ -10,9 +10,12 @@ const (
 var (
 	nodeRestart = Scenario{
 		Name: "node-restart", Does: "the lock server, or one of the three nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
-		Site:  Site{OwnLocks: true},
-		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
+		Site: Site{OwnLocks: true},
+		TTL:  longLease,
+		Apart: map[string]string{
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v16": noLease,
+			"v17": noLease,
+		},
 		Expect: []Expectation{
 			{"v1", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v1.5", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
@@ -49,8 +52,8 @@ var (
 		Site: Site{OwnLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v13": noClock, "v14": noClock, "v16": noLease,
-			"v17": noLease,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v13": noClock,
+			"v14": noClock, "v16": noLease, "v17": noLease,
 		},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL no clock can end it"},
@@ -78,8 +81,8 @@ var (
 		Site: Site{ReplicatedLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v13": noReplica, "v14": noReplica, "v16": noLease,
-			"v17": noLease,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere,
+			"v13": noReplica, "v14": noReplica, "v16": noLease, "v17": noLease,
 		},
 		Expect: []Expectation{
 			{"v1", oversold, "the replica never heard of the lock, and now it is the primary"},
@@ -124,6 +127,8 @@ var (
 			{"v9-naive", rewound, "as v9, when an order names one product: the lock did its work, but the stock itself went back to before the sale"},
 			{"v10", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v11", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v12", rewound, "the lock did its work, but the stock itself went back to before the sale"},
+			{"v12-session", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v13", fencedRewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v14", fencedRewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v15", fencedRewound, "the newest token seen goes back with the stock"},

@@ -90,15 +90,15 @@ func reads(cmd *history.Command) bool {
 }
 
 func makes(cmd *history.Command) bool {
-	return cmd.Cmd == "set" || cmd.Cmd == "setnx" || strings.HasPrefix(cmd.Cmd, "eval:acquire")
+	return cmd.Cmd == "set" || cmd.Cmd == "setnx" || strings.HasPrefix(cmd.Cmd, "eval:acquire") || cmd.Cmd == "sql:acquire"
 }
 
 func renews(cmd *history.Command) bool {
-	return strings.HasPrefix(cmd.Cmd, "eval:renew") || cmd.Cmd == "expire" || cmd.Cmd == "pexpire"
+	return strings.HasPrefix(cmd.Cmd, "eval:renew") || cmd.Cmd == "sql:renew" || cmd.Cmd == "expire" || cmd.Cmd == "pexpire"
 }
 
 func removes(cmd *history.Command) bool {
-	return cmd.Cmd == "del" || cmd.Cmd == "unlink" || strings.HasPrefix(cmd.Cmd, "eval:release")
+	return cmd.Cmd == "del" || cmd.Cmd == "unlink" || strings.HasPrefix(cmd.Cmd, "eval:release") || cmd.Cmd == "sql:release"
 }
 
 // done reads a reply as "it was done": OK, true, or a positive number.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// v12 is there without a flag, in a file that comes into being when it first sells, and which other instances share.
+func TestTheDefaultDatabaseIsAFile(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	s := backendtest.StartEmbedded(t)
+	a, b := start(t, "--redis", s.URL, "--sql", ""), start(t, "--redis", s.URL, "--sql", "")
+	require.Equal(t, 200, a.post(t, "/v4/decrease").status)
+	files, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, files, "nobody has asked for v12 yet")
+
+	sold := a.post(t, "/v12/decrease?trace=true")
+	require.Equal(t, 200, sold.status, sold.text)
+	for _, statement := range []string{"sql:acquire", "sql:release", "locks.db", `"reply":"1"`} {
+		assert.Contains(t, sold.text, statement)
+	}
+
+	working := make(chan answer)
+	go func() { working <- a.post(t, "/v12/decrease?work=500ms") }()
+	require.Eventually(t, func() bool { return b.post(t, "/v12/decrease?wait=0s").problem() == "lock-busy" }, 5*time.Second, 5*time.Millisecond)
+	assert.Equal(t, 200, (<-working).status)
+	assert.Equal(t, 200, b.post(t, "/v12/decrease").status)
+	assert.Equal(t, 200, b.do(t, "DELETE", "/locks/10000", nil).status)
+}
+
+// A database that does not answer is said at the start, and again by v12 alone; its password is not.
+func TestADatabaseThatDoesNotAnswer(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	for _, dsn := range []string{"mysql://shop:hunter2@127.0.0.1:1/shop", "postgres://shop:hunter2@127.0.0.1:1/shop", "sqlite:///dev/null/locks.db"} {
+		r := start(t, "--redis", s.URL, "--sql", dsn)
+		assert.Contains(t, strings.Join(r.logs.since(0), "\n"), "no database for v12")
+		a := r.post(t, "/v12/decrease")
+		assert.Equal(t, 503, a.status, dsn)
+		assert.Equal(t, "backend-away", a.problem())
+		assert.Equal(t, 200, r.post(t, "/v4/decrease").status, "other rungs are not affected")
+		assert.Equal(t, 200, r.do(t, "GET", "/readyz", nil).status)
+		assert.NotContains(t, r.logs.text()+r.do(t, "GET", "/rungs", nil).text, "hunter2")
+	}
+}
+
+func TestADSNThatMakesNoSense(t *testing.T) {
+	s := backendtest.StartEmbedded(t)
+	for _, dsn := range []string{"oracle://shop:hunter2@127.0.0.1/shop", "mysql://shop:hunter2@127.0.0.1:bad/shop",
+		"mysql://shop:hunter2@127.0.0.1/shop?timeout=hunter2", "postgres://shop:hunter2@127.0.0.1/shop?sslmode=rain", "sqlite://", "locks.db"} {
+		err := run(context.Background(), []string{"--addr", "127.0.0.1:0", "--redis", s.URL, "--sql", dsn},
+			strings.NewReader(""), io.Discard, io.Discard)
+		require.Error(t, err, dsn)
+		assert.Contains(t, err.Error(), "--sql")
+		assert.NotContains(t, err.Error(), "shop:hunter2")
+	}
+}
+
+func TestWithoutADatabase(t *testing.T) {
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--sql", "none")
+	assert.Equal(t, "rung-unavailable", r.post(t, "/v12/decrease").problem())
+	assert.Contains(t, r.do(t, "GET", "/rungs", nil).text, "needs sql")
+	assert.Equal(t, 200, r.do(t, "DELETE", "/locks/10000", nil).status)
+}

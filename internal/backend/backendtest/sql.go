@@ -1,0 +1,176 @@
+package backendtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/sqldb"
+)
+
+// The kinds of SQL database, as STOCKAPI_REQUIRE names the servers.
+const (
+	SQLite   = "sqlite"
+	MariaDB  = "mariadb"
+	Postgres = "postgres"
+)
+
+// EachSQL runs a test once on SQLite, and once on each SQL server that this machine has. STOCKAPI_REQUIRE=mariadb,postgres
+// makes a missing one a failure.
+func EachSQL(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
+	t.Run(SQLite, func(t *testing.T) { test(t, SQLiteFile(t)) })
+	EachSQLServer(t, func(t *testing.T, s *SQLServer) { test(t, s.DSN) })
+}
+
+// EachSQLServer is EachSQL without SQLite.
+func EachSQLServer(t *testing.T, test func(t *testing.T, s *SQLServer)) {
+	t.Helper()
+	for _, kind := range []string{MariaDB, Postgres} {
+		t.Run(kind, func(t *testing.T) { test(t, StartSQL(t, kind)) })
+	}
+}
+
+// SQLiteFile returns the DSN of a file that ends with the test.
+func SQLiteFile(t testing.TB) string {
+	t.Helper()
+	return "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(t.TempDir(), "locks.db")), "/")
+}
+
+// OpenSQL returns a database as the service uses it. It is closed when the test ends.
+func OpenSQL(t testing.TB, dsn string) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.Open(dsn, backend.Options{Timeout: 2 * time.Second, PoolSize: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// An SQLServer is a MariaDB or a PostgreSQL that ends with its test.
+type SQLServer struct {
+	DSN     string
+	Address string // host:port
+
+	kind, dir string
+	command   []string
+	process   *exec.Cmd
+	log       bytes.Buffer
+}
+
+// StartSQL starts a server of that kind on a free port, with its data in a directory of its own, or skips the test.
+func StartSQL(t testing.TB, kind string) *SQLServer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // t.TempDir is closed to the servers' own users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	port := freePort(t)
+	s := &SQLServer{kind: kind, dir: filepath.Join(dir, "data"), Address: fmt.Sprintf("127.0.0.1:%d", port)}
+	if kind == MariaDB {
+		server, install := find(t, kind, "mariadbd"), find(t, kind, "mariadb-install-db")
+		s.DSN = "mysql://root@" + s.Address + "/shop"
+		s.own(t, dir, "mysql")
+		s.once(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir, "--auth-root-authentication-method=normal", "--skip-test-db"))
+		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
+			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve")
+	} else {
+		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")
+		s.DSN = "postgres://postgres@" + s.Address + "/postgres?sslmode=disable"
+		s.own(t, dir, "postgres")
+		s.once(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
+		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
+			"-c", "unix_socket_directories=")
+	}
+	s.Start(t)
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// find returns the path of a server's program. Debian keeps PostgreSQL's away from PATH.
+func find(t testing.TB, kind, program string) string {
+	t.Helper()
+	if path, err := exec.LookPath(program); err == nil {
+		return path
+	}
+	if paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program); len(paths) > 0 {
+		return paths[len(paths)-1]
+	}
+	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), kind) {
+		t.Fatalf("there is no %s, and STOCKAPI_REQUIRE asks for %s", program, kind)
+	}
+	t.Skipf("needs %s", program)
+	return ""
+}
+
+// as returns a command that runs as the server's own user where we are root, which no database server wants to be.
+func as(user string, command ...string) []string {
+	if os.Getuid() != 0 {
+		return command
+	}
+	return append([]string{"setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "--"}, command...)
+}
+
+// own gives the server's user a directory, where we are root.
+func (s *SQLServer) own(t testing.TB, dir, user string) {
+	t.Helper()
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		s.once(t, []string{"chown", "-R", user, dir})
+	}
+}
+
+func (s *SQLServer) once(t testing.TB, command []string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+}
+
+// Start starts the server, again if it was killed, and waits until it answers.
+func (s *SQLServer) Start(t testing.TB) {
+	t.Helper()
+	s.process = exec.CommandContext(context.Background(), s.command[0], s.command[1:]...)
+	s.process.Stderr = &s.log
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := strings.TrimSuffix(s.DSN, "shop") // made below
+	db := OpenSQL(t, ready)
+	for deadline := time.Now().Add(30 * time.Second); db.Reach(context.Background()) != nil; {
+		if time.Now().After(deadline) {
+			s.Kill()
+			t.Fatalf("%s does not answer\n%s", s.kind, s.log.String())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if s.kind == MariaDB {
+		if _, err := db.ExecContext(context.Background(), "CREATE DATABASE IF NOT EXISTS shop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Kill ends the server as a power cut does. PostgreSQL's main process takes its children along when it is asked like
+// this; killed outright it leaves them.
+func (s *SQLServer) Kill() {
+	signal := os.Kill
+	if s.kind == Postgres {
+		signal = syscall.SIGQUIT
+	}
+	_ = s.process.Process.Signal(signal)
+	_ = s.process.Wait()
+}

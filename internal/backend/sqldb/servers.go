@@ -1,0 +1,84 @@
+package sqldb
+
+import (
+	"database/sql"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
+
+	"stockapi/internal/backend"
+)
+
+// Both servers are told how long anybody waits for a statement: one that waits for longer, say for a row that is
+// locked, must not take the lock in the end.
+
+func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
+	c, err := mysql.ParseDSN("/?" + u.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	c.User, c.DBName, c.Net, c.Addr = u.User.Username(), strings.TrimPrefix(u.Path, "/"), "tcp", withPort(u, "3306")
+	c.Passwd, _ = u.User.Password()
+	c.Timeout, c.ReadTimeout, c.WriteTimeout = o.Timeout, o.Timeout, o.Timeout
+	c.InterpolateParams = true // one round trip, where preparing a statement first takes three
+	c.Logger = &mysql.NopLogger{}
+	if c.Params == nil {
+		c.Params = map[string]string{}
+	}
+	c.Params["innodb_lock_wait_timeout"] = strconv.Itoa(max(1, int(o.Timeout.Seconds())))
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return pooled(sql.OpenDB(connector), o), nil
+}
+
+func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	c.ConnectTimeout = o.Timeout
+	c.RuntimeParams["application_name"] = "stockapi"
+	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
+	return pooled(stdlib.OpenDB(*c), o), nil
+}
+
+func pooled(db *sql.DB, o backend.Options) *sql.DB {
+	db.SetMaxOpenConns(o.PoolSize)
+	db.SetMaxIdleConns(o.PoolSize)
+	return db
+}
+
+func withPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// Contended tells the errors with which a database gives a statement up in favour of another. It has done nothing then.
+func Contended(err error) bool {
+	var lite *sqlite.Error
+	var my *mysql.MySQLError
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &lite):
+		return lite.Code()&0xff == 5 // SQLITE_BUSY and its extensions
+	case errors.As(err, &my):
+		return my.Number == 1205 || my.Number == 1213 // lock wait timeout, deadlock
+	case errors.As(err, &pg):
+		// Serialisation, deadlock, lock timeout; and several who create the same table at once.
+		return slices.Contains([]string{"40001", "40P01", "55P03", "23505", "42P07", "XX000"}, pg.Code)
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+// Package sqldb opens the SQL database that an instance may keep locks in, and is the one place where its statements
+// pass, so that they can be watched and disturbed. Read [Open], then [DB.Exec].
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"stockapi/internal/backend"
+)
+
+// A Kind is the SQL that a database speaks.
+type Kind string
+
+// The kinds of database.
+const (
+	SQLite     Kind = "sqlite"
+	MySQL      Kind = "mysql" // and MariaDB
+	PostgreSQL Kind = "postgres"
+)
+
+// DB is a database.
+type DB struct {
+	*sql.DB
+	Kind Kind
+	// Timeout bounds each statement, the wait for a connection included.
+	Timeout time.Duration
+	// Around, where it is set, is called with every statement about a lock, for those who watch statements or disturb
+	// them. It has to call do, which returns what the statement did: a number of rows or locks.
+	Around func(ctx context.Context, statement, key string, do Do) (int64, error)
+}
+
+// A Do carries a statement out, and returns how many rows or locks it changed.
+type Do func(ctx context.Context) (int64, error)
+
+// Open returns the database that a DSN names, without connecting yet.
+//
+//	sqlite:///path/to/file                          a file that the processes of one machine share
+//	mysql://user:password@host:3306/database        also mariadb://
+//	postgres://user:password@host:5432/database     also postgresql://
+//
+// Query parameters are those of the drivers: modernc.org/sqlite, go-sql-driver/mysql, jackc/pgx.
+func Open(dsn string, o backend.Options) (*DB, error) {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("not a DSN: %s", backend.Redact(dsn))
+	}
+	d := &DB{Timeout: o.Timeout}
+	switch u.Scheme {
+	case "sqlite":
+		d.Kind = SQLite
+		d.DB, err = openSQLite(u, o)
+	case "mysql", "mariadb":
+		d.Kind = MySQL
+		d.DB, err = openMySQL(u, o)
+	case "postgres", "postgresql":
+		d.Kind = PostgreSQL
+		d.DB, err = openPostgreSQL(dsn, o)
+	default:
+		err = errors.New("a DSN begins with sqlite://, mysql://, mariadb:// or postgres://")
+	}
+	if err != nil {
+		return nil, backend.Hide(dsn, err)
+	}
+	return d, nil
+}
+
+// Exec sends a statement about the lock called key, under a name for those who watch. It returns how many rows it
+// changed.
+func (d *DB) Exec(ctx context.Context, name, key, query string, args ...any) (int64, error) {
+	return d.Statement(ctx, name, key, func(ctx context.Context) (int64, error) {
+		result, err := d.ExecContext(ctx, query, args...)
+		if err != nil {
+			return 0, err
+		}
+		return result.RowsAffected()
+	})
+}
+
+// Statement shows what do does to the lock called key to those who watch, and ends do's context after the time that a
+// statement has, the wait for a connection included.
+func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, error) {
+	bounded := func(ctx context.Context) (int64, error) {
+		ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+		defer cancel()
+		return do(ctx)
+	}
+	if d.Around == nil {
+		return bounded(ctx)
+	}
+	return d.Around(ctx, name, key, bounded)
+}
+
+// Reach returns nil if the database answers within the time that a statement has.
+func (d *DB) Reach(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	return d.PingContext(ctx)
+}

@@ -1,0 +1,69 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"stockapi/internal/backend"
+)
+
+// Default is the DSN of the SQLite file that the processes of one user on this machine share. Nothing is written until
+// the first lock is taken.
+func Default() string {
+	return fileDSN(filepath.Join(os.TempDir(), fmt.Sprintf("stockapi-%d", os.Getuid()), "locks.db"))
+}
+
+func fileDSN(path string) string {
+	return (&url.URL{Scheme: "sqlite", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")}).String()
+}
+
+// filePath is the inverse of fileDSN.
+func filePath(u *url.URL) string {
+	path := u.Host + u.Path
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // /C:/path
+		path = path[1:]
+	}
+	return filepath.FromSlash(path)
+}
+
+// openSQLite opens a file. One process writes through one connection: SQLite lets one write at a time, and its own way
+// to wait is to sleep and try again.
+func openSQLite(u *url.URL, o backend.Options) (*sql.DB, error) {
+	path := filePath(u)
+	if path == "" || path == string(filepath.Separator) {
+		return nil, errors.New("names no file, as sqlite:///path/to/file does")
+	}
+	query := u.Query()
+	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Timeout.Milliseconds()))
+	// A log beside the file: writers do not wait for the disk. What a power cut takes, it takes from a machine on which
+	// every process that could have held a lock has ended too.
+	query.Add("_pragma", "journal_mode(WAL)")
+	query.Add("_pragma", "synchronous(NORMAL)")
+	name := (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
+	db := sql.OpenDB(file{dir: filepath.Dir(path), name: name})
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// file opens connections to an SQLite file, in a directory that it makes if need be.
+type file struct{ dir, name string }
+
+// Connect is part of driver.Connector.
+func (f file) Connect(context.Context) (driver.Conn, error) {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return nil, err
+	}
+	return f.Driver().Open(f.name)
+}
+
+// Driver is part of driver.Connector.
+func (f file) Driver() driver.Driver { return new(sqlite.Driver) }

@@ -1,0 +1,222 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
+)
+
+// Pitfall 20: SQL. Acquire and release over different pooled connections, a dead connection that nobody notices, a
+// timeout that did acquire: each on real servers, with the time until the next one gets in.
+
+// eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and one who is next.
+func eachSQLRung(t *testing.T, test func(t *testing.T, r Rung, server *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance)) {
+	t.Helper()
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		for _, id := range []string{"v12", "v12-session"} {
+			t.Run(id, func(t *testing.T) {
+				s := newShop(t, backendtest.StartEmbedded, 1)
+				wire := proxy(t, server.Address)
+				s.sql = server.DSN
+				next := s.instance(t, rung(t, id))
+				s.sql = strings.Replace(server.DSN, server.Address, wire.Listen, 1)
+				test(t, rung(t, id), server, wire, s.instance(t, rung(t, id)), next)
+			})
+		}
+	})
+}
+
+func proxy(t *testing.T, upstream string) *toxiproxy.Proxy {
+	t.Helper()
+	p := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "sql", "127.0.0.1:0", upstream)
+	require.NoError(t, p.Start())
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// untilFree measures how long it takes from now until the lock can be had.
+func untilFree(t *testing.T, i *instance, key string, within time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	require.True(t, i.freeWithin(t, key, within), "not free after %s", within)
+	t.Logf("the next one got in after %d ms", time.Since(begun).Milliseconds())
+}
+
+// lost waits until the holder knows that its lease is over.
+func lost(t *testing.T, lease *Lease, within time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	select {
+	case <-lease.Context.Done():
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		t.Logf("the holder noticed after %d ms", time.Since(begun).Milliseconds())
+	case <-time.After(within):
+		t.Fatal("the holder never noticed")
+	}
+}
+
+// The holder's connections break, and new ones are refused. A row outlasts that, and a session does not.
+func TestPitfall20TheConnectionBreaks(t *testing.T) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
+		lease := holder.lock(t, key(t), slowTTL)
+		require.False(t, next.tryOnce(t, key(t)))
+		wire.Stop()
+		if r.Number == "v12" {
+			assert.False(t, next.tryOnce(t, key(t)), "the row is still there")
+		}
+		untilFree(t, next, key(t), slowTTL+margin)
+		lost(t, lease, slowTTL+margin)
+		require.Error(t, lease.Unlock(context.Background()))
+		require.NoError(t, wire.Start())
+		require.True(t, holder.freeWithin(t, key(t), margin), "and the holder connects again by itself")
+	})
+}
+
+// What the holder sends vanishes, and nobody tells either end. The row ends by the database's clock. The server keeps
+// the session until it hears that the connection is gone: the holder notices, closes it, and the wire is mended.
+func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
+		lease := holder.lock(t, key(t), slowTTL)
+		_, err := wire.Toxics.AddToxicJson(strings.NewReader(`{"name":"t","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
+		require.NoError(t, err)
+		lost(t, lease, holder.SQL.Timeout+slowTTL+margin)
+		if r.Number == "v12-session" {
+			wire.Stop()
+		}
+		untilFree(t, next, key(t), slowTTL+margin)
+		require.Error(t, lease.Unlock(context.Background()))
+	})
+}
+
+// The server restarts. It remembers rows, and no sessions.
+func TestPitfall20TheServerRestarts(t *testing.T) {
+	eachSQLRung(t, func(t *testing.T, r Rung, server *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+		lease := holder.lock(t, key(t), 30*time.Second)
+		server.Kill()
+		server.Start(t)
+		begun := time.Now()
+		if r.Number == "v12" {
+			_, err := next.tryLock(context.Background(), key(t), time.Minute)
+			for !errors.Is(err, ErrBusy) { // connections from before the restart
+				require.Less(t, time.Since(begun), margin)
+				_, err = next.tryLock(context.Background(), key(t), time.Minute)
+			}
+			require.NoError(t, lease.Unlock(context.Background()), "over a new connection")
+		} else {
+			lost(t, lease, margin)
+			require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
+		}
+		untilFree(t, next, key(t), margin)
+	})
+}
+
+// The acquire is carried out, and its reply is lost: what was got is taken back, by its owner or with its connection.
+func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
+	eachSQLRung(t, func(t *testing.T, _ Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+		around := holder.SQL.Around
+		holder.SQL.Around = func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
+			n, err := do(ctx)
+			if statement == "acquire" {
+				return 0, context.DeadlineExceeded
+			}
+			return n, err
+		}
+		_, err := holder.tryLock(context.Background(), key(t), time.Minute)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		holder.SQL.Around = around
+		untilFree(t, next, key(t), margin)
+	})
+}
+
+// A session's lock is released over its own connection, however busy the pool is; what comes back to the pool holds
+// nothing, and what is in doubt does not come back.
+func TestPitfall20OneConnection(t *testing.T) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+		var crowd sync.WaitGroup
+		for n := range 8 {
+			crowd.Go(func() {
+				for m := range 20 {
+					one := fmt.Sprintf("%s-%d-%d", key(t), n, m)
+					lease := holder.lock(t, one, time.Minute)
+					assert.False(t, next.tryOnce(t, one))
+					unlock(t, lease)
+					assert.True(t, next.tryOnce(t, one), "given back, by whichever connection")
+				}
+			})
+		}
+		crowd.Wait()
+		if r.Number != "v12-session" {
+			return
+		}
+		lease := holder.lock(t, key(t), time.Minute)
+		open := holder.SQL.Stats().OpenConnections
+		_, err := Backends{SQL: next.SQL}.breakSQL(context.Background(), []string{key(t)})
+		require.NoError(t, err)
+		lost(t, lease, margin)
+		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
+		assert.Less(t, holder.SQL.Stats().OpenConnections, open)
+	})
+}
+
+// As few round trips as there can be: one to take the lock, one to give it back.
+func TestSQLRoundTrips(t *testing.T) {
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		for _, id := range []string{"v12", "v12-session"} {
+			t.Run(id, func(t *testing.T) {
+				s := newShop(t, backendtest.StartEmbedded, 1)
+				address, written := relay(t, server.Address)
+				s.sql = strings.Replace(server.DSN, server.Address, address, 1)
+				i := s.instance(t, rung(t, id))
+				for range 2 {
+					require.True(t, i.tryOnce(t, key(t))) // connects, makes the table, prepares the statements
+				}
+				before := written.Load()
+				for range 10 {
+					require.True(t, i.tryOnce(t, key(t)))
+				}
+				assert.EqualValues(t, 2*10, written.Load()-before)
+			})
+		}
+	})
+}
+
+// relay stands before a server and counts what clients write: a client that waits for each answer writes once for each
+// round trip.
+func relay(t *testing.T, upstream string) (address string, written *atomic.Int64) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	written = new(atomic.Int64)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := new(net.Dialer).DialContext(context.Background(), "tcp", upstream)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
+			go func() { _, _ = io.Copy(countingConn{server, written}, struct{ io.Reader }{client}); _ = server.Close() }()
+		}
+	}()
+	return listener.Addr().String(), written
+}

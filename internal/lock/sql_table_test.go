@@ -1,0 +1,140 @@
+package lock
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
+)
+
+// The statements in each dialect: they are the lock, and a slip in one of them is invisible in the others.
+func TestSQLTable(t *testing.T) {
+	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
+		ctx := context.Background()
+		rows, other := &table{db: backendtest.OpenSQL(t, dsn)}, &table{db: backendtest.OpenSQL(t, dsn)}
+		acquire := func(key, owner string, ttl time.Duration) bool {
+			ok, err := rows.acquire(ctx, key, owner, ttl)
+			require.NoError(t, err)
+			return ok
+		}
+		t.Run("one owner at a time", func(t *testing.T) {
+			require.True(t, acquire("one", "a", time.Minute))
+			require.False(t, acquire("one", "b", time.Minute))
+			require.ErrorIs(t, other.release(ctx, "one", "b"), ErrLost)
+			require.NoError(t, other.release(ctx, "one", "a"), "over any connection")
+			require.ErrorIs(t, rows.release(ctx, "one", "a"), ErrLost)
+			require.True(t, acquire("one", "b", time.Minute))
+			require.True(t, acquire("ONE", "a", time.Minute), "another product")
+		})
+		t.Run("the owner's holds are counted", func(t *testing.T) {
+			require.True(t, acquire("count", "a", time.Minute))
+			require.True(t, acquire("count", "a", time.Millisecond))
+			time.Sleep(20 * time.Millisecond)
+			require.False(t, acquire("count", "b", time.Minute), "the longer lease counts")
+			require.NoError(t, rows.release(ctx, "count", "a"))
+			require.False(t, acquire("count", "b", time.Minute), "one of two was given back")
+			require.NoError(t, rows.release(ctx, "count", "a"))
+			require.True(t, acquire("count", "b", time.Minute))
+		})
+		t.Run("holds of which nobody heard are taken back", func(t *testing.T) {
+			require.True(t, acquire("restore", "a", time.Minute))
+			require.True(t, acquire("restore", "a", time.Minute))
+			rows.restore(ctx, "restore", "a", 1)
+			rows.restore(ctx, "restore", "b", 0)
+			require.False(t, acquire("restore", "b", time.Minute))
+			require.NoError(t, rows.release(ctx, "restore", "a"))
+			require.True(t, acquire("restore", "b", time.Minute))
+			rows.restore(ctx, "restore", "b", 0)
+			require.True(t, acquire("restore", "a", time.Minute))
+		})
+		t.Run("expiry", func(t *testing.T) {
+			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
+			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
+			time.Sleep(70 * time.Millisecond)
+			renewed, err := rows.renew(ctx, "expiry", "a", time.Minute)
+			require.NoError(t, err)
+			require.False(t, renewed, "a lease that is over never comes back")
+			require.ErrorIs(t, rows.release(ctx, "expiry", "a"), ErrLost)
+			require.True(t, acquire("expiry", "b", time.Minute))
+			require.NoError(t, rows.release(ctx, "expiry", "b"), "the holds of the one before do not count")
+			require.True(t, acquire("expiry", "c", time.Minute))
+		})
+		t.Run("sweep", func(t *testing.T) {
+			require.True(t, acquire("over", "a", time.Millisecond))
+			require.True(t, acquire("lasts", "a", time.Minute))
+			time.Sleep(20 * time.Millisecond)
+			swept, err := rows.exec(ctx, "sweep", "", sweepRows)
+			require.NoError(t, err)
+			require.Positive(t, swept)
+			require.NoError(t, rows.release(ctx, "lasts", "a"))
+			var left int
+			require.NoError(t, rows.db.QueryRow("SELECT COUNT(*) FROM stockapi_locks WHERE name = 'over'").Scan(&left))
+			require.Zero(t, left)
+		})
+		t.Run("whoever breaks it counts it", func(t *testing.T) {
+			require.True(t, acquire("broken", "a", time.Minute))
+			n, err := rows.remove(ctx, "broken")
+			require.NoError(t, err)
+			require.EqualValues(t, 1, n)
+			require.ErrorIs(t, rows.release(ctx, "broken", "a"), ErrLost)
+		})
+		t.Run("a crowd", func(t *testing.T) { crowd(t, rows, other) })
+	})
+}
+
+// crowd has many take one lock from two pools: one at a time gets it, and no error comes of it.
+func crowd(t *testing.T, pools ...*table) {
+	t.Helper()
+	var inside, most, taken atomic.Int64
+	var all sync.WaitGroup
+	for n := range 40 {
+		all.Go(func() {
+			rows, owner := pools[n%len(pools)], newToken()
+			begun := time.Now()
+			for ok := false; !ok; time.Sleep(5 * time.Millisecond) {
+				var err error
+				ok, err = rows.acquire(context.Background(), "crowd", owner, time.Minute)
+				if !assert.NoError(t, err) || !assert.Less(t, time.Since(begun), 30*time.Second) {
+					return
+				}
+			}
+			most.Store(max(most.Load(), inside.Add(1)))
+			time.Sleep(time.Millisecond)
+			inside.Add(-1)
+			taken.Add(1)
+			assert.NoError(t, rows.release(context.Background(), "crowd", owner))
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 1, most.Load())
+	assert.EqualValues(t, 40, taken.Load())
+}
+
+// No statement takes a time from the client but a duration: it is the database's clock that counts.
+func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
+	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
+		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, restoreRow, sweepRows, removeRow} {
+			said := dialect(kind, query)
+			assert.Equal(t, query != removeRow, strings.Contains(said, databaseNow[kind]))
+			assert.NotContains(t, said, "NOW")
+			assert.Equal(t, kind == sqldb.PostgreSQL && strings.Contains(query, "?"), strings.Contains(said, "$1"))
+		}
+	}
+}
+
+// The sweep ends with the process, and does not begin before the database was used.
+func TestSweepEndsWithTheProcess(t *testing.T) {
+	life, end := context.WithCancel(context.Background())
+	b := Backends{Life: life, Background: new(sync.WaitGroup), SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
+	sqlRow(b)
+	end()
+	b.Background.Wait()
+}
