@@ -73,8 +73,9 @@ func (t *table) ensure(ctx context.Context) error {
 	}
 	query := fmt.Sprintf(createTable, collation)
 	var err error
-	for range 5 { // PostgreSQL does not bear several who do it at once
-		if _, err = t.db.Exec(ctx, "create", "", query); err == nil || !sqldb.Contended(err) {
+	for range 5 {
+		_, err = t.db.Exec(ctx, "create", "", query)
+		if err == nil || !sqldb.Contended(err) && !sqldb.CreatedAtOnce(err) {
 			break
 		}
 	}

@@ -87,6 +87,18 @@ func TestSQLTable(t *testing.T) {
 			require.ErrorIs(t, rows.release(ctx, "broken", "a"), ErrLost)
 		})
 		t.Run("a crowd", func(t *testing.T) { crowd(t, rows, other) })
+		t.Run("many who make the table at once", func(t *testing.T) {
+			for range 20 {
+				_, err := rows.db.ExecContext(ctx, "DROP TABLE stockapi_locks")
+				require.NoError(t, err)
+				var all sync.WaitGroup
+				for n := range 16 {
+					late := &table{db: []*sqldb.DB{rows.db, other.db}[n%2]}
+					all.Go(func() { assert.NoError(t, late.ensure(ctx)) })
+				}
+				all.Wait()
+			}
+		})
 	})
 }
 

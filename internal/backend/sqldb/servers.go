@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
@@ -50,7 +52,15 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	c.ConnectTimeout = o.Timeout
 	c.RuntimeParams["application_name"] = "stockapi"
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
-	return pooled(stdlib.OpenDB(*c), o), nil
+	return pooled(stdlib.OpenDB(*c, stdlib.OptionShouldPing(mayBeDead)), o), nil
+}
+
+// mayBeDead reports whether a connection of the pool has to be asked before it is used. A server that was restarted
+// since would be sent a statement of which nobody knows whether it was carried out, such as the release of a lock. No
+// server restarts in less time than this; and in a crowd, where round trips count, no connection lies idle for as long.
+// MySQL's driver asks its socket, which costs nothing.
+func mayBeDead(_ context.Context, p stdlib.ShouldPingParams) bool {
+	return p.IdleDuration > 100*time.Millisecond
 }
 
 func pooled(db *sql.DB, o backend.Options) *sql.DB {
@@ -77,8 +87,14 @@ func Contended(err error) bool {
 	case errors.As(err, &my):
 		return my.Number == 1205 || my.Number == 1213 // lock wait timeout, deadlock
 	case errors.As(err, &pg):
-		// Serialisation, deadlock, lock timeout; and several who create the same table at once.
-		return slices.Contains([]string{"40001", "40P01", "55P03", "23505", "42P07", "XX000"}, pg.Code)
+		return slices.Contains([]string{"40001", "40P01", "55P03"}, pg.Code) // serialisation, deadlock, lock timeout
 	}
 	return false
+}
+
+// CreatedAtOnce tells the errors of a CREATE TABLE IF NOT EXISTS that met another one: PostgreSQL looks first and
+// creates then, and one of two finds the table, its name in the catalogue, its type, or an entry that has just changed.
+func CreatedAtOnce(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && slices.Contains([]string{"42P07", "23505", "42710", "XX000"}, pg.Code)
 }
