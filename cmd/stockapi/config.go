@@ -20,6 +20,7 @@ type config struct {
 	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
 	Redlock      []string      `placeholder:"URL,…" help:"Independent Redis nodes for v6. Default: the lock Redis alone."`
 	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
+	Retry        time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
 	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
 	SQL          string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
 	SQLTimeout   time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
@@ -93,7 +94,7 @@ func (c *config) check() error {
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case c.RedisTimeout <= 0 || c.SQLTimeout <= 0 || c.RedlockRetry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
+	case c.RedisTimeout <= 0 || c.SQLTimeout <= 0 || c.RedlockRetry <= 0 || c.Retry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)

@@ -72,7 +72,7 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
-	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
+	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
 		Life: life, Background: &background, OnRenew: m.OnRenew}
 	shop := sale.New(c.Instance, shelf, locks, m, log)

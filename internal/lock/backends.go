@@ -23,6 +23,8 @@ type Backends struct {
 	Redlock []redis.UniversalClient
 	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
+	// Retry is how long, at most, those wait between two tries who ask again and again, v6 apart; 0 means 50 ms.
+	Retry time.Duration
 	// ZooKeeper is the session that v13 and v14 lock in. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
 	// SQL is the database of v12. Nil: there is none.
@@ -59,8 +61,14 @@ func (b Backends) withDefaults() Backends {
 	if b.RedlockRetry == 0 {
 		b.RedlockRetry = time.Second
 	}
+	if b.Retry == 0 {
+		b.Retry = 50 * time.Millisecond
+	}
 	return b
 }
+
+// backoff is between the tries of those who ask again and again.
+func (b Backends) backoff() Delay { return Backoff(min(2*time.Millisecond, b.Retry), b.Retry) }
 
 // Missing returns the first backend that the rung needs and that is not there, or "".
 func (b Backends) Missing(r Rung) string {

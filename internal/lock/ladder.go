@@ -33,9 +33,6 @@ type Rung struct {
 	gather Gathering
 }
 
-// polling is how those wait who ask again and again.
-var polling = Backoff(2*time.Millisecond, 50*time.Millisecond)
-
 // The backends that a rung may need.
 const (
 	NeedRedis     = "redis"
@@ -87,7 +84,7 @@ func Ladder() []Rung {
 		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
 			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
 		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
-			wait: func(b Backends) Waiting { return b.marked(polling) },
+			wait: func(b Backends) Waiting { return b.marked(b.backoff()) },
 			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},
 		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_",
 			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
@@ -125,7 +122,7 @@ func (r Rung) Key(product string) string {
 // Build returns the rung's lock on the given backends, and how to wait for it.
 func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	b = b.withDefaults()
-	wait := Polling(polling)
+	wait := Polling(b.backoff())
 	if r.wait != nil {
 		wait = r.wait(b)
 	}
@@ -148,7 +145,8 @@ func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 	if r.read == nil {
 		return nil, nil
 	}
-	return detached(r.read(b.withDefaults())), Polling(polling)
+	b = b.withDefaults()
+	return detached(r.read(b)), Polling(b.backoff())
 }
 
 // Find returns the rung with that number or name.

@@ -32,11 +32,12 @@ func (f *Fleet) StartInstance(
 		args = append(args, "--lock-redis", b.Locks)
 	}
 	if len(b.Redlock) > 0 {
-		args = append(args, "--redlock", strings.Join(b.Redlock, ","), "--redlock-retry", b.redlockRetry(faults).String())
+		args = append(args, "--redlock", strings.Join(b.Redlock, ","))
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
 	}
+	args = append(args, b.retries(faults)...)
 	if faults {
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
@@ -50,17 +51,21 @@ func (f *Fleet) StartInstance(
 	return &Instance{Name: name, URL: url, child: c}, nil
 }
 
-// redlockRetry is how long v6 waits between two tries: short, so that a burst is over soon, and long enough for the
-// nodes to bear a hundred waiters. Each failed try costs five scripts, and the embedded Redis runs some 2,000 a
-// second; asked for more, it answers nobody in time. Where faults are tried there is no crowd, and leases are short.
-func (b *Backend) redlockRetry(faults bool) time.Duration {
-	if faults {
-		return 40 * time.Millisecond
+// retries tells an instance how long to wait between two tries: short, so that a burst is over soon, and long enough for
+// the servers to bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; asked for more it falls
+// behind, and the holder's own commands stand in the same line. A failed try of v6 costs five. Where faults are tried
+// there is no crowd, and leases are short.
+func (b *Backend) retries(faults bool) []string {
+	switch {
+	case faults:
+		return []string{"--redlock-retry", "40ms"}
+	case strings.HasPrefix(b.Kind, "redis-server"):
+		return []string{"--redlock-retry", "250ms"}
+	case b.Embedded():
+		return []string{"--redlock-retry", "200ms", "--retry", "150ms"}
+	default: // the nodes of v6 are embedded
+		return []string{"--redlock-retry", "200ms"}
 	}
-	if strings.HasPrefix(b.Kind, "redis-server") {
-		return 250 * time.Millisecond
-	}
-	return 200 * time.Millisecond
 }
 
 // Stop lets the instances finish what they are doing and waits until they are gone.
