@@ -225,16 +225,7 @@ func TestAClientThatGoes(t *testing.T) {
 // first.
 func TestAnOrderBringsItsPermits(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
-	holder := order()
-	holder.Work = time.Second
-	ctx, cancel := context.WithCancel(context.Background())
-	var holding sync.WaitGroup
-	holding.Go(func() { _, _ = s.Decrease(ctx, "v11", holder) })
-	defer holding.Wait()
-	defer cancel()
-	require.Eventually(t, func() bool {
-		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v11")) == 1
-	}, time.Second, time.Millisecond)
+	inside(t, s, "v11", s.Decrease)
 	_, err := s.Decrease(context.Background(), "v11", order())
 	require.ErrorIs(t, err, lock.ErrBusy)
 	two := order()
@@ -302,16 +293,7 @@ func TestEveryScriptHasAName(t *testing.T) {
 // A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is none.
 func TestReading(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
-	first := order()
-	first.Work = time.Second
-	ctx, cancel := context.WithCancel(context.Background())
-	var reading sync.WaitGroup
-	reading.Go(func() { _, _ = s.Read(ctx, "v10", first) })
-	defer reading.Wait()
-	defer cancel()
-	require.Eventually(t, func() bool {
-		return testutil.ToFloat64(s.metrics.Held.WithLabelValues("v10")) == 1
-	}, time.Second, time.Millisecond)
+	inside(t, s, "v10", s.Read)
 	receipt, err := s.Read(context.Background(), "readwrite", order())
 	require.NoError(t, err)
 	assert.EqualValues(t, 100, receipt.Left)
@@ -330,4 +312,19 @@ func TestReading(t *testing.T) {
 	_, err = s.Read(context.Background(), "v99", order())
 	require.ErrorIs(t, err, ErrNoRung)
 	assert.EqualValues(t, 100, left(t, s))
+}
+
+// inside has an order hold the rung's lock, and returns when it does. It goes on until the test ends.
+func inside(t *testing.T, s *Shop, rung string, do func(context.Context, string, Order) (Receipt, error)) {
+	t.Helper()
+	o := order()
+	o.Work = time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var holding sync.WaitGroup
+	holding.Go(func() { _, _ = do(ctx, rung, o) })
+	t.Cleanup(holding.Wait)
+	t.Cleanup(cancel)
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(s.metrics.Held.WithLabelValues(rung)) == 1
+	}, time.Second, time.Millisecond)
 }

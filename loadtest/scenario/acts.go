@@ -44,6 +44,14 @@ func playCrash(ctx context.Context, p *play) error {
 
 // playSlowWork lets a work for longer than its lease lasts, alive and well; b tries to sell meanwhile.
 func playSlowWork(ctx context.Context, p *play) error {
+	return p.slowWork(ctx, nil, func(first *pending, begun time.Time) {
+		first.suffered(begun, "working %s under a lease of %s", span(p.slowly()), span(p.Load.TTL))
+	})
+}
+
+// slowWork harms a, unless harm is nil, when it begins to work for longer than its lease lasts. Meanwhile b tries. What
+// has happened is noted when a has ended.
+func (p *play) slowWork(ctx context.Context, harm func() error, note func(first *pending, begun time.Time)) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
@@ -52,6 +60,11 @@ func playSlowWork(ctx context.Context, p *play) error {
 		return err
 	}
 	begun := time.Now()
+	if harm != nil {
+		if err := harm(); err != nil {
+			return err
+		}
+	}
 	if err := first.letGo(ctx); err != nil {
 		return err
 	}
@@ -59,7 +72,7 @@ func playSlowWork(ctx context.Context, p *play) error {
 	if err := first.answered(ctx); err != nil {
 		return err
 	}
-	first.suffered(begun, "working %s under a lease of %s", span(p.slowly()), span(p.Load.TTL))
+	note(first, begun)
 	return second.answered(ctx)
 }
 

@@ -66,26 +66,10 @@ func (p *play) mend() error {
 
 // playCutOff lets what a sends to its locks vanish while it is at work for longer than its lease; b tries meanwhile.
 func playCutOff(ctx context.Context, p *play) error {
-	if err := p.opening(ctx); err != nil {
-		return err
-	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.slowly(), Wait: 4 * p.Load.TTL})
-	if err := first.held(ctx); err != nil {
-		return err
-	}
-	begun := time.Now()
-	if err := p.harm(a, p.lockServers(), Wire.LoseCommands); err != nil {
-		return err
-	}
-	if err := first.letGo(ctx); err != nil {
-		return err
-	}
-	second := p.order(ctx, b, "2", shop.Order{Wait: 4 * p.Load.TTL})
-	if err := first.answered(ctx); err != nil {
-		return err
-	}
-	first.befell(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
-	if err := second.answered(ctx); err != nil {
+	cut := func() error { return p.harm(a, p.lockServers(), Wire.LoseCommands) }
+	if err := p.slowWork(ctx, cut, func(first *pending, begun time.Time) {
+		first.befell(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
+	}); err != nil {
 		return err
 	}
 	p.probes = []int{b}
