@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -207,3 +209,43 @@ func (s *shop) remove(t *testing.T, key string) {
 	_, err := Backends{SQL: s.database(t)}.breakSQL(context.Background(), []string{key})
 	assert.NoError(t, err)
 }
+
+// onEach runs a test of a rung on each kind of server, with two instances, and a client for bare commands: the other
+// side, which may be somebody else's code.
+func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
+	t.Helper()
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		r := rung(t, id)
+		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
+	})
+}
+
+// deadNode listens, and does to each connection whatever a node does that is of no use.
+func deadNode(t *testing.T, serve func(conn net.Conn)) *backendtest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var open sync.WaitGroup
+	t.Cleanup(open.Wait)
+	t.Cleanup(func() { _ = l.Close() })
+	open.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	return &backendtest.Server{URL: "redis://" + l.Addr().String()}
+}
+
+// silent accepts what it is told, and says nothing.
+func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// hangsUp ends every connection at once.
+func hangsUp(net.Conn) {}

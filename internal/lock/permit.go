@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -53,14 +52,7 @@ func renewPermit(ctx context.Context, rdb redis.Scripter, key, token string, ttl
 
 // releasePermit gives the permit back, and returns ErrLost if its deadline has passed.
 func releasePermit(ctx context.Context, rdb redis.Scripter, key, token string) error {
-	returned, err := permitRelease.Run(ctx, rdb, []string{key}, token).Int()
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	if returned == 0 {
-		return ErrLost
-	}
-	return nil
+	return released(permitRelease.Run(ctx, rdb, []string{key}, token).Int64())
 }
 
 // undoPermit gives a permit back whose acquire had no clear outcome; see [undo].

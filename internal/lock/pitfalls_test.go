@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"slices"
@@ -99,36 +98,13 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 // its node timeout, and not the client's.
 func TestPitfall04DeadNode(t *testing.T) {
 	s := newShop(t, backendtest.StartEmbedded, 2)
-	s.redlock = append(s.redlock, blackHole(t))
+	s.redlock = append(s.redlock, deadNode(t, silent))
 	a := s.instance(t, rung(t, "v6"))
 	start := time.Now()
 	lease, err := a.try(context.Background(), "k", time.Minute)
 	require.NoError(t, err)
 	unlock(t, lease)
 	assert.Less(t, time.Since(start), time.Second, "the client's own timeout is 2 s, for each of the two")
-}
-
-// blackHole listens, accepts, and says nothing.
-func blackHole(t *testing.T) *backendtest.Server {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var open sync.WaitGroup
-	t.Cleanup(open.Wait)
-	t.Cleanup(func() { _ = l.Close() })
-	open.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			open.Go(func() {
-				defer conn.Close()
-				_, _ = io.Copy(io.Discard, conn)
-			})
-		}
-	})
-	return &backendtest.Server{URL: "redis://" + l.Addr().String()}
 }
 
 // Pitfall 5: extend after expiry. The lease ended, another owner came and went; a renewal that sets the key again

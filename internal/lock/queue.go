@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -57,14 +56,7 @@ func acquireFair(
 
 // releaseFair gives the lock back, and returns ErrLost if it was not the owner's.
 func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
-	freed, err := fairRelease.Run(ctx, rdb, []string{key, queueOf(key), fairChannelOf(key)}, token, publishOn(rdb)).Int()
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	if freed == 0 {
-		return ErrLost
-	}
-	return nil
+	return released(fairRelease.Run(ctx, rdb, []string{key, queueOf(key), fairChannelOf(key)}, token, publishOn(rdb)).Int64())
 }
 
 // undoFair undoes an acquire that had no clear outcome; see [undo].
@@ -86,36 +78,25 @@ func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place strin
 // when it is called, when the lock may have expired, and every heartbeat to keep its place. Who gives up leaves the
 // line.
 func (b Backends) queued() Waiting {
-	bells := &bells{Backends: b, byChannel: map[string]*bell{}}
-	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
-		deadline := time.Now().Add(patience)
-		lease, err := attempt(ctx)
-		if patience <= 0 || !errors.Is(err, ErrBusy) {
-			return lease, err
-		}
-		bell, err := bells.enter(ctx, fairChannelOf(key))
-		if err != nil {
-			return nil, fmt.Errorf("subscribe: %w", err)
-		}
-		defer bells.leave(bell)
+	return b.called(fairChannelOf, func(ctx context.Context, w waiter) (*Lease, error) {
 		place := newToken()
-		called := bell.name(place)
-		defer bell.unname(place)
+		called := w.bell.name(place)
+		defer w.bell.unname(place)
 		inLine := context.WithValue(ctx, placeKey{}, place)
 		for {
-			lease, err := attempt(inLine)
+			lease, err := w.attempt(inLine)
 			if err == nil {
 				return lease, nil
 			}
-			if !errors.Is(err, ErrBusy) || !time.Now().Before(deadline) {
-				leaveQueue(ctx, b.Redis, key, place)
+			if !errors.Is(err, ErrBusy) || !time.Now().Before(w.deadline) {
+				leaveQueue(ctx, b.Redis, w.key, place)
 				return nil, err
 			}
-			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, deadline), deadline))
+			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, w.deadline), w.deadline))
 			if !await(ctx, called, until) {
-				leaveQueue(ctx, b.Redis, key, place)
+				leaveQueue(ctx, b.Redis, w.key, place)
 				return nil, context.Cause(ctx)
 			}
 		}
-	}
+	})
 }

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"strings"
 	"time"
 
@@ -40,14 +39,7 @@ func acquireReentrant(
 
 // releaseReentrant gives back one hold, and returns ErrLost if there was none.
 func releaseReentrant(ctx context.Context, rdb redis.UniversalClient, key, owner string, ttl time.Duration) error {
-	freed, err := reentrantRelease.Run(ctx, rdb, []string{key, channelOf(key)}, owner, ttl.Milliseconds(), publishOn(rdb)).Int()
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	if freed == 0 {
-		return ErrLost
-	}
-	return nil
+	return released(reentrantRelease.Run(ctx, rdb, []string{key, channelOf(key)}, owner, ttl.Milliseconds(), publishOn(rdb)).Int64())
 }
 
 // renewReentrant gives the lock a new TTL, and returns false if owner does not hold it any more.

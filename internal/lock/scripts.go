@@ -63,11 +63,15 @@ func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, t
 
 // release removes the lock if token still owns it, and returns ErrLost if not.
 func release(ctx context.Context, rdb redis.Scripter, key, token string) error {
-	removed, err := releaseScript.Run(ctx, rdb, []string{key}, token).Int()
+	return released(releaseScript.Run(ctx, rdb, []string{key}, token).Int64())
+}
+
+// released reads the answer of a release, whatever the lock: not 0 when there was something to give back.
+func released(n int64, err error) error {
 	if err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
-	if removed == 0 {
+	if n == 0 {
 		return ErrLost
 	}
 	return nil

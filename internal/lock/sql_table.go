@@ -124,14 +124,7 @@ func (t *table) renew(ctx context.Context, key, owner string, ttl time.Duration)
 
 // release takes one hold back, with the last one the lock, and returns ErrLost if the owner did not hold it.
 func (t *table) release(ctx context.Context, key, owner string) error {
-	rows, err := t.exec(ctx, "release", key, releaseRow, key, owner)
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
-	if rows == 0 {
-		return ErrLost
-	}
-	return nil
+	return released(t.exec(ctx, "release", key, releaseRow, key, owner))
 }
 
 // restore takes back what an acquire without a clear outcome may have got: the owner has as many holds as before. If

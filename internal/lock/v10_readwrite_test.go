@@ -8,8 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // readerOf returns an instance's read lock of v10.
@@ -19,18 +17,8 @@ func readerOf(i *instance) TryLock {
 	return read
 }
 
-// onReadWrite runs a test of v10 on each kind of server, with two instances and a client for bare commands.
-func onReadWrite(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, "v10")
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
-}
-
 func TestReadersShareAndWritersExclude(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
 		first, second := must(readerOf(a)(ctx, "k", time.Minute)), must(readerOf(b)(ctx, "k", time.Minute))
 		_, err := a.tryLock(ctx, "k", time.Minute)
@@ -51,7 +39,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 // Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up, its
 // mark goes with it.
 func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
 		got := b.waitFor(ctx, "k")
@@ -76,7 +64,7 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 
 // A writer that dies while it waits keeps readers out for as long as its mark lasts.
 func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
 		_, err := b.tryLock(context.WithValue(ctx, placeKey{}, "dead"), "k", time.Minute)
@@ -95,7 +83,7 @@ func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
 // Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew theirs
 // does nothing for one that died, and what has ended cannot be renewed.
 func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		dead, alive := must(readerOf(a)(ctx, "k", slowTTL)), must(readerOf(b)(ctx, "k", slowTTL))
 		a.crash()
@@ -118,7 +106,7 @@ func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
 
 // Pitfall 17: an upgrade waits for itself. It is refused at once, also to one that would wait; another owner's is not.
 func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
 		ctx := owned("1")
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
 		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, "k", time.Minute) })
@@ -132,7 +120,7 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 
 // A read costs two commands, as a write does.
 func TestRoundTripsOfARead(t *testing.T) {
-	onReadWrite(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+	onEach(t, "v10", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute))) // loads the scripts
 		commands := 0
 		a.Redis.AddHook(hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {

@@ -8,23 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
-
-// withPermits runs a test of v11 on each kind of server, with two instances and a client for bare commands.
-func withPermits(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, "v11")
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
-}
 
 // Three permits let three in, wherever they come from, and a fourth when one of them leaves.
 func TestAsManyAsThereArePermits(t *testing.T) {
-	withPermits(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 3)
 		first := must(a.tryLock(ctx, "k", time.Minute))
 		second := must(b.tryLock(ctx, "k", time.Minute))
@@ -43,7 +31,7 @@ func TestAsManyAsThereArePermits(t *testing.T) {
 // Pitfall 18: a crash leaks a permit. The dead holder's is free after its TTL, although another holder is alive and keeps
 // the semaphore itself alive; that other one's is not.
 func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
-	withPermits(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		must(a.tryLock(ctx, "k", slowTTL))
 		alive := must(b.tryLock(ctx, "k", slowTTL))
@@ -67,7 +55,7 @@ func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 // Pitfall 18: an expired permit is returned twice, by time and by its holder; or a renewal takes it back. Nobody has come
 // meanwhile who would have dropped it.
 func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
-	withPermits(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		other := must(b.tryLock(ctx, "k", time.Minute))
 		for name, act := range map[string]func(token string) bool{
@@ -86,7 +74,7 @@ func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
 
 // The semaphore's key lasts as long as the longest of its permits, and no longer.
 func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
-	withPermits(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		must(a.tryLock(ctx, "k", time.Minute))
 		short := must(b.tryLock(ctx, "k", slowTTL))
@@ -99,7 +87,7 @@ func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 
 // The defect: nobody has written down how many permits there are. Who says 2 walks in beside who says 1.
 func TestCallersMayDisagreeAboutThePermits(t *testing.T) {
-	withPermits(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		must(a.tryLock(context.Background(), "k", time.Minute))
 		_, err := b.tryLock(WithPermits(context.Background(), 2), "k", time.Minute)
 		require.NoError(t, err)

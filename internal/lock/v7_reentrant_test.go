@@ -14,22 +14,11 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// onEach runs a test of v7 on each kind of server, with two instances and a client for bare commands: the other side,
-// which may be Redisson.
-func onEach(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, "v7")
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
-}
-
 func owned(caller string) context.Context { return WithOwner(context.Background(), NewOwner(caller)) }
 
 // What v7 writes is what Redisson's RLock reads.
 func TestReentrantIsRedissonOnTheWire(t *testing.T) {
-	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := owned("7")
 		released := bare.Subscribe(ctx, "redisson_lock__channel:{k}")
 		defer released.Close()
@@ -59,7 +48,7 @@ func TestReentrantIsRedissonOnTheWire(t *testing.T) {
 
 // What Redisson writes v7 reads: it is kept out, waits for the message, and is woken by it long before the TTL.
 func TestReentrantIsWokenByRedisson(t *testing.T) {
-	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		require.NoError(t, bare.HSet(ctx, "k", "9e6c1f9e-java:42", 1).Err())
 		require.NoError(t, bare.PExpire(ctx, "k", time.Minute).Err())
@@ -99,7 +88,7 @@ func TestChannelsStayInTheirSlot(t *testing.T) {
 
 // A release wakes those who wait on either instance, and the woken one gets in without waiting for any TTL.
 func TestAReleaseWakesWaiters(t *testing.T) {
-	onEach(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		first, second := a.waitFor(owned("1"), "k"), b.waitFor(owned("2"), "k")
 		require.Eventually(t, func() bool {
@@ -122,7 +111,7 @@ func TestAReleaseWakesWaiters(t *testing.T) {
 
 // Pitfall 12: a holder that dies publishes nothing. Its waiters wait for no longer than its TTL.
 func TestAWaiterOutlivesALostMessage(t *testing.T) {
-	onEach(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		a.lock(t, "k", ttl)
 		a.crash()
 		start := time.Now()
@@ -133,7 +122,7 @@ func TestAWaiterOutlivesALostMessage(t *testing.T) {
 
 // Pitfall 13: one who was woken and has gone leaves the message to the next.
 func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
-	onEach(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		ctx, cancel := context.WithCancel(owned("1"))
 		gone, stays := a.waitFor(ctx, "k"), a.waitFor(owned("2"), "k")
@@ -147,7 +136,7 @@ func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 
 // Pitfall 9: acquire and release in any depth; the outermost hold alone renews, and the last release ends it.
 func TestReentrantCountAgainstRenewal(t *testing.T) {
-	onEach(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		var renewals atomic.Int64
 		a.OnRenew = func(bool) { renewals.Add(1) }
 		a.tryLock, _ = rung(t, "v7").Build(a.Backends)

@@ -9,19 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
-
-// onEachFair runs a test of v8 on each kind of server, with two instances and a client for bare commands.
-func onEachFair(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, "v8")
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
-}
 
 // awaitQueue waits until so many are in line.
 func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters int64) {
@@ -33,7 +21,7 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 
 // First come, first served, whatever the instance; ten times in a row.
 func TestFairServesInTheOrderOfArrival(t *testing.T) {
-	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		for range 10 {
 			first := a.lock(t, "k", time.Minute)
 			var mu sync.Mutex
@@ -63,7 +51,7 @@ func TestFairServesInTheOrderOfArrival(t *testing.T) {
 // Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however long
 // it waits.
 func TestFairPassesTheDeadOver(t *testing.T) {
-	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		lease := a.lock(t, "k", time.Minute)
 		require.NoError(t, bare.RPush(ctx, queueOf("k"), "died").Err())
@@ -82,7 +70,7 @@ func TestFairPassesTheDeadOver(t *testing.T) {
 }
 
 func TestFairNeverEvictsTheLiving(t *testing.T) {
-	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		got := b.waitFor(context.Background(), "k")
 		awaitQueue(t, bare, "k", 1)
@@ -98,7 +86,7 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 // Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the lease
 // lets the first one in.
 func TestFairLeavesNoGap(t *testing.T) {
-	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		ctx, cancel := context.WithCancel(context.Background())
 		gone := a.waitFor(ctx, "k")
@@ -116,7 +104,7 @@ func TestFairLeavesNoGap(t *testing.T) {
 }
 
 func TestFairExpiryWakesTheFirst(t *testing.T) {
-	onEachFair(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", ttl)
 		got := b.waitFor(context.Background(), "k")
 		awaitQueue(t, bare, "k", 1)

@@ -3,8 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +43,7 @@ func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 			t.Run(fmt.Sprint(kind, away), func(t *testing.T) {
 				s := newShop(t, backendtest.StartEmbedded, 3-away)
 				for range away {
-					s.redlock = append(s.redlock, hangsUp(t))
+					s.redlock = append(s.redlock, deadNode(t, hangsUp))
 				}
 				a := s.instance(t, rung(t, "v6"))
 				a.tryLock = redlocks(a)[kind]
@@ -80,24 +78,4 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 			})
 		}
 	}
-}
-
-// hangsUp is a node that ends every connection at once.
-func hangsUp(t *testing.T) *backendtest.Server {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var open sync.WaitGroup
-	t.Cleanup(open.Wait)
-	t.Cleanup(func() { _ = l.Close() })
-	open.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.Close()
-		}
-	})
-	return &backendtest.Server{URL: "redis://" + l.Addr().String()}
 }

@@ -23,6 +23,38 @@ func (b busyFor) Is(target error) bool { return target == ErrBusy }
 // The waiters of a process share one subscription to a lock, and a message lets one of them try: all of them would make
 // each release cost as many commands as there are waiters. One who was woken and could not try passes it on.
 func (b Backends) woken(channel func(key string) string) Waiting {
+	return b.called(channel, func(ctx context.Context, w waiter) (*Lease, error) {
+		for {
+			lease, err := w.attempt(ctx)
+			if !errors.Is(err, ErrBusy) {
+				if err != nil {
+					w.bell.ring("")
+				}
+				return lease, err
+			}
+			if !time.Now().Before(w.deadline) {
+				return nil, err
+			}
+			if !await(ctx, w.bell.rung, earlier(ending(err, w.deadline), w.deadline)) {
+				return nil, context.Cause(ctx)
+			}
+		}
+	})
+}
+
+// waiter is who found a lock taken, and hears its bell by now.
+type waiter struct {
+	key      string
+	attempt  Attempt
+	deadline time.Time
+	bell     *bell
+}
+
+// called is a [Waiting] of those who do not poll: wait goes on where the first attempt found the lock taken, with a
+// subscription to the channel of its releases.
+func (b Backends) called(
+	channel func(key string) string, wait func(ctx context.Context, w waiter) (*Lease, error),
+) Waiting {
 	bells := &bells{Backends: b, byChannel: map[string]*bell{}}
 	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
 		deadline := time.Now().Add(patience)
@@ -35,21 +67,7 @@ func (b Backends) woken(channel func(key string) string) Waiting {
 			return nil, fmt.Errorf("subscribe: %w", err)
 		}
 		defer bells.leave(bell)
-		for {
-			lease, err := attempt(ctx)
-			if !errors.Is(err, ErrBusy) {
-				if err != nil {
-					bell.ring("")
-				}
-				return lease, err
-			}
-			if !time.Now().Before(deadline) {
-				return nil, err
-			}
-			if !await(ctx, bell.rung, earlier(ending(err, deadline), deadline)) {
-				return nil, context.Cause(ctx)
-			}
-		}
+		return wait(ctx, waiter{key, attempt, deadline, bell})
 	}
 }
 
