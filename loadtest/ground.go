@@ -131,7 +131,7 @@ func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Sit
 func planOf(spec scenario.Spec) fleet.Plan {
 	site := spec.Scenario.Site
 	return fleet.Plan{
-		Instances: spec.Instances, Redlock: spec.Rung.Name == "redlock", ZooKeeper: spec.Rung.OnZooKeeper(), Wires: site.Wires,
+		Instances: spec.Instances, Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(), Wires: site.Wires,
 		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
 	}
 }

@@ -116,7 +116,7 @@ func (s *session) options() fleet.Options {
 	redlock, zookeeper := 0, false
 	for _, spec := range s.specs {
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
-		if spec.Rung.Name == "redlock" {
+		if spec.Rung.OnNodes() {
 			redlock = redlockNodes
 		}
 	}

@@ -64,6 +64,7 @@ var conformance = map[string][]answer{
 	"v8":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v9-nodes":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v10":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v11":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v11-two":        {breaks, breaks, holds, holds, breaks, holds, holds, breaks, breaks, holds, holds, holds},

@@ -83,6 +83,8 @@ func Ladder() []Rung {
 			Does: "several products: v5.5 on each, in sorted order, all or none; waits holding none", Defect: "starves while others sell its products one by one"},
 		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
 			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
+		{Number: "v9-nodes", Name: "every-node", build: everyNode, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
+			Does: "v9 of one key on each of v6's nodes: all of them or none", Defect: "with one node away nobody sells"},
 		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
 			wait: func(b Backends) Waiting { return b.marked(b.backoff()) },
 			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},

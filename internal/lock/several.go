@@ -65,3 +65,11 @@ func renewAll(ctx context.Context, rdb redis.Scripter, keys []string, token stri
 	}
 	return true, nil
 }
+
+// and returns a lease that stands for both. The next one was taken under the context of the first, so its context ends
+// when either is lost.
+func (l *Lease) and(next *Lease) *Lease {
+	return &Lease{Context: next.Context, Token: next.Token, Unlock: func(ctx context.Context) error {
+		return errors.Join(next.Unlock(ctx), l.Unlock(ctx))
+	}}
+}

@@ -15,8 +15,7 @@ import (
 // once: its second SET NX would be refused because of the first.
 //
 // Its waiters poll, and are not woken as v7's: which of the keys is in the way changes from one try to the next.
-// One key on each of N nodes instead of N keys on one would be Redlock without its quorum: with one node away nobody
-// gets the lock. A test compares the two.
+// One key on each of N nodes instead of N keys on one is v9-nodes.
 // Defect: an order of many products may wait for ever while each of them is sold by itself, as it queues for none.
 func multilock(b Backends) TryAll {
 	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {

@@ -34,16 +34,19 @@ func (p *play) usurped(ctx context.Context, text string, happens func() error) e
 	return first.answered(ctx)
 }
 
-// playNodeRestart restarts the lock server while a holds the lock. Of Redlock's nodes two are away when a comes, and
-// all that are not to be asked again come back: one that has forgotten its vote, and the two that were never asked.
+// playNodeRestart restarts the lock server, or one of several nodes, while a holds the lock. Where a majority will do,
+// two nodes are away when a comes, and come back with the one that has forgotten its vote.
 func playNodeRestart(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
 	forgetful, text := p.lockServers(), "whose lock server restarted empty"
-	if len(forgetful) > 1 {
+	switch {
+	case p.rung.Quorum():
 		forgetful, text = nodes(3, 5), "one of whose three nodes restarted empty"
 		p.kill(nodes(4, 5))
+	case p.rung.OnNodes():
+		forgetful, text = nodes(3, 3), "one of whose five nodes restarted empty"
 	}
 	return p.usurped(ctx, text, func() error {
 		p.kill(forgetful)

@@ -34,6 +34,7 @@ var Rungs = []Rung{
 	{"v8", "fair", "get/stock", "set/stock"},
 	{"v9", "multilock", "get/stock", "set/stock"},
 	{"v9-naive", "one-by-one", "get/stock", "set/stock"},
+	{"v9-nodes", "every-node", "get/stock", "set/stock"},
 	{"v10", "readwrite", "get/stock", "set/stock"},
 	{"v11", "semaphore", "get/stock", "set/stock"},
 	{"v11-two", "two-permits", "get/stock", "set/stock"},
@@ -49,6 +50,12 @@ var Rungs = []Rung{
 
 // OnZooKeeper reports whether the rung's locks are nodes there, which end with a session and not after a TTL.
 func (r Rung) OnZooKeeper() bool { return strings.HasPrefix(r.Name, "zk-") }
+
+// OnNodes reports whether the rung's lock lies on several independent nodes, and Quorum whether most of them will do.
+func (r Rung) OnNodes() bool { return r.Quorum() || r.Name == "every-node" }
+
+// Quorum reports whether most of several nodes grant the rung's lock.
+func (r Rung) Quorum() bool { return r.Name == "redlock" }
 
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
 type Expectation struct {
@@ -151,6 +158,7 @@ var Table = []Scenario{
 			{"v8", leaseHolds, "one at a time, in the order in which they came"},
 			{"v9", leaseHolds, "an order of one product takes one lock, as v5.5"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: an order of one product takes one lock, as v5.5"},
+			{"v9-nodes", leaseHolds, "five nodes, asked in one order: who gets the first gets the rest"},
 			{"v10", leaseHolds, "every order writes, and a writer is alone"},
 			{"v11", leaseHolds, "one permit, and one token in the set at a time"},
 			{"v11-two", oversold, "two permits: the second order reads the stock before the first one writes it"},
@@ -183,6 +191,7 @@ var Table = []Scenario{
 			{"v8", leaseHolds, "the queue lies in Redis, one for all instances"},
 			{"v9", leaseHolds, "the lock lies in Redis, and no renewal falls due"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: the lock lies in Redis, and no renewal falls due"},
+			{"v9-nodes", leaseHolds, "both instances need all of the same five nodes, and ask them in the same order"},
 			{"v10", leaseHolds, "the set of those inside lies in Redis, and a writer finds it empty or waits"},
 			{"v11", leaseHolds, "the set lies in Redis, and the script counts before it adds"},
 			{"v11-two", oversold, "two permits: whoever shares them, two read the same stock"},

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// oneServer is why all rungs but v6 have no part in what happens to some of its nodes.
-var oneServer = apartFrom([]string{"v6"}, "its lock does not lie on several nodes")
+// oneServer is why rungs with one server have no part in what happens to some of its nodes.
+var oneServer = apartFrom([]string{"v6", "v9-nodes"}, "its lock does not lie on several nodes")
 
 func apartFrom(rungs []string, why string) map[string]string {
 	apart := map[string]string{}
@@ -40,6 +40,7 @@ var (
 			{"v8", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v9", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: without an answer to its renewals it cancels the work before the lease can have ended"},
+			{"v9-nodes", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v10", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v11", leaseHolds, "without an answer to its renewals it cancels the work before the lease can have ended"},
 			{"v13", fenceHolds, "without an answer it cancels the work before the server can have ended its session"},
@@ -75,6 +76,7 @@ var (
 			{"v8", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
 			{"v9", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: it takes back what it may have got: by its token it knows its own lock"},
+			{"v9-nodes", leaseHolds, "it takes back what it may have got: by its token it knows its own lock"},
 			{"v10", leaseHolds, "it removes the token of which it was never told"},
 			{"v11", leaseHolds, "it returns the permit of which it was never told, by its token"},
 			{"v13", fenceHolds, "in the same session it finds the node of its own name, and goes on with it or removes it"},
@@ -106,6 +108,7 @@ var (
 			{"v8", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v9", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: it counts from before it asked, so it knows that the lease is over when it hears of it"},
+			{"v9-nodes", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v10", leaseHolds, "it counts from before it asked, so it knows that the lease is over when it hears of it"},
 			{"v11", leaseHolds, "it counts from before it asked, so it knows that the permit is over when it hears of it"},
 			{"v13", fenceHolds, "it counts from before it asked, so it knows that its session may be over when it hears of it"},
@@ -135,6 +138,7 @@ var (
 			{"v8", leaseHolds, "each order gets a clear no, and the clients connect and subscribe again by themselves"},
 			{"v9", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v9-naive", leaseHolds, "as v9, when an order names one product: each order gets a clear no, and the clients connect again by themselves"},
+			{"v9-nodes", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v10", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v11", leaseHolds, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v11-two", leaseHolds, "each order gets a clear no, and then there is one at a time"},
@@ -154,6 +158,7 @@ var (
 		Apart: oneServer,
 		Expect: []Expectation{
 			{"v6", leaseHolds, "three of five are a majority"},
+			{"v9-nodes", stuck, "it needs all five, so one that is away stops everybody"},
 		},
 	}
 	majorityDown = Scenario{
@@ -162,6 +167,7 @@ var (
 		Apart: oneServer,
 		Expect: []Expectation{
 			{"v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"},
+			{"v9-nodes", stuck, "it needs all five, so one that is away stops everybody"},
 		},
 	}
 	quorumReturns = Scenario{
@@ -172,6 +178,7 @@ var (
 		Apart:  oneServer,
 		Expect: []Expectation{
 			{"v6", leaseHolds, "what a failed try had got it gives back at once, so all four nodes are free"},
+			{"v9-nodes", stuck, "one node is still away, and it needs all five"},
 		},
 	}
 )

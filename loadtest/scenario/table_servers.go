@@ -9,7 +9,7 @@ const (
 // What happens to the servers themselves.
 var (
 	nodeRestart = Scenario{
-		Name: "node-restart", Does: "the lock server, or one of the three nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
+		Name: "node-restart", Does: "the lock server, or one of the nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
 		Site: Site{OwnLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
@@ -31,6 +31,7 @@ var (
 			{"v8", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v9", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
 			{"v9-naive", oversold, "as v9, when an order names one product: the server that knew of its lock knows nothing any more, and grants it again"},
+			{"v9-nodes", leaseHolds, "the node that has forgotten grants it again, but the other four have not forgotten"},
 			{"v10", oversold, "the server that knew of its writer knows nothing any more, and lets the next one in"},
 			{"v11", oversold, "the server that knew of its permit knows nothing any more, and grants it again"},
 			{"v13", fenceHolds, "this server alone does not come back empty: it had the lock on its disk before it granted it, and the session goes on"},
@@ -42,7 +43,7 @@ var (
 	delayedRestart = Scenario{
 		Name: "delayed-restart", Does: "the same, but the node comes back only after the TTL", Instances: 2, play: playDelayedRestart,
 		Site:  Site{OwnLocks: true},
-		Apart: oneServer,
+		Apart: apartFrom([]string{"v6"}, "its lock is not granted by some of several nodes, of which one could grant it again"),
 		Expect: []Expectation{
 			{"v6", leaseHolds, "what the node has forgotten is over by the time that it votes again"},
 		},
@@ -70,6 +71,7 @@ var (
 			{"v8", oversold, "the lease ends by a clock that the holder does not see"},
 			{"v9", oversold, "the lease ends by a clock that the holder does not see"},
 			{"v9-naive", oversold, "as v9, when an order names one product: the lease ends by a clock that the holder does not see"},
+			{"v9-nodes", leaseHolds, "three nodes grant it again, but the other two do not"},
 			{"v10", oversold, "the deadline passes by a clock that the holder does not see"},
 			{"v11", oversold, "the deadline passes by a clock that the holder does not see"},
 			{"v15", fencedShared, "the lease ends early, but the stock refuses the older token"},
@@ -99,6 +101,7 @@ var (
 			{"v8", oversold, "the replica never heard of the lock, and now it is the primary"},
 			{"v9", oversold, "the replica never heard of the lock, and now it is the primary"},
 			{"v9-naive", oversold, "as v9, when an order names one product: the replica never heard of the lock, and now it is the primary"},
+			{"v9-nodes", leaseHolds, "its nodes are independent: there is no replica that could know less"},
 			{"v10", oversold, "the replica never heard of the writer, and now it is the primary"},
 			{"v11", oversold, "the replica never heard of the permit, and now it is the primary"},
 			{"v15", fencedShared, "the replica never heard of the lock, and now it is the primary; but the stock, which is elsewhere, refuses the older token"},
@@ -125,6 +128,7 @@ var (
 			{"v8", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v9", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v9-naive", rewound, "as v9, when an order names one product: the lock did its work, but the stock itself went back to before the sale"},
+			{"v9-nodes", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v10", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v11", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v12", rewound, "the lock did its work, but the stock itself went back to before the sale"},
