@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -136,12 +137,13 @@ func (f *Fleet) embedded(stockapi string) starter {
 }
 
 // freePort finds a port below those that systems hand out by themselves, where a connection of somebody else's may sit
-// on a port that a server means to come back to.
+// on a port that a server means to come back to. It does not return the same one again either, for as long as there are
+// others: what is down for the moment, a server or a wire, keeps its port.
 func freePort() (int, error) {
 	const low, high = 10240, 32000
 	var err error
-	for range 20 {
-		port := low + rand.IntN(high-low)
+	for range 100 {
+		port := low + int(lastPort.Add(1)%(high-low))
 		var l net.Listener
 		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return port, l.Close()
@@ -149,6 +151,13 @@ func freePort() (int, error) {
 	}
 	return 0, err
 }
+
+// lastPort is where the search goes on. It begins anywhere, so that two runs on a machine are not in each other's way.
+var lastPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(1 << 20))
+	return &n
+}()
 
 // tell opens a client for as long as do takes.
 func tell(rawURL string, do func(*redis.Client) error) error {
