@@ -12,7 +12,20 @@ type Run struct {
 	Machine     Machine `json:"machine"`
 	Backend     Backend `json:"backend"`
 	Load        Load    `json:"load"`
-	Cells       []*Cell `json:"cells"`
+	// Parties are the load generators, if several made the run together; Machine is then the first one's, and Load
+	// that of all together.
+	Parties []Party `json:"parties,omitempty"`
+	Cells   []*Cell `json:"cells"`
+}
+
+// Party is one of several load generators.
+type Party struct {
+	Name string `json:"name"`
+	// Label is its host and its process, for people.
+	Label   string  `json:"label"`
+	Machine Machine `json:"machine"`
+	// Stockapi is which executable served, for people.
+	Stockapi string `json:"stockapi"`
 }
 
 // Machine is what the client ran on.
