@@ -37,8 +37,7 @@ type session struct {
 	client   *shop.Client
 	ground   ground
 	history  *history.Run
-	load     history.Load // of each cell, as far as it is ours
-	party    *join.Party  // nil if the run is not made together with others
+	party    *join.Party // nil if the run is not made together with others
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -65,7 +64,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		progress: report.NewProgress(stderr, terminal(stderr)),
 		client:   shop.NewClient(f.Concurrency, f.AdminToken),
 	}
-	s.load = s.history.Load
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)
@@ -242,7 +240,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 		})
 	}
 	runner := &scenario.Runner{
-		Client: s.client, Load: s.load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
 	}
 	if s.party != nil {
 		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)

@@ -12,10 +12,19 @@ type Run struct {
 	Machine     Machine `json:"machine"`
 	Backend     Backend `json:"backend"`
 	Load        Load    `json:"load"`
-	// Parties are the load generators, if several made the run together; Machine is then the first one's, and Load
-	// that of all together.
+	// Parties are the load generators, if several made the run together. Machine and Backend are then as the first one
+	// has them, and Load is what each of them sent.
 	Parties []Party `json:"parties,omitempty"`
 	Cells   []*Cell `json:"cells"`
+}
+
+// Whole is the load of all parties together.
+func (r *Run) Whole() Load {
+	l := r.Load
+	if n := len(r.Parties); n > 0 {
+		l.Requests, l.Concurrency, l.Rate = n*l.Requests, n*l.Concurrency, float64(n)*l.Rate
+	}
+	return l
 }
 
 // Party is one of several load generators.

@@ -13,18 +13,14 @@ type introduction struct {
 }
 
 // Introduce tells the others what this party is made of, and returns the run that all make together: the first party's,
-// with the load of all.
+// with the names of all.
 func (p *Party) Introduce(ctx context.Context, mine *history.Run) (*history.Run, error) {
 	all, err := exchange(ctx, p, "hello", introduction{mine, p.Label()})
 	if err != nil {
 		return nil, err
 	}
 	run := *all[0].Run
-	run.Load.Requests, run.Load.Concurrency, run.Load.Rate = 0, 0, 0
 	for i, other := range all {
-		run.Load.Requests += other.Run.Load.Requests
-		run.Load.Concurrency += other.Run.Load.Concurrency
-		run.Load.Rate += other.Run.Load.Rate
 		run.Parties = append(run.Parties, history.Party{
 			Name: nameOf(i), Label: other.Label, Machine: other.Run.Machine, Stockapi: other.Run.Backend.Stockapi,
 		})
