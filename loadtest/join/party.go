@@ -151,8 +151,8 @@ func (p *Party) watchOthers(ctx context.Context) error {
 			return fmt.Errorf("the other parties of %s have given this one up: it did not come again within %s", p.name, latch.Lease)
 		case err == nil:
 			heard = time.Now()
-			if missing := p.missing(s.There); missing != nil {
-				return fmt.Errorf("gone: %s", strings.Join(missing, "; "))
+			if s.Gone != "" {
+				return fmt.Errorf("party %d (%s) is gone: it died, or was ended there", slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
 			}
 		case time.Since(heard) > latch.Lease:
 			return fmt.Errorf("the Redis where the parties meet does not answer: %w", err)
@@ -163,16 +163,6 @@ func (p *Party) watchOthers(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-func (p *Party) missing(there []string) []string {
-	var missing []string
-	for i, id := range p.members {
-		if !slices.Contains(there, id) {
-			missing = append(missing, fmt.Sprintf("party %d (%s)", i+1, labelOf(id)))
-		}
-	}
-	return missing
 }
 
 // Close ends the party's part in the run. With done it waits until the others have read what it gave them, and then

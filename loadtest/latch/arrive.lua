@@ -1,16 +1,23 @@
 -- Counts a party as there, or counts it no further if it is there already. The last one to come fixes the instant at
 -- which all begin.
--- KEYS[1] who is there: party and until when, in microseconds. KEYS[2] what it is about: parties, terms, lead, start.
+-- KEYS[1] who is there: party and until when, in microseconds. KEYS[2] what it is about: parties, terms, lead, start, and
+-- who was the first to go after that.
 -- ARGV[1] the party, ARGV[2] how many are to come, ARGV[3] the terms on which it comes, ARGV[4] how many microseconds
 -- after the last has come it could begin, ARGV[5] for how many it counts as there, ARGV[6] the TTL of the keys in ms.
 -- Returns 'full', or 'terms' with the parties and the terms of those who came before; or the instant of the start, ''
--- if some are still to come, with everybody who is there.
+-- if some are still to come, who is gone, '' if nobody is, and everybody who is there.
 -- All times are Redis' own, written out in full: Lua would round them.
 local function full(n) return string.format('%.0f', n) end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', full(now)) -- they died, or were stopped for so long that nobody can tell
 local start = redis.call('HGET', KEYS[2], 'start')
+local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', full(now)) -- or stopped for so long that nobody can tell
+for _, party in ipairs(dead) do
+  redis.call('ZREM', KEYS[1], party)
+  if start then
+    redis.call('HSETNX', KEYS[2], 'gone', party)
+  end
+end
 local there = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not start and redis.call('ZCARD', KEYS[1]) == 0 then
   redis.call('DEL', KEYS[2]) -- the first to come says what it is about
@@ -34,4 +41,4 @@ if not start and redis.call('ZCARD', KEYS[1]) == tonumber(parties) then
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[6])
-return {start or '', unpack(redis.call('ZRANGE', KEYS[1], 0, -1))}
+return {start or '', redis.call('HGET', KEYS[2], 'gone') or '', unpack(redis.call('ZRANGE', KEYS[1], 0, -1))}

@@ -68,6 +68,8 @@ type State struct {
 	// Open says that all have come. Start is the instant at which they begin, by Redis' clock.
 	Open  bool
 	Start time.Time
+	// Gone is who was the first to leave or to die after that, empty if nobody was.
+	Gone string
 	// There is who is there, in no order.
 	There []string
 }
@@ -87,7 +89,7 @@ func (l *Latch) Arrive(ctx context.Context) (State, error) {
 		parties, err := strconv.Atoi(reply[1])
 		return State{}, errors.Join(&TermsError{parties, reply[2]}, err)
 	}
-	s := State{There: reply[1:]}
+	s := State{Gone: reply[1], There: reply[2:]}
 	if reply[0] != "" {
 		micros, err := strconv.ParseInt(reply[0], 10, 64)
 		if err != nil {

@@ -155,7 +155,8 @@ func TestWhoDiesIsCountedNoLonger(t *testing.T) {
 		outlive(t, r, "b")
 		s, err = of(r, 2, "c").Arrive(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, []string{"c"}, s.There, "those who have begun see who is missing")
+		assert.Equal(t, "b", s.Gone, "those who have begun see who is gone")
+		assert.Equal(t, []string{"c"}, s.There)
 		_, err = of(r, 2, "b").Arrive(t.Context())
 		require.ErrorIs(t, err, latch.ErrFull, "and one that was only stopped learns that it was given up")
 	})
@@ -174,6 +175,24 @@ func TestWhoIsDoneIsNotMissing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, s.There, 2)
 		require.NoError(t, b.Done(t.Context()))
+		assert.Empty(t, keysOn(t, r))
+	})
+}
+
+// One who leaves because another has gone is not the one to look at.
+func TestTheFirstToGoIsNamed(t *testing.T) {
+	latchtest.Each(t, func(t *testing.T, url string) {
+		r := latchtest.Client(t, url)
+		for _, party := range []string{"a", "b", "c"} {
+			_, err := of(r, 3, party).Arrive(t.Context())
+			require.NoError(t, err)
+		}
+		require.NoError(t, of(r, 3, "b").Leave(t.Context()))
+		require.NoError(t, of(r, 3, "a").Leave(t.Context()))
+		s, err := of(r, 3, "c").Arrive(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "b", s.Gone)
+		require.NoError(t, of(r, 3, "c").Leave(t.Context()))
 		assert.Empty(t, keysOn(t, r))
 	})
 }
