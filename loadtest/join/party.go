@@ -152,7 +152,7 @@ func (p *Party) watchOthers(ctx context.Context) error {
 		case err == nil:
 			heard = time.Now()
 			if s.Gone != "" {
-				return fmt.Errorf("party %d (%s) is gone: it died, or was ended there", slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
+				return fmt.Errorf("party %d (%s) is gone: unless it was killed, it says why itself", slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
 			}
 		case time.Since(heard) > latch.Lease:
 			return fmt.Errorf("the Redis where the parties meet does not answer: %w", err)
@@ -178,7 +178,9 @@ func (p *Party) Close(ctx context.Context, done bool) {
 		_ = p.gather.Done(goodbye)
 		return
 	}
-	p.forget(goodbye)
+	for _, key := range p.stale {
+		p.redis.Expire(goodbye, key, latch.Lease) // somebody may be about to read it
+	}
 	_ = p.gather.Leave(goodbye)
 }
 
