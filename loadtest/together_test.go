@@ -115,17 +115,17 @@ func TestThreeLoadGeneratorsOnTheSameTargets(t *testing.T) {
 
 func TestPartiesWithShelvesOfTheirOwnProveNothing(t *testing.T) {
 	shops, meet := []*fakeShop{newFakeShop(t), newFakeShop(t)}, latchtest.Embedded(t)
-	var told string
+	var told strings.Builder
 	for _, o := range joined(t, 2, func(i int) []string {
 		url := shops[i].URL
 		return []string{"--targets", url + "," + url, "--meet", meet, "--rungs", "v4", "--scenarios", "two-instances"}
 	}) {
 		assert.Equal(t, couldNotRun, o.code)
 		assert.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
-		told += o.stderr
+		told.WriteString(o.stderr)
 	}
-	assert.Contains(t, told, "does not have what the first party put on its shelf")
-	assert.Regexp(t, `party 2 \(.*\) is gone`, told)
+	assert.Contains(t, told.String(), "does not have what the first party put on its shelf")
+	assert.Regexp(t, `party 2 \(.*\) is gone`, told.String())
 }
 
 func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {

@@ -145,8 +145,6 @@ func (p *Party) watchOthers(ctx context.Context) error {
 	for {
 		s, err := p.gather.Arrive(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case errors.Is(err, latch.ErrFull):
 			return fmt.Errorf("the other parties of %s have given this one up: it did not come again within %s", p.name, latch.Lease)
 		case err == nil:
@@ -154,7 +152,7 @@ func (p *Party) watchOthers(ctx context.Context) error {
 			if s.Gone != "" {
 				return fmt.Errorf("party %d (%s) is gone: unless it was killed, it says why itself", slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
 			}
-		case time.Since(heard) > latch.Lease:
+		case ctx.Err() == nil && time.Since(heard) > latch.Lease:
 			return fmt.Errorf("the Redis where the parties meet does not answer: %w", err)
 		}
 		select {

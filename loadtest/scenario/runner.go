@@ -78,15 +78,15 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	return c, ctx.Err()
 }
 
-// fill puts the product on the shelf, if the cell takes place. Whoever did not do that itself looks whether it is there,
-// on each of its instances: those that sell from different shelves would never sell a unit twice.
+// fill puts the product on the shelf, if the cell takes place. Where several run it together, that is done once, and each
+// looks whether all of its instances have it: those that sell from shelves of their own never sell each other's units.
 func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
 	if r.Joint.First() && c.NotRun == "" {
 		if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
 			return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
 		}
 	}
-	if err := r.Joint.Agree(ctx, c); err != nil || c.NotRun != "" || r.Joint.First() {
+	if err := r.Joint.Agree(ctx, c); err != nil || c.NotRun != "" || r.Joint == nil {
 		return err
 	}
 	for _, in := range c.Instances {

@@ -46,7 +46,7 @@ func Embedded(t testing.TB) (url string) {
 // server starts a redis-server that keeps nothing on disk.
 func server(t testing.TB) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
