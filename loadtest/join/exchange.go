@@ -49,7 +49,7 @@ func (p *Party) because(ctx context.Context, err error) error {
 // exchange gives all parties what each has, and returns it in the parties' order, with this one's own. Even that takes
 // the way over Redis: so all parties have the same in their hands, to the last bit.
 func exchange[T any](ctx context.Context, p *Party, step string, mine T) ([]T, error) {
-	packed, err := pack(mine)
+	packed, err := pack(mine, heaviest)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,8 @@ func (p *Party) forget(ctx context.Context) {
 	}
 }
 
-func pack(v any) ([]byte, error) {
+// pack makes of a value what may lie on Redis for a while, if it is at most so many bytes.
+func pack(v any, most int) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	if err != nil {
@@ -99,9 +100,9 @@ func pack(v any) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	if b.Len() > heaviest {
-		return nil, fmt.Errorf("a history of %d MB, compressed, is more than the %d MB that parties may give each other: use fewer --requests",
-			b.Len()>>20, heaviest>>20)
+	if b.Len() > most {
+		return nil, fmt.Errorf("a history of %.1f MB, compressed, is more than the %.1f MB that parties may give each other: use fewer --requests",
+			float64(b.Len())/(1<<20), float64(most)/(1<<20))
 	}
 	return b.Bytes(), nil
 }

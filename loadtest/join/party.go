@@ -134,8 +134,10 @@ func explain(err error, o Options, there []string) error {
 		return fmt.Errorf("%s has its %d parties already: choose another name for --join, or wait until they are done", o.Name, o.Parties)
 	case errors.As(err, &other):
 		return o.Terms.differ(o, other)
+	case errors.Is(err, context.Canceled):
+		return err
 	}
-	return err
+	return fmt.Errorf("the Redis where the parties meet: %w", err)
 }
 
 // watchOthers says again and again that the party is there, and returns when somebody else no longer is, with who that
