@@ -117,13 +117,8 @@ func (f *runFlags) terms(specs []scenario.Spec) join.Terms {
 	}
 }
 
-// secret stands for a text that holds a password: it differs where that does.
-func secret(text string) string {
-	if text == "" {
-		return ""
-	}
-	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(text)))
-}
+// secret stands for a text that may hold a password: it differs where that does.
+func secret(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // together carries out the run, alone or with the other parties that there are to be.
 func (s *session) together(ctx context.Context) (err error) {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func options(url string, parties int) join.Options {
 	return join.Options{
 		URL: url, Name: "test", Parties: parties, Wait: 10 * time.Second, Say: func(string) {},
-		Terms: join.Terms{{Flag: "--requests", Value: "300"}, {Flag: "--rungs", Value: "v4"}},
+		Terms: join.Terms{{Flag: "--requests", Value: "300"}, {Flag: "--rungs or --scenarios", Value: "v4"}},
 	}
 }
 
@@ -152,7 +152,7 @@ func TestPartiesThatDisagreeAreToldOnWhat(t *testing.T) {
 	for want, change := range map[string]func(*join.Options){
 		`--parties is 3 here and 2 with those who came first`:          func(o *join.Options) { o.Parties = 3 },
 		`--requests is "200" here and "300" with those who came first`: func(o *join.Options) { o.Terms[0].Value = "200" },
-		`disagree on --rungs: give all the same`:                       func(o *join.Options) { o.Terms[1].Value = strings.Repeat("v4, ", 50) },
+		`disagree on --rungs or --scenarios: give all the same`:        func(o *join.Options) { o.Terms[1].Value = strings.Repeat("v4, ", 50) },
 		`different versions of loadtest`:                               func(o *join.Options) { o.Terms[1].Flag = "--locks" },
 	} {
 		other := options(url, 2)

@@ -11,16 +11,17 @@ import (
 // shops, prove nothing together.
 type Terms []Term
 
-// Term is one of them: the flag that sets it, and its value in one line.
+// Term is one of them: the flags that set it, and its value in one line.
 type Term struct{ Flag, Value string }
 
-// longest is how much of a value is worth showing.
+// longest is how much of two values is worth showing.
 const longest = 60
 
+// text writes the terms down, a line each.
 func (t Terms) text() string {
 	var lines []string
 	for _, term := range t {
-		lines = append(lines, term.Flag+" "+term.Value)
+		lines = append(lines, term.Flag+"\t"+term.Value)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -32,20 +33,16 @@ func (t Terms) differ(o Options, other *latch.TermsError) error {
 	}
 	theirs := strings.Split(other.Terms, "\n")
 	for i, term := range t {
-		if i >= len(theirs) {
-			break
-		}
-		flag, value, _ := strings.Cut(theirs[i], " ")
+		flag, value, _ := strings.Cut(theirs[min(i, len(theirs)-1)], "\t")
 		switch {
 		case flag != term.Flag:
+			return fmt.Errorf("the parties of %s are of different versions of loadtest: give all the same", o.Name)
 		case value == term.Value:
-			continue
 		case len(value)+len(term.Value) > longest:
 			return fmt.Errorf("the parties of %s disagree on %s: give all the same", o.Name, flag)
 		default:
 			return fmt.Errorf("the parties of %s disagree: %s is %q here and %q with those who came first", o.Name, flag, term.Value, value)
 		}
-		break
 	}
 	return fmt.Errorf("the parties of %s are of different versions of loadtest: give all the same", o.Name)
 }
