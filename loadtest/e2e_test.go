@@ -108,28 +108,40 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 }
 
 func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
+	path, url := stockapi(t), foreignRedis(t)
+	code, out, errs := loadtest(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
+	assert.Equal(t, asExpected, code, out+errs)
+	assert.Contains(t, out, "at "+url)
+	assert.Empty(t, keysOn(t, url))
+}
+
+// foreignRedis starts an embedded Redis that no run started. It ends with the test.
+func foreignRedis(t *testing.T) (url string) {
+	t.Helper()
 	cmd := exec.Command(stockapi(t), "redis", "--addr", "127.0.0.1:0", "--exit-with-stdin")
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	defer func() { _ = cmd.Wait() }()
-	defer stdin.Close()
-	url, err := bufio.NewReader(stdout).ReadString('\n')
+	t.Cleanup(func() {
+		stdin.Close()
+		_ = cmd.Wait()
+	})
+	url, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	url = strings.TrimSpace(url)
+	return strings.TrimSpace(url)
+}
 
-	code, out, errs := loadtest(t, "--stockapi", cmd.Path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
-	assert.Equal(t, asExpected, code, out+errs)
-	assert.Contains(t, out, "at "+url)
+func keysOn(t *testing.T, url string) []string {
+	t.Helper()
 	o, err := redis.ParseURL(url)
 	require.NoError(t, err)
 	client := redis.NewClient(o)
 	defer client.Close()
 	keys, err := client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
-	assert.Empty(t, keys)
+	return keys
 }
 
 func TestARedisThatDiesEndsTheRun(t *testing.T) {

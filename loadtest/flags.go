@@ -46,6 +46,11 @@ type runFlags struct {
 	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
 	Seed        *uint64       `placeholder:"N" help:"Seed of all that is random in the load. Default: a new one, which is printed."`
 
+	Join     string        `placeholder:"NAME" help:"Make one run together with other load generators, on any machines, that are told the same NAME: every cell begins at one instant, and each comes to the verdict on what all did. What they run has to agree. They meet at the Redis of --backend, or at --meet. Without --scenarios it is two-instances, and with --targets one-instance too; the others are for one alone. Of --seed the first one's counts."`
+	Parties  int           `default:"2" help:"How many load generators --join brings together."`
+	JoinWait time.Duration `default:"2m" help:"How long to wait for the others to come."`
+	Meet     string        `placeholder:"URL" help:"The Redis where they meet, if it is not that of --backend. Needed with --targets."`
+
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included."`
 	Out        string `placeholder:"DIR" help:"Write results.json, matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
@@ -74,6 +79,7 @@ Examples:
   loadtest --rungs v5 --scenarios pause
   loadtest --backend redis://127.0.0.1:6379/5 --json results.json
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
+  loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
   loadtest report results.json -o report.html
 
@@ -126,7 +132,7 @@ func (f *runFlags) check() error {
 		seed := rand.Uint64() >> 32 // short enough to type again
 		f.Seed = &seed
 	}
-	return errors.Join(f.sizes(), f.durations(), f.places())
+	return errors.Join(f.sizes(), f.durations(), f.places(), f.joining())
 }
 
 func (f *runFlags) sizes() error {

@@ -10,6 +10,7 @@ import (
 
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/join"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/shop"
 )
@@ -44,6 +45,8 @@ type own struct {
 	stockapi string
 	client   *shop.Client
 	janitor  *fleet.Instance // sweeps up after cells
+	flags    *runFlags
+	party    *join.Party // nil if there are no others
 }
 
 func newOwn(ctx context.Context, f *fleet.Fleet, client *shop.Client) (*own, error) {
@@ -71,8 +74,15 @@ func (g *own) clear(ctx context.Context, product string) error {
 
 func (g *own) prepare(ctx context.Context, spec scenario.Spec) <-chan stage {
 	ready := make(chan stage, 1)
-	if spec.Scenario.Stops && !fleet.CanStop {
-		ready <- stage{notRun: "needs a system that can stop a process", leave: func() {}}
+	notRun := ""
+	switch {
+	case spec.Scenario.Stops && !fleet.CanStop:
+		notRun = "needs a system that can stop a process"
+	case g.party != nil:
+		notRun = unshared(g.flags, spec.Rung)
+	}
+	if notRun != "" {
+		ready <- stage{notRun: notRun, leave: func() {}}
 		return ready
 	}
 	go func() { ready <- g.set(ctx, spec) }()
@@ -120,12 +130,20 @@ func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Sit
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range started {
 		all.Go(func() (err error) {
-			started[i], err = g.fleet.StartInstance(ctx, g.stockapi, fleet.InstanceName(i), site.Backend(i), spec.Scenario.Fault(), flags...)
+			started[i], err = g.fleet.StartInstance(ctx, g.stockapi, g.instanceName(i), site.Backend(i), spec.Scenario.Fault(), flags...)
 			return err
 		})
 	}
 	err := all.Wait()
 	return slices.DeleteFunc(started, func(in *fleet.Instance) bool { return in == nil }), err
+}
+
+// instanceName is a, b and so on; where others have instances too, p1.a and p1.b.
+func (g *own) instanceName(i int) string {
+	if g.party != nil {
+		return g.party.Name() + "." + fleet.InstanceName(i)
+	}
+	return fleet.InstanceName(i)
 }
 
 func planOf(spec scenario.Spec) fleet.Plan {

@@ -41,6 +41,17 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--rungs v4,v44", `there is no rung "v44"; there are v0, nolock,`},
 		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
 		{"--targets localhost:5000", "is no URL such as"},
+		{"--meet redis://127.0.0.1:1", "--meet is for"},
+		{"--join a/b --backend redis://127.0.0.1:1", "--join: a name is made of"},
+		{"--join two", "--join needs a Redis that all parties share: name it by --backend"},
+		{"--join two --backend embedded", "--join needs a Redis that all parties share"},
+		{"--join two --targets http://127.0.0.1:1", "--join with --targets needs --meet"},
+		{"--join two --meet 127.0.0.1:6379 --targets http://127.0.0.1:1", "--meet: \"127.0.0.1:6379\" is no URL"},
+		{"--join two --backend redis://127.0.0.1:1 --parties 1", "--parties must lie between"},
+		{"--join two --backend redis://127.0.0.1:1 --join-wait 0s", "--join-wait must lie between"},
+		{"--join two --backend redis://127.0.0.1:1 --scenarios pause", "run pause alone"},
+		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance", "leave out one-instance, or give all --targets"},
+		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend"},
 		{"--stockapi " + file, "--stockapi"},
 		{"--json /nonexistent/dir/f.json", "--json"},
@@ -65,7 +76,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 func TestHelpIsEnough(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
-	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>", "--admin-token"} {
+	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>", "--admin-token", "--join-wait"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")

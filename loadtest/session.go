@@ -19,6 +19,7 @@ import (
 
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/join"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/shop"
@@ -36,6 +37,7 @@ type session struct {
 	client   *shop.Client
 	ground   ground
 	history  *history.Run
+	party    *join.Party // nil if the run is not made together with others
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -51,6 +53,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
+	if specs, err = f.joinable(specs); err != nil {
+		return complain(stderr, err)
+	}
 	if err := f.checkOutputs(); err != nil {
 		return complain(stderr, err)
 	}
@@ -61,7 +66,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	defer s.progress.Close()
 	defer s.client.Close()
-	err = s.carryOut(ctx)
+	err = s.together(ctx)
 	s.progress.Close()
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -99,6 +104,7 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	own.flags, own.party = s.flags, s.party
 	s.ground = own
 	err = s.cells(ctx)
 	s.sweep(ctx, s.opening(), err)
@@ -106,7 +112,12 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 }
 
 // opening is the product that our instances open their shop with, and that nobody buys.
-func (s *session) opening() string { return "lt-" + s.history.ID }
+func (s *session) opening() string {
+	if s.party != nil {
+		return "lt-" + s.history.ID + "-" + s.party.Name()
+	}
+	return "lt-" + s.history.ID
+}
 
 func (s *session) options() fleet.Options {
 	self, err := os.Executable()
@@ -115,6 +126,9 @@ func (s *session) options() fleet.Options {
 	}
 	redlock, zookeeper := 0, false
 	for _, spec := range s.specs {
+		if s.party != nil && unshared(s.flags, spec.Rung) != "" {
+			continue
+		}
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
 		if spec.Rung.OnNodes() {
 			redlock = redlockNodes
@@ -134,6 +148,9 @@ const aside = 6
 // cells runs all cells: first, one after the other, those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.ground.backend()
+	if err := s.introduce(ctx); err != nil {
+		return err
+	}
 	s.progress.Clear()
 	report.Header(s.stdout, s.history)
 	s.progress.Expect(s.specs)
@@ -208,7 +225,7 @@ func (s *session) following(ctx context.Context, i, n int) <-chan stage {
 // cell runs one cell on its stage, and leaves nothing of it behind: first its instances go, then its keys.
 func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (cell *history.Cell, err error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
-	if st.err != nil || st.notRun != "" {
+	if st.err != nil || st.notRun != "" && s.party == nil {
 		st.leave()
 		return notRun(spec, product, st.notRun), st.err
 	}
@@ -224,6 +241,9 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 	}
 	runner := &scenario.Runner{
 		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
+	}
+	if s.party != nil {
+		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)
 	}
 	return runner.Run(ctx, spec, product, st.urls)
 }

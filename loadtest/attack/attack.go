@@ -21,6 +21,8 @@ type Plan struct {
 	Seed uint64
 	// Warm, if set, is called by each worker before the barrier, so that connections need not be made after it.
 	Warm func(ctx context.Context, worker int)
+	// Begin, if set, is called when all workers are ready. They start when it returns, unless it fails.
+	Begin func(ctx context.Context) error
 	// Send sends request number i, from 0, and returns what became of it, with times relative to start.
 	Send func(ctx context.Context, start time.Time, i int) history.Op
 	// Done, if set, counts the requests that have returned.
@@ -40,6 +42,8 @@ type Result struct {
 // Run carries out the plan. If ctx ends before, it returns the cause: half a load proves nothing, least of all
 // that a rung holds.
 func Run(ctx context.Context, p Plan) (Result, error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	r := &run{Plan: p, ops: make([]history.Op, p.Requests), due: schedule(p), gate: make(chan struct{})}
 	workers := min(p.Concurrency, p.Requests)
 	clocks := make([]*stopwatch, workers)
@@ -50,6 +54,11 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 		finished.Go(func() { r.work(ctx, w, &ready, clocks[w]) })
 	}
 	ready.Wait()
+	if p.Begin != nil {
+		if err := p.Begin(ctx); err != nil {
+			giveUp(err)
+		}
+	}
 	r.start = time.Now()
 	close(r.gate)
 	finished.Wait()

@@ -56,6 +56,56 @@ func TestNobodyStartsBeforeAllAreReady(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestNobodyStartsBeforeItIsTimeTo(t *testing.T) {
+	var begun atomic.Bool
+	_, err := attack.Run(t.Context(), attack.Plan{
+		Requests: 5, Concurrency: 5,
+		Begin: func(context.Context) error {
+			time.Sleep(5 * time.Millisecond)
+			begun.Store(true)
+			return nil
+		},
+		Send: func(context.Context, time.Time, int) history.Op {
+			assert.True(t, begun.Load())
+			return history.Op{}
+		},
+	})
+	require.NoError(t, err)
+
+	why := errors.New("the others are gone")
+	_, err = attack.Run(t.Context(), attack.Plan{
+		Requests: 5, Concurrency: 5,
+		Begin: func(context.Context) error { return why },
+		Send: func(context.Context, time.Time, int) history.Op {
+			t.Error("it was not time to")
+			return history.Op{}
+		},
+	})
+	require.ErrorIs(t, err, why)
+}
+
+// Histograms of ops are those of the workers that sent them.
+func TestLatenciesOfSeveralLoads(t *testing.T) {
+	var both []history.Op
+	var r attack.Result
+	for range 2 {
+		var err error
+		r, err = attack.Run(t.Context(), attack.Plan{
+			Requests: 50, Concurrency: 5,
+			Send: func(_ context.Context, _ time.Time, i int) history.Op {
+				time.Sleep(time.Duration(i) * 20 * time.Microsecond)
+				return history.Op{Phase: history.Buy}
+			},
+		})
+		require.NoError(t, err)
+		both = append(both, r.Ops...)
+	}
+	assert.Equal(t, r.Latency, attack.LatencyOf(r.Ops))
+	assert.Equal(t, attack.LatencyOf(both), attack.LatencyOf(both[:50], both[50:]))
+	probe := history.Op{Phase: history.Probe, Latency: time.Hour}
+	assert.Equal(t, attack.LatencyOf(both), attack.LatencyOf(append(both, probe)), "buyers only")
+}
+
 func TestConcurrencyIsKept(t *testing.T) {
 	var now, most atomic.Int64
 	_, err := attack.Run(t.Context(), attack.Plan{

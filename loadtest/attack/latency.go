@@ -21,6 +21,22 @@ func (s *stopwatch) record(d time.Duration) {
 	_ = s.h.RecordValue(d.Microseconds()) // within its range by the line above
 }
 
+// LatencyOf returns the distribution over the buyers of several loads together. It is that of merged histograms, one of
+// each load, which hold just what its workers' held: each op tells its latency in full. Percentiles cannot be merged.
+func LatencyOf(loads ...[]history.Op) history.Latency {
+	var all []*stopwatch
+	for _, ops := range loads {
+		clock := newStopwatch()
+		for i := range ops {
+			if ops[i].Phase == history.Buy {
+				clock.record(ops[i].Latency)
+			}
+		}
+		all = append(all, clock)
+	}
+	return merge(all)
+}
+
 func merge(all []*stopwatch) history.Latency {
 	sum := newStopwatch()
 	for _, s := range all {

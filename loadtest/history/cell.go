@@ -41,6 +41,9 @@ type Cell struct {
 	Latency  Latency       `json:"latency"`
 	Commands *int64        `json:"redis_commands,omitempty"`
 
+	// Parties are the shares of the load generators that ran the cell together, if several did.
+	Parties []Share `json:"parties,omitempty"`
+
 	// Findings are the verdicts as judged at the time. They are there for readers of the file; an audit judges
 	// the ops again and only compares.
 	Findings []Finding `json:"findings,omitempty"`
@@ -51,6 +54,17 @@ type Instance struct {
 	Name  string `json:"name"`
 	URL   string `json:"url"`
 	Clock string `json:"clock"`
+}
+
+// Share is what one of several load generators did of a cell.
+type Share struct {
+	// Party is its name, with which its orders' ids begin.
+	Party   string        `json:"party"`
+	Buyers  int           `json:"buyers"`
+	Elapsed time.Duration `json:"elapsed"`
+	// Began is when it did, and Within how well that is known: by so much its orders' times were widened.
+	Began  Instant       `json:"began"`
+	Within time.Duration `json:"within"`
 }
 
 // Fault is what was done to one order, or around it, by the client's clock.

@@ -12,7 +12,29 @@ type Run struct {
 	Machine     Machine `json:"machine"`
 	Backend     Backend `json:"backend"`
 	Load        Load    `json:"load"`
-	Cells       []*Cell `json:"cells"`
+	// Parties are the load generators, if several made the run together. Machine and Backend are then as the first one
+	// has them, and Load is what each of them sent.
+	Parties []Party `json:"parties,omitempty"`
+	Cells   []*Cell `json:"cells"`
+}
+
+// Whole is the load of all parties together.
+func (r *Run) Whole() Load {
+	l := r.Load
+	if n := len(r.Parties); n > 0 {
+		l.Requests, l.Concurrency, l.Rate = n*l.Requests, n*l.Concurrency, float64(n)*l.Rate
+	}
+	return l
+}
+
+// Party is one of several load generators.
+type Party struct {
+	Name string `json:"name"`
+	// Label is its host and its process, for people.
+	Label   string  `json:"label"`
+	Machine Machine `json:"machine"`
+	// Stockapi is which executable served, for people.
+	Stockapi string `json:"stockapi"`
 }
 
 // Machine is what the client ran on.

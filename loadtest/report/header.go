@@ -10,17 +10,29 @@ import (
 
 // Header says what was driven, how, and on what.
 func Header(w io.Writer, run *history.Run) {
-	m, l := run.Machine, run.Load
+	m, l := run.Machine, run.Whole()
 	fmt.Fprintf(w, "run       %s, seed %d, %s on %s/%s with %d CPUs, %s\n",
 		run.ID, run.Seed, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go)
 	fmt.Fprintf(w, "backend   %s\n", run.Backend.Text)
 	fmt.Fprintf(w, "stockapi  %s\n", run.Backend.Stockapi)
-	fmt.Fprintf(w, "load      %d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s\n",
-		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work)
+	fmt.Fprintf(w, "load      %d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s%s\n",
+		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties))
+	for i, p := range run.Parties {
+		fmt.Fprintf(w, "%-9s %s on %s, %s/%s with %d CPUs\n",
+			[]string{"parties", ""}[min(i, 1)], p.Name, p.Label, p.Machine.OS, p.Machine.Arch, p.Machine.CPUs)
+	}
 	if run.Backend.Kind == "embedded" {
 		fmt.Fprintln(w, "          Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	fmt.Fprintln(w)
+}
+
+// from says how many load generators the load comes from, if several.
+func from(parties []history.Party) string {
+	if len(parties) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; from %d parties", len(parties))
 }
 
 func loop(l history.Load) string {

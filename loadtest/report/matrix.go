@@ -39,7 +39,7 @@ func columns(rows []*scenario.Row) []column {
 		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
 		column{"left", 4, true, func(_ *scenario.Row, c *history.Cell) string { return left(c) }},
 		column{"twice", 5, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
-		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string { return rate(c) }},
+		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string { return rate(c.Tally().Buyers, c.Elapsed) }},
 		column{"p50 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
 		column{"p99 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
 		column{"cmd/sale", 8, true, func(_ *scenario.Row, c *history.Cell) string { return perSale(c) }},
@@ -80,6 +80,7 @@ func tables(w io.Writer, rows []*scenario.Row, colour bool) {
 		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
 		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
 		fmt.Fprintln(w)
+		parties(w, rows[start:end])
 		start = end
 	}
 }
@@ -195,11 +196,11 @@ func left(c *history.Cell) string {
 	return fmt.Sprint(*c.Left)
 }
 
-func rate(c *history.Cell) string {
-	if c.Elapsed <= 0 {
+func rate(buyers int, in time.Duration) string {
+	if in <= 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f", float64(c.Tally().Buyers)/c.Elapsed.Seconds())
+	return fmt.Sprintf("%.0f", float64(buyers)/in.Seconds())
 }
 
 func millis(d time.Duration) string {

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"stockapi/loadtest/attack"
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/join"
 	"stockapi/loadtest/shop"
 )
 
@@ -42,6 +45,8 @@ type Runner struct {
 	Sent *atomic.Int64
 	// World is what the faults are brought upon.
 	World *World
+	// Joint is the cell as the other load generators take part in it; nil if there are no others.
+	Joint *join.Cell
 }
 
 // Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
@@ -53,19 +58,43 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
 		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL), Start: time.Now(),
+		NotRun: r.Joint.NotRun(),
 	}
-	if err := r.introduce(ctx, c, urls); err != nil || c.NotRun != "" {
+	if err := r.introduce(ctx, c, urls); err != nil {
 		return c, err
 	}
-	if err := r.Client.SetStock(ctx, urls[0], product, c.Initial); err != nil {
-		return nil, fmt.Errorf("cannot put %s on the shelf: %w", product, err)
+	if err := r.fill(ctx, c); err != nil || c.NotRun != "" {
+		return c, err
 	}
 	if err := r.load(ctx, c, spec); err != nil {
 		return nil, err
 	}
 	r.countUp(ctx, c)
+	c, err := r.Joint.Merge(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	c.Findings = audit.Judge(c)
 	return c, ctx.Err()
+}
+
+// fill puts the product on the shelf, if the cell takes place. Where several run it together, that is done once, and each
+// looks whether all of its instances have it: those that sell from shelves of their own never sell each other's units.
+func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
+	if r.Joint.First() && c.NotRun == "" {
+		if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
+			return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
+		}
+	}
+	if err := r.Joint.Agree(ctx, c); err != nil || c.NotRun != "" || r.Joint == nil {
+		return err
+	}
+	for _, in := range c.Instances {
+		if there, err := r.Client.Stock(ctx, in.URL, c.Product); err != nil || there != c.Initial {
+			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: do all keep the stock on one Redis?", in.URL), err)
+		}
+	}
+	return nil
 }
 
 // load brings the crowd, or the fault, upon the cell. A fault that did not come to pass is no reason to give up the
@@ -87,6 +116,9 @@ func (r *Runner) load(ctx context.Context, c *history.Cell, spec Spec) error {
 // countUp reads what is left, from whichever instance is still there to tell. If none is, it stays unread, and the
 // stock's verdict unknown.
 func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
+	if !r.Joint.First() {
+		return // somebody else does
+	}
 	for _, in := range c.Instances {
 		if left, err := r.Client.Stock(ctx, in.URL, c.Product); err == nil {
 			c.Left = &left
@@ -140,17 +172,24 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 		Warm: func(ctx context.Context, worker int) {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // the order itself will tell
 		},
+		Begin: r.Joint.Begin,
 		Send: func(ctx context.Context, start time.Time, i int) history.Op {
-			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, fmt.Sprint(i+1), 1))
+			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1))
 		},
 	})
 	if err != nil {
 		return err
 	}
 	c.Start, c.Elapsed, c.Ops, c.Latency = result.Start, result.Elapsed, result.Ops, result.Latency
+	if err := r.Joint.Sold(ctx); err != nil {
+		return err
+	}
 	if after, ok := r.commands(ctx, c); ok && counted {
 		sent := after - before
 		c.Commands = &sent
+	}
+	if !r.Joint.First() {
+		return nil
 	}
 	return r.probe(ctx, c, everywhere(c), false)
 }

@@ -15,7 +15,7 @@ var Defaults = history.Load{
 	Requests: 300, Concurrency: 100, Stock: 100, Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 }
 
-// command is what runs this cell alone, under the same load.
+// command is what runs this cell alone, under the same load. What several load generators ran, each has to be told.
 func command(run *history.Run, c *history.Cell) string {
 	l, d := run.Load, Defaults
 	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung), "--seed", fmt.Sprint(seed(run, c))}
@@ -27,7 +27,14 @@ func command(run *history.Run, c *history.Cell) string {
 	add(run.Backend.Kind == "embedded", "--backend", "embedded")
 	add(run.Backend.Kind == "url", "--backend", "URL")
 	add(run.Backend.Kind == "targets", "--targets", "URL,URL")
-	add(len(c.Instances) > 2, "--instances", len(c.Instances))
+	each := len(c.Instances)
+	if parties := len(run.Parties); parties > 0 {
+		add(true, "--join", "NAME")
+		add(true, "--parties", parties)
+		add(run.Backend.Kind == "targets", "--meet", "URL")
+		each /= parties
+	}
+	add(each > 2, "--instances", each)
 	add(l.Requests != d.Requests, "--requests", l.Requests)
 	add(l.Concurrency != d.Concurrency, "--concurrency", l.Concurrency)
 	add(l.Stock != d.Stock, "--stock", l.Stock)

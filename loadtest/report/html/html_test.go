@@ -328,3 +328,12 @@ func TestTheCommandSaysWhatDiffers(t *testing.T) {
 	run.Cells[0].Rung, run.Cells[0].Product = "v4; rm -rf /", "elsewhere"
 	says(t, render(t, run), "--rungs 'v4; rm -rf /' --seed 7 --backend embedded --rate 50 --ttl 2s<")
 }
+
+// A run of several parties is repeated by as many, each with its own part of the load.
+func TestTheCommandOfSeveralParties(t *testing.T) {
+	run := runOf(paused())
+	run.Backend.Kind = "url"
+	run.Parties = []history.Party{{Name: "p1", Label: "here, process 1"}, {Name: "p2", Label: "there, process 2"}}
+	page := render(t, run)
+	says(t, page, "--backend URL --join NAME --parties 2<", "600 buyers of 100 units, 200 at once", "p1 on here, process 1; p2 on there, process 2")
+}

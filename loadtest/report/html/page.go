@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -120,8 +121,8 @@ func outcome(run *history.Run, rows []*scenario.Row) (good bool, words string) {
 
 // facts says how it all was obtained.
 func facts(run *history.Run, rows []*scenario.Row) []fact {
-	m, l := run.Machine, run.Load
-	return []fact{
+	m, l := run.Machine, run.Whole()
+	out := []fact{
 		{"run", fmt.Sprintf("%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))},
 		{"seed", fmt.Sprint(run.Seed)},
 		{"backend", run.Backend.Text},
@@ -131,6 +132,14 @@ func facts(run *history.Run, rows []*scenario.Row) []fact {
 		{"times", fmt.Sprintf("wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)},
 		{"k of K", repeated(rows)},
 	}
+	if len(run.Parties) > 0 {
+		var who []string
+		for _, p := range run.Parties {
+			who = append(who, p.Name+" on "+clip(p.Label, 80))
+		}
+		out = append(out, fact{"parties", strings.Join(who, "; ")})
+	}
+	return out
 }
 
 func loop(l history.Load) string {
