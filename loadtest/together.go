@@ -82,7 +82,7 @@ func (f *runFlags) joinable(specs []scenario.Spec) ([]scenario.Spec, error) {
 // for itself the others know nothing of, and a lock that is not shared would be found broken without any fault of its own.
 func unshared(f *runFlags, rung scenario.Rung) string {
 	switch {
-	case rung.Name == "redlock":
+	case rung.OnNodes():
 		return "needs shared nodes"
 	case rung.OnZooKeeper() && f.ZooKeeper == "":
 		return "needs a shared --zookeeper"
