@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"net"
@@ -50,7 +51,12 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	c.ConnectTimeout = o.Timeout
 	c.RuntimeParams["application_name"] = "stockapi"
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
-	return pooled(stdlib.OpenDB(*c), o), nil
+	// Left to itself the driver asks the server, and only if the connection has rested for a second: a release that comes
+	// sooner after a restart would be lost on a connection from before.
+	stale := stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
+		return stirred(p.Conn.PgConn().Conn())
+	})
+	return pooled(stdlib.OpenDB(*c, stale), o), nil
 }
 
 func pooled(db *sql.DB, o backend.Options) *sql.DB {
