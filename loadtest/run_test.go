@@ -42,6 +42,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
 		{"--targets localhost:5000", "is no URL such as"},
 		{"--backend memcached", "--backend"},
+		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
+		{"--sql mysql://u:secret@127.0.0.1:1/shop --stockapi go --rungs v12", "no database at mysql://u:xxxxx@127.0.0.1:1/shop"},
 		{"--stockapi " + file, "--stockapi"},
 		{"--json /nonexistent/dir/f.json", "--json"},
 		{"--out " + file, "--out"},

@@ -15,7 +15,7 @@ const longLease = 30 * time.Second
 // usurped holds a at the last instant before its write, lets something happen to the servers of its lock, lets b sell
 // if it now can, and then a go on.
 func (p *play) usurped(ctx context.Context, text string, happens func() error) error {
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	first := p.order(ctx, a, "1", p.unaware())
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -34,6 +34,15 @@ func (p *play) usurped(ctx context.Context, text string, happens func() error) e
 	return first.answered(ctx)
 }
 
+// unaware is an order that is held at the last instant before its write. One whose lock is a session's, which it looks
+// after every 200 ms, is held a second of work before that: what it does at its next look is the question.
+func (p *play) unaware() shop.Order {
+	if p.rung.OnSession() {
+		return shop.Order{Fault: "hold@" + p.afterRead(), Work: time.Second}
+	}
+	return shop.Order{Fault: "hold@before:" + p.rung.Write}
+}
+
 // playNodeRestart restarts the lock server while a holds the lock. Of Redlock's nodes two are away when a comes, and
 // all that are not to be asked again come back: one that has forgotten its vote, and the two that were never asked.
 func playNodeRestart(ctx context.Context, p *play) error {
@@ -41,6 +50,9 @@ func playNodeRestart(ctx context.Context, p *play) error {
 		return err
 	}
 	forgetful, text := p.lockServers(), "whose lock server restarted empty"
+	if p.rung.OnSQL() {
+		text = "whose lock server restarted"
+	}
 	if len(forgetful) > 1 {
 		forgetful, text = nodes(3, 5), "one of whose three nodes restarted empty"
 		p.kill(nodes(4, 5))

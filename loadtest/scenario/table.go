@@ -50,6 +50,11 @@ var Rungs = []Rung{
 // OnZooKeeper reports whether the rung's locks are nodes there, which end with a session and not after a TTL.
 func (r Rung) OnZooKeeper() bool { return strings.HasPrefix(r.Name, "zk-") }
 
+// OnSQL reports whether the rung's locks are in a database, and OnSession whether they are its server's own, which end
+// with a connection and not after a TTL.
+func (r Rung) OnSQL() bool     { return strings.HasPrefix(r.Name, "sql-") }
+func (r Rung) OnSession() bool { return r.Name == "sql-session" }
+
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
 type Expectation struct {
 	Rung     string
@@ -186,7 +191,7 @@ var Table = []Scenario{
 			{"v10", leaseHolds, "the set of those inside lies in Redis, and a writer finds it empty or waits"},
 			{"v11", leaseHolds, "the set lies in Redis, and the script counts before it adds"},
 			{"v11-two", oversold, "two permits: whoever shares them, two read the same stock"},
-			{"v12", leaseHolds, "the row lies in a file that both instances write to, one at a time"},
+			{"v12", leaseHolds, "the row lies in one database, which puts the tries of all instances in order"},
 			{"v12-session", leaseHolds, "the server gives its lock to one connection at a time, whoever made it"},
 			{"v13", fenceHolds, "the node lies in ZooKeeper, which all instances share"},
 			{"v14", fenceHolds, "the queue lies in ZooKeeper, which all instances share"},
