@@ -68,11 +68,11 @@ func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, s
 }
 
 // once runs a process to its end, and returns an error if that was not a good one.
-func (f *Fleet) once(ctx context.Context, name string, cmd *exec.Cmd) error {
-	c := &child{name: name, cmd: cmd, fleet: f, gone: make(chan struct{})}
+func (f *Fleet) once(ctx context.Context, c *child) error {
+	c.fleet, c.gone = f, make(chan struct{})
 	c.expected.Store(true)
 	if err := c.spawn(func(string) (string, bool) { return "", false }, nil); err != nil {
-		return fmt.Errorf("cannot start %s: %w", name, err)
+		return fmt.Errorf("cannot start %s: %w", c.name, err)
 	}
 	select {
 	case <-c.gone:
@@ -81,7 +81,7 @@ func (f *Fleet) once(ctx context.Context, name string, cmd *exec.Cmd) error {
 		return context.Cause(ctx)
 	}
 	if c.ended != nil {
-		return fmt.Errorf("%s failed (%w)%s", name, c.ended, c.lastLine())
+		return fmt.Errorf("%s failed (%w)%s", c.name, c.ended, c.lastLine())
 	}
 	return nil
 }

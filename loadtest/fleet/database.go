@@ -48,7 +48,7 @@ func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
 	if err != nil {
 		return err
 	}
-	return f.once(ctx, kind.installer, cmd)
+	return f.once(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
 }
 
 func (f *Fleet) installed(kind *databaseKind) string { return filepath.Join(f.dir, kind.name) }
