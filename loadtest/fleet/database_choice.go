@@ -80,6 +80,9 @@ func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) er
 		if err = f.install(ctx, kind); err == nil {
 			err = d.create(ctx)
 		}
+		if err != nil && ctx.Err() == nil && f.options.SQL == AnySQL {
+			err = Needs("needs a database that can be started: " + err.Error()) // nobody asked for this one
+		}
 	})
 	b.SQL, b.kind = d.URL, kind
 	b.Text += ", " + kind.title + ", its own, at " + hostPort(d.URL)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 )
 
@@ -57,6 +58,9 @@ var databaseKinds = []*databaseKind{
 
 // missing says what of it is not on this machine, or returns "".
 func (k *databaseKind) missing() string {
+	if runtime.GOOS == "windows" {
+		return "it is not started on Windows, only used at a DSN"
+	}
 	for _, program := range []string{k.program, k.installer} {
 		if locate(program) == "" {
 			return "there is no " + program + " here"

@@ -178,3 +178,20 @@ func TestAPortThatADSNNeedNotName(t *testing.T) {
 	assert.Equal(t, "db:5432", hostPort("postgres://u@db/shop"))
 	assert.Equal(t, "db:1", hostPort("postgres://u@db:1/shop"))
 }
+
+// Who asked for whatever is here has not asked for a server that does not start, and gets on without.
+func TestADatabaseThatDoesNotStart(t *testing.T) {
+	f, ctx := newFleet(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	f.options.SQL = AnySQL
+	nothing := func(string) []string { return nil }
+	kind := &databaseKind{name: "broken", title: "Broken", account: "nobody", installer: "false", install: nothing, dsn: "broken://127.0.0.1:%d"}
+	b := &Backend{}
+	require.NoError(t, f.startSQL(ctx, b, kind))
+	var needs Needs
+	require.ErrorAs(t, b.created(ctx), &needs)
+	assert.Contains(t, needs.Error(), "needs a database that can be started: false failed (")
+	f.options.SQL = "broken"
+	require.NoError(t, f.startSQL(ctx, b, kind))
+	require.NotErrorAs(t, b.created(ctx), &needs)
+}
