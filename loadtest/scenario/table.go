@@ -50,9 +50,10 @@ var Rungs = []Rung{
 // OnZooKeeper reports whether the rung's locks are nodes there, which end with a session and not after a TTL.
 func (r Rung) OnZooKeeper() bool { return strings.HasPrefix(r.Name, "zk-") }
 
-// OnSQL reports whether the rung's locks are in a database, and OnSession whether they are its server's own, which end
-// with a connection and not after a TTL.
-func (r Rung) OnSQL() bool     { return strings.HasPrefix(r.Name, "sql-") }
+// OnSQL reports whether the rung's locks are in a database.
+func (r Rung) OnSQL() bool { return strings.HasPrefix(r.Name, "sql-") }
+
+// OnSession reports whether they are the database server's own, which end with a connection and not after a TTL.
 func (r Rung) OnSession() bool { return r.Name == "sql-session" }
 
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
