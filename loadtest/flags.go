@@ -30,7 +30,7 @@ type runFlags struct {
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
 	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
-	SQL       string   `name:"sql" placeholder:"DSN" help:"Where the locks of v12 are kept, as stockapi's --sql has it. What a run writes there it removes. Default: an SQLite file of the run's own."`
+	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
 
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
 	Rungs     []string `placeholder:"RUNG,..." help:"Only these rungs, by number or by name."`
@@ -176,8 +176,8 @@ func (f *runFlags) places() error {
 		}
 		f.Targets[i] = strings.TrimRight(t, "/")
 	}
-	if u, err := url.Parse(f.SQL); f.SQL != "" && (err != nil || !slices.Contains(databases, u.Scheme)) {
-		return errors.New("--sql: the DSN begins with none of " + strings.Join(databases, ", "))
+	if u, err := url.Parse(f.SQL); !slices.Contains(fleet.Databases, f.SQL) && (err != nil || !slices.Contains(databases, u.Scheme)) {
+		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s", strings.Join(fleet.Databases, ", "), strings.Join(databases, ", "))
 	}
 	switch f.Backend {
 	case "auto", "embedded", "redis-server":

@@ -59,7 +59,7 @@ func newOwn(ctx context.Context, f *fleet.Fleet, client *shop.Client) (*own, err
 		return nil, err
 	}
 	on.Stockapi = which
-	janitor, err := f.StartInstance(ctx, path, "janitor", on, false)
+	janitor, err := f.StartInstance(ctx, path, "janitor", on.Lasting(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,8 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 	site, err := g.fleet.StartSite(ctx, g.on, planOf(spec))
 	if err != nil {
 		s := stage{leave: func() {}}
-		if errors.Is(err, fleet.ErrNeedsRedisServer) || errors.Is(err, fleet.ErrNeedsZooKeeper) {
+		var needs fleet.Needs
+		if errors.As(err, &needs) {
 			s.notRun = err.Error()
 		} else {
 			s.err = err
@@ -121,7 +122,7 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
 	var flags []string
 	if t := spec.Scenario.Timeout; t > 0 {
-		flags = append(flags, "--redis-timeout", t.String())
+		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && spec.Scenario.Fault() {
 		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
@@ -149,7 +150,8 @@ func (g *own) instanceName(i int) string {
 func planOf(spec scenario.Spec) fleet.Plan {
 	site := spec.Scenario.Site
 	return fleet.Plan{
-		Instances: spec.Instances, Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(), Wires: site.Wires,
+		Instances: spec.Instances, Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
+		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: site.Wires,
 		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
 	}
 }
@@ -165,6 +167,9 @@ func worldOf(site *fleet.Site, instances []*fleet.Instance) *scenario.World {
 	}
 	if site.ZooKeeper != nil {
 		w.Servers["locks"] = site.ZooKeeper
+	}
+	if site.Database != nil {
+		w.Servers["locks"] = site.Database
 	}
 	for name, pair := range site.Pairs {
 		w.Pairs[name] = pair

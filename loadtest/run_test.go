@@ -53,6 +53,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance", "leave out one-instance, or give all --targets"},
 		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend"},
+		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
+		{"--sql mysql://u:secret@127.0.0.1:1/shop --stockapi go --rungs v12", "no database at mysql://u:xxxxx@127.0.0.1:1/shop"},
 		{"--stockapi " + file, "--stockapi"},
 		{"--json /nonexistent/dir/f.json", "--json"},
 		{"--out " + file, "--out"},

@@ -124,19 +124,20 @@ func (s *session) options() fleet.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	redlock, zookeeper := 0, false
+	redlock, zookeeper, database := 0, false, false
 	for _, spec := range s.specs {
 		if s.party != nil && unshared(s.flags, spec.Rung) != "" {
 			continue
 		}
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
+		database = database || spec.Rung.OnSQL()
 		if spec.Rung.OnNodes() {
 			redlock = redlockNodes
 		}
 	}
 	return fleet.Options{
 		Self: []string{self, "guardian"}, Stockapi: s.flags.Stockapi, Backend: s.flags.Backend, Redlock: redlock,
-		ZooKeeper: zookeeper, ZooKeeperAddress: s.flags.ZooKeeper, SQL: s.flags.SQL,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.flags.ZooKeeper, Database: database, SQL: s.flags.SQL,
 		Product: s.opening(), Token: s.flags.AdminToken, Max: s.flags.bounds(), Say: s.progress.Say,
 	}
 }

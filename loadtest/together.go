@@ -86,7 +86,7 @@ func unshared(f *runFlags, rung scenario.Rung) string {
 		return "needs shared nodes"
 	case rung.OnZooKeeper() && f.ZooKeeper == "":
 		return "needs a shared --zookeeper"
-	case strings.HasPrefix(rung.Name, "sql-") && (f.SQL == "" || strings.HasPrefix(f.SQL, "sqlite:")):
+	case rung.OnSQL() && (!strings.Contains(f.SQL, "://") || strings.HasPrefix(f.SQL, "sqlite:")):
 		return "needs a shared --sql"
 	}
 	return ""

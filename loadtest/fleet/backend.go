@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,10 +19,14 @@ type Backend struct {
 	Redlock    []string
 	// ZooKeeper is that of v13 and v14, as a URL; empty if there is none.
 	ZooKeeper string
-	// SQL is the DSN of the database.
+	// SQL is the DSN of the database of v12; empty if there is none.
 	SQL string
 
 	start starter // of more of its kind
+
+	// Of a database server of our own: its kind, and created, which waits until it is there.
+	kind    *databaseKind
+	created func(context.Context) error
 }
 
 // Embedded reports whether the backend is not a Redis but an imitation, whose speed says nothing of Redis.
@@ -60,18 +62,16 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 		return nil, err
 	}
 	b.start = start
-	f.placeSQL(b)
-	return b, errors.Join(f.startRedlock(ctx, b), f.reachZooKeeper(ctx, b))
+	return b, errors.Join(f.placeSQL(ctx, b), f.startRedlock(ctx, b), f.reachZooKeeper(ctx, b))
 }
 
-// placeSQL says where the database is. A file needs nobody to start it.
-func (f *Fleet) placeSQL(b *Backend) {
-	b.SQL = f.options.SQL
-	if b.SQL == "" {
-		b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(f.dir, "locks.db")), "/")
-		return
+// Lasting is the backend without the database that ends with the run: what is left there need not be removed.
+func (b *Backend) Lasting() *Backend {
+	lasting := *b
+	if b.kind != nil {
+		lasting.SQL = ""
 	}
-	b.Text += ", v12 at " + redact(b.SQL)
+	return &lasting
 }
 
 func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {

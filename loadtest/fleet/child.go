@@ -25,7 +25,11 @@ type child struct {
 	stdin    io.Closer // its end tells a stockapi to go
 	last     atomic.Pointer[string]
 	gone     chan struct{}
+	ended    error       // how, once it is gone
 	expected atomic.Bool // its end, should it come, is no news to anybody
+	// quits is whether it starts others that are in no group of its own, as PostgreSQL does. Told to quit it ends as
+	// abruptly, and takes them along.
+	quits bool
 }
 
 // readiness looks for the line by which a process says that it is ready, and for the URL in it.
@@ -33,7 +37,13 @@ type readiness func(line string) (url string, ready bool)
 
 // start starts a process and waits until one of its lines, of either output, says that it is ready.
 func (f *Fleet) start(ctx context.Context, name string, cmd *exec.Cmd, ready readiness) (*child, string, error) {
-	c := &child{name: name, fleet: f, cmd: cmd, gone: make(chan struct{})}
+	return f.begin(ctx, &child{name: name, cmd: cmd}, ready)
+}
+
+// begin starts what the child says.
+func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, string, error) {
+	name := c.name
+	c.fleet, c.gone = f, make(chan struct{})
 	c.expected.Store(true) // until it is ready, its end is reported from here
 	urls := make(chan string, 1)
 	if err := c.spawn(ready, urls); err != nil {
@@ -57,6 +67,25 @@ func (f *Fleet) start(ctx context.Context, name string, cmd *exec.Cmd, ready rea
 	return nil, "", err
 }
 
+// once runs a process to its end, and returns an error if that was not a good one.
+func (f *Fleet) once(ctx context.Context, c *child) error {
+	c.fleet, c.gone = f, make(chan struct{})
+	c.expected.Store(true)
+	if err := c.spawn(func(string) (string, bool) { return "", false }, nil); err != nil {
+		return fmt.Errorf("cannot start %s: %w", c.name, err)
+	}
+	select {
+	case <-c.gone:
+	case <-ctx.Done():
+		c.kill()
+		return context.Cause(ctx)
+	}
+	if c.ended != nil {
+		return fmt.Errorf("%s failed (%w)%s", c.name, c.ended, c.lastLine())
+	}
+	return nil
+}
+
 // spawn starts the process, tells the guardian, and watches its output and its end.
 func (c *child) spawn(ready readiness, urls chan<- string) error {
 	out, in, err := os.Pipe()
@@ -72,7 +101,11 @@ func (c *child) spawn(ready readiness, urls chan<- string) error {
 	if err := c.cmd.Start(); err != nil {
 		return errors.Join(err, out.Close())
 	}
-	c.fleet.guardian.tell("pid %d", c.cmd.Process.Pid)
+	how := "pid"
+	if c.quits {
+		how = "quits"
+	}
+	c.fleet.guardian.tell("%s %d", how, c.cmd.Process.Pid)
 	c.fleet.add(c)
 	read := make(chan struct{})
 	go func() {
@@ -105,13 +138,13 @@ func (c *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 
 // watch waits for the end of the process. One that nobody asked for ends the run.
 func (c *child) watch(read <-chan struct{}) {
-	err := c.cmd.Wait()
+	c.ended = c.cmd.Wait()
 	<-read // for its last line
 	c.fleet.guardian.tell("gone %d", c.cmd.Process.Pid)
 	c.fleet.remove(c)
 	close(c.gone)
 	if !c.expected.Load() {
-		c.fleet.fail(fmt.Errorf("%s died on its own (%s)%s", c.name, ending(err), c.lastLine()))
+		c.fleet.fail(fmt.Errorf("%s died on its own (%s)%s", c.name, ending(c.ended), c.lastLine()))
 	}
 }
 
@@ -137,6 +170,9 @@ func (c *child) stop() {
 func (c *child) kill() {
 	if c.goneWithin(0) {
 		return // its number may be another's by now
+	}
+	if c.quits && quit(c.cmd.Process.Pid) == nil && c.goneWithin(5*time.Second) {
+		return
 	}
 	_ = killGroup(c.cmd.Process.Pid)
 	_ = c.stdin.Close()

@@ -3,9 +3,13 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,13 +18,64 @@ import (
 // CanStop is whether a process can be stopped and continued on this system.
 const CanStop = true
 
-func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func detach(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+}
+
+// runAs makes a command run as that user where we are root.
+func runAs(cmd *exec.Cmd, name string) error {
+	uid, gid, err := account(name)
+	if os.Getuid() == 0 && err == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+	}
+	return err
+}
+
+// giveTo gives a directory, with all that is in it, to that user alone where we are root, and lets everybody pass
+// through the one that it is in. Elsewhere it stays ours alone.
+func giveTo(name, dir string) error {
+	uid, gid, err := account(name)
+	if err == nil {
+		err = os.Chmod(dir, 0o700)
+	}
+	if os.Getuid() != 0 || err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(filepath.Dir(dir), 0o711), filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, int(uid), int(gid)))
+	}))
+}
+
+// account returns the numbers of a user and its group, for whom they matter: root alone can become another.
+func account(name string) (uid, gid uint32, err error) {
+	if os.Getuid() != 0 {
+		return 0, 0, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, fmt.Errorf("there is no user %s", name)
+	}
+	_, err = fmt.Sscan(u.Uid+" "+u.Gid, &uid, &gid)
+	return uid, gid, err
+}
+
+// canRunAs returns nil if runAs can.
+func canRunAs(name string) error {
+	_, _, err := account(name)
+	return err
+}
 
 // terminate asks a process to end in its own time. It reports whether this system can ask.
 func terminate(p *os.Process) bool { return p.Signal(syscall.SIGTERM) == nil }
 
 // killGroup ends a child and all that it started; detach made it the leader of its group.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+
+// quit ends a process that takes along what it started.
+func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
 // stop stops a process, and does not wait until it stands.
 func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }

@@ -22,6 +22,15 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// Servers run as whoever we are.
+func runAs(*exec.Cmd, string) error { return nil }
+
+func giveTo(_, _ string) error { return nil }
+
+func canRunAs(string) error { return nil }
+
+func quit(int) error { return errors.New("a process cannot be asked to quit on this system") }
+
 // terminate cannot ask here: Windows has no SIGTERM. The end of the standard input asks instead.
 func terminate(*os.Process) bool { return false }
 

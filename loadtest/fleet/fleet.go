@@ -15,6 +15,8 @@ type Fleet struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
+	tasks sync.WaitGroup // what is done in the background; it ends with the context
+
 	mu       sync.Mutex
 	children []*child
 }
@@ -30,8 +32,9 @@ type Options struct {
 	// ZooKeeper is whether anybody asks for one, and ZooKeeperAddress where it is; empty means to start one.
 	ZooKeeper        bool
 	ZooKeeperAddress string
-	// SQL is the DSN of the database for v12; empty means a file of the fleet's own.
-	SQL string
+	// Database is whether anybody asks for one, and SQL which: "auto", "sqlite", "mariadb", "postgres" or a DSN.
+	Database bool
+	SQL      string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
 	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its
@@ -67,6 +70,8 @@ func New(ctx context.Context, o Options) (*Fleet, context.Context, error) {
 
 // Close ends every process that is still there and removes what they wrote.
 func (f *Fleet) Close() error {
+	f.fail(nil)
+	f.tasks.Wait()
 	f.mu.Lock()
 	children := f.children
 	f.children = nil
@@ -79,7 +84,6 @@ func (f *Fleet) Close() error {
 	all.Wait()
 	err := os.RemoveAll(f.dir)
 	f.guardian.dismiss()
-	f.fail(nil)
 	return err
 }
 

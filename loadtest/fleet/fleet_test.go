@@ -95,16 +95,19 @@ func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
 	kept, err := os.MkdirTemp("", "other-")
 	require.NoError(t, err)
 	defer os.RemoveAll(kept)
-	left, spared := self("ready"), self("ready")
-	for _, cmd := range []*exec.Cmd{left, spared} {
+	left, quitting, spared := self("ready"), self("ready"), self("ready")
+	quitting.Stderr = new(strings.Builder) // a Go process tells where it was
+	for _, cmd := range []*exec.Cmd{left, quitting, spared} {
 		_, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		detach(cmd)
 		require.NoError(t, cmd.Start())
 	}
 	Guard(strings.NewReader("dir " + dir + "\ndir " + kept + "\npid " + strconv.Itoa(left.Process.Pid) +
+		"\nquits " + strconv.Itoa(quitting.Process.Pid) +
 		"\npid " + strconv.Itoa(spared.Process.Pid) + "\ngone " + strconv.Itoa(spared.Process.Pid) + "\npid 1\npid -1\nnonsense\n"))
 	require.Error(t, left.Wait(), "it was killed")
+	require.NotContains(t, quitting.Wait().Error(), "killed", "it was asked to quit")
 	assert.NoDirExists(t, dir)
 	assert.DirExists(t, kept, "only directories of ours")
 	require.NoError(t, spared.Process.Signal(os.Interrupt), "it is still there")

@@ -47,19 +47,22 @@ func (g *guardian) dismiss() {
 	_ = g.cmd.Wait()
 }
 
-// Guard is the guardian's life: it reads what exists ("pid 12", "dir /tmp/x") and what no longer does
+// Guard is the guardian's life: it reads what exists ("pid 12", "quits 13", "dir /tmp/x") and what no longer does
 // ("gone 12"), and when the pipe ends it ends the former.
 func Guard(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pids, dirs := listen(pipe)
-	for pid := range pids {
-		_ = killGroup(pid)
+	for pid, quits := range pids {
+		if !quits || quit(pid) != nil {
+			_ = killGroup(pid)
+		}
 	}
 	for _, dir := range dirs {
 		removeSoon(dir)
 	}
 }
 
+// listen returns what is left when the pipe ends: processes, each with whether it quits, and directories.
 func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
 	pids = map[int]bool{}
 	lines := bufio.NewScanner(pipe)
@@ -69,8 +72,8 @@ func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
 		switch {
 		case what == "dir" && strings.Contains(which, "loadtest-"):
 			dirs = append(dirs, which)
-		case what == "pid" && err == nil && pid > 1:
-			pids[pid] = true
+		case (what == "pid" || what == "quits") && err == nil && pid > 1:
+			pids[pid] = what == "quits"
 		case what == "gone":
 			delete(pids, pid)
 		}

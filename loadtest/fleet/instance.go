@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,11 +24,8 @@ type Instance struct {
 func (f *Fleet) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
-	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL,
+	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL, "--sql", cmp.Or(b.SQL, "none"),
 		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
-	if b.SQL != "" {
-		args = append(args, "--sql", b.SQL)
-	}
 	if b.Locks != "" {
 		args = append(args, "--lock-redis", b.Locks)
 	}

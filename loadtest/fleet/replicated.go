@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -175,5 +176,11 @@ func hostPort(rawURL string) string {
 	if err != nil {
 		return ""
 	}
+	if port := ports[u.Scheme]; u.Port() == "" && port != "" {
+		return net.JoinHostPort(u.Hostname(), port)
+	}
 	return u.Host
 }
+
+// ports are those that a DSN needs not name.
+var ports = map[string]string{"mysql": "3306", "mariadb": "3306", "postgres": "5432", "postgresql": "5432"}

@@ -15,6 +15,8 @@ type Plan struct {
 	Redlock   bool
 	// ZooKeeper is whether they lock on that.
 	ZooKeeper bool
+	// SQL is whether they lock in a database, and Session whether by a lock of its server's own.
+	SQL, Session bool
 	// Wires gives each instance wires of its own to its servers.
 	Wires bool
 	// OwnLocks gives the cell a lock server, or nodes, of its own. ReplicatedLocks and ReplicatedStock give it a
@@ -22,15 +24,21 @@ type Plan struct {
 	OwnLocks, ReplicatedLocks, ReplicatedStock bool
 }
 
+// Needs is why a plan cannot be carried out on this ground.
+type Needs string
+
+func (n Needs) Error() string { return string(n) }
+
 // ErrNeedsRedisServer says that a plan cannot be carried out with the embedded Redis, which knows no replication.
-var ErrNeedsRedisServer = errors.New("needs redis-server")
+const ErrNeedsRedisServer = Needs("needs redis-server")
 
 // Site is the servers of one cell, and the wires to them.
 type Site struct {
 	// Servers are the cell's own, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
-	// ZooKeeper is the cell's own, if it has one.
+	// ZooKeeper and Database are the cell's own, if it has one.
 	ZooKeeper *ZooKeeper
+	Database  *Database
 	// Pairs are its replicated servers, by name: "locks" or "stock".
 	Pairs map[string]*Replicated
 	// Wires are those of each instance, by the server's name.
@@ -58,6 +66,9 @@ func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err
 	if !p.ZooKeeper {
 		s.whole.ZooKeeper = ""
 	}
+	if err := s.database(ctx, p); err != nil {
+		return s, err
+	}
 	if p.OwnLocks {
 		if err := s.ownLocks(ctx, p.Redlock); err != nil {
 			return s, err
@@ -81,8 +92,11 @@ func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err
 }
 
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
-	if s.whole.ZooKeeper != "" {
+	switch {
+	case s.whole.ZooKeeper != "":
 		return s.ownZooKeeper(ctx)
+	case s.whole.SQL != "":
+		return s.ownDatabase(ctx)
 	}
 	if redlock {
 		nodes, err := s.fleet.startNodes(ctx, s.whole.start, len(s.whole.Redlock))
@@ -111,6 +125,34 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	return err
 }
 
+// database sees to it that what all cells share is there, if this cell locks on it and it can be harmed as it is to be.
+func (s *Site) database(ctx context.Context, p Plan) error {
+	switch b := &s.whole; {
+	case !p.SQL:
+		b.SQL = ""
+		return nil
+	case p.Session && isFile(b.SQL):
+		return ErrNeedsDatabase
+	case isFile(b.SQL) && (p.Wires || p.OwnLocks):
+		return ErrNeedsServer
+	case b.kind == nil && !isFile(b.SQL) && p.OwnLocks:
+		return ErrNeedsOwnDatabase
+	case b.kind == nil:
+		return nil
+	default:
+		return b.created(ctx)
+	}
+}
+
+func (s *Site) ownDatabase(ctx context.Context) error {
+	d, err := s.fleet.newDatabase(s.whole.kind, s.whole.kind.title+" of a cell")
+	if err != nil {
+		return err
+	}
+	s.Database, s.whole.SQL = d, d.URL
+	return d.create(ctx)
+}
+
 func (s *Site) replicated(ctx context.Context, name string) (url string, err error) {
 	pair, err := s.fleet.startReplicated(ctx, name)
 	if pair != nil {
@@ -131,6 +173,8 @@ func (s *Site) wire(instances int) error {
 	switch {
 	case s.whole.ZooKeeper != "":
 		to["locks"] = s.whole.ZooKeeper
+	case s.whole.SQL != "":
+		to["locks"] = s.whole.SQL
 	case len(s.whole.Redlock) == 0:
 		to["locks"] = s.locks()
 	}
@@ -138,7 +182,7 @@ func (s *Site) wire(instances int) error {
 		wires := map[string]*Wire{}
 		s.Wires = append(s.Wires, wires)
 		for name, url := range to {
-			if !strings.HasPrefix(url, "redis://") && url != s.whole.ZooKeeper {
+			if !strings.HasPrefix(url, "redis://") && url != s.whole.ZooKeeper && url != s.whole.SQL {
 				return errors.New("a proxy can only stand before a Redis that is reached by redis://")
 			}
 			w, err := newWire(hostPort(url))
@@ -170,6 +214,8 @@ func (s *Site) Backend(i int) *Backend {
 	case w == nil:
 	case b.ZooKeeper != "":
 		b.ZooKeeper = w.through(b.ZooKeeper)
+	case b.SQL != "":
+		b.SQL = w.through(b.SQL)
 	default:
 		b.Locks = w.through(s.locks())
 	}
@@ -202,6 +248,9 @@ func (s *Site) Close() {
 	}
 	if s.ZooKeeper != nil {
 		all.Go(s.ZooKeeper.Kill)
+	}
+	if s.Database != nil {
+		all.Go(s.Database.Remove)
 	}
 	for _, wires := range s.Wires {
 		for _, w := range wires {

@@ -18,7 +18,7 @@ import (
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
 // ErrNeedsZooKeeper says that a cell needs a ZooKeeper of its own, to harm it, and that there is none to start.
-var ErrNeedsZooKeeper = errors.New("needs a zookeeper of its own (Debian's package zookeeper)")
+const ErrNeedsZooKeeper = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
 
 // ZooKeeper is one server of our own.
 type ZooKeeper struct {

@@ -15,7 +15,7 @@ const longLease = 30 * time.Second
 // usurped holds a at the last instant before its write, lets something happen to the servers of its lock, lets b sell
 // if it now can, and then a go on.
 func (p *play) usurped(ctx context.Context, text string, happens func() error) error {
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	first := p.order(ctx, a, "1", p.unaware())
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -34,6 +34,15 @@ func (p *play) usurped(ctx context.Context, text string, happens func() error) e
 	return first.answered(ctx)
 }
 
+// unaware is an order that is held at the last instant before its write. One whose lock is a session's, which it looks
+// after every 200 ms, is held a second of work before that: what it does at its next look is the question.
+func (p *play) unaware() shop.Order {
+	if p.rung.OnSession() {
+		return shop.Order{Fault: "hold@" + p.afterRead(), Work: time.Second}
+	}
+	return shop.Order{Fault: "hold@before:" + p.rung.Write}
+}
+
 // playNodeRestart restarts the lock server, or one of several nodes, while a holds the lock. Where a majority will do,
 // two nodes are away when a comes, and come back with the one that has forgotten its vote.
 func playNodeRestart(ctx context.Context, p *play) error {
@@ -42,6 +51,8 @@ func playNodeRestart(ctx context.Context, p *play) error {
 	}
 	forgetful, text := p.lockServers(), "whose lock server restarted empty"
 	switch {
+	case p.rung.OnSQL():
+		text = "whose lock server restarted"
 	case p.rung.Quorum():
 		forgetful, text = nodes(3, 5), "one of whose three nodes restarted empty"
 		p.kill(nodes(4, 5))

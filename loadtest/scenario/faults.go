@@ -9,8 +9,6 @@ const (
 	noLease   = "it has no lock, so there is nothing to expire or to release"
 	noFence   = "its stock looks at no fencing token"
 	twoInside = "it lets two in: two-instances breaks it without any fault"
-	inAFile   = "its lock is a row in a file on this machine: there is no server of its own to be harmed"
-	elsewhere = "its lock lies in an SQL server that the run was given, and does not harm"
 )
 
 // renewedLease is the TTL where a renewal has to come in time for the expectation to be met: Redlock's are late on a

@@ -57,6 +57,12 @@ func (r Rung) OnNodes() bool { return r.Quorum() || r.Name == "every-node" }
 // Quorum reports whether most of several nodes grant the rung's lock.
 func (r Rung) Quorum() bool { return r.Name == "redlock" }
 
+// OnSQL reports whether the rung's locks are in a database.
+func (r Rung) OnSQL() bool { return strings.HasPrefix(r.Name, "sql-") }
+
+// OnSession reports whether they are the database server's own, which end with a connection and not after a TTL.
+func (r Rung) OnSession() bool { return r.Name == "sql-session" }
+
 // Expectation is what must be found when a rung meets a scenario, and why in one sentence.
 type Expectation struct {
 	Rung     string
@@ -195,7 +201,7 @@ var Table = []Scenario{
 			{"v10", leaseHolds, "the set of those inside lies in Redis, and a writer finds it empty or waits"},
 			{"v11", leaseHolds, "the set lies in Redis, and the script counts before it adds"},
 			{"v11-two", oversold, "two permits: whoever shares them, two read the same stock"},
-			{"v12", leaseHolds, "the row lies in a file that both instances write to, one at a time"},
+			{"v12", leaseHolds, "the row lies in one database, which puts the tries of all instances in order"},
 			{"v12-session", leaseHolds, "the server gives its lock to one connection at a time, whoever made it"},
 			{"v13", fenceHolds, "the node lies in ZooKeeper, which all instances share"},
 			{"v14", fenceHolds, "the queue lies in ZooKeeper, which all instances share"},

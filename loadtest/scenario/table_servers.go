@@ -1,8 +1,9 @@
 package scenario
 
-// Why ZooKeeper has no part in some of it.
+// Why ZooKeeper and databases have no part in some of it.
 const (
 	noClock   = "no clock that can be set ends a session: the server counts by one that only goes forward"
+	noStandby = "a standby of a database that is promoted without the newest rows forgets a lock as Redis does; here is but one server of it"
 	noReplica = "an ensemble grants nothing that most of it does not have on disk; here is but one server of it"
 )
 
@@ -13,8 +14,7 @@ var (
 		Site: Site{OwnLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v16": noLease,
-			"v17": noLease,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease,
 		},
 		Expect: []Expectation{
 			{"v1", oversold, "the server that knew of its lock knows nothing any more, and grants it again"},
@@ -34,6 +34,8 @@ var (
 			{"v9-nodes", leaseHolds, "the node that has forgotten grants it again, but the other four have not forgotten"},
 			{"v10", oversold, "the server that knew of its writer knows nothing any more, and lets the next one in"},
 			{"v11", oversold, "the server that knew of its permit knows nothing any more, and grants it again"},
+			{"v12", leaseHolds, "this server does not come back empty: it had the row on its disk before it granted it"},
+			{"v12-session", shared, "its lock ends with the server, and is granted again; but so does its connection: it sees that at its next look, at most 200 ms later, and cancels the work before it writes"},
 			{"v13", fenceHolds, "this server alone does not come back empty: it had the lock on its disk before it granted it, and the session goes on"},
 			{"v14", fenceHolds, "this server alone does not come back empty: it had the lock on its disk before it granted it, and the session goes on"},
 			{"v15", fencedShared, "the server grants it again, but with a newer token, and the stock refuses the older"},
@@ -53,8 +55,7 @@ var (
 		Site: Site{OwnLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere, "v13": noClock,
-			"v14": noClock, "v16": noLease, "v17": noLease,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v13": noClock, "v14": noClock, "v16": noLease, "v17": noLease,
 		},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL no clock can end it"},
@@ -74,6 +75,8 @@ var (
 			{"v9-nodes", leaseHolds, "three nodes grant it again, but the other two do not"},
 			{"v10", oversold, "the deadline passes by a clock that the holder does not see"},
 			{"v11", oversold, "the deadline passes by a clock that the holder does not see"},
+			{"v12", oversold, "the row expires by the database's clock, which the holder does not see"},
+			{"v12-session", leaseHolds, "without a TTL no clock can end it"},
 			{"v15", fencedShared, "the lease ends early, but the stock refuses the older token"},
 			{"v15-write-only", fencedShared, "the lease ends early, but the stock refuses the older token"},
 		},
@@ -83,7 +86,7 @@ var (
 		Site: Site{ReplicatedLocks: true},
 		TTL:  longLease,
 		Apart: map[string]string{
-			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": inAFile, "v12-session": elsewhere,
+			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": noStandby, "v12-session": noStandby,
 			"v13": noReplica, "v14": noReplica, "v16": noLease, "v17": noLease,
 		},
 		Expect: []Expectation{

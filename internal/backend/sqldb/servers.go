@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
@@ -52,15 +51,12 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	c.ConnectTimeout = o.Timeout
 	c.RuntimeParams["application_name"] = "stockapi"
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
-	return pooled(stdlib.OpenDB(*c, stdlib.OptionShouldPing(mayBeDead)), o), nil
-}
-
-// mayBeDead reports whether a connection of the pool has to be asked before it is used. A server that was restarted
-// since would be sent a statement of which nobody knows whether it was carried out, such as the release of a lock. No
-// server restarts in less time than this; and in a crowd, where round trips count, no connection lies idle for as long.
-// MySQL's driver asks its socket, which costs nothing.
-func mayBeDead(_ context.Context, p stdlib.ShouldPingParams) bool {
-	return p.IdleDuration > 100*time.Millisecond
+	// Left to itself the driver asks the server, and only if the connection has rested for a second: a release that comes
+	// sooner after a restart would be lost on a connection from before.
+	stale := stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
+		return stirred(p.Conn.PgConn().Conn())
+	})
+	return pooled(stdlib.OpenDB(*c, stale), o), nil
 }
 
 func pooled(db *sql.DB, o backend.Options) *sql.DB {

@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+)
+
+// Database is one server of our own.
+type Database struct {
+	URL  string // its DSN
+	kind *databaseKind
+	name string
+	dir  string
+	port int
+
+	fleet *Fleet
+	*child
+}
+
+// newDatabase chooses where a server is to be. Nothing is started yet.
+func (f *Fleet) newDatabase(kind *databaseKind, name string) (*Database, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	return &Database{URL: fmt.Sprintf(kind.dsn, port), kind: kind, name: name, port: port, fleet: f,
+		dir: filepath.Join(f.dir, kind.name+"-"+strconv.Itoa(port))}, nil
+}
+
+// install makes the data directory of which each server of that kind gets a copy. It takes most of a second.
+func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
+	dir := f.installed(kind)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := giveTo(kind.account, dir); err != nil {
+		return err
+	}
+	cmd, err := kind.command(dir, kind.installer, kind.install(dir))
+	if err != nil {
+		return err
+	}
+	return f.once(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
+}
+
+func (f *Fleet) installed(kind *databaseKind) string { return filepath.Join(f.dir, kind.name) }
+
+// create makes its data directory and starts it.
+func (d *Database) create(ctx context.Context) error {
+	if err := os.CopyFS(d.dir, os.DirFS(d.fleet.installed(d.kind))); err != nil {
+		return err
+	}
+	if err := giveTo(d.kind.account, d.dir); err != nil {
+		return err
+	}
+	return d.start(ctx)
+}
+
+// start starts the process and waits until it serves.
+func (d *Database) start(ctx context.Context) error {
+	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port))
+	if err != nil {
+		return err
+	}
+	ready := func(line string) (string, bool) { return d.URL, strings.Contains(line, d.kind.ready) }
+	c, _, err := d.fleet.begin(ctx, &child{name: d.name, cmd: cmd, quits: d.kind.quits}, ready)
+	if err == nil {
+		d.child = c
+	}
+	return err
+}
+
+// Kill ends the server as a power cut does.
+func (d *Database) Kill() {
+	if d.child != nil {
+		d.expected.Store(true)
+		d.kill()
+	}
+}
+
+// Remove ends the server for good, with all that it wrote.
+func (d *Database) Remove() {
+	d.Kill()
+	_ = os.RemoveAll(d.dir) // else it is removed with the fleet's
+}
+
+// Restart starts a server that was killed at its old address. It remembers rows, which are on its disk before anybody is
+// told of them, and no sessions.
+func (d *Database) Restart(ctx context.Context) error { return d.start(ctx) }
+
+// The rows of v12. One that was released expires at 0.
+const (
+	tables   = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
+	heldRows = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
+	endRows  = `UPDATE stockapi_locks SET expires = 1 WHERE expires > 1`
+)
+
+// Keys counts the locks that it holds: rows, and those of sessions.
+func (d *Database) Keys(ctx context.Context) (int64, error) {
+	db, err := d.open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	sessions, err := number(ctx, db, d.kind.sessions)
+	if err != nil {
+		return 0, err
+	}
+	made, err := number(ctx, db, tables)
+	if err != nil || made == 0 {
+		return sessions, err
+	}
+	rows, err := number(ctx, db, heldRows)
+	return sessions + rows, err
+}
+
+// Queued is part of what can be asked of a lock server: in a database nobody waits in line.
+func (d *Database) Queued(context.Context) (int64, error) { return 0, nil }
+
+// Expire ends all rows, as if the server's clock had jumped beyond them. Locks of sessions have no end that could come.
+func (d *Database) Expire(ctx context.Context) error {
+	db, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if made, err := number(ctx, db, tables); err != nil || made == 0 {
+		return err
+	}
+	_, err = db.ExecContext(ctx, endRows)
+	return err
+}
+
+func (d *Database) open() (*sql.DB, error) {
+	return sql.Open(d.kind.driver, fmt.Sprintf(d.kind.client, d.port))
+}
+
+func number(ctx context.Context, db *sql.DB, query string) (n int64, err error) {
+	err = db.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}

@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+)
+
+// What can be asked for as a database, beside a DSN: a server of the fleet's own, or a file.
+const (
+	AnySQL   = "auto" // the first of the servers that is here, else a file
+	SQLite   = "sqlite"
+	MariaDB  = "mariadb"
+	Postgres = "postgres"
+)
+
+// Databases are these.
+var Databases = []string{AnySQL, SQLite, MariaDB, Postgres}
+
+// Why a cell cannot be about a database as it is.
+const (
+	ErrNeedsDatabase    = Needs("needs MariaDB or PostgreSQL")
+	ErrNeedsServer      = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it")
+	ErrNeedsOwnDatabase = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
+)
+
+// placeSQL says where the locks of v12 are. If that is a server of our own it is started, and only those who lock on it
+// wait for that.
+func (f *Fleet) placeSQL(ctx context.Context, b *Backend) error {
+	if !f.options.Database {
+		return nil
+	}
+	kind, note, err := chooseDatabase(f.options.SQL)
+	switch {
+	case err != nil:
+		return err
+	case kind != nil:
+		b.Text += note
+		return f.startSQL(ctx, b, kind)
+	case isFile(f.options.SQL):
+		b.SQL = f.options.SQL
+		b.Text += ", v12 in " + b.SQL
+		return nil
+	case strings.Contains(f.options.SQL, "://"):
+		return f.reachSQL(ctx, b)
+	}
+	b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(f.dir, "locks.db")), "/")
+	b.Text += note + ", v12 in an SQLite file"
+	return nil
+}
+
+// chooseDatabase returns the kind of server that was asked for, or that is here, and a note of what is not. No kind: the
+// locks lie in a file, or at a DSN.
+func chooseDatabase(want string) (kind *databaseKind, note string, err error) {
+	for _, k := range databaseKinds {
+		missing := k.missing()
+		switch {
+		case want == k.name && missing != "":
+			return nil, "", fmt.Errorf("%s: install it, or use --sql %s", missing, SQLite)
+		case want == k.name, want == AnySQL && missing == "":
+			return k, note, nil
+		case want == AnySQL:
+			note += ", no " + k.title + ": " + missing
+		}
+	}
+	return nil, note, nil
+}
+
+// startSQL starts the server that all cells share, in the background.
+func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) error {
+	d, err := f.newDatabase(kind, kind.title)
+	if err != nil {
+		return err
+	}
+	created := make(chan struct{})
+	f.tasks.Go(func() {
+		defer close(created)
+		if err = f.install(ctx, kind); err == nil {
+			err = d.create(ctx)
+		}
+		if err != nil && ctx.Err() == nil && f.options.SQL == AnySQL {
+			err = Needs("needs a database that can be started: " + err.Error()) // nobody asked for this one
+		}
+	})
+	b.SQL, b.kind = d.URL, kind
+	b.Text += ", " + kind.title + ", its own, at " + hostPort(d.URL)
+	b.created = func(ctx context.Context) error {
+		select {
+		case <-created:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// reachSQL finds out whether there is a server at the DSN that was given.
+func (f *Fleet) reachSQL(ctx context.Context, b *Backend) error {
+	b.SQL = f.options.SQL
+	b.Text += ", v12 at " + redact(b.SQL)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(b.SQL))
+	if err != nil {
+		return fmt.Errorf("no database at %s: %w", redact(b.SQL), err)
+	}
+	return conn.Close()
+}
+
+func isFile(dsn string) bool { return strings.HasPrefix(dsn, "sqlite:") }

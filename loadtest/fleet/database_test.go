@@ -1,0 +1,197 @@
+package fleet
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// eachDatabase runs a test on each kind of server that is here. STOCKAPI_REQUIRE=mariadb,postgres makes a missing one a
+// failure.
+func eachDatabase(t *testing.T, test func(t *testing.T, f *Fleet, ctx context.Context, kind *databaseKind)) {
+	t.Helper()
+	for _, kind := range databaseKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			missing := kind.missing()
+			if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind.name) {
+				t.Fatal(missing)
+			}
+			if missing != "" {
+				t.Skip(missing)
+			}
+			f, ctx := newFleet(t)
+			defer func() {
+				require.NoError(t, f.Close())
+				assert.NoDirExists(t, f.dir)
+			}()
+			test(t, f, ctx, kind)
+		})
+	}
+}
+
+func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, f *Fleet, ctx context.Context, kind *databaseKind) {
+		require.NoError(t, f.install(ctx, kind))
+		d, err := f.newDatabase(kind, "one")
+		require.NoError(t, err)
+		require.NoError(t, d.create(ctx))
+		holds := func(want int64, why string) {
+			n, err := d.Keys(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, n, why)
+		}
+		holds(0, "nothing yet, and no table")
+		db, err := d.open()
+		require.NoError(t, err)
+		defer db.Close()
+		for _, statement := range []string{
+			"CREATE TABLE stockapi_locks (name VARCHAR(255), expires BIGINT)",
+			"INSERT INTO stockapi_locks VALUES ('held', 4102444800000)", "INSERT INTO stockapi_locks VALUES ('released', 0)",
+		} {
+			_, err := db.ExecContext(ctx, statement)
+			require.NoError(t, err)
+		}
+		holds(1, "a row")
+		session, err := db.Conn(ctx)
+		require.NoError(t, err)
+		defer session.Close()
+		_, err = session.ExecContext(ctx, map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
+		require.NoError(t, err)
+		holds(2, "a row and a session's")
+
+		d.Kill()
+		d.Kill() // no harm
+		_, err = d.Keys(ctx)
+		require.Error(t, err)
+		require.NoError(t, d.Restart(ctx))
+		holds(1, "the row is still there, and the session is not")
+		require.NoError(t, d.Expire(ctx))
+		d.Remove()
+		assert.NoDirExists(t, d.dir)
+		require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+	})
+}
+
+// One server is started for all cells that lock in it; one that is harmed is a cell's own.
+func TestWhereTheDatabaseIs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, f *Fleet, ctx context.Context, kind *databaseKind) {
+		b := &Backend{URL: "redis://127.0.0.1:1"}
+		f.options.SQL = kind.name
+		require.NoError(t, f.placeSQL(ctx, b))
+		assert.Empty(t, b.SQL, "nobody asked")
+
+		f.options.Database = true
+		require.NoError(t, f.placeSQL(ctx, b))
+		assert.Contains(t, b.Text, kind.title+", its own, at 127.0.0.1:")
+		assert.Empty(t, b.Lasting().SQL, "nothing has to be removed from what goes away")
+		site, err := f.StartSite(ctx, b, Plan{Instances: 1})
+		require.NoError(t, err)
+		assert.Empty(t, site.Backend(0).SQL, "this cell locks elsewhere")
+		site.Close()
+		site, err = f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Session: true})
+		require.NoError(t, err)
+		assert.Equal(t, b.SQL, site.Backend(0).SQL)
+		conn, err := net.Dial("tcp", hostPort(b.SQL))
+		require.NoError(t, err, "who needs it waits until it is there")
+		require.NoError(t, conn.Close())
+		site.Close()
+
+		site, err = f.StartSite(ctx, b, Plan{Instances: 2, SQL: true, OwnLocks: true, Wires: true})
+		require.NoError(t, err)
+		defer site.Close()
+		assert.NotEqual(t, b.SQL, site.Database.URL)
+		assert.Equal(t, hostPort(site.Database.URL), site.Behind()[hostPort(site.Backend(1).SQL)])
+		require.NoError(t, site.Wires[0]["locks"].Cut())
+		_, err = net.Dial("tcp", hostPort(site.Backend(0).SQL))
+		require.Error(t, err)
+	})
+}
+
+// A server that was still being installed when the fleet went has not been left behind.
+func TestTheEndComesWhileADatabaseIsInstalled(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, f *Fleet, ctx context.Context, kind *databaseKind) {
+		f.options.Database, f.options.SQL = true, kind.name
+		b := &Backend{}
+		require.NoError(t, f.placeSQL(ctx, b))
+		require.NoError(t, f.Close())
+		require.ErrorIs(t, b.created(t.Context()), context.Canceled)
+		_, err := net.Dial("tcp", hostPort(b.SQL))
+		require.Error(t, err)
+	})
+}
+
+func TestADatabaseThatCannotBeHarmed(t *testing.T) {
+	f, ctx := newFleet(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	f.options.Database, f.options.SQL = true, SQLite
+	b := &Backend{URL: "redis://127.0.0.1:1"}
+	require.NoError(t, f.placeSQL(ctx, b))
+	assert.Contains(t, b.Text, "v12 in an SQLite file")
+	assert.Equal(t, b.SQL, b.Lasting().SQL)
+	refused := func(want Needs, p Plan) {
+		p.SQL = true
+		_, err := f.StartSite(ctx, b, p)
+		require.ErrorIs(t, err, want)
+	}
+	refused(ErrNeedsDatabase, Plan{Session: true})
+	refused(ErrNeedsServer, Plan{Wires: true})
+	refused(ErrNeedsServer, Plan{OwnLocks: true})
+
+	given, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	f.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
+	require.NoError(t, f.placeSQL(ctx, b))
+	assert.Equal(t, f.options.SQL, b.Lasting().SQL)
+	refused(ErrNeedsOwnDatabase, Plan{OwnLocks: true})
+	site, err := f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Wires: true})
+	require.NoError(t, err)
+	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
+	site.Close()
+	require.NoError(t, given.Close())
+	err = f.placeSQL(ctx, b)
+	require.ErrorContains(t, err, "no database at mysql://u:xxxxx@"+given.Addr().String())
+	assert.NotContains(t, err.Error(), "secret")
+}
+
+// What is not here is said, with what to do about it.
+func TestADatabaseThatIsNotHere(t *testing.T) {
+	all := databaseKinds
+	defer func() { databaseKinds = all }()
+	databaseKinds = []*databaseKind{
+		{name: MariaDB, title: "MariaDB", program: "no-such-server"}, {name: Postgres, title: "PostgreSQL", program: "nor-such"},
+	}
+	kind, note, err := chooseDatabase(AnySQL)
+	require.NoError(t, err)
+	assert.Nil(t, kind)
+	assert.Equal(t, ", no MariaDB: there is no no-such-server here, no PostgreSQL: there is no nor-such here", note)
+	_, _, err = chooseDatabase(Postgres)
+	require.EqualError(t, err, "there is no nor-such here: install it, or use --sql sqlite")
+}
+
+func TestAPortThatADSNNeedNotName(t *testing.T) {
+	assert.Equal(t, "db:3306", hostPort("mariadb://u@db/shop"))
+	assert.Equal(t, "db:5432", hostPort("postgres://u@db/shop"))
+	assert.Equal(t, "db:1", hostPort("postgres://u@db:1/shop"))
+}
+
+// Who asked for whatever is here has not asked for a server that does not start, and gets on without.
+func TestADatabaseThatDoesNotStart(t *testing.T) {
+	f, ctx := newFleet(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	f.options.SQL = AnySQL
+	nothing := func(string) []string { return nil }
+	kind := &databaseKind{name: "broken", title: "Broken", account: "nobody", installer: "false", install: nothing, dsn: "broken://127.0.0.1:%d"}
+	b := &Backend{}
+	require.NoError(t, f.startSQL(ctx, b, kind))
+	var needs Needs
+	require.ErrorAs(t, b.created(ctx), &needs)
+	assert.Contains(t, needs.Error(), "needs a database that can be started: false failed (")
+	f.options.SQL = "broken"
+	require.NoError(t, f.startSQL(ctx, b, kind))
+	require.NotErrorAs(t, b.created(ctx), &needs)
+}
