@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -35,8 +36,13 @@ func (f *Fleet) newDatabase(kind *databaseKind, name string) (*Database, error) 
 		dir: filepath.Join(f.dir, kind.name+"-"+strconv.Itoa(port))}, nil
 }
 
-// install makes the data directory of which each server of that kind gets a copy. It takes most of a second.
+// installWithin is how long making a data directory may take. Most of a second is usual.
+const installWithin = time.Minute
+
+// install makes the data directory of which each server of that kind gets a copy.
 func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, installWithin, fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
+	defer cancel()
 	dir := f.installed(kind)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err

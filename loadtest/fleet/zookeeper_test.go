@@ -42,6 +42,15 @@ func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
 	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
 }
 
+// eachHasAWire checks that the second instance reaches the server, and the first one no more when its wire is cut.
+func eachHasAWire(t *testing.T, site *Site, server string, of func(i int) string) {
+	t.Helper()
+	assert.Equal(t, hostPort(server), site.Behind()[hostPort(of(1))])
+	require.NoError(t, site.Wires[0]["locks"].Cut())
+	_, err := net.Dial("tcp", hostPort(of(0)))
+	require.Error(t, err)
+}
+
 // One ZooKeeper is started for all cells that need one; one that is harmed is a cell's own.
 func TestWhereZooKeeperIs(t *testing.T) {
 	needZooKeeper(t)
@@ -61,10 +70,7 @@ func TestWhereZooKeeperIs(t *testing.T) {
 	require.NoError(t, err)
 	defer site.Close()
 	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)
-	assert.Equal(t, hostPort(site.ZooKeeper.URL), site.Behind()[hostPort(site.Backend(1).ZooKeeper)])
-	require.NoError(t, site.Wires[0]["locks"].Cut())
-	_, err = net.Dial("tcp", hostPort(site.Backend(0).ZooKeeper))
-	require.Error(t, err)
+	eachHasAWire(t, site, site.ZooKeeper.URL, func(i int) string { return site.Backend(i).ZooKeeper })
 
 	f.options.ZooKeeperAddress = "127.0.0.1:1"
 	require.ErrorContains(t, f.reachZooKeeper(ctx, b), "no ZooKeeper at 127.0.0.1:1")
