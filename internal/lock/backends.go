@@ -120,7 +120,7 @@ func (b Backends) Break(ctx context.Context, product string) (int64, error) {
 		removed += n
 		failed = errors.Join(failed, err)
 	}
-	if b.SQL != nil {
+	if b.SQL != nil && !b.SQL.Unused() {
 		n, err := b.breakSQL(ctx, keys)
 		removed, failed = removed+n, errors.Join(failed, err)
 	}

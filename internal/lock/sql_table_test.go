@@ -150,3 +150,19 @@ func TestSweepEndsWithTheProcess(t *testing.T) {
 	end()
 	b.Background.Wait()
 }
+
+// To break locks does not make the file that nobody has locked in.
+func TestBreakMakesNoDatabase(t *testing.T) {
+	dsn := backendtest.SQLiteFile(t)
+	s := newShop(t, backendtest.StartEmbedded, 1)
+	s.sql = dsn
+	a := s.instance(t, rung(t, "v12"))
+	_, err := a.Break(context.Background(), "10000")
+	require.NoError(t, err)
+	assert.True(t, a.SQL.Unused())
+	a.lock(t, rung(t, "v12").Key("10000"), time.Minute)
+	assert.False(t, a.SQL.Unused())
+	n, err := a.Break(context.Background(), "10000")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n)
+}

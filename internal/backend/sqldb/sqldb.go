@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	"stockapi/internal/backend"
@@ -32,6 +33,8 @@ type DB struct {
 	// Around, where it is set, is called with every statement about a lock, for those who watch statements or disturb
 	// them. It has to call do, which returns what the statement did: a number of rows or locks.
 	Around func(ctx context.Context, statement, key string, do Do) (int64, error)
+
+	file string // of SQLite
 }
 
 // A Do carries a statement out, and returns how many rows or locks it changed.
@@ -53,6 +56,7 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 	switch u.Scheme {
 	case "sqlite":
 		d.Kind = SQLite
+		d.file = filePath(u)
 		d.DB, err = openSQLite(u, o)
 	case "mysql", "mariadb":
 		d.Kind = MySQL
@@ -93,6 +97,15 @@ func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, err
 		return bounded(ctx)
 	}
 	return d.Around(ctx, name, key, bounded)
+}
+
+// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make it.
+func (d *DB) Unused() bool {
+	if d.Kind != SQLite {
+		return false
+	}
+	_, err := os.Stat(d.file)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // Reach returns nil if the database answers within the time that a statement has.
