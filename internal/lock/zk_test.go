@@ -265,7 +265,8 @@ func TestHerd(t *testing.T) {
 		var served []int
 		var waiting sync.WaitGroup
 		a := s.instance(t, r)
-		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute, Fired: func() { fired.Add(1) }})
+		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
+		a.OnWake = func(context.Context, Call, string) { fired.Add(1) }
 		for i := range waiters {
 			waiting.Go(func() {
 				lease, err := wait(context.Background(), a, r, key(t), time.Minute)

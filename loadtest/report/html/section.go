@@ -46,7 +46,7 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 		return s
 	}
 	for _, v := range history.Verdicts {
-		if v == history.Order && !c.InLine {
+		if v == history.Order && !c.InLine || v == history.Herd && c.Waiting == 0 {
 			continue // hardly any scenario asks
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
