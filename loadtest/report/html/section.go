@@ -108,12 +108,12 @@ func numbers(c *history.Cell) []fact {
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
 		{"commands per sale", perSale(c, t.Sold)},
-		{"a fresh request", recovery(c)},
+		{"a fresh request", freshRequest(c)},
 	}
 }
 
-// recovery says how soon the next request got through.
-func recovery(c *history.Cell) string {
+// freshRequest says how soon the next request got through.
+func freshRequest(c *history.Cell) string {
 	took, through := audit.Recovery(c)
 	switch {
 	case through:
