@@ -320,7 +320,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 // A ZooKeeper that is silent, or not there, costs its timeout, and leaves nothing behind.
 func TestZooKeeperAway(t *testing.T) {
 	silent := strings.TrimPrefix(deadNode(t, silent).URL, "redis://")
-	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1"} {
+	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1", "unknown": "nowhere.invalid:2181"} {
 		for _, id := range zkRungs {
 			t.Run(name+"/"+id, func(t *testing.T) {
 				z, err := backend.OpenZooKeeper(address, backend.ZooKeeperOptions{Session: time.Second, Timeout: 100 * time.Millisecond})
