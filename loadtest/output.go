@@ -46,9 +46,10 @@ func (s *session) finish(err error, stderr io.Writer) int {
 	return code
 }
 
-// tell prints the stories, the matrix and the last line: what a terminal still shows at the end is the matrix.
+// tell prints the stories, how soon requests got through, the matrix and the last line: what a terminal still shows at the end is the matrix.
 func tell(w io.Writer, rows []*scenario.Row, colour bool) (asExpected bool) {
 	report.Stories(w, rows)
+	report.Recoveries(w, rows)
 	report.Matrix(w, rows, colour)
 	return report.Summary(w, rows)
 }

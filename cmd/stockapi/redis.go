@@ -81,7 +81,7 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 		s.redlock = []redis.UniversalClient{s.locks}
 	}
 	if c.ZooKeeper != "" {
-		if s.zookeeper, err = openZooKeeper(ctx, c, m, faults, log); err != nil {
+		if s.zookeeper, err = openZooKeeper(ctx, c, faults, log); err != nil {
 			return s, err
 		}
 	}

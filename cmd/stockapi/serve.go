@@ -20,6 +20,7 @@ import (
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
+	"stockapi/internal/trace"
 )
 
 // runServe runs an instance until ctx ends, and takes it down in order.
@@ -74,7 +75,7 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	var background sync.WaitGroup
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
-		Life: life, Background: &background, OnRenew: m.OnRenew}
+		Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
@@ -96,6 +97,14 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	end()
 	background.Wait()
 	return err
+}
+
+// onWake counts and traces the waiters that a release wakes.
+func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Call, on string) {
+	return func(ctx context.Context, by lock.Call, on string) {
+		m.Woken.WithLabelValues(string(by)).Inc()
+		trace.Woken(ctx, on)
+	}
 }
 
 // drain takes the instance out of service: first /readyz fails, so that no new orders are sent here; then the port

@@ -7,16 +7,15 @@ import (
 
 	"stockapi/internal/backend"
 	"stockapi/internal/fault"
-	"stockapi/internal/metrics"
 	"stockapi/internal/trace"
 )
 
 // openZooKeeper opens the session of v13 and v14. A ZooKeeper that does not answer is no reason not to start: the other
 // rungs do without, and the client goes on trying.
 func openZooKeeper(
-	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, faults *fault.Injector, log *slog.Logger,
 ) (*backend.ZooKeeper, error) {
-	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout, Fired: m.Watches.Inc}
+	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout}
 	if faults != nil {
 		o.Hooks = append(o.Hooks, faults.ZooKeeper)
 	}

@@ -21,8 +21,6 @@ type ZooKeeperOptions struct {
 	Timeout time.Duration // for connecting, and for each operation
 	// Hooks stand between the rungs and the server, the first one outermost.
 	Hooks []ZooKeeperHook
-	// Fired is called for each watch that has woken somebody.
-	Fired func()
 	// Dial is how to connect; nil: as usual.
 	Dial zk.Dialer
 }

@@ -2,10 +2,10 @@ package backend
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // zooKeeperConn reads along while the server greets: its first packet tells the session's timeout, which the library
@@ -60,19 +60,41 @@ func (c *zooKeeperConn) SetReadDeadline(t time.Time) error {
 
 // zooKeeperHosts lets the library connect again soon: at once when a connection breaks or a session has ended, and then
 // every so often. By itself it sleeps for a second whenever it has tried all servers, which with one server is always:
-// longer than a short session lasts.
+// longer than a short session lasts. And it looks up the servers' names once, at the start, which fails where one is not
+// known yet, and goes on calling at the old address where one has moved: here they are looked up by who dials.
 type zooKeeperHosts struct {
-	zk.DNSHostProvider
-	z *ZooKeeper
+	z       *ZooKeeper
+	servers []string
+	tried   int // since a connection was made
 }
+
+// Init is part of zk.HostProvider.
+func (h *zooKeeperHosts) Init(servers []string) error {
+	for _, server := range servers {
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			return err
+		}
+	}
+	h.servers = slices.Clone(servers)
+	rand.Shuffle(len(servers), func(i, j int) { h.servers[i], h.servers[j] = h.servers[j], h.servers[i] })
+	return nil
+}
+
+// Len is part of zk.HostProvider.
+func (h *zooKeeperHosts) Len() int { return len(h.servers) }
+
+// Connected is part of zk.HostProvider.
+func (h *zooKeeperHosts) Connected() { h.tried = 0 }
 
 // reconnectGap is how long to wait when no server could be reached.
 const reconnectGap = 100 * time.Millisecond
 
 // Next is part of zk.HostProvider. Only where retryStart is true does the library look whether it was closed.
 func (h *zooKeeperHosts) Next() (server string, retryStart bool) {
-	server, retryStart = h.DNSHostProvider.Next()
-	if !retryStart || h.z.fresh.CompareAndSwap(true, false) {
+	server = h.servers[0]
+	h.servers = append(h.servers[1:], server)
+	h.tried++
+	if h.tried <= len(h.servers) || h.z.fresh.CompareAndSwap(true, false) {
 		return server, false
 	}
 	select {

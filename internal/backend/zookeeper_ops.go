@@ -110,13 +110,6 @@ func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan zk.Event, er
 	return event, err
 }
 
-// Fired counts a watch that has woken somebody.
-func (z *ZooKeeper) Fired() {
-	if z.o.Fired != nil {
-		z.o.Fired()
-	}
-}
-
 // Ping returns nil when ZooKeeper answers.
 func (z *ZooKeeper) Ping(ctx context.Context) error {
 	_, err := z.Find(ctx, "/")

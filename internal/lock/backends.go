@@ -37,6 +37,25 @@ type Backends struct {
 	Background *sync.WaitGroup
 	// OnRenew, where it is set, is told of every renewal: true when the lease was extended.
 	OnRenew func(ok bool)
+	// OnWake, where it is set, is told of every waiter that a release has woken, by the message or the watch on what lies
+	// there. Waiters that come again by themselves are not woken.
+	OnWake func(ctx context.Context, by Call, on string)
+}
+
+// A Call is how a release reaches those who wait for it.
+type Call string
+
+// Calls.
+const (
+	Message Call = "message" // of Redis, on a channel
+	Watch   Call = "watch"   // of ZooKeeper, on a node
+)
+
+// woke passes on that a waiter was woken.
+func (b Backends) woke(ctx context.Context, by Call, on string) {
+	if b.OnWake != nil {
+		b.OnWake(ctx, by, on)
+	}
 }
 
 // renewed passes the result of a renewal to OnRenew, and on.

@@ -93,7 +93,7 @@ func (b Backends) queued() Waiting {
 				return nil, err
 			}
 			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, w.deadline), w.deadline))
-			if !await(ctx, called, until) {
+			if !b.await(ctx, w.bell, called, until) {
 				leaveQueue(ctx, b.Redis, w.key, place)
 				return nil, context.Cause(ctx)
 			}

@@ -35,7 +35,7 @@ func (b Backends) woken(channel func(key string) string) Waiting {
 			if !time.Now().Before(w.deadline) {
 				return nil, err
 			}
-			if !await(ctx, w.bell.rung, earlier(ending(err, w.deadline), w.deadline)) {
+			if !b.await(ctx, w.bell, w.bell.rung, earlier(ending(err, w.deadline), w.deadline)) {
 				return nil, context.Cause(ctx)
 			}
 		}
@@ -207,11 +207,12 @@ func (b *bell) unname(name string) {
 }
 
 // await returns true when it has rung or at that time, or false when ctx ended.
-func await(ctx context.Context, rung <-chan struct{}, until time.Time) bool {
+func (b Backends) await(ctx context.Context, bell *bell, rung <-chan struct{}, until time.Time) bool {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
 	case <-rung:
+		b.woke(ctx, Message, bell.channel)
 		return true
 	case <-timer.C:
 		return true

@@ -116,7 +116,7 @@ func (z zkNodes) awaitRemoval(ctx context.Context, node string, until time.Time)
 	if err == nil && gone != nil {
 		select {
 		case <-gone:
-			z.ZooKeeper.Fired()
+			z.woke(ctx, Watch, node)
 		case <-ctx.Done():
 		}
 	}

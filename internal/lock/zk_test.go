@@ -265,7 +265,8 @@ func TestHerd(t *testing.T) {
 		var served []int
 		var waiting sync.WaitGroup
 		a := s.instance(t, r)
-		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute, Fired: func() { fired.Add(1) }})
+		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
+		a.OnWake = func(context.Context, Call, string) { fired.Add(1) }
 		for i := range waiters {
 			waiting.Go(func() {
 				lease, err := wait(context.Background(), a, r, key(t), time.Minute)
@@ -319,7 +320,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 // A ZooKeeper that is silent, or not there, costs its timeout, and leaves nothing behind.
 func TestZooKeeperAway(t *testing.T) {
 	silent := strings.TrimPrefix(deadNode(t, silent).URL, "redis://")
-	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1"} {
+	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1", "unknown": "nowhere.invalid:2181"} {
 		for _, id := range zkRungs {
 			t.Run(name+"/"+id, func(t *testing.T) {
 				z, err := backend.OpenZooKeeper(address, backend.ZooKeeperOptions{Session: time.Second, Timeout: 100 * time.Millisecond})

@@ -18,7 +18,7 @@ type Metrics struct {
 	Lost     *prometheus.CounterVec   // leases that ended before their release, by rung
 	Renewals *prometheus.CounterVec   // renewals by result: ok, failed
 	Commands prometheus.Counter       // Redis commands sent, and SQL statements about locks
-	Watches  prometheus.Counter       // watches of ZooKeeper that woke a waiter
+	Woken    *prometheus.CounterVec   // waiters woken by a release, by what woke them: message, watch
 }
 
 // New returns the metrics of the instance with that name.
@@ -40,11 +40,11 @@ func New(instance string) *Metrics {
 			Help: "Renewals of leases by result."}, []string{"result"}),
 		Commands: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_redis_commands_total",
 			Help: "Redis commands sent, and SQL statements about locks."}),
-		Watches: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_zookeeper_watches_fired_total",
-			Help: "Watches of ZooKeeper that woke somebody who waits for a lock."}),
+		Woken: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_waiters_woken_total",
+			Help: "Waiters that a release woke, by a message of Redis or a watch of ZooKeeper."}, []string{"by"}),
 	}
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"instance_name": instance}, registry)
-	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Watches,
+	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Woken,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

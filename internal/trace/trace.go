@@ -97,6 +97,12 @@ func (r *Recorder) Note(e Event) {
 	}
 }
 
+// Woken notes that the order, which waits for a lock, was woken by what came to the channel or the node of that name.
+func Woken(ctx context.Context, on string) {
+	now := time.Now()
+	From(ctx).Note(Event{Cmd: "woken", Key: on, At: now, End: now})
+}
+
 // Names are the names of scripts, by their digest.
 type Names map[string]string
 

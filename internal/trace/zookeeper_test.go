@@ -33,3 +33,13 @@ func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 	assert.Equal(t, []string{"/lock", "", "no answer"}, []string{events[2].Key, events[2].Reply, events[2].Err})
 	assert.Equal(t, "zk:2181", events[0].Node)
 }
+
+// Who was woken, and by what, is beside the commands; of an order that is not recorded nobody knows.
+func TestWakesAreRecorded(t *testing.T) {
+	ctx, r := Record(context.Background())
+	Woken(ctx, "/lock")
+	Woken(context.Background(), "/lock")
+	events := r.Events()
+	require.Len(t, events, 1)
+	assert.Equal(t, []string{"woken", "/lock"}, []string{events[0].Cmd, events[0].Key})
+}

@@ -23,6 +23,7 @@ func Judge(c *history.Cell) []history.Finding {
 		Liveness(c),
 		fence(c, clocks),
 		inOrder(c, clocks),
+		herd(c, clocks),
 	}
 }
 

@@ -75,7 +75,7 @@ func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result
 }
 
 func TestACorrectHistoryIsOKInAll(t *testing.T) {
-	c := forge(5)
+	c := forgeCrowd(5, next)
 	c.InLine = true
 	for _, f := range audit.Judge(c) {
 		assert.Equal(t, history.OK, f.Result, "%s: %s", f.Verdict, f.Because)

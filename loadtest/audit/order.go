@@ -15,18 +15,24 @@ func inOrder(c *history.Cell, k *clocks) history.Finding {
 		return history.Finding{Verdict: history.Order, Result: history.NotApplicable}
 	}
 	line := inLine(c)
-	for _, op := range line {
-		if k.clock(op.Instance) != k.clock(line[0].Instance) {
-			return found(history.Order, history.Unclear, "the instances have no clock in common: who was first cannot be told")
-		}
-	}
-	if n := unanswered(c); n > 0 {
-		return found(history.Order, history.Unclear, "%d orders were never answered: when they had the lock is not known", n)
+	if why := untimed(c, k, line); why != "" {
+		return found(history.Order, history.Unclear, "%s: who was first cannot be told", why)
 	}
 	if ev := overtakings(c, line); len(ev) > 0 {
 		return broken(history.Order, ev, len(ev))
 	}
 	return history.Finding{Verdict: history.Order, Result: history.OK}
+}
+
+// untimed is why the leases of these orders cannot be put in order, or "".
+func untimed(c *history.Cell, k *clocks, line []*history.Op) string {
+	if slices.ContainsFunc(line, func(op *history.Op) bool { return k.clock(op.Instance) != k.clock(line[0].Instance) }) {
+		return "the instances have no clock in common"
+	}
+	if n := unanswered(c); n > 0 {
+		return fmt.Sprintf("%d orders were never answered", n)
+	}
+	return ""
 }
 
 // inLine returns the buyers that had the lock, as they came.

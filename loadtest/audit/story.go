@@ -18,6 +18,14 @@ func Story(findings []history.Finding) string {
 	return ""
 }
 
+// Remark tells how many a release woke where that was no herd, for those who compare. It is empty if nobody asked.
+func Remark(findings []history.Finding) string {
+	if f := history.FindingOf(findings, history.Herd); f.Result == history.OK {
+		return f.Because
+	}
+	return ""
+}
+
 func twiceInWords(c *history.Cell, unit int64, first, again *history.Op) string {
 	return fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
 		instance(c, first), unit, order(c, first), first.Done,

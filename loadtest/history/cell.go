@@ -33,6 +33,9 @@ type Cell struct {
 	// InLine says that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`
 
+	// Waiting is how many orders had found the lock taken, and would wait for it, when it was released; 0 if nobody knows.
+	Waiting int `json:"waiting,omitempty"`
+
 	// Faults is what was done to orders of this cell, or to the process that served them.
 	Faults []Fault `json:"faults,omitempty"`
 

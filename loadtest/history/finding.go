@@ -1,6 +1,6 @@
 package history
 
-// Verdict names one of the six separate questions that are asked of a cell.
+// Verdict names one of the seven separate questions that are asked of a cell.
 type Verdict string
 
 // The verdicts, in the order in which they are reported.
@@ -11,10 +11,11 @@ const (
 	Liveness   Verdict = "liveness"
 	Fence      Verdict = "fence"
 	Order      Verdict = "order"
+	Herd       Verdict = "herd"
 )
 
 // Verdicts lists all of them.
-var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order}
+var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Herd}
 
 // Result is the answer to one of the questions.
 type Result string

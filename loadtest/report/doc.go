@@ -2,5 +2,5 @@
 // says whether all was as expected. It decides nothing.
 //
 // Reading order: header.go, matrix.go (contention), parties.go (of several load generators), faults.go with grid.go and
-// entry.go, stories.go, words.go (the last line); while it runs progress.go, live.go, screen.go.
+// entry.go, stories.go, recovery.go, words.go (the last line); while it runs progress.go, live.go, screen.go.
 package report

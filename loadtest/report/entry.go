@@ -13,9 +13,10 @@ import (
 // letters stand for the verdicts in the grid, where a word each would not fit.
 var letters = map[history.Verdict]string{
 	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L", history.Fence: "F", history.Order: "O",
+	history.Herd: "H",
 }
 
-const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order"
+const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order, H herd"
 
 // entry is what stands in the grid for a cell, in a few characters.
 type entry struct {

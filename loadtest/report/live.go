@@ -58,7 +58,7 @@ func (l *live) lines(width int) []string {
 		return nil
 	}
 	if l.drawn == nil || l.width != width {
-		l.width, l.drawn = width, []string{text.Snip("· to come; "+legend, width, "…")}
+		l.width, l.drawn = width, []string{text.Snip("· to come; "+strings.ReplaceAll(legend, ",", ""), width, "…")} // within 80 columns
 		for _, block := range newGrid(l.places, l.at).blocks(width, l.colour) {
 			l.drawn = append(l.drawn, block...)
 		}

@@ -40,7 +40,7 @@ func TestTheGridFillsInPlace(t *testing.T) {
 	screen, p := started(t, 80, 24, []string{"two-instances", "crash", "pause", "write-only-fence"}, []string{"v1", "v4", "v15"})
 	p.Say("cell 1 of 10")
 	assert.Equal(t, `$ loadtest
-· to come; S stock, E exclusion, R own-release, L liveness, F fence, O order
+· to come; S stock E exclusion R own-release L liveness F fence O order H herd
                  v1  v4  v15
 ─────────────────────────────
 crash            ·   ·   ·
@@ -54,7 +54,7 @@ cell 1 of 10`, screen.String())
 	assert.Equal(t, `$ loadtest
 1/10 ! two-instances v1 setnx: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1
 5/10 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: unit 8
-· to come; S stock, E exclusion, R own-release, L liveness, F fence, O order
+· to come; S stock E exclusion R own-release L liveness F fence O order H herd
                  v1  v4  v15
 ─────────────────────────────
 crash            L   S!  ·

@@ -20,7 +20,7 @@ type chapter struct {
 type story struct{ of, text string }
 
 // Stories tells, for each broken row, its first violation in words: first those that were not expected, then scenario
-// by scenario.
+// by scenario. Beside those of a herd stands how many were woken where there was none.
 func Stories(w io.Writer, rows []*scenario.Row) {
 	told := false
 	for _, c := range chapters(rows) {
@@ -38,7 +38,7 @@ func chapters(rows []*scenario.Row) []*chapter {
 	unexpected := &chapter{title: "broken, and not as expected:"}
 	all := []*chapter{unexpected}
 	for _, r := range rows {
-		said := audit.Story(r.Shown().Findings)
+		said := saidOf(r)
 		switch {
 		case said == "":
 			continue
@@ -52,6 +52,15 @@ func chapters(rows []*scenario.Row) []*chapter {
 		last.stories = append(last.stories, story{r.Rung, said})
 	}
 	return all
+}
+
+// saidOf is the row's first violation, or if there is none, as was expected, how many a release woke.
+func saidOf(r *scenario.Row) string {
+	findings := r.Shown().Findings
+	if said := audit.Story(findings); said != "" || len(r.Surprises) > 0 {
+		return said
+	}
+	return audit.Remark(findings)
 }
 
 // tell prints the stories, each beside what it is of.

@@ -210,11 +210,8 @@ func playHungHolder(ctx context.Context, p *play) error {
 // is released, the first in line cannot come at once, as its process stands still; and just then one more comes, to a.
 func playQueueOrder(ctx context.Context, p *play) error {
 	const waiters = 50
-	if err := p.opening(ctx); err != nil {
-		return err
-	}
-	first := p.order(ctx, a, "first", shop.Order{Fault: "hold@before:" + p.rung.Write})
-	if err := first.held(ctx); err != nil {
+	first, err := p.holder(ctx)
+	if err != nil {
 		return err
 	}
 	var next *pending
@@ -243,6 +240,15 @@ func playQueueOrder(ctx context.Context, p *play) error {
 	}
 	next.suffered(begun, "stopped for %s while the lock became free", span(time.Since(begun)))
 	return nil
+}
+
+// holder sends the first order after the opening, to a, and waits until it is inside.
+func (p *play) holder(ctx context.Context) (*pending, error) {
+	if err := p.opening(ctx); err != nil {
+		return nil, err
+	}
+	first := p.order(ctx, a, "first", shop.Order{Fault: "hold@before:" + p.rung.Write})
+	return first, first.held(ctx)
 }
 
 // joins sends the next order, and waits until it is known to have come before any that is sent after it. Where there is

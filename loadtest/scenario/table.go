@@ -71,13 +71,14 @@ type Expectation struct {
 }
 
 // Verdicts is one result per question.
-type Verdicts struct{ Stock, Exclusion, OwnRelease, Liveness, Fence, Order history.Result }
+type Verdicts struct{ Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Herd history.Result }
 
 // Of returns the expected result for v.
 func (e Verdicts) Of(v history.Verdict) history.Result {
 	return map[history.Verdict]history.Result{
 		history.Stock: e.Stock, history.Exclusion: e.Exclusion, history.OwnRelease: e.OwnRelease,
 		history.Liveness: e.Liveness, history.Fence: e.Fence, history.Order: e.Order,
+		history.Herd: e.Herd,
 	}[v]
 }
 
@@ -87,33 +88,37 @@ const (
 	none   = history.NotApplicable
 )
 
-// The usual combinations: stock, exclusion, own-release, liveness, fence, order.
+// The usual combinations: stock, exclusion, own-release, liveness, fence, order, herd.
 var (
-	noLock     = Verdicts{broken, none, none, ok, none, none} // without a lock there is nothing to exclude or release
-	localHolds = Verdicts{ok, ok, none, ok, none, none}       // a mutex leaves no key that anybody could remove
-	localFails = Verdicts{broken, broken, none, ok, none, none}
-	lockFree   = Verdicts{ok, none, none, ok, none, none}
-	leaseHolds = Verdicts{ok, ok, ok, ok, none, none}
-	fenceHolds = Verdicts{ok, ok, ok, ok, ok, none}
+	noLock     = Verdicts{broken, none, none, ok, none, none, none} // without a lock there is nothing to exclude or release
+	localHolds = Verdicts{ok, ok, none, ok, none, none, none}       // a mutex leaves no key that anybody could remove
+	localFails = Verdicts{broken, broken, none, ok, none, none, none}
+	lockFree   = Verdicts{ok, none, none, ok, none, none, none}
+	leaseHolds = Verdicts{ok, ok, ok, ok, none, none, none}
+	fenceHolds = Verdicts{ok, ok, ok, ok, ok, none, none}
 
-	oversold      = Verdicts{broken, broken, ok, ok, none, none}
-	oversoldFreed = Verdicts{broken, broken, broken, ok, none, none} // and somebody removed another's lock
-	freed         = Verdicts{ok, ok, broken, ok, none, none}
-	shared        = Verdicts{ok, broken, ok, ok, none, none} // two held the lock, and the stock came to no harm
-	stuck         = Verdicts{ok, ok, ok, broken, none, none}
-	fencedStuck   = Verdicts{ok, ok, ok, broken, ok, none}
-	fencedShared  = Verdicts{ok, broken, ok, ok, ok, none}
-	fencedSold    = Verdicts{broken, broken, ok, ok, ok, none}
+	oversold      = Verdicts{broken, broken, ok, ok, none, none, none}
+	oversoldFreed = Verdicts{broken, broken, broken, ok, none, none, none} // and somebody removed another's lock
+	freed         = Verdicts{ok, ok, broken, ok, none, none, none}
+	shared        = Verdicts{ok, broken, ok, ok, none, none, none} // two held the lock, and the stock came to no harm
+	stuck         = Verdicts{ok, ok, ok, broken, none, none, none}
+	fencedStuck   = Verdicts{ok, ok, ok, broken, ok, none, none}
+	fencedShared  = Verdicts{ok, broken, ok, ok, ok, none, none}
+	fencedSold    = Verdicts{broken, broken, ok, ok, ok, none, none}
 
-	served    = Verdicts{ok, ok, ok, ok, none, ok} // in the order of arrival
-	overtaken = Verdicts{ok, ok, ok, ok, none, broken}
+	served    = Verdicts{ok, ok, ok, ok, none, ok, none} // in the order of arrival
+	overtaken = Verdicts{ok, ok, ok, ok, none, broken, none}
 
-	fencedServed    = Verdicts{ok, ok, ok, ok, ok, ok}
-	fencedOvertaken = Verdicts{ok, ok, ok, ok, ok, broken}
+	quiet       = Verdicts{ok, ok, ok, ok, none, none, ok} // a release wakes no more than can get the lock
+	fencedQuiet = Verdicts{ok, ok, ok, ok, ok, none, ok}
+	fencedHerd  = Verdicts{ok, ok, ok, ok, ok, none, broken}
 
-	rewound       = Verdicts{broken, ok, ok, ok, none, none} // the stock came to harm, and not by the lock
-	rewoundFree   = Verdicts{broken, none, none, ok, none, none}
-	fencedRewound = Verdicts{broken, ok, ok, ok, ok, none}
+	fencedServed    = Verdicts{ok, ok, ok, ok, ok, ok, none}
+	fencedOvertaken = Verdicts{ok, ok, ok, ok, ok, broken, none}
+
+	rewound       = Verdicts{broken, ok, ok, ok, none, none, none} // the stock came to harm, and not by the lock
+	rewoundFree   = Verdicts{broken, none, none, ok, none, none, none}
+	fencedRewound = Verdicts{broken, ok, ok, ok, ok, none, none}
 )
 
 // Scenario is one thing that is done to rungs.
@@ -212,7 +217,7 @@ var Table = []Scenario{
 		},
 	},
 	crash, slowWork, lateRelease, checkDeleteGap, pause, hungHolder, soldOutRestock, writeOnlyFence,
-	nested, queueOrder, oppositeOrder, readersAndWriter,
+	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 }

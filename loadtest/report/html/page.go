@@ -10,6 +10,7 @@ import (
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
 	"stockapi/loadtest/scenario"
 )
 
@@ -33,11 +34,26 @@ type page struct {
 	Surprises []surprise
 	Further   int // surprises that are only told further down
 	Matrix    matrix
+	Recovery  *recovery
 	Sections  []*section
 }
 
 // maxSurprises is how many surprises the top of the page tells.
 const maxSurprises = 12
+
+// recovery is how soon requests got through after a fault, in the words of the text.
+type recovery struct {
+	Title, Note string
+	*report.Recovery
+}
+
+func newRecovery(rows []*scenario.Row) *recovery {
+	table := report.NewRecovery(rows)
+	if table == nil {
+		return nil
+	}
+	return &recovery{report.RecoveryTitle, report.RecoveryNote, table}
+}
 
 type fact struct{ Name, Value string }
 
@@ -94,7 +110,7 @@ func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
 	if n := len(p.Surprises); n > maxSurprises {
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
-	p.Matrix = newMatrix(rows, links)
+	p.Matrix, p.Recovery = newMatrix(rows, links), newRecovery(rows)
 	p.Good, p.Outcome = outcome(run, rows)
 	return p
 }

@@ -46,7 +46,7 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 		return s
 	}
 	for _, v := range history.Verdicts {
-		if v == history.Order && !c.InLine {
+		if v == history.Order && !c.InLine || v == history.Herd && c.Waiting == 0 {
 			continue // hardly any scenario asks
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
@@ -108,12 +108,12 @@ func numbers(c *history.Cell) []fact {
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
 		{"commands per sale", perSale(c, t.Sold)},
-		{"a fresh request", recovery(c)},
+		{"a fresh request", freshRequest(c)},
 	}
 }
 
-// recovery says how soon the next request got through.
-func recovery(c *history.Cell) string {
+// freshRequest says how soon the next request got through.
+func freshRequest(c *history.Cell) string {
 	took, through := audit.Recovery(c)
 	switch {
 	case through:

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// recoveries are the scenarios after which it says something of a lock how soon the next request gets through.
+var recoveries = []string{"crash", "pause", "cut-off", "node-restart", "redis-down"}
+
+// RecoveryTitle and RecoveryNote say what the figures of a [Recovery] are.
+const (
+	RecoveryTitle = "how soon the next request got through, by where the locks lie"
+	RecoveryNote  = "from when the holder was dead, stopped or cut off, or the servers were back; never: none got through; " +
+		">: it gave up then, as the holder still had the lock"
+)
+
+// A Recovery is how soon requests get through after a fault: a line per scenario, a column per kind of lock.
+type Recovery struct {
+	Kinds []string
+	Lines []RecoveryLine
+}
+
+// RecoveryLine is a scenario with the TTL of its locks, or their sessions, and a cell for each of the kinds.
+type RecoveryLine struct {
+	Scenario, TTL string
+	Cells         []string
+}
+
+// NewRecovery makes the table of what was run, or returns nil if that is too little to compare.
+func NewRecovery(rows []*scenario.Row) *Recovery {
+	rows = filter(rows, func(r *scenario.Row) bool {
+		return slices.Contains(recoveries, r.Scenario) && slices.ContainsFunc(r.Cells, played)
+	})
+	t := &Recovery{Kinds: filter(scenario.Kinds, func(kind string) bool {
+		return slices.ContainsFunc(rows, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })
+	})}
+	for _, name := range recoveries {
+		of := filter(rows, func(r *scenario.Row) bool { return r.Scenario == name })
+		if len(of) == 0 {
+			continue
+		}
+		line := RecoveryLine{Scenario: name, TTL: filter(of[0].Cells, played)[0].TTL.String()}
+		for _, kind := range t.Kinds {
+			line.Cells = append(line.Cells, inShort(filter(of, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })))
+		}
+		t.Lines = append(t.Lines, line)
+	}
+	if len(t.Lines) < 2 {
+		return nil
+	}
+	return t
+}
+
+// played reports whether the fault came to pass.
+func played(c *history.Cell) bool { return c.NotRun == "" && c.CutShort == "" }
+
+func filter[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
+}
+
+// next is what became of the next request of a rung.
+type next struct {
+	rung   string
+	result int
+	took   time.Duration
+}
+
+const (
+	through = iota
+	gaveUp
+	never
+)
+
+// nextOf is that of the row's repetition in the middle.
+func nextOf(r *scenario.Row) next {
+	var all []next
+	for _, c := range filter(r.Cells, played) {
+		took, got := audit.Next(c)
+		n := next{r.Rung, gaveUp, took}
+		switch {
+		case c.Finding(history.Liveness).Result != history.OK:
+			n.result = never
+		case got:
+			n.result = through
+		}
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b next) int { return cmp.Or(a.result-b.result, cmp.Compare(a.took, b.took)) })
+	return all[(len(all)-1)/2]
+}
+
+// inShort says what became of the next requests of rungs of one kind, and names those that differ from most.
+func inShort(rows []*scenario.Row) string {
+	var texts []string
+	for result, sign := range []string{through: "", gaveUp: "> ", never: "never"} {
+		var rungs []string
+		var took []time.Duration
+		for _, r := range rows {
+			if n := nextOf(r); n.result == result {
+				rungs, took = append(rungs, n.rung), append(took, n.took)
+			}
+		}
+		if len(rungs) == 0 {
+			continue
+		}
+		text := sign
+		if result != never {
+			text += between(slices.Min(took), slices.Max(took))
+		}
+		if result != through && len(rungs) < len(rows) {
+			text = strings.Join(rungs, " ") + " " + text
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// between puts the shortest and the longest of several durations into words.
+func between(shortest, longest time.Duration) string {
+	from, to := whole(shortest), whole(longest)
+	if from == to {
+		return to + " ms"
+	}
+	return from + "–" + to + " ms"
+}
+
+func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond).Milliseconds()) }
+
+// Recoveries prints the table, if there is one.
+func Recoveries(w io.Writer, rows []*scenario.Row) {
+	r := NewRecovery(rows)
+	if r == nil {
+		return
+	}
+	t := table.NewWriter()
+	t.SetStyle(style())
+	head := table.Row{"", "TTL"}
+	for _, kind := range r.Kinds {
+		head = append(head, kind)
+	}
+	t.AppendHeader(head)
+	for _, l := range r.Lines {
+		line := table.Row{l.Scenario, l.TTL}
+		for _, cell := range l.Cells {
+			line = append(line, strings.Join(wrap(cell, cellWidth), "\n"))
+		}
+		t.AppendRow(line)
+	}
+	fmt.Fprintln(w, RecoveryTitle)
+	for _, line := range wrap(RecoveryNote, pageWidth) {
+		fmt.Fprintln(w, line)
+	}
+	for line := range strings.Lines(t.Render() + "\n") {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+	fmt.Fprintln(w)
+}
+
+// cellWidth lets six kinds fit on a page.
+const cellWidth = 30
