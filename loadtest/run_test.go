@@ -87,7 +87,7 @@ func TestHelpIsEnough(t *testing.T) {
 func TestListTellsTheTable(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list")
 	assert.Equal(t, asExpected, code)
-	assert.Regexp(t, `v0.5 +mutex +BROKEN +BROKEN +– +ok +– +– +each instance has a mutex of its own`, stdout)
+	assert.Regexp(t, `v0.5 +mutex +BROKEN +BROKEN +– +ok +– +– +– +each instance has a mutex of its own`, stdout)
 	assert.Regexp(t, `v16 +cas +does not apply: it has no lock`, stdout)
 }
 
