@@ -142,11 +142,14 @@ func (s *session) options() fleet.Options {
 	}
 }
 
-// aside is how many cells run side by side where nobody contends: they spend most of their time waiting for a lease
-// to end.
-const aside = 6
+// How many cells run side by side. Those in which nobody contends spend most of their time waiting for a lease to end.
+// Crowds run alone, so that their speed can be compared, except on the embedded Redis, where it cannot anyway.
+const (
+	aside  = 12
+	crowds = 2
+)
 
-// cells runs all cells: first, one after the other, those in which a crowd contends, and then the rest side by side.
+// cells runs all cells: first those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.ground.backend()
 	if err := s.introduce(ctx); err != nil {
@@ -155,18 +158,27 @@ func (s *session) cells(ctx context.Context) error {
 	s.progress.Clear()
 	report.Header(s.stdout, s.history)
 	s.progress.Expect(s.specs)
-	crowds := slices.IndexFunc(s.specs, func(spec scenario.Spec) bool { return spec.Scenario.Fault() })
-	if crowds < 0 {
-		crowds = len(s.specs)
+	faults := slices.IndexFunc(s.specs, func(spec scenario.Spec) bool { return spec.Scenario.Fault() })
+	if faults < 0 {
+		faults = len(s.specs)
 	}
 	done := make([]*history.Cell, len(s.specs))
 	defer func() {
 		s.history.Cells = slices.DeleteFunc(done, func(c *history.Cell) bool { return c == nil })
 	}()
-	if err := s.alone(ctx, done, crowds); err != nil {
+	if err := s.contention(ctx, done, faults); err != nil {
 		return err
 	}
-	return s.sideBySide(ctx, done, crowds)
+	s.progress.Status(nil)
+	return s.sideBySide(ctx, done, faults, len(s.specs), aside)
+}
+
+// contention runs the first n cells, those of the crowds.
+func (s *session) contention(ctx context.Context, done []*history.Cell, n int) error {
+	if s.history.Backend.Kind == "embedded" && s.party == nil {
+		return s.sideBySide(ctx, done, 0, n, crowds)
+	}
+	return s.alone(ctx, done, n)
 }
 
 // alone runs the first n cells one after the other, and makes each one's instances ready while the one before it runs.
@@ -183,12 +195,11 @@ func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err e
 	return nil
 }
 
-// sideBySide runs the cells from number n on, a few at a time.
-func (s *session) sideBySide(ctx context.Context, done []*history.Cell, n int) error {
-	s.progress.Status(nil)
+// sideBySide runs the cells from number from to before number to, so many at a time.
+func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
 	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(aside)
-	for i := n; i < len(s.specs); i++ {
+	all.SetLimit(atOnce)
+	for i := from; i < to; i++ {
 		all.Go(func() error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
