@@ -94,7 +94,7 @@ func (c *config) check() error {
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case c.RedisTimeout <= 0 || c.SQLTimeout <= 0 || c.RedlockRetry <= 0 || c.Retry <= 0 || c.DrainTimeout <= 0 || c.DrainDelay < 0:
+	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
