@@ -17,18 +17,18 @@ func TestREADMEShowsTheConformanceTable(t *testing.T) {
 	}
 }
 
-// conformanceTable returns the table as the README has it: a row a question, a column a rung.
+// conformanceTable returns the table as the README has it: a row a rung, a column a question.
 func conformanceTable() string {
 	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
 	var b strings.Builder
 	b.WriteString("| |")
-	for _, r := range Ladder() {
-		b.WriteString(" " + r.Number + " |")
+	for _, q := range questions {
+		b.WriteString(" " + q.name + " |")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(Ladder())) + "\n")
-	for i, q := range questions {
-		b.WriteString("| " + q.name + " |")
-		for _, r := range Ladder() {
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(questions)) + "\n")
+	for _, r := range Ladder() {
+		b.WriteString("| " + r.Number + " |")
+		for i := range questions {
 			b.WriteString(" " + marks[conformance[r.Number][i]] + " |")
 		}
 		b.WriteString("\n")
