@@ -38,8 +38,9 @@ func (f *Fleet) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"
 	f.options.Say("building stockapi…")
 	path := filepath.Join(f.dir, executable("stockapi"))
-	// nomsgpack leaves out what gin has for MessagePack: a third of a cold build, and nobody here speaks it.
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-o", path, pkg).CombinedOutput()
+	// nomsgpack leaves out what gin has for MessagePack: a third of a cold build, and nobody here speaks it. What debuggers
+	// need is left out too: it is most of the time that linking takes, which is done each time.
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, pkg).CombinedOutput()
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
