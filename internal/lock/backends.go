@@ -140,19 +140,19 @@ func (b Backends) Break(ctx context.Context, product string) (int64, error) {
 		failed = errors.Join(failed, err)
 	}
 	if b.SQL != nil && !b.SQL.Unused() {
-		n, err := b.breakSQL(ctx, keys)
-		removed, failed = removed+n, errors.Join(failed, err)
+		n, err := b.breakSQL(ctx, Rung{}.Key(product))
+		removed += n
+		failed = errors.Join(failed, err)
 	}
 	return removed, failed
 }
 
-// breakSQL is Break for the database.
-func (b Backends) breakSQL(ctx context.Context, keys []string) (removed int64, failed error) {
-	rows := &table{db: b.SQL}
-	for _, key := range keys {
-		n, err := rows.remove(ctx, key)
-		m, err2 := breakSession(ctx, b.SQL, key)
-		removed, failed = removed+n+m, errors.Join(failed, err, err2)
+// breakSQL is Break for the database, where v12 and v12-session have one key. One that does not answer is asked once.
+func (b Backends) breakSQL(ctx context.Context, key string) (removed int64, err error) {
+	removed, err = (&table{db: b.SQL}).remove(ctx, key)
+	if err != nil {
+		return 0, err
 	}
-	return removed, failed
+	sessions, err := breakSession(ctx, b.SQL, key)
+	return removed + sessions, err
 }

@@ -206,7 +206,7 @@ func (s *shop) remove(t *testing.T, key string) {
 		_, err := Backends{ZooKeeper: janitor}.breakNodes(context.Background(), key)
 		assert.NoError(t, err)
 	}
-	_, err := Backends{SQL: s.database(t)}.breakSQL(context.Background(), []string{key})
+	_, err := Backends{SQL: s.database(t)}.breakSQL(context.Background(), key)
 	assert.NoError(t, err)
 }
 

@@ -160,7 +160,7 @@ func TestPitfall20OneConnection(t *testing.T) {
 		}
 		lease := holder.lock(t, key(t), time.Minute)
 		open := holder.SQL.Stats().OpenConnections
-		_, err := Backends{SQL: next.SQL}.breakSQL(context.Background(), []string{key(t)})
+		_, err := Backends{SQL: next.SQL}.breakSQL(context.Background(), key(t))
 		require.NoError(t, err)
 		lost(t, lease, margin)
 		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
