@@ -28,13 +28,13 @@ type commands struct {
 type runFlags struct {
 	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
-	Targets   []string `placeholder:"URL,..." help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	Targets   []string `placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
 	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
 	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
 
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
-	Rungs     []string `placeholder:"RUNG,..." help:"Only these rungs, by number or by name."`
-	Scenarios []string `placeholder:"NAME,..." help:"Only these scenarios."`
+	Rungs     []string `placeholder:"RUNG" help:"Only these rungs, by number or by name."`
+	Scenarios []string `placeholder:"NAME" help:"Only these scenarios."`
 	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
 
 	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
