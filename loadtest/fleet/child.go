@@ -16,6 +16,9 @@ import (
 // readyWithin is how long a process may take to say that it is ready.
 const readyWithin = 10 * time.Second
 
+// errNotReady is what is said of a process that runs, and never says that it is ready.
+var errNotReady = errors.New("did not get ready")
+
 // child is one process of the fleet, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
 // alone, which then stops its children in order.
 type child struct {
@@ -59,7 +62,7 @@ func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, s
 	case <-c.gone:
 		err = fmt.Errorf("%s ended before it was ready%s", name, c.lastLine())
 	case <-timer.C:
-		err = fmt.Errorf("%s did not get ready within %s%s", name, readyWithin, c.lastLine())
+		err = fmt.Errorf("%s %w within %s%s", name, errNotReady, readyWithin, c.lastLine())
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
