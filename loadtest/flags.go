@@ -35,6 +35,7 @@ type runFlags struct {
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
 	Rungs     []string `placeholder:"RUNG" help:"Only these rungs, by number or by name."`
 	Scenarios []string `placeholder:"NAME" help:"Only these scenarios."`
+	AtOnce    int      `default:"12" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
 	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
 
 	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
@@ -136,18 +137,22 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) sizes() error {
-	switch {
-	case f.Requests < 1 || f.Requests > 10_000_000:
-		return errors.New("--requests must lie between 1 and 10000000")
-	case f.Concurrency < 1 || f.Concurrency > 5000:
-		return errors.New("--concurrency must lie between 1 and 5000")
-	case f.Stock < 0 || f.Stock > 1_000_000_000:
-		return errors.New("--stock must lie between 0 and 1000000000")
-	case f.Instances < 2 || f.Instances > 32:
-		return errors.New("--instances must lie between 2 and 32")
-	case f.Repeat < 1 || f.Repeat > 1000:
-		return errors.New("--repeat must lie between 1 and 1000")
-	case f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600):
+	for _, n := range []struct {
+		flag             string
+		value, low, high int64
+	}{
+		{"--requests", int64(f.Requests), 1, 10_000_000},
+		{"--concurrency", int64(f.Concurrency), 1, 5000},
+		{"--stock", f.Stock, 0, 1_000_000_000},
+		{"--instances", int64(f.Instances), 2, 32},
+		{"--at-once", int64(f.AtOnce), 1, 64},
+		{"--repeat", int64(f.Repeat), 1, 1000},
+	} {
+		if n.value < n.low || n.value > n.high {
+			return fmt.Errorf("%s must lie between %d and %d", n.flag, n.low, n.high)
+		}
+	}
+	if f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
 		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
 	}
 	return nil

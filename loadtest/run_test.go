@@ -27,6 +27,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	cases := []struct{ args, want string }{
 		{"--requests 0", "--requests must lie between"},
+		{"--at-once 65", "--at-once must lie between 1 and 64"},
 		{"--requests many", "--requests"},
 		{"--requests 99999999999999999999", "--requests"},
 		{"--concurrency=-1", "--concurrency must lie between"},

@@ -142,12 +142,9 @@ func (s *session) options() fleet.Options {
 	}
 }
 
-// How many cells run side by side. Those in which nobody contends spend most of their time waiting for a lease to end.
-// Crowds run alone, so that their speed can be compared, except on the embedded Redis, where it cannot anyway.
-const (
-	aside  = 12
-	crowds = 2
-)
+// crowds is how many cells with a crowd run side by side on the embedded Redis. Elsewhere they run alone, so that their
+// speed can be compared, which it cannot there anyway.
+const crowds = 2
 
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
@@ -170,7 +167,7 @@ func (s *session) cells(ctx context.Context) error {
 		return err
 	}
 	s.progress.Status(nil)
-	return s.sideBySide(ctx, done, faults, len(s.specs), aside)
+	return s.sideBySide(ctx, done, faults, len(s.specs), s.flags.AtOnce)
 }
 
 // contention runs the first n cells, those of the crowds.

@@ -33,7 +33,7 @@ func TestLocksOnDatabaseServers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			databaseIsHere(t, kind)
 			path, left := stockapi(t), ownTemp(t)
-			code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--rungs", "v12,v12-session",
+			code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--at-once", "4", "--rungs", "v12,v12-session",
 				"--scenarios", "two-instances,pause,nested,cut-off,reply-lost,late-reply,redis-down,node-restart,clock-jump")
 			assert.Equal(t, asExpected, code, stdout+stderr)
 			assert.Regexp(t, `(MariaDB|PostgreSQL), its own, at 127\.0\.0\.1:`, stdout)
