@@ -39,12 +39,13 @@ const (
 			expires = IF(owner = VALUES(owner), GREATEST(expires, VALUES(expires)), expires)`
 
 	renewRow = `UPDATE stockapi_locks SET expires = NOW + ?1 WHERE name = ?2 AND owner = ?3 AND expires > NOW`
-	// againRow counts a hold inside of another. It needs the other's row: one that has expired may have been taken over
-	// and left again meanwhile, and must not come back under it.
-	againRow = `UPDATE stockapi_locks SET holds = holds + 1, expires = CASE WHEN expires > NOW + ?1 THEN expires ELSE NOW + ?2 END
-		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
 	// releaseRow sets how many holds are left, however many a lost release has left there.
 	releaseRow = `UPDATE stockapi_locks SET expires = CASE WHEN ?1 = 0 THEN 0 ELSE expires END, holds = ?2
+		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
+	// againRow counts a hold inside of another. It needs the other's row: one that has expired may have been taken over
+	// and left again meanwhile, and must not come back under it.
+	againRow = `UPDATE stockapi_locks SET holds = holds + 1,
+			expires = CASE WHEN expires > NOW + ?1 THEN expires ELSE NOW + ?2 END
 		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
 	sweepRows = `DELETE FROM stockapi_locks WHERE expires <= NOW`
 	removeRow = `DELETE FROM stockapi_locks WHERE name = ?1`

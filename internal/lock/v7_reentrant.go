@@ -8,7 +8,9 @@ import (
 
 // reentrant is v7: its owner may take it again, and holds it until it has given it back as often. The lock is a hash of
 // its owner to a count. It lies in Redis just as Redisson's RLock does, field, count and channel, so that a service in
-// Java and this one exclude and wake each other on the same key. The outermost hold is renewed at a third of the TTL.
+// Java and this one exclude and wake each other on the same key. Where Redisson's field names a process and a thread, ours
+// names an outermost hold and its caller: a release that was lost or comes late finds nothing of the caller's next order.
+// The outermost hold is renewed at a third of the TTL, and those inside of it live by its lease and its context.
 // Waiters do not poll: the last release publishes a message; see wake.go.
 // Defect: a lease is a lease. A holder that is paused does not see it end.
 func reentrant(b Backends) TryLock {
