@@ -40,6 +40,8 @@ type Backends struct {
 	// OnWake, where it is set, is told of every waiter that a release has woken, by the message or the watch on what lies
 	// there. Waiters that come again by themselves are not woken.
 	OnWake func(ctx context.Context, by Call, on string)
+
+	sweeps chan struct{} // as many sweeps as there may be at a time
 }
 
 // A Call is how a release reaches those who wait for it.
@@ -82,6 +84,9 @@ func (b Backends) withDefaults() Backends {
 	}
 	if b.Retry == 0 {
 		b.Retry = 50 * time.Millisecond
+	}
+	if b.sweeps == nil {
+		b.sweeps = make(chan struct{}, maxSweeps)
 	}
 	return b
 }

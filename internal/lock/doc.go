@@ -38,19 +38,13 @@
 // order, a file each: v0_nolock.go to v15_fenced.go. Neighbours differ in a few lines and repeat the rest on purpose:
 // the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 //
-// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who
-// takes a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand; several.go is
-// what v9 needs for more than one key; permit.go is the commands of the semaphore, rw.go of readers and writers;
-// zk_nodes.go is what v13 and v14 have in common, zk_queue.go who is before whom in v14's queue. timer.go is the timer
-// of v5. renewer.go keeps the lease of v5.5, and of what comes after it, alive, and tells the work when it has ended.
-// redlock_nodes.go is what v6 needs around redsync. backends.go is what the rungs are built on. ladder.go is the list: a
+// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken; queue.go is the line
+// in which v8's waiters stand. owner.go identifies the holder of a reentrant lock, reentrant.go has its commands;
+// several.go has what v9 needs for more than one key, permit.go the commands of the semaphore, rw.go those of readers and
+// writers. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of what comes after it, alive; lease.go is
+// the context of the work under it, which ends with the lease. sweep.go removes what may be carried out late: an acquire
+// that was given up, or a release. redlock_nodes.go has what v6 needs around redsync. sql_table.go is v12's table, in each
+// database's dialect, sql_session.go the connection of v12-session. zk_nodes.go has what v13 and v14 have in common,
+// zk_queue.go says who is before whom in v14's queue. backends.go is what the rungs are built on. ladder.go is the list: a
 // rung is a file, and a line there.
-// What is no lesson exists once. wait.go waits for a lock, by trying again; wake.go by being woken. owner.go is who takes
-// a reentrant lock, reentrant.go its commands; queue.go is the line in which v8's waiters stand. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of
-// what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is what v6 needs around redsync.
-// backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
-// What is no lesson exists once. wait.go waits for a lock, by trying again. timer.go is the timer of v5. renewer.go
-// keeps the lease of v6, and of what comes after it, alive, and tells the work when it has ended. redlock_nodes.go is
-// what v6 needs around redsync. sql_table.go is v12's table, in each database's dialect, sql_session.go the connection
-// of v12-session. backends.go is what the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

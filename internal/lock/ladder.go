@@ -69,7 +69,7 @@ func Ladder() []Rung {
 		{Number: "v5.5", Name: "bounded", build: bounded, Needs: redis,
 			Does: "v5 with a bound: after a few renewals the work is cancelled before it writes", Defect: "a pause after its last look"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			wait: func(b Backends) Waiting { return Polling(Around(b.RedlockRetry)) },
+			wait: func(b Backends) Waiting { return patient(Polling(Around(b.RedlockRetry))) },
 			Does: "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
 		{Number: "v7", Name: "reentrant", build: reentrant, Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_",
 			wait: func(b Backends) Waiting { return b.woken(channelOf) },

@@ -46,13 +46,12 @@ type Lease struct {
 // newToken returns 128 random bits as text. A token that is the same for every owner is no token: see v2.
 func newToken() string { return rand.Text() }
 
-// cleanupTime bounds a release, and the undoing of an acquire that failed half-way.
-const cleanupTime = time.Second
-
 // detach returns the context for cleaning up after ctx: it outlives ctx, because the usual reason to clean up is that
-// ctx has ended, and a release that is sent under a dead context leaves the key for its whole TTL.
+// ctx has ended, and a release that is sent under a dead context leaves the key for its whole TTL. What bounds a release
+// are the times that the backend's client gives to each command. They count from when it is sent: a deadline that is set
+// here would have run out when the client is slow to give up something else.
 func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	return context.WithCancel(context.WithoutCancel(ctx))
 }
 
 // detached makes every Unlock of a rung run under [detach], so that no rung has to think of it.

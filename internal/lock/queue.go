@@ -59,11 +59,15 @@ func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, token stri
 	return released(fairRelease.Run(ctx, rdb, []string{key, queueOf(key), fairChannelOf(key)}, token, publishOn(rdb)).Int64())
 }
 
-// undoFair undoes an acquire that had no clear outcome; see [undo].
-func undoFair(ctx context.Context, rdb redis.UniversalClient, key, token string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = releaseFair(ctx, rdb, key, token)
+// undoFair undoes an acquire that failed with err, from a place in the queue or from none; see [Backends.undo]. It may be
+// carried out late, and then take the place anew.
+func (b Backends) undoFair(ctx context.Context, err error, key, place string, free func(context.Context) error) {
+	b.undo(ctx, err, func(ctx context.Context) error {
+		if place != "" {
+			leaveQueue(ctx, b.Redis, key, place)
+		}
+		return free(ctx)
+	})
 }
 
 // leaveQueue gives up a place, also one of which nobody knows whether it was taken.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -16,7 +18,7 @@ type redlockNodes struct {
 	Backends
 	sync   *redsync.Redsync
 	rounds chan struct{} // as many acquires as may be under way at once
-	sweeps chan struct{} // as many sweeps
+	away   atomic.Bool   // whether the last round found no quorum
 }
 
 // The digests of redsync v4.18.0's scripts, which it keeps to itself; see [ScriptNames].
@@ -30,16 +32,16 @@ func (b Backends) nodes() *redlockNodes {
 	for i, node := range b.Redlock {
 		pools[i] = goredis.NewPool(node)
 	}
-	return &redlockNodes{Backends: b, sync: redsync.New(pools...), rounds: make(chan struct{}, maxRounds),
-		sweeps: make(chan struct{}, maxSweeps)}
+	b.sweeps = make(chan struct{}, maxNodeSweeps)
+	return &redlockNodes{Backends: b, sync: redsync.New(pools...), rounds: make(chan struct{}, maxRounds)}
 }
 
 // How many rounds of acquiring an instance has under way at once, for all locks together. More of them only split the
 // nodes between themselves, and a failed round costs every node a SET and a script: a hundred waiters would keep the
 // nodes so busy that they answer nobody within the node timeout, and the holder not either.
 const (
-	maxRounds = 2
-	maxSweeps = 16
+	maxRounds     = 2
+	maxNodeSweeps = 16
 )
 
 // A node gets a small share of the TTL to answer, between these bounds: the time that a dead node takes from the
@@ -68,18 +70,51 @@ func withToken(token string) redsync.Option {
 // lock makes one round of acquiring. A round takes two node timeouts at most, so it is not cut short: a caller that has
 // gone would take the release of what was acquired with it.
 func (n *redlockNodes) lock(ctx context.Context, m *redsync.Mutex, token string) error {
-	select {
-	case n.rounds <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := n.turn(ctx); err != nil {
+		return err
 	}
 	defer func() { <-n.rounds }()
 	err := m.TryLockContext(context.WithoutCancel(ctx))
 	if err == nil {
+		n.away.Store(false)
 		return nil
 	}
-	n.sweep(ctx, m.Name(), token, err)
-	return n.busy(err)
+	n.sweepNodes(m.Name(), token, err)
+	err = n.busy(err)
+	n.away.Store(errors.Is(err, ErrNoQuorum))
+	return err
+}
+
+// turn waits for one of the rounds, until the caller's patience is over, though at least for as long as a round takes:
+// then it returns what others have found.
+func (n *redlockNodes) turn(ctx context.Context) error {
+	until := time.Now().Add(2 * maxNodeTimeout)
+	if deadline, ok := ctx.Value(deadlineKey{}).(time.Time); ok && deadline.After(until) {
+		until = deadline
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case n.rounds <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+	}
+	if n.away.Load() {
+		return fmt.Errorf("%w: others still ask them", ErrNoQuorum)
+	}
+	return ErrBusy
+}
+
+type deadlineKey struct{}
+
+// patient is a [Waiting] whose attempts know when the patience is over, because they queue for something themselves.
+func patient(wait Waiting) Waiting {
+	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
+		ctx = context.WithValue(ctx, deadlineKey{}, time.Now().Add(patience))
+		return wait(ctx, key, patience, attempt)
+	}
 }
 
 // busy says what a failed round means: ErrNoQuorum if so many nodes did not answer that nobody could have the lock,
@@ -105,7 +140,7 @@ func (n *redlockNodes) unlock(ctx context.Context, m *redsync.Mutex, token strin
 	round, cancel := context.WithTimeout(ctx, maxNodeTimeout)
 	defer cancel()
 	ok, err := m.UnlockContext(round)
-	n.sweep(ctx, m.Name(), token, err)
+	n.sweepNodes(m.Name(), token, err)
 	ok, err = outcome(ok, err)
 	if err == nil && !ok {
 		return ErrLost
@@ -136,46 +171,24 @@ func unanswered(err error) int {
 	return 0
 }
 
-// sweepAfter are the moments at which a sweep looks at the nodes again.
-var sweepAfter = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
-
-// sweep removes what a node did late. A node that answered too late may apply the SET after the release that was sent
-// behind it on another connection, and would then refuse everybody for a whole TTL. So after a round with unanswered
-// nodes the key is removed again, a few times, in the background. What that misses, the TTL removes.
-func (n *redlockNodes) sweep(ctx context.Context, key, token string, err error) {
+// sweepNodes removes what a node may have done late, after a round in which some did not answer: see [Backends.sweep].
+// They are asked again each time, since what one of them says is true of that one alone.
+func (n *redlockNodes) sweepNodes(key, token string, err error) {
 	if unanswered(err) == 0 {
 		return
 	}
-	select {
-	case n.sweeps <- struct{}{}:
-	default:
-		return
-	}
-	n.Background.Add(1)
-	go func() {
-		defer n.Background.Done()
-		defer func() { <-n.sweeps }()
-		start := time.Now()
-		for _, after := range sweepAfter {
-			if !sleepUntil(n.Life, start.Add(after)) {
-				return
-			}
-			n.undoEverywhere(ctx, key, token)
-		}
-	}()
+	n.sweep(func(ctx context.Context) error {
+		n.undoEverywhere(ctx, key, token)
+		return ErrLost
+	})
 }
 
 func (n *redlockNodes) undoEverywhere(ctx context.Context, key, token string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxNodeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, maxNodeTimeout)
 	defer cancel()
-	done := make(chan struct{}, len(n.Redlock))
+	var all sync.WaitGroup
 	for _, node := range n.Redlock {
-		go func() {
-			_ = release(ctx, node, key, token)
-			done <- struct{}{}
-		}()
+		all.Go(func() { _ = release(ctx, node, key, token) })
 	}
-	for range n.Redlock {
-		<-done
-	}
+	all.Wait()
 }

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,43 +17,37 @@ var (
 	reentrantReleaseSource string
 	//go:embed reentrant_renew.lua
 	reentrantRenewSource string
-	//go:embed reentrant_restore.lua
-	reentrantRestoreSource string
 
 	reentrantAcquire = redis.NewScript(reentrantAcquireSource)
 	reentrantRelease = redis.NewScript(reentrantReleaseSource)
 	reentrantRenew   = redis.NewScript(reentrantRenewSource)
-	reentrantRestore = redis.NewScript(reentrantRestoreSource)
 )
 
-// acquireReentrant returns how often the owner now holds the lock, or 0 and after how long the other's lease ends; a
-// negative time if it does not.
+// acquireReentrant takes the lock for an owner that holds it so many times before. It returns how often that is now, or 0
+// and after how long the other's lease ends, a negative time if it does not; or [ErrLost] if the holds before it have
+// ended.
 func acquireReentrant(
-	ctx context.Context, rdb redis.Scripter, key, owner string, ttl time.Duration,
+	ctx context.Context, rdb redis.Scripter, key, owner string, before int, ttl time.Duration,
 ) (count int64, left time.Duration, err error) {
-	n, err := reentrantAcquire.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds()).Int64()
+	n, err := reentrantAcquire.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds(), before).Int64()
+	if errors.Is(err, redis.Nil) {
+		return 0, 0, ErrLost
+	}
 	if err != nil || n > 0 {
 		return n, 0, err
 	}
 	return 0, time.Duration(-1-n) * time.Millisecond, nil
 }
 
-// releaseReentrant gives back one hold, and returns ErrLost if there was none.
-func releaseReentrant(ctx context.Context, rdb redis.UniversalClient, key, owner string, ttl time.Duration) error {
-	return released(reentrantRelease.Run(ctx, rdb, []string{key, channelOf(key)}, owner, ttl.Milliseconds(), publishOn(rdb)).Int64())
+// releaseReentrant gives holds back until so many are left, and returns ErrLost if there were none.
+func releaseReentrant(ctx context.Context, rdb redis.UniversalClient, key, owner string, left int) error {
+	return released(reentrantRelease.Run(ctx, rdb, []string{key, channelOf(key)}, owner, left, publishOn(rdb)).Int64())
 }
 
 // renewReentrant gives the lock a new TTL, and returns false if owner does not hold it any more.
 func renewReentrant(ctx context.Context, rdb redis.Scripter, key, owner string, ttl time.Duration) (bool, error) {
 	n, err := reentrantRenew.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds()).Int()
 	return n == 1, err
-}
-
-// restore undoes an acquire that had no clear outcome; see [undo].
-func restore(ctx context.Context, rdb redis.UniversalClient, key, owner string, before int) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = reentrantRestore.Run(ctx, rdb, []string{key, channelOf(key)}, owner, before, publishOn(rdb)).Err()
 }
 
 // channelOf is where Redisson tells of the release of a lock. The braces keep it in the lock's slot of a cluster; a name

@@ -10,18 +10,19 @@ import (
 // retriesPerRenewal is how often a renewal without a clear answer is tried again before the next one would be due.
 const retriesPerRenewal = 5
 
-// keepAlive renews a lease for its holder, at that interval, for v5.5 and every lease rung after it. It returns the context to work under
-// and a stop that ends the renewing and waits for a renewal under way; call it before the release.
+// keepAlive renews a lease for its holder at that interval, for v5.5 and every lease rung after it. It returns the context
+// to work under and a stop that ends the renewing; call it before the release.
 //
 // The lease counts as alive until validUntil, which each successful renewal moves to its own start + TTL − drift, by
 // the monotonic clock: from the start, because Redis counts from some instant after it. A renewal that says "not
 // yours" ends the lease at once. One that says nothing (a timeout, a lost connection) is neither success nor loss, and
-// is tried again until the lease may have run out. Then the context is cancelled with the cause ErrLost.
+// is tried again until the lease may have run out. Then the context is cancelled with the cause ErrLost; and it is at
+// whatever moment somebody looks, see [leaseContext].
 func (b Backends) keepAlive(
 	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
-	work, lose := context.WithCancelCause(ctx)
+	work := newLeaseContext(ctx, validUntil)
 	// The renewing outlives the request: the work may still be writing when its caller has gone.
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(b.Life, stop)
@@ -35,24 +36,29 @@ func (b Backends) keepAlive(
 		for sleepUntil(run, earlier(due, validUntil)) {
 			start := time.Now()
 			if !start.Before(validUntil) {
-				lose(ErrLost)
+				work.lose(ErrLost)
 				return
 			}
-			one, done := context.WithDeadline(run, validUntil)
-			ok, err := b.renewed(renew(one))
-			done()
+			ok, err := b.answered(run, validUntil, renew)
+			if err != nil && run.Err() != nil { // released meanwhile
+				return
+			}
+			ok, err = b.renewed(ok, err)
 			switch {
 			case errors.Is(err, ErrExhausted):
-				lose(err)
+				work.lose(err)
 				return
 			case err != nil:
 				due = start.Add(every / retriesPerRenewal)
 			case !ok:
-				lose(ErrLost)
+				work.lose(ErrLost)
 				return
 			default:
 				validUntil = start.Add(ttl - drift(ttl))
 				due = start.Add(every)
+				if !work.extend(validUntil) {
+					return
+				}
 			}
 		}
 	}()
@@ -60,7 +66,38 @@ func (b Backends) keepAlive(
 		unhook()
 		stop()
 		running.Wait()
-		lose(context.Canceled)
+		work.lose(context.Canceled)
+	}
+}
+
+// joinTime is how long a release waits for a renewal under way.
+const joinTime = 50 * time.Millisecond
+
+// answered returns the answer to a renewal, or why there was none: the deadline is over, or run has ended. A client of
+// Redis does not end a command with its context, only at a deadline. A release that waited for one to the end would be
+// as late as the client's timeout; so it waits for as long as an answer usually takes, and no longer. What was sent may
+// still be carried out after the release, and finds a lock that is not its owner's any more.
+func (b Backends) answered(
+	run context.Context, deadline time.Time, renew func(context.Context) (bool, error),
+) (bool, error) {
+	type answer struct {
+		ok  bool
+		err error
+	}
+	one, done := context.WithDeadline(context.WithoutCancel(run), deadline)
+	defer done()
+	answers := make(chan answer, 1)
+	b.Background.Go(func() {
+		ok, err := renew(one)
+		answers <- answer{ok, err}
+	})
+	unhook := context.AfterFunc(run, func() { time.AfterFunc(joinTime, done) })
+	defer unhook()
+	select {
+	case a := <-answers:
+		return a.ok, a.err
+	case <-one.Done():
+		return false, one.Err()
 	}
 }
 

@@ -37,7 +37,6 @@ func ScriptNames() map[string]string {
 		reentrantAcquire.Hash():      "acquire-reentrant",
 		reentrantRelease.Hash():      "release-reentrant",
 		reentrantRenew.Hash():        "renew-reentrant",
-		reentrantRestore.Hash():      "release-restore",
 		fairAcquire.Hash():           "acquire-fair",
 		fairRelease.Hash():           "release-fair",
 		fairLeave.Hash():             "leave-fair",
@@ -75,14 +74,6 @@ func released(n int64, err error) error {
 		return ErrLost
 	}
 	return nil
-}
-
-// undo removes a lock whose acquire had no clear outcome: the command may have reached Redis, and only its reply is
-// missing. Nothing can be done if this fails too; the TTL is the backstop.
-func undo(ctx context.Context, rdb redis.Scripter, key, token string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = release(ctx, rdb, key, token)
 }
 
 // renew gives the lock a new TTL, and returns false if token does not own it any more. With an error neither is known.

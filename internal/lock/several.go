@@ -3,7 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,21 +39,18 @@ func together(
 	return wait(waiting, keys[0], patience, func(context.Context) (*Lease, error) { return try(order, keys...) })
 }
 
-// releaseAll is [release] for several keys, a command for each: on a cluster they lie on different nodes. One that
-// fails is no reason to keep the others.
-func releaseAll(ctx context.Context, rdb redis.Scripter, keys []string, token string) error {
-	var failed error
-	for _, key := range slices.Backward(keys) {
-		failed = errors.Join(failed, release(ctx, rdb, key, token))
+// giveBackAll gives several keys back at once, each with a command and a time of its own: on a cluster they lie on
+// different nodes, and one that does not answer is no reason to keep the others.
+func (b Backends) giveBackAll(ctx context.Context, keys []string, token string) error {
+	failed := make([]error, len(keys))
+	var all sync.WaitGroup
+	for i, key := range keys {
+		all.Go(func() {
+			failed[i] = b.giveBack(ctx, func(ctx context.Context) error { return release(ctx, b.Redis, key, token) })
+		})
 	}
-	return failed
-}
-
-// undoAll is [undo] for several keys.
-func undoAll(ctx context.Context, rdb redis.Scripter, keys []string, token string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = releaseAll(ctx, rdb, keys, token)
+	all.Wait()
+	return errors.Join(failed...)
 }
 
 // renewAll is [renew] for several keys. It returns true only if all of them are still token's.
@@ -67,9 +64,14 @@ func renewAll(ctx context.Context, rdb redis.Scripter, keys []string, token stri
 }
 
 // and returns a lease that stands for both. The next one was taken under the context of the first, so its context ends
-// when either is lost.
+// when either is lost. They are given back at once: one whose server does not answer must not keep the other.
 func (l *Lease) and(next *Lease) *Lease {
 	return &Lease{Context: next.Context, Token: next.Token, Unlock: func(ctx context.Context) error {
-		return errors.Join(next.Unlock(ctx), l.Unlock(ctx))
+		var first error
+		var unlocking sync.WaitGroup
+		unlocking.Go(func() { first = l.Unlock(ctx) })
+		err := next.Unlock(ctx)
+		unlocking.Wait()
+		return errors.Join(err, first)
 	}}
 }

@@ -38,10 +38,14 @@ const (
 			owner = IF(expires <= NOW, VALUES(owner), owner),
 			expires = IF(owner = VALUES(owner), GREATEST(expires, VALUES(expires)), expires)`
 
-	renewRow   = `UPDATE stockapi_locks SET expires = NOW + ?1 WHERE name = ?2 AND owner = ?3 AND expires > NOW`
-	releaseRow = `UPDATE stockapi_locks SET expires = CASE WHEN holds > 1 THEN expires ELSE 0 END, holds = holds - 1
-		WHERE name = ?1 AND owner = ?2 AND expires > NOW`
-	restoreRow = `UPDATE stockapi_locks SET expires = CASE WHEN ?1 = 0 THEN 0 ELSE expires END, holds = ?2
+	renewRow = `UPDATE stockapi_locks SET expires = NOW + ?1 WHERE name = ?2 AND owner = ?3 AND expires > NOW`
+	// releaseRow sets how many holds are left, however many a lost release has left there.
+	releaseRow = `UPDATE stockapi_locks SET expires = CASE WHEN ?1 = 0 THEN 0 ELSE expires END, holds = ?2
+		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
+	// againRow counts a hold inside of another. It needs the other's row: one that has expired may have been taken over
+	// and left again meanwhile, and must not come back under it.
+	againRow = `UPDATE stockapi_locks SET holds = holds + 1,
+			expires = CASE WHEN expires > NOW + ?1 THEN expires ELSE NOW + ?2 END
 		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
 	sweepRows = `DELETE FROM stockapi_locks WHERE expires <= NOW`
 	removeRow = `DELETE FROM stockapi_locks WHERE name = ?1`
@@ -116,23 +120,25 @@ func (t *table) acquire(ctx context.Context, key, owner string, ttl time.Duratio
 	return rows > 0, err
 }
 
+// again counts one hold more of an owner that has the lock, and returns [ErrLost] if it has not.
+func (t *table) again(ctx context.Context, key, owner string, ttl time.Duration) (bool, error) {
+	rows, err := t.exec(ctx, "acquire", key, againRow, ttl.Milliseconds(), ttl.Milliseconds(), key, owner)
+	if err == nil && rows == 0 {
+		return false, ErrLost
+	}
+	return err == nil, err
+}
+
 // renew gives the lock a new TTL, and returns false if the owner does not hold it any more.
 func (t *table) renew(ctx context.Context, key, owner string, ttl time.Duration) (bool, error) {
 	rows, err := t.exec(ctx, "renew", key, renewRow, ttl.Milliseconds(), key, owner)
 	return rows > 0, err
 }
 
-// release takes one hold back, with the last one the lock, and returns ErrLost if the owner did not hold it.
-func (t *table) release(ctx context.Context, key, owner string) error {
-	return released(t.exec(ctx, "release", key, releaseRow, key, owner))
-}
-
-// restore takes back what an acquire without a clear outcome may have got: the owner has as many holds as before. If
-// this fails too, the TTL is the backstop.
-func (t *table) restore(ctx context.Context, key, owner string, before int) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_, _ = t.exec(ctx, "restore", key, restoreRow, before, before, key, owner)
+// release gives holds back until so many are left, with the last one the lock, and returns ErrLost if the owner did not
+// hold it.
+func (t *table) release(ctx context.Context, key, owner string, left int) error {
+	return released(t.exec(ctx, "release", key, releaseRow, left, left, key, owner))
 }
 
 // remove removes the lock, whoever holds it, and returns how many locks that was: a row that has expired is none.
@@ -146,10 +152,10 @@ func (t *table) remove(ctx context.Context, key string) (int64, error) {
 // sweepInterval is how often rows that nobody needs any more are removed.
 const sweepInterval = time.Minute
 
-// sweep removes expired rows now and then, for as long as the process lives. No lock waits for it: whoever wants a lock
+// sweepRows removes expired rows now and then, for as long as the process lives. No lock waits for it: whoever wants a lock
 // takes an expired row over. It is for the rows of products that nobody sells any more. A database that is away, or was
 // never used, is left alone until next time.
-func (b Backends) sweep(t *table) {
+func (b Backends) sweepRows(t *table) {
 	b.Background.Go(func() {
 		for sleepUntil(b.Life, time.Now().Add(sweepInterval)) {
 			if t.there.Load() {

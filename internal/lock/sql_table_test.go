@@ -25,46 +25,55 @@ func TestSQLTable(t *testing.T) {
 			require.NoError(t, err)
 			return ok
 		}
+		again := func(key, owner string, ttl time.Duration) bool {
+			ok, err := rows.again(ctx, key, owner, ttl)
+			if !ok {
+				require.ErrorIs(t, err, ErrLost)
+			}
+			return ok
+		}
 		t.Run("one owner at a time", func(t *testing.T) {
 			require.True(t, acquire("one", "a", time.Minute))
 			require.False(t, acquire("one", "b", time.Minute))
-			require.ErrorIs(t, other.release(ctx, "one", "b"), ErrLost)
-			require.NoError(t, other.release(ctx, "one", "a"), "over any connection")
-			require.ErrorIs(t, rows.release(ctx, "one", "a"), ErrLost)
+			require.ErrorIs(t, other.release(ctx, "one", "b", 0), ErrLost)
+			require.NoError(t, other.release(ctx, "one", "a", 0), "over any connection")
+			require.ErrorIs(t, rows.release(ctx, "one", "a", 0), ErrLost)
 			require.True(t, acquire("one", "b", time.Minute))
 			require.True(t, acquire("ONE", "a", time.Minute), "another product")
 		})
 		t.Run("the owner's holds are counted", func(t *testing.T) {
 			require.True(t, acquire("count", "a", time.Minute))
-			require.True(t, acquire("count", "a", time.Millisecond))
+			require.True(t, again("count", "a", time.Millisecond))
 			time.Sleep(20 * time.Millisecond)
 			require.False(t, acquire("count", "b", time.Minute), "the longer lease counts")
-			require.NoError(t, rows.release(ctx, "count", "a"))
+			require.NoError(t, rows.release(ctx, "count", "a", 1))
 			require.False(t, acquire("count", "b", time.Minute), "one of two was given back")
-			require.NoError(t, rows.release(ctx, "count", "a"))
+			require.NoError(t, rows.release(ctx, "count", "a", 0))
 			require.True(t, acquire("count", "b", time.Minute))
+			require.False(t, again("count", "a", time.Minute), "there is nothing any more that it could be inside of")
 		})
-		t.Run("holds of which nobody heard are taken back", func(t *testing.T) {
+		t.Run("a release sets how many holds are left", func(t *testing.T) {
 			require.True(t, acquire("restore", "a", time.Minute))
-			require.True(t, acquire("restore", "a", time.Minute))
-			rows.restore(ctx, "restore", "a", 1)
-			rows.restore(ctx, "restore", "b", 0)
+			require.True(t, again("restore", "a", time.Minute))
+			require.True(t, again("restore", "a", time.Minute))
+			require.NoError(t, rows.release(ctx, "restore", "a", 1), "two at once")
+			require.ErrorIs(t, rows.release(ctx, "restore", "b", 0), ErrLost)
 			require.False(t, acquire("restore", "b", time.Minute))
-			require.NoError(t, rows.release(ctx, "restore", "a"))
+			require.True(t, again("restore", "a", time.Minute))
+			require.NoError(t, rows.release(ctx, "restore", "a", 0), "all that are left")
 			require.True(t, acquire("restore", "b", time.Minute))
-			rows.restore(ctx, "restore", "b", 0)
-			require.True(t, acquire("restore", "a", time.Minute))
 		})
 		t.Run("expiry", func(t *testing.T) {
 			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
-			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
+			require.True(t, again("expiry", "a", 50*time.Millisecond))
 			time.Sleep(70 * time.Millisecond)
 			renewed, err := rows.renew(ctx, "expiry", "a", time.Minute)
 			require.NoError(t, err)
 			require.False(t, renewed, "a lease that is over never comes back")
-			require.ErrorIs(t, rows.release(ctx, "expiry", "a"), ErrLost)
+			require.False(t, again("expiry", "a", time.Minute), "not by a hold inside of it either")
+			require.ErrorIs(t, rows.release(ctx, "expiry", "a", 0), ErrLost)
 			require.True(t, acquire("expiry", "b", time.Minute))
-			require.NoError(t, rows.release(ctx, "expiry", "b"), "the holds of the one before do not count")
+			require.NoError(t, rows.release(ctx, "expiry", "b", 0), "the holds of the one before do not count")
 			require.True(t, acquire("expiry", "c", time.Minute))
 		})
 		t.Run("sweep", func(t *testing.T) {
@@ -74,7 +83,7 @@ func TestSQLTable(t *testing.T) {
 			swept, err := rows.exec(ctx, "sweep", "", sweepRows)
 			require.NoError(t, err)
 			require.Positive(t, swept)
-			require.NoError(t, rows.release(ctx, "lasts", "a"))
+			require.NoError(t, rows.release(ctx, "lasts", "a", 0))
 			var left int
 			require.NoError(t, rows.db.QueryRow("SELECT COUNT(*) FROM stockapi_locks WHERE name = 'over'").Scan(&left))
 			require.Zero(t, left)
@@ -84,7 +93,7 @@ func TestSQLTable(t *testing.T) {
 			n, err := rows.remove(ctx, "broken")
 			require.NoError(t, err)
 			require.EqualValues(t, 1, n)
-			require.ErrorIs(t, rows.release(ctx, "broken", "a"), ErrLost)
+			require.ErrorIs(t, rows.release(ctx, "broken", "a", 0), ErrLost)
 		})
 		t.Run("a crowd", func(t *testing.T) { crowd(t, rows, other) })
 		t.Run("many who make the table at once", func(t *testing.T) {
@@ -122,7 +131,7 @@ func crowd(t *testing.T, pools ...*table) {
 			time.Sleep(time.Millisecond)
 			inside.Add(-1)
 			taken.Add(1)
-			assert.NoError(t, rows.release(context.Background(), "crowd", owner))
+			assert.NoError(t, rows.release(context.Background(), "crowd", owner, 0))
 		})
 	}
 	all.Wait()
@@ -133,7 +142,7 @@ func crowd(t *testing.T, pools ...*table) {
 // No statement takes a time from the client but a duration: it is the database's clock that counts.
 func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
-		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, restoreRow, sweepRows, removeRow} {
+		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, againRow, sweepRows, removeRow} {
 			said := dialect(kind, query)
 			assert.Equal(t, query != removeRow, strings.Contains(said, databaseNow[kind]))
 			assert.NotContains(t, said, "NOW")

@@ -17,12 +17,17 @@ func writing(b Backends) TryLock {
 			return nil, ErrUpgrade
 		}
 		token, validUntil := "w:"+newToken(), time.Now().Add(ttl-drift(ttl))
+		free := func(ctx context.Context) error { return releasePermit(ctx, b.Redis, key, token) }
 		ok, err := acquireWrite(ctx, b.Redis, key, token, placeOf(ctx), ttl)
 		if err != nil {
-			undoPermit(ctx, b.Redis, key, token)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if !ok || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
+		if !ok {
+			return nil, ErrBusy
+		}
+		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+			_ = b.giveBack(ctx, free)
 			return nil, ErrBusy
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
@@ -30,7 +35,7 @@ func writing(b Backends) TryLock {
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			return releasePermit(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}
@@ -40,23 +45,28 @@ func writing(b Backends) TryLock {
 func reading(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := "r:"+newToken(), time.Now().Add(ttl-drift(ttl))
+		free := func(ctx context.Context) error { return releasePermit(ctx, b.Redis, key, token) }
 		ok, err := acquireRead(ctx, b.Redis, key, token, ttl)
 		if err != nil {
-			undoPermit(ctx, b.Redis, key, token)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if !ok || time.Now().After(validUntil) {
+		if !ok {
+			return nil, ErrBusy
+		}
+		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+			_ = b.giveBack(ctx, free)
 			return nil, ErrBusy
 		}
 		owner := ownerOf(ctx)
-		owner.add(key, +1)
+		owner.took(key, token)
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
 			return renewPermit(tick, b.Redis, key, token, ttl)
 		})
 		unlock := func(ctx context.Context) error {
-			owner.add(key, -1)
+			owner.gave(key)
 			stop()
-			return releasePermit(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -15,12 +15,17 @@ func semaphore(usual int64) func(b Backends) TryLock {
 	return func(b Backends) TryLock {
 		return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 			token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+			free := func(ctx context.Context) error { return releasePermit(ctx, b.Redis, key, token) }
 			held, err := acquirePermit(ctx, b.Redis, key, token, ttl, permitsOf(ctx, usual))
 			if err != nil {
-				undoPermit(ctx, b.Redis, key, token)
+				b.undo(ctx, err, free)
 				return nil, fmt.Errorf("acquire: %w", err)
 			}
-			if held == 0 || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
+			if held == 0 {
+				return nil, ErrBusy
+			}
+			if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+				_ = b.giveBack(ctx, free)
 				return nil, ErrBusy
 			}
 			ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
@@ -28,7 +33,7 @@ func semaphore(usual int64) func(b Backends) TryLock {
 			})
 			unlock := func(ctx context.Context) error {
 				stop()
-				return releasePermit(ctx, b.Redis, key, token)
+				return b.giveBack(ctx, free)
 			}
 			return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 		}

@@ -14,34 +14,38 @@ import (
 // others, and without the database nobody sells. Like every lease it ends under a holder that is paused.
 func sqlRow(b Backends) TryLock {
 	rows := &table{db: b.SQL}
-	b.sweep(rows)
-	process := newToken() // callers are numbered within a process
+	b.sweepRows(rows)
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		caller, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
-		owner, before := process+":"+caller.id, caller.depth(key)
-		ok, err := rows.acquire(ctx, key, owner, ttl)
+		owner, before := caller.hold(key)
+		free := func(ctx context.Context) error { return rows.release(ctx, key, owner, before) }
+		acquire := rows.acquire
+		if before > 0 {
+			acquire = rows.again
+		}
+		ok, err := acquire(ctx, key, owner, ttl)
 		if err != nil {
-			rows.restore(ctx, key, owner, before)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {
 			return nil, ErrBusy
 		}
 		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
-			rows.restore(ctx, key, owner, before)
+			_ = b.giveBack(ctx, free)
 			return nil, ErrBusy
 		}
 		stop := func() {}
-		if before == 0 {
+		if before == 0 { // a hold inside of another lives by the other's lease
 			ctx, stop = b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
 				return rows.renew(tick, key, owner, ttl)
 			})
 		}
-		caller.add(key, +1)
+		caller.took(key, owner)
 		unlock := func(ctx context.Context) error {
-			caller.add(key, -1)
+			left := caller.gave(key)
 			stop()
-			return rows.release(ctx, key, owner)
+			return b.giveBack(ctx, func(ctx context.Context) error { return rows.release(ctx, key, owner, left) })
 		}
 		return &Lease{Context: ctx, Token: owner, Unlock: unlock}, nil
 	}

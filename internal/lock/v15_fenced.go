@@ -13,12 +13,17 @@ import (
 func fenced(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+		free := func(ctx context.Context) error { return release(ctx, b.Redis, key, token) }
 		fence, err := acquireFenced(ctx, b.Redis, key, token, ttl)
 		if err != nil {
-			undo(ctx, b.Redis, key, token)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if fence == 0 || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
+		if fence == 0 {
+			return nil, ErrBusy
+		}
+		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+			_ = b.giveBack(ctx, free)
 			return nil, ErrBusy
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
@@ -26,7 +31,7 @@ func fenced(b Backends) TryLock {
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			return release(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock}, nil
 	}

@@ -13,12 +13,17 @@ import (
 func bounded(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+		free := func(ctx context.Context) error { return release(ctx, b.Redis, key, token) }
 		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
-			undo(ctx, b.Redis, key, token)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if !ok || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
+		if !ok {
+			return nil, ErrBusy
+		}
+		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+			_ = b.giveBack(ctx, free)
 			return nil, ErrBusy
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
@@ -26,7 +31,7 @@ func bounded(b Backends) TryLock {
 		}))
 		unlock := func(ctx context.Context) error {
 			stop()
-			return release(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -14,9 +14,10 @@ import (
 func watchdog(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
+		free := func(ctx context.Context) error { return release(ctx, b.Redis, key, token) }
 		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
-			undo(ctx, b.Redis, key, token)
+			b.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {
@@ -27,7 +28,7 @@ func watchdog(b Backends) TryLock {
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			return release(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

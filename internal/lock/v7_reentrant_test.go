@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -186,6 +187,82 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 			assert.True(t, a.tryOnce(t, "k"))
 		})
 	}
+}
+
+// A hold inside of another lives by the other's lease: a shorter TTL of its own does not end that sooner, neither when it
+// is taken nor when it is given back.
+func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
+	for _, id := range []string{"v7", "v12"} {
+		backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+			s := newShop(t, start, 0)
+			a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
+			ctx := owned("1")
+			outer := must(a.tryLock(ctx, "k", time.Minute))
+			inner := must(a.tryLock(ctx, "k", 50*time.Millisecond))
+			time.Sleep(100 * time.Millisecond)
+			assert.False(t, b.tryOnce(t, "k"), id)
+			unlock(t, inner)
+			time.Sleep(100 * time.Millisecond)
+			assert.False(t, b.tryOnce(t, "k"), id)
+			unlock(t, outer)
+			assert.True(t, b.tryOnce(t, "k"), id)
+		})
+	}
+}
+
+// A lease that was lost does not come back because its owner takes the lock once more inside of it: another may have been
+// in meanwhile.
+func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
+	for _, id := range []string{"v7", "v12"} {
+		s := newShop(t, backendtest.StartEmbedded, 0)
+		a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
+		ctx := owned("1")
+		outer := must(a.tryLock(ctx, "k", time.Minute))
+		s.remove(t, "k")
+		require.True(t, b.tryOnce(t, "k"), "another comes and goes")
+		_, err := a.tryLock(ctx, "k", time.Minute)
+		require.ErrorIs(t, err, ErrLost, id)
+		require.ErrorIs(t, outer.Unlock(ctx), ErrLost, id)
+		assert.True(t, b.tryOnce(t, "k"))
+	}
+}
+
+// An acquire that is undone publishes its release: who has seen it, and waits for it, does not wait for its TTL.
+func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
+	onEach(t, "v7", func(t *testing.T, _, b *instance, bare redis.UniversalClient) {
+		s := &shop{redis: &backendtest.Server{URL: "redis://" + bare.(*redis.Client).Options().Addr}, sql: backendtest.SQLiteFile(t)}
+		taken, answer := make(chan struct{}), make(chan struct{})
+		var first sync.Once
+		a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) (err error) {
+			err = next(ctx)
+			if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+				first.Do(func() {
+					close(taken)
+					<-answer
+					err = context.DeadlineExceeded
+				})
+			}
+			return err
+		}))
+		failed := make(chan error, 1)
+		go func() {
+			_, err := a.tryLock(owned("1"), "k", time.Minute)
+			failed <- err
+		}()
+		<-taken
+		got := b.waitFor(owned("2"), "k")
+		awaitSubscriber(t, bare, channelOf("k"))
+		close(answer)
+		require.ErrorIs(t, <-failed, context.DeadlineExceeded)
+		select {
+		case lease := <-got:
+			require.NotNil(t, lease)
+			unlock(t, lease)
+		case <-time.After(soon / 2): // the waiter's own patience is soon
+			t.Error("the waiter was not woken")
+			<-got
+		}
+	})
 }
 
 func must(l *Lease, err error) *Lease {

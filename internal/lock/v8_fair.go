@@ -14,20 +14,25 @@ import (
 func fair(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+		free := func(ctx context.Context) error { return releaseFair(ctx, b.Redis, key, token) }
 		left, err := acquireFair(ctx, b.Redis, key, token, placeOf(ctx), ttl)
 		if err != nil {
-			undoFair(ctx, b.Redis, key, token)
+			b.undoFair(ctx, err, key, placeOf(ctx), free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		if left > 0 || time.Now().After(validUntil) { // or the answer took so long that the lease has ended
+		if left > 0 {
 			return nil, busyFor{left}
+		}
+		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
+			_ = b.giveBack(ctx, free)
+			return nil, busyFor{}
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
 			return renew(tick, b.Redis, key, token, ttl)
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			return releaseFair(ctx, b.Redis, key, token)
+			return b.giveBack(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -25,15 +25,16 @@ func multilock(b Backends) TryAll {
 			ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
 			switch {
 			case err != nil:
-				undoAll(ctx, b.Redis, keys[:i+1], token)
+				_ = b.giveBackAll(ctx, keys[:i], token)
+				b.undo(ctx, err, func(ctx context.Context) error { return release(ctx, b.Redis, key, token) })
 				return nil, fmt.Errorf("acquire: %w", err)
 			case !ok:
-				undoAll(ctx, b.Redis, keys[:i], token)
+				_ = b.giveBackAll(ctx, keys[:i], token)
 				return nil, ErrBusy
 			}
 		}
 		if time.Now().After(validUntil) { // the answers took so long that the first lease has ended
-			undoAll(ctx, b.Redis, keys, token)
+			_ = b.giveBackAll(ctx, keys, token)
 			return nil, ErrBusy
 		}
 		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(b.MaxRenewals, func(tick context.Context) (bool, error) {
@@ -41,7 +42,7 @@ func multilock(b Backends) TryAll {
 		}))
 		unlock := func(ctx context.Context) error {
 			stop()
-			return releaseAll(ctx, b.Redis, keys, token)
+			return b.giveBackAll(ctx, keys, token)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -2,10 +2,18 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,4 +61,75 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 			})
 		}
 	}
+}
+
+// As long as a majority of the nodes answers, somebody could have the lock: it is busy. Without one, nobody could.
+func TestNoQuorumIsAMajorityAway(t *testing.T) {
+	for _, nodes := range []int{1, 2, 3, 4, 5} {
+		n := (Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
+		for away := range nodes + 1 {
+			var answers []error
+			for node := range nodes {
+				if node < away {
+					answers = append(answers, &redsync.RedisError{Node: node, Err: os.ErrDeadlineExceeded})
+				} else {
+					answers = append(answers, &redsync.ErrNodeTaken{Node: node})
+				}
+			}
+			majority := nodes-away >= nodes/2+1
+			assert.Equal(t, !majority, errors.Is(n.busy(errors.Join(answers...)), ErrNoQuorum), "%d of %d away", away, nodes)
+		}
+	}
+}
+
+// Who queues for one of the two rounds queues within its patience, and is told what those before it have found. A turn
+// that is there is taken at once.
+func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := (Backends{}).nodes()
+		for range maxRounds {
+			n.rounds <- struct{}{}
+		}
+		turn := func(patience time.Duration) (waited time.Duration, err error) {
+			start := time.Now()
+			_, err = patient(Polling(Fixed(time.Second)))(t.Context(), "k", patience, func(ctx context.Context) (*Lease, error) {
+				return nil, n.turn(ctx)
+			})
+			return time.Since(start), err
+		}
+		waited, err := turn(0)
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Equal(t, 2*maxNodeTimeout, waited, "as long as a round takes")
+		n.away.Store(true)
+		waited, err = turn(10 * time.Second)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		assert.Equal(t, 10*time.Second, waited)
+		<-n.rounds
+		waited, err = turn(0)
+		require.NoError(t, err)
+		assert.Zero(t, waited)
+	})
+}
+
+// A hundred orders that do not wait, and two of three nodes silent: none is answered late because of the others.
+func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 1)
+	s.redlock = append(s.redlock, deadNode(t, silent), deadNode(t, silent))
+	a := s.instance(t, rung(t, "v6"))
+	var rounds atomic.Int64
+	var orders sync.WaitGroup
+	for range 100 {
+		orders.Go(func() {
+			_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
+				lease, err := a.tryLock(ctx, "k", time.Minute)
+				if strings.Contains(fmt.Sprint(err), "are away") {
+					rounds.Add(1)
+				}
+				return lease, err
+			})
+			assert.True(t, errors.Is(err, ErrNoQuorum) || errors.Is(err, ErrBusy), "%v", err)
+		})
+	}
+	orders.Wait()
+	assert.Less(t, rounds.Load(), int64(100), "some were told what others found")
 }
