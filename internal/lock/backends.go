@@ -58,8 +58,11 @@ func (b Backends) woke(ctx context.Context, by Call, on string) {
 	}
 }
 
-// renewed passes the result of a renewal to OnRenew, and on.
+// renewed passes the result of a renewal to OnRenew, and on. Something of another type is not ours.
 func (b Backends) renewed(ok bool, err error) (bool, error) {
+	if wrongType(err) {
+		ok, err = false, nil
+	}
 	if b.OnRenew != nil {
 		b.OnRenew(ok && err == nil)
 	}

@@ -24,7 +24,9 @@ func (b busyFor) Is(target error) bool { return target == ErrBusy }
 // each release cost as many commands as there are waiters. One who was woken and could not try passes it on. And every
 // heartbeat one of them tries without a message: the lock may have ended without one, or sooner than the lease that they
 // saw.
-func (b Backends) woken(channel func(key string) string) Waiting { return b.called(channel, b.untilWoken) }
+func (b Backends) woken(channel func(key string) string) Waiting {
+	return b.called(channel, b.untilWoken)
+}
 
 func (b Backends) untilWoken(ctx context.Context, w waiter) (*Lease, error) {
 	for message := false; ; {
