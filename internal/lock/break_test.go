@@ -164,3 +164,37 @@ func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
 		}
 	})
 }
+
+// Those who wait in ZooKeeper watch nodes that are gone then, whether the holder's or that of another who waits.
+func TestBreakWakesThoseWhoWatch(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		watching, woken := make(chan struct{}, 100), make(chan struct{}, 100)
+		a := s.instance(t, r)
+		b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			err := next(ctx)
+			if cmd.Name() == "zk:watch" {
+				watching <- struct{}{}
+			}
+			return err
+		}))
+		b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+		b.tryLock, b.wait = r.Build(b.Backends)
+		a.lock(t, r.Key("10000"), time.Minute)
+		first, second := b.waitFor(t.Context(), r.Key("10000")), b.waitFor(t.Context(), r.Key("10000"))
+		<-watching
+		<-watching
+		_, err := a.Break(t.Context(), "10000")
+		require.NoError(t, err)
+		for range 2 {
+			select {
+			case lease := <-first:
+				unlock(t, lease)
+			case lease := <-second:
+				unlock(t, lease)
+			case <-time.After(long):
+				require.Fail(t, "nobody got in")
+			}
+		}
+		assert.NotEmpty(t, woken)
+	})
+}
