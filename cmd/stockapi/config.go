@@ -18,7 +18,7 @@ type config struct {
 
 	Redis        string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. ${default}."`
 	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
-	Redlock      []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes. Default: the lock Redis alone."`
+	Redlock      []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
 	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
 	Retry        time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
 	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`

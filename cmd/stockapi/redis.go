@@ -77,6 +77,9 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 		}
 		s.redlock = append(s.redlock, node)
 	}
+	if err := independent(ctx, c.Redlock, s.redlock); err != nil {
+		return s, err
+	}
 	if len(s.redlock) == 0 {
 		s.redlock = []redis.UniversalClient{s.locks}
 	}

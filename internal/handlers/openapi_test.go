@@ -222,7 +222,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	for name, err := range map[string]error{
 		"draining": sale.ErrDraining, "no-such-rung": sale.ErrNoRung, "rung-unavailable": sale.ErrUnavailable,
 		"outcome-unknown": stock.ErrUnknown, "no-such-product": stock.ErrNoProduct, "sold-out": stock.ErrSoldOut,
-		"stock-corrupt": stock.ErrCorrupt, "lock-busy": lock.ErrBusy, "lease-lost": lock.ErrLost,
+		"stock-corrupt": stock.ErrCorrupt, "lock-corrupt": lock.ErrForeign, "lock-busy": lock.ErrBusy, "lease-lost": lock.ErrLost,
 		"backend-away": io.ErrUnexpectedEOF, "lease-exhausted": lock.ErrExhausted, "fence-stale": stock.ErrStale, "internal": errPanic,
 	} {
 		h := newFake(&fakeShop{receipt: known, err: fmt.Errorf("in a test: %w", err)}, "")

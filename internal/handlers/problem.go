@@ -48,6 +48,7 @@ var problems = map[string]Problem{
 	"lock-busy":          {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
 	"outcome-unknown":    {Status: http.StatusInternalServerError, Title: "The sale may or may not have happened", Outcome: unknown},
 	"stock-corrupt":      {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
+	"lock-corrupt":       {Status: http.StatusBadGateway, Title: "A key of the lock holds no lock", Outcome: notSold},
 	"backend-away":       {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
 	"rung-unavailable":   {Status: http.StatusServiceUnavailable, Title: "This instance lacks what the rung needs", Outcome: notSold},
 	"lease-lost":         {Status: http.StatusServiceUnavailable, Title: "The lease was lost before the sale was written", Outcome: notSold},
@@ -86,6 +87,8 @@ func problemOf(err error) string { //nolint:gocyclo // one switch in one place i
 		return "sold-out"
 	case errors.Is(err, stock.ErrCorrupt):
 		return "stock-corrupt"
+	case errors.Is(err, lock.ErrForeign):
+		return "lock-corrupt"
 	case errors.Is(err, lock.ErrBusy), errors.Is(err, stock.ErrContended):
 		return "lock-busy"
 	case errors.Is(err, lock.ErrLost):
@@ -105,6 +108,9 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	name := problemOf(err)
 	p := problems[name]
 	p.Detail = detail(name, err)
+	if name == "lock-corrupt" {
+		p.Detail += "; if it is nobody's, DELETE /locks/" + receipt.Product + " removes it"
+	}
 	p.Order, p.Rung, p.Lease, p.Trace = receipt.Order, receipt.Rung, receipt.Lease, receipt.Trace
 	s.send(c, name, p)
 	s.logProblem(c, name, p, err)

@@ -60,8 +60,11 @@ func (b Backends) woke(ctx context.Context, by Call, on string) {
 	}
 }
 
-// renewed passes the result of a renewal to OnRenew, and on.
+// renewed passes the result of a renewal to OnRenew, and on. Something of another type is not ours.
 func (b Backends) renewed(ok bool, err error) (bool, error) {
+	if wrongType(err) {
+		ok, err = false, nil
+	}
 	if b.OnRenew != nil {
 		b.OnRenew(ok && err == nil)
 	}
@@ -119,45 +122,83 @@ func (b Backends) has(need string) bool {
 	}
 }
 
+// breakTime bounds Break, however many backends do not answer.
+const breakTime = 3 * time.Second
+
 // Break removes the lock of a product on every rung and every backend, whoever holds it, and returns how many keys
-// were removed. Holders are not asked; those that look will find their lease lost.
+// were removed. Holders are not asked; those that look will find their lease lost. Those who wait are told. One backend
+// that fails or does not answer keeps none of the others: all are asked at once, and its error is returned.
 func (b Backends) Break(ctx context.Context, product string) (int64, error) {
-	var keys []string
+	ctx, cancel := context.WithTimeout(ctx, breakTime)
+	defer cancel()
+	var parts []func(context.Context) (int64, error)
+	for _, key := range keysOf(product) {
+		for _, node := range append([]redis.UniversalClient{b.Redis}, b.Redlock...) {
+			parts = append(parts, func(ctx context.Context) (int64, error) { return breakKey(ctx, node, key) })
+		}
+	}
+	key := Rung{}.Key(product) // on the other backends there is one
+	if b.ZooKeeper != nil {
+		parts = append(parts, func(ctx context.Context) (int64, error) { return b.breakNodes(ctx, key) })
+	}
+	if b.SQL != nil && !b.SQL.Unused() {
+		parts = append(parts, func(ctx context.Context) (int64, error) { return b.breakSQL(ctx, key) })
+	}
+	return sum(ctx, parts)
+}
+
+// keysOf returns the keys that guard a product in Redis, on any rung.
+func keysOf(product string) (keys []string) {
 	for _, r := range Ladder() {
 		if key := r.Key(product); !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	var removed int64
-	var failed error
-	for _, node := range append([]redis.UniversalClient{b.Redis}, b.Redlock...) {
-		for _, key := range keys { // one at a time: on a cluster they live on different nodes
-			n, err := node.Del(ctx, key).Result()
-			removed += n
-			// What some rungs keep beside their lock. Waiters of v8 take a place again; tokens grow with the clock.
-			beside := node.Del(ctx, fenceOf(key), queueOf(key), deadlinesOf(key), marksOf(key)).Err()
-			failed = errors.Join(failed, err, beside)
-		}
-	}
-	if b.ZooKeeper != nil {
-		n, err := b.breakNodes(ctx, Rung{}.Key(product))
-		removed += n
-		failed = errors.Join(failed, err)
-	}
-	if b.SQL != nil && !b.SQL.Unused() {
-		n, err := b.breakSQL(ctx, Rung{}.Key(product))
-		removed += n
-		failed = errors.Join(failed, err)
-	}
-	return removed, failed
+	return keys
 }
 
-// breakSQL is Break for the database, where v12 and v12-session have one key. One that does not answer is asked once.
-func (b Backends) breakSQL(ctx context.Context, key string) (removed int64, err error) {
-	removed, err = (&table{db: b.SQL}).remove(ctx, key)
-	if err != nil {
-		return 0, err
+// breakKey removes a lock on one server, and what some rungs keep beside theirs, and tells those who wait for it:
+// Redisson's message on v7's channel, and the first of v8's queue. The others of that queue take a place again.
+func breakKey(ctx context.Context, node redis.UniversalClient, key string) (int64, error) {
+	head, _ := node.LIndex(ctx, queueOf(key), 0).Result() // also where the queue is no list, and cannot be read
+	// Tokens grow with the clock, and need no count.
+	beside := node.Del(ctx, fenceOf(key), queueOf(key), deadlinesOf(key), marksOf(key)).Err()
+	removed, err := node.Del(ctx, key).Result()
+	publish := node.Publish
+	if _, cluster := node.(*redis.ClusterClient); cluster {
+		publish = node.SPublish
 	}
-	sessions, err := breakSession(ctx, b.SQL, key)
-	return removed + sessions, err
+	told := publish(ctx, channelOf(key), 0).Err()
+	if head != "" {
+		told = errors.Join(told, publish(ctx, fairChannelOf(key), head).Err())
+	}
+	return removed, errors.Join(beside, err, told)
+}
+
+// sum carries all parts out at once, and returns the sum of what they return, and what failed: each text once.
+func sum(ctx context.Context, parts []func(context.Context) (int64, error)) (total int64, failed error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	texts := map[string]bool{}
+	for _, part := range parts {
+		all.Go(func() {
+			n, err := part(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			total += n
+			if err != nil && !texts[err.Error()] {
+				texts[err.Error()] = true
+				failed = errors.Join(failed, err)
+			}
+		})
+	}
+	all.Wait()
+	return total, failed
+}
+
+// breakSQL is Break for the database, where v12 and v12-session have one key.
+func (b Backends) breakSQL(ctx context.Context, key string) (removed int64, err error) {
+	rows, err := (&table{db: b.SQL}).remove(ctx, key)
+	sessions, failed := breakSession(ctx, b.SQL, key)
+	return rows + sessions, errors.Join(err, failed)
 }

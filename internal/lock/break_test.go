@@ -2,20 +2,23 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
 )
 
 // To break the locks of a product leaves nothing of them, whatever a rung keeps beside its key.
 func TestBreakLeavesNothing(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v4", "v7", "v8", "v10", "v11", "v15"} {
+		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v15"} {
 			r := rung(t, id)
 			a := s.instance(t, r)
 			a.lock(t, r.Key("10000"), time.Minute)
@@ -23,6 +26,175 @@ func TestBreakLeavesNothing(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, n, id)
 			assert.Zero(t, a.Redis.DBSize(context.Background()).Val(), id)
+			assert.Zero(t, a.Redlock[0].DBSize(context.Background()).Val(), id)
+			assert.True(t, a.tryOnce(t, r.Key("10000")), id)
 		}
+	})
+}
+
+// Nor what those left who wait: the queue of v8 with its deadlines, the mark of v10's writer.
+func TestBreakLeavesNothingOfThoseWhoWait(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		for id, kept := range map[string]func(key string) []string{
+			"v8":  func(key string) []string { return []string{queueOf(key), deadlinesOf(key)} },
+			"v10": func(key string) []string { return []string{marksOf(key)} },
+		} {
+			r, ctx := rung(t, id), context.Background()
+			a, key := s.instance(t, r), r.Key("10000")
+			a.lock(t, key, time.Minute)
+			_, err := a.tryLock(context.WithValue(ctx, placeKey{}, "it died"), key, time.Minute)
+			require.ErrorIs(t, err, ErrBusy)
+			require.EqualValues(t, len(kept(key)), a.Redis.Exists(ctx, kept(key)...).Val(), id)
+			_, err = a.Break(ctx, "10000")
+			require.NoError(t, err)
+			assert.Empty(t, a.Redis.Keys(ctx, "*").Val(), id)
+		}
+	})
+}
+
+// It removes what is no lock of ours as well, and so is the remedy for ErrForeign.
+func TestBreakRemovesWhatIsNoLock(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		ctx := context.Background()
+		a := newShop(t, start, 0).instance(t, rung(t, "v8"))
+		for _, key := range keysOf("10000") {
+			for _, strange := range []string{key, fenceOf(key), queueOf(key), deadlinesOf(key), marksOf(key)} {
+				require.NoError(t, a.Redis.PFAdd(ctx, strange, "x").Err())
+			}
+		}
+		n, err := a.Break(ctx, "10000")
+		require.NoError(t, err)
+		assert.EqualValues(t, len(keysOf("10000")), n)
+		assert.Empty(t, a.Redis.Keys(ctx, "*").Val())
+	})
+}
+
+// A backend that fails keeps none of the others, and its error is told; what the others removed counts.
+func TestBreakGoesOnWithoutABackend(t *testing.T) {
+	for name, dead := range map[string]*backendtest.Server{
+		"silent": deadNode(t, silent), "hangs up": deadNode(t, hangsUp),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			s := newShop(t, backendtest.StartEmbedded, 3)
+			a, row := s.instance(t, rung(t, "v4")), s.instance(t, rung(t, "v12"))
+			a.lock(t, rung(t, "v4").Key("10000"), time.Minute)
+			row.lock(t, rung(t, "v12").Key("10000"), time.Minute)
+			for range 5 {
+				a.Redlock = append([]redis.UniversalClient{backendtest.Client(t, dead)}, a.Redlock...)
+			}
+			start := time.Now()
+			n, err := a.Break(ctx, "10000")
+			require.Error(t, err)
+			assert.EqualValues(t, 2, n)
+			assert.Zero(t, a.Redis.DBSize(ctx).Val())
+			assert.True(t, row.tryOnce(t, rung(t, "v12").Key("10000")))
+			assert.Less(t, time.Since(start), long, "all are asked at once, and not each for each key in turn")
+
+			require.NoError(t, a.Redlock[5].Set(ctx, "redlock:10000", 1, 0).Err())
+			a.Redis = backendtest.Client(t, dead)
+			n, err = a.Break(ctx, "10000")
+			require.Error(t, err)
+			assert.EqualValues(t, 1, n)
+			assert.Zero(t, a.Redlock[5].DBSize(ctx).Val())
+		})
+	}
+}
+
+// The database has rows and sessions. Both are broken and counted, and neither one's error hides the other.
+func TestBreakCountsRowsAndSessions(t *testing.T) {
+	broken := errors.New("connection lost")
+	for name, c := range map[string]struct {
+		failing string
+		removed int64
+	}{"both": {"", 3}, "no rows": {"remove", 1}, "no sweep": {"sweep", 1}, "no sessions": {"break", 2}} {
+		t.Run(name, func(t *testing.T) {
+			a := newShop(t, backendtest.StartEmbedded, 0).instance(t, rung(t, "v12"))
+			a.SQL.Kind = sqldb.MySQL // which has sessions; it is not asked
+			a.SQL.Around = func(_ context.Context, statement, _ string, _ sqldb.Do) (int64, error) {
+				if statement == c.failing {
+					return 0, broken
+				}
+				return map[string]int64{"remove": 2, "break": 1}[statement], nil
+			}
+			n, err := a.Break(context.Background(), "10000")
+			assert.Equal(t, c.removed, n)
+			if c.failing == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, broken)
+			}
+		})
+	}
+}
+
+// A session that could not be ended is none that was.
+func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
+	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it answers no question that is put to MySQL
+	db.Kind = sqldb.MySQL
+	n, err := breakSession(context.Background(), db, "k")
+	require.Error(t, err)
+	assert.Zero(t, n)
+}
+
+// On v8 the first in line is called when a release or another that leaves the queue has left the lock to it, and not
+// while somebody holds the lock.
+func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
+	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		calls := bare.Subscribe(ctx, fairChannelOf("k"))
+		defer calls.Close()
+		_, err := calls.Receive(ctx)
+		require.NoError(t, err)
+		queue := func(places ...any) {
+			require.NoError(t, bare.Del(ctx, queueOf("k")).Err())
+			require.NoError(t, bare.RPush(ctx, queueOf("k"), places...).Err())
+		}
+		lease := a.lock(t, "k", time.Minute)
+		queue("first", "second")
+		leaveQueue(ctx, a.Redis, "k", "first")
+		unlock(t, lease)
+		queue("third", "fourth")
+		leaveQueue(ctx, a.Redis, "k", "third")
+		for _, expected := range []string{"second", "fourth"} {
+			message, err := calls.ReceiveTimeout(ctx, long)
+			require.NoError(t, err, "%s was not called", expected)
+			assert.Equal(t, expected, message.(*redis.Message).Payload)
+		}
+	})
+}
+
+// Those who wait in ZooKeeper watch nodes that are gone then, whether the holder's or that of another who waits.
+func TestBreakWakesThoseWhoWatch(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		watching, woken := make(chan struct{}, 100), make(chan struct{}, 100)
+		a := s.instance(t, r)
+		b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			err := next(ctx)
+			if cmd.Name() == "zk:watch" {
+				watching <- struct{}{}
+			}
+			return err
+		}))
+		b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+		b.tryLock, b.wait = r.Build(b.Backends)
+		a.lock(t, r.Key("10000"), time.Minute)
+		first, second := b.waitFor(t.Context(), r.Key("10000")), b.waitFor(t.Context(), r.Key("10000"))
+		<-watching
+		<-watching
+		_, err := a.Break(t.Context(), "10000")
+		require.NoError(t, err)
+		for range 2 {
+			select {
+			case lease := <-first:
+				unlock(t, lease)
+			case lease := <-second:
+				unlock(t, lease)
+			case <-time.After(long):
+				require.Fail(t, "nobody got in")
+			}
+		}
+		assert.NotEmpty(t, woken)
 	})
 }

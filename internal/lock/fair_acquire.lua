@@ -28,7 +28,9 @@ if ARGV[3] ~= '' then
   redis.call('PEXPIRE', KEYS[2], 10 * ARGV[4])
   redis.call('PEXPIRE', KEYS[3], 10 * ARGV[4])
 end
-if left < 0 then -- free: for the head of the queue, until that is found to be dead
+if left == -2 then -- free: for the head of the queue, until that is found to be dead
   left = tonumber(redis.call('ZSCORE', KEYS[3], head) or now) - now
+elseif left == -1 then -- held without an end, by somebody else's code: nobody knows when
+  left = tonumber(ARGV[4])
 end
 return -1 - left

@@ -22,6 +22,8 @@ type Rung struct {
 	Wait time.Duration
 	// Prefix makes the lock's key of a product. Empty: DistributedLock_.
 	Prefix string
+	// Layout is the type of that key in Redis, as its TYPE command names it. Empty: string.
+	Layout string
 	// Shelf is the kind of shelf that the rung sells from; most leave everything to the lock.
 	Shelf stock.Kind
 
@@ -72,10 +74,10 @@ func Ladder() []Rung {
 			wait: func(b Backends) Waiting { return patient(Polling(Around(b.RedlockRetry))) },
 			Does: "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
 		{Number: "v7", Name: "reentrant", build: reentrant, Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_",
-			wait: func(b Backends) Waiting { return b.woken(channelOf) },
+			Layout: "hash", wait: func(b Backends) Waiting { return b.woken(channelOf) },
 			Does: "a hash of owner to count, as Redisson's RLock; waiters are woken by a message", Defect: "a pause, as of every lease"},
 		{Number: "v7-cached", Name: "cached-reentrancy", build: cachedReentrant, Needs: redis, Wait: 20 * time.Second,
-			Prefix: "ReentrantLock_", wait: func(b Backends) Waiting { return b.woken(channelOf) },
+			Prefix: "ReentrantLock_", Layout: "hash", wait: func(b Backends) Waiting { return b.woken(channelOf) },
 			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
 			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
@@ -86,11 +88,11 @@ func Ladder() []Rung {
 		{Number: "v9-nodes", Name: "every-node", build: everyNode, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
 			Does: "v9 of one key on each of v6's nodes: all of them or none", Defect: "with one node away nobody sells"},
 		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
-			wait: func(b Backends) Waiting { return b.marked(b.backoff()) },
+			Layout: "zset", wait: func(b Backends) Waiting { return b.marked(b.backoff()) },
 			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},
-		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_",
+		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
 			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
-		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_",
+		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
 			Does: "v11 with two permits", Defect: "it keeps the third one out: two sell the same unit"},
 		{Number: "v12", Name: "sql-row", build: sqlRow, Needs: database, Wait: 20 * time.Second,
 			Does: "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2", Defect: "the database is the lock server; lease based"},
@@ -128,7 +130,7 @@ func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	if r.wait != nil {
 		wait = r.wait(b)
 	}
-	return detached(r.build(b)), wait
+	return detached(explained(b, r, r.build(b))), wait
 }
 
 // BuildSeveral returns the rung's lock of several products and how to take it, or nil where the rung sells one at a time.
@@ -138,7 +140,7 @@ func (r Rung) BuildSeveral(b Backends) (TryAll, Gathering) {
 	}
 	try := r.all(b.withDefaults())
 	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
-		return detachedUnlock(try(ctx, keys, ttl))
+		return detachedUnlock(notOurs(try(ctx, keys, ttl)))
 	}, r.gather
 }
 
@@ -148,7 +150,7 @@ func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 		return nil, nil
 	}
 	b = b.withDefaults()
-	return detached(r.read(b)), Polling(b.backoff())
+	return detached(explained(b, r, r.read(b))), Polling(b.backoff())
 }
 
 // Find returns the rung with that number or name.

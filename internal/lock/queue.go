@@ -97,9 +97,9 @@ func (b Backends) queued() Waiting {
 				return nil, err
 			}
 			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, w.deadline), w.deadline))
-			if !b.await(ctx, w.bell, called, until) {
+			if _, err := b.await(ctx, w.bell, called, until); err != nil {
 				leaveQueue(ctx, b.Redis, w.key, place)
-				return nil, context.Cause(ctx)
+				return nil, err
 			}
 		}
 	})

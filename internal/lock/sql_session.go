@@ -146,6 +146,9 @@ func breakSession(ctx context.Context, db *sqldb.DB, key string) (int64, error) 
 		if err == nil {
 			_, err = db.ExecContext(ctx, fmt.Sprintf(statements.end, id))
 		}
-		return 1, err
+		if err != nil {
+			return 0, err
+		}
+		return 1, nil
 	})
 }

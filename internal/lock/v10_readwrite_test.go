@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,6 +60,26 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, must(readerOf(a)(ctx, "k", time.Minute)))
 		unlock(t, reader)
+	})
+}
+
+// A writer comes again several times while its mark lasts, however rarely those who poll are told to try.
+func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last time.Time
+		tries := 0
+		lease, err := (Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
+			func(context.Context) (*Lease, error) {
+				if tries++; tries > 1 {
+					assert.LessOrEqual(t, time.Since(last), markTTL/2)
+				}
+				if last = time.Now(); tries > 20 {
+					return &Lease{}, nil
+				}
+				return nil, ErrBusy
+			})
+		require.NoError(t, err)
+		require.NotNil(t, lease)
 	})
 }
 

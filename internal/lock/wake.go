@@ -3,7 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -21,28 +21,37 @@ func (b busyFor) Is(target error) bool { return target == ErrBusy }
 // longer than the lease that it saw still has to go, since a holder that dies says nothing, and messages get lost.
 //
 // The waiters of a process share one subscription to a lock, and a message lets one of them try: all of them would make
-// each release cost as many commands as there are waiters. One who was woken and could not try passes it on.
+// each release cost as many commands as there are waiters. One who was woken and could not try passes it on. And every
+// heartbeat one of them tries without a message: the lock may have ended without one, or sooner than the lease that they
+// saw.
 func (b Backends) woken(channel func(key string) string) Waiting {
-	return b.called(channel, func(ctx context.Context, w waiter) (*Lease, error) {
-		for {
-			lease, err := w.attempt(ctx)
-			if !errors.Is(err, ErrBusy) {
-				if err != nil {
-					w.bell.ring("")
-				}
-				return lease, err
-			}
-			if !time.Now().Before(w.deadline) {
-				return nil, err
-			}
-			if !b.await(ctx, w.bell, w.bell.rung, earlier(ending(err, w.deadline), w.deadline)) {
-				return nil, context.Cause(ctx)
-			}
-		}
-	})
+	return b.called(channel, b.untilWoken)
 }
 
-// waiter is who found a lock taken, and hears its bell by now.
+func (b Backends) untilWoken(ctx context.Context, w waiter) (*Lease, error) {
+	for message := false; ; {
+		lease, err := w.attempt(ctx)
+		if !errors.Is(err, ErrBusy) {
+			if err != nil && message {
+				w.bell.ring("")
+			}
+			return lease, err
+		}
+		if !time.Now().Before(w.deadline) {
+			return nil, err
+		}
+		until := earlier(ending(err, w.deadline), w.deadline)
+		if !w.bell.stands() { // nothing can be heard
+			until = earlier(until, time.Now().Add(heartbeat))
+		}
+		message, err = b.await(ctx, w.bell, w.bell.rung, until)
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// A waiter found a lock taken, and listens to its bell.
 type waiter struct {
 	key      string
 	attempt  Attempt
@@ -51,7 +60,8 @@ type waiter struct {
 }
 
 // called is a [Waiting] of those who do not poll: wait goes on where the first attempt found the lock taken, with a
-// subscription to the channel of its releases.
+// subscription to the channel of its releases. A subscription that is not confirmed within a heartbeat is not waited
+// for: the waiter then comes again by itself.
 func (b Backends) called(
 	channel func(key string) string, wait func(ctx context.Context, w waiter) (*Lease, error),
 ) Waiting {
@@ -62,11 +72,11 @@ func (b Backends) called(
 		if patience <= 0 || !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		bell, err := bells.enter(ctx, channel(key))
-		if err != nil {
-			return nil, fmt.Errorf("subscribe: %w", err)
-		}
+		bell := bells.enter(channel(key))
 		defer bells.leave(bell)
+		if err := bell.awaitStanding(ctx, earlier(time.Now().Add(heartbeat), deadline)); err != nil {
+			return nil, err
+		}
 		return wait(ctx, waiter{key, attempt, deadline, bell})
 	}
 }
@@ -87,95 +97,96 @@ type bells struct {
 	byChannel map[string]*bell
 }
 
-// bell is the subscription to one lock, shared by those who wait for it.
+// A bell is the subscription to one lock, shared by those who wait for it.
 type bell struct {
 	channel string
 	waiters int
+	stop    context.CancelFunc
 	rung    chan struct{} // holds one message, for one waiter
-	mu      sync.Mutex
-	named   map[string]chan struct{} // and here each holds one that is meant for it
-	ready   chan struct{}            // closed when the subscription stands, or could not be had
-	err     error
-	close   func()
+	due     chan struct{} // holds one turn to try without a message, for one waiter
+
+	mu       sync.Mutex
+	named    map[string]chan struct{} // and here each holds one message that is meant for it
+	standing chan struct{}            // closed while the subscription stands
 }
 
-// enter returns the bell of a channel once it can be heard. Leave it, also after an error of ctx.
-func (b *bells) enter(ctx context.Context, channel string) (*bell, error) {
+func newBell(channel string, stop context.CancelFunc) *bell {
+	return &bell{channel: channel, stop: stop, rung: make(chan struct{}, 1), due: make(chan struct{}, 1),
+		named: map[string]chan struct{}{}, standing: make(chan struct{})}
+}
+
+// enter returns the bell of a channel, and subscribes to it for the first who waits for it.
+func (b *bells) enter(channel string) *bell {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	one := b.byChannel[channel]
 	if one == nil {
-		one = &bell{channel: channel, rung: make(chan struct{}, 1), ready: make(chan struct{}),
-			named: map[string]chan struct{}{}}
+		life, stop := context.WithCancel(b.Life)
+		one = newBell(channel, stop)
 		b.byChannel[channel] = one
-		b.Background.Add(1)
-		go b.listen(one)
+		b.Background.Go(func() { b.listen(life, one) })
+		b.Background.Go(func() { one.tick(life) })
 	}
 	one.waiters++
-	b.mu.Unlock()
-	select {
-	case <-one.ready:
-	case <-ctx.Done():
-		b.leave(one)
-		return nil, context.Cause(ctx)
-	}
-	if one.err != nil {
-		b.leave(one)
-		return nil, one.err
-	}
-	return one, nil
+	return one
 }
 
 // leave ends the subscription with the last waiter.
 func (b *bells) leave(one *bell) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if one.waiters--; one.waiters > 0 {
-		return
-	}
-	if b.byChannel[one.channel] == one {
+	if one.waiters--; one.waiters == 0 {
 		delete(b.byChannel, one.channel)
+		one.stop()
 	}
-	go func() {
-		<-one.ready
-		if one.close != nil {
-			one.close()
-		}
-	}()
 }
 
-// listen subscribes and rings the bell for each message, until the subscription is closed or the process ends. The
-// client subscribes again by itself when its connection is lost; what was published meanwhile is not heard.
-func (b *bells) listen(one *bell) {
-	defer b.Background.Done()
+// resubscribeDelay is between a subscription that broke and the next.
+const resubscribeDelay = 50 * time.Millisecond
+
+// listen subscribes, and when the subscription breaks subscribes again, until ctx ends.
+func (b *bells) listen(ctx context.Context, one *bell) {
+	for again := true; again; again = sleepUntil(ctx, time.Now().Add(resubscribeDelay)) {
+		_ = b.hear(ctx, one)
+		one.falls()
+	}
+}
+
+// hear rings the bell for each message of one subscription, until that breaks. What was published before it stood was
+// not heard, so somebody tries then. A connection on which nothing has come for a heartbeat is asked for a sign of life,
+// and given up after three more.
+func (b *bells) hear(ctx context.Context, one *bell) error {
 	subscribe := b.Redis.Subscribe
 	if _, cluster := b.Redis.(*redis.ClusterClient); cluster {
 		subscribe = b.Redis.SSubscribe
 	}
-	sub := subscribe(b.Life, one.channel)
-	one.close = func() { _ = sub.Close() }
-	_, one.err = sub.Receive(b.Life) // the confirmation
-	if one.err != nil {
-		b.mu.Lock()
-		if b.byChannel[one.channel] == one {
-			delete(b.byChannel, one.channel) // who comes next tries anew
+	sub := subscribe(ctx, one.channel)
+	defer sub.Close()
+	// A read does not look at its context. Closing the connection ends it.
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
+	for silent := 0; silent < 4; {
+		message, err := sub.ReceiveTimeout(ctx, heartbeat)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			silent++
+			err = sub.Ping(ctx)
+		default:
+			silent = 0
 		}
-		b.mu.Unlock()
-		close(one.ready)
-		return
-	}
-	messages := sub.Channel()
-	close(one.ready)
-	for {
-		select {
-		case message, open := <-messages:
-			if !open {
-				return
-			}
+		if err != nil {
+			return err
+		}
+		switch message := message.(type) {
+		case *redis.Subscription:
+			one.rises()
+			one.nudge()
+		case *redis.Message:
 			one.ring(message.Payload)
-		case <-b.Life.Done():
-			return
 		}
 	}
+	return os.ErrDeadlineExceeded
 }
 
 // ring wakes the waiter of that name, or if none has it any, now or when next one waits.
@@ -186,10 +197,73 @@ func (b *bell) ring(name string) {
 	if !ok {
 		rung = b.rung
 	}
+	put(rung)
+}
+
+// nudge lets one waiter try without a message.
+func (b *bell) nudge() { put(b.due) }
+
+// tick lets one waiter try every heartbeat.
+func (b *bell) tick(ctx context.Context) {
+	for sleepUntil(ctx, time.Now().Add(heartbeat)) {
+		b.nudge()
+	}
+}
+
+// put puts one into a channel that holds one, unless it does already.
+func put(one chan<- struct{}) {
 	select {
-	case rung <- struct{}{}:
+	case one <- struct{}{}:
 	default:
 	}
+}
+
+// rises and falls say that the subscription stands from now on, or does not any more.
+func (b *bell) rises() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !isClosed(b.standing) {
+		close(b.standing)
+	}
+}
+
+func (b *bell) falls() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if isClosed(b.standing) {
+		b.standing = make(chan struct{})
+	}
+}
+
+func (b *bell) stands() bool { return isClosed(b.whileStanding()) }
+
+// whileStanding returns a channel that is closed while the subscription stands.
+func (b *bell) whileStanding() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.standing
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitStanding waits until the subscription stands, or until that time. It returns the cause with which ctx ended.
+func (b *bell) awaitStanding(ctx context.Context, until time.Time) error {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-b.whileStanding():
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // name returns what rings for a waiter of that name alone.
@@ -206,17 +280,19 @@ func (b *bell) unname(name string) {
 	delete(b.named, name)
 }
 
-// await returns true when it has rung or at that time, or false when ctx ended.
-func (b Backends) await(ctx context.Context, bell *bell, rung <-chan struct{}, until time.Time) bool {
+// await returns when it is worth another try, at that time at the latest, and whether a message said so. It returns the
+// cause with which ctx ended.
+func (b Backends) await(ctx context.Context, bell *bell, rung <-chan struct{}, until time.Time) (message bool, err error) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
 	case <-rung:
 		b.woke(ctx, Message, bell.channel)
-		return true
+		return true, nil
+	case <-bell.due:
 	case <-timer.C:
-		return true
 	case <-ctx.Done():
-		return false
+		return false, context.Cause(ctx)
 	}
+	return false, nil
 }

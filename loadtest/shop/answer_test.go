@@ -59,6 +59,7 @@ func TestEveryAnswerHasOneOutcome(t *testing.T) {
 		{"outcome unknown", 500, `{"type":"/problems/outcome-unknown","outcome":"unknown"}`, history.Unknown},
 		{"500 without a word", 500, "", history.Unknown},
 		{"stock corrupt", 502, `{"type":"/problems/stock-corrupt","outcome":"not-sold"}`, history.NotSold},
+		{"lock corrupt", 502, `{"type":"/problems/lock-corrupt","outcome":"not-sold"}`, history.NotSold},
 		{"a proxy's 502", 502, "<html>", history.Unknown},
 		{"backend away", 503, `{"type":"/problems/backend-away","outcome":"not-sold"}`, history.NotSold},
 		{"lease lost, and unknown", 503, `{"type":"/problems/lease-lost","outcome":"unknown"}`, history.Unknown},

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
+)
+
+// identifyTime bounds how long the start waits for Redlock nodes to say who they are.
+const identifyTime = 500 * time.Millisecond
+
+// independent makes sure that --redlock names no server twice. A second SET NX on the same server is refused because of
+// the first, so such a lock can never be had; and a majority of one server's votes would mean nothing. Servers are told
+// apart by what they say of themselves, or where they do not answer by their addresses: a node that is away is no reason
+// not to start.
+func independent(ctx context.Context, urls []string, nodes []redis.UniversalClient) error {
+	if len(nodes) < 2 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyTime)
+	defer cancel()
+	identities := make([][]string, len(nodes))
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { identities[i] = append(addresses(ctx, urls[i]), runID(ctx, nodes[i])...) })
+	}
+	all.Wait()
+	for i := range nodes {
+		for j := range i {
+			if slices.ContainsFunc(identities[i], func(id string) bool { return slices.Contains(identities[j], id) }) {
+				return fmt.Errorf("--redlock names one server twice, as node %d (%s) and node %d (%s): name servers that are "+
+					"independent of each other, or none to use the lock Redis alone: %w",
+					j+1, backend.Address(urls[j]), i+1, backend.Address(urls[i]), errUsage)
+			}
+		}
+	}
+	return nil
+}
+
+// addresses returns the addresses that a URL stands for, its host's name resolved where that can be done.
+func addresses(ctx context.Context, raw string) []string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "unix" {
+		return []string{raw}
+	}
+	host, port := cmp.Or(strings.ToLower(u.Hostname()), "localhost"), cmp.Or(u.Port(), "6379")
+	hosts, _ := net.DefaultResolver.LookupHost(ctx, host)
+	var all []string
+	for _, one := range append(hosts, host) {
+		all = append(all, net.JoinHostPort(one, port))
+	}
+	return all
+}
+
+// runID returns the id that a server draws when it starts, or nothing if it does not say.
+func runID(ctx context.Context, node redis.UniversalClient) []string {
+	info, _ := node.Info(ctx, "server").Result()
+	for line := range strings.Lines(info) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "run_id:"); ok {
+			return []string{id}
+		}
+	}
+	return nil
+}

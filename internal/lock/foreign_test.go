@@ -1,0 +1,133 @@
+package lock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// What lies where a rung keeps its lock, or what it has beside it, and is of another type, is named. To break the lock is
+// the remedy.
+func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
+	ctx := context.Background()
+	hash := func(rdb redis.Cmdable, key string) error { return rdb.HSet(ctx, key, "mode", "read").Err() } // Redisson's
+	text := func(rdb redis.Cmdable, key string) error { return rdb.Set(ctx, key, "1", 0).Err() }
+	itself := func(key string) string { return key }
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		for _, c := range []struct {
+			rung  string
+			where func(key string) string
+			put   func(redis.Cmdable, string) error
+			says  string
+		}{
+			{"v7", itself, text, "holds a string, and should hold a hash"},
+			{"v7-cached", itself, text, "holds a string, and should hold a hash"},
+			{"v8", queueOf, text, "holds a string, and should hold a list"},
+			{"v8", deadlinesOf, text, "holds a string, and should hold a zset"},
+			{"v10", itself, hash, "holds a hash, and should hold a zset"},
+			{"v10", marksOf, text, "holds a string, and should hold a zset"},
+			{"v11", itself, text, "holds a string, and should hold a zset"},
+			{"v11-two", itself, text, "holds a string, and should hold a zset"},
+			{"v15", fenceOf, hash, "holds a hash, and should hold a string"},
+		} {
+			r := rung(t, c.rung)
+			a, key := s.instance(t, r), r.Key("10000")
+			read, _ := r.BuildRead(a.Backends)
+			for _, try := range []TryLock{a.tryLock, read} {
+				if try == nil {
+					continue
+				}
+				if c.rung == "v8" { // it looks at its deadlines where there is a queue
+					_ = a.Redis.RPush(ctx, queueOf(key), "somebody").Err()
+				}
+				if c.where(key) == marksOf(key) { // writers look at the marks when they have to wait
+					a.lock(t, key, time.Minute)
+				}
+				require.NoError(t, c.put(a.Redis, c.where(key)))
+				_, err := try(context.WithValue(ctx, placeKey{}, "mine"), key, time.Minute)
+				require.ErrorIs(t, err, ErrForeign, c.rung)
+				require.ErrorContains(t, err, c.where(key)+" "+c.says)
+				_, err = a.wait(ctx, key, time.Hour, func(ctx context.Context) (*Lease, error) { return try(ctx, key, time.Minute) })
+				require.ErrorIs(t, err, ErrForeign, "nor does anybody wait for it")
+				_, err = a.Break(ctx, "10000")
+				require.NoError(t, err)
+				require.Empty(t, a.Redis.Keys(ctx, "*").Val())
+				lease, err := try(ctx, key, time.Minute)
+				require.NoError(t, err)
+				unlock(t, lease)
+			}
+		}
+	})
+}
+
+// To a rung that takes its lock by SET NX a key of another type is somebody else's lock.
+func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 1)
+		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v6", "v8", "v9", "v15"} {
+			a, ctx := s.instance(t, rung(t, id)), context.Background()
+			require.NoError(t, a.Redis.HSet(ctx, id, "somebody:1", 1).Err())
+			require.NoError(t, a.Redlock[0].HSet(ctx, id, "somebody:1", 1).Err())
+			_, err := a.try(ctx, id, time.Minute)
+			assert.ErrorIs(t, err, ErrBusy, id)
+		}
+	})
+}
+
+// A lock in whose place something of another type lies has been lost: the release says so, and a renewal ends the work.
+func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShop(t, start, 0)
+		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v7": true, "v8": true,
+			"v9": true, "v10": true, "v11": true, "v15": true} {
+			r, ctx := rung(t, id), context.Background()
+			a := s.instance(t, r)
+			lease := a.lock(t, "k", time.Minute)
+			a.replace(t, "k")
+			assert.ErrorIs(t, lease.Unlock(ctx), ErrLost, id)
+			require.NoError(t, a.Redis.Del(ctx, "k").Err())
+			if !cancels {
+				continue
+			}
+			lease = a.lock(t, "k", slowTTL)
+			a.replace(t, "k")
+			select {
+			case <-lease.Context.Done():
+				assert.ErrorIs(t, context.Cause(lease.Context), ErrLost, id)
+			case <-time.After(long):
+				assert.Fail(t, "nobody noticed", id)
+			}
+			assert.ErrorIs(t, lease.Unlock(ctx), ErrLost, id)
+			require.NoError(t, a.Redis.Del(ctx, "k").Err())
+		}
+	})
+}
+
+// replace puts a type there that no rung uses.
+func (i *instance) replace(t *testing.T, key string) {
+	t.Helper()
+	_, err := i.Redis.TxPipelined(context.Background(), func(p redis.Pipeliner) error {
+		p.Del(context.Background(), key)
+		p.SAdd(context.Background(), key, "x")
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// A renewal that finds something of another type knows that the lock is gone, and does not try again until the lease ends.
+func TestARenewalThatFindsAnotherTypeSaysNo(t *testing.T) {
+	ok, err := Backends{}.renewed(false, redisError("WRONGTYPE Operation against a key holding the wrong kind of value"))
+	require.NoError(t, err)
+	assert.False(t, ok)
+}
+
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
