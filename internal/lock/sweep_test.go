@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -258,6 +259,23 @@ func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 			close(answer)
 		})
 	}
+}
+
+func TestTheRenewingIsJoinedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		b := Backends{}.withDefaults()
+		_, stop := b.keepAlive(t.Context(), time.Hour, time.Minute, time.Now().Add(time.Hour), func(context.Context) (bool, error) {
+			<-answer
+			return true, nil
+		})
+		time.Sleep(time.Minute + time.Second) // a renewal is under way
+		start := time.Now()
+		stop()
+		assert.Equal(t, joinTime, time.Since(start))
+		close(answer)
+		b.Background.Wait()
+	})
 }
 
 // A release has the time that the client gives it, which may be more than a second.
