@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 )
 
@@ -164,6 +165,64 @@ func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 		require.True(t, one.stands())
 		require.NoError(t, a.Redis.Do(ctx, "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
+}
+
+// A subscription whose server has gone does not stand: those who come then do not count on it.
+func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
+	server, err := backend.StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	s := &shop{redis: &backendtest.Server{URL: server.URL()}, sql: backendtest.SQLiteFile(t)}
+	a := s.instance(t, rung(t, "v7"))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	one := newBell("c", cancel)
+	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
+	require.NoError(t, one.awaitStanding(ctx, time.Now().Add(long)))
+	require.True(t, one.stands())
+	server.Close()
+	require.Eventually(t, func() bool { return !one.stands() }, long, time.Millisecond)
+}
+
+// A subscription ends with its last waiter, and at once: where many come and go they would pile up.
+func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	a := s.instance(t, rung(t, "v7"))
+	a.lock(t, "k", time.Hour)
+	listening := func() int64 { return a.Redis.PubSubNumSub(t.Context(), channelOf("k")).Val()[channelOf("k")] }
+	start := time.Now()
+	for range 40 {
+		ctx, leave := context.WithCancel(t.Context())
+		gone := a.waitFor(ctx, "k")
+		require.Eventually(t, func() bool { return listening() == 1 }, long, time.Millisecond)
+		leave()
+		require.Nil(t, <-gone)
+		require.Eventually(t, func() bool { return listening() == 0 }, long, time.Millisecond)
+	}
+	assert.Less(t, time.Since(start), long, "and not when it has not heard anything for a heartbeat")
+}
+
+// A lock that ends without a message, long before the lease that was seen does, is found out.
+func TestASilentEndIsFoundOut(t *testing.T) {
+	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		a.lock(t, "k", time.Hour)
+		got := make(chan *Lease, 1)
+		go func() {
+			lease, _ := b.wait(t.Context(), "k", 10*long, func(ctx context.Context) (*Lease, error) {
+				return b.tryLock(ctx, "k", time.Minute)
+			})
+			got <- lease
+		}()
+		awaitSubscriber(t, bare, channelOf("k"))
+		time.Sleep(heartbeat / 4) // so that it has tried again, since when it only listens
+		require.NoError(t, bare.Del(t.Context(), "k").Err())
+		select {
+		case lease := <-got:
+			require.NotNil(t, lease)
+			unlock(t, lease)
+		case <-time.After(long):
+			require.Fail(t, "it sleeps until the lease that it saw would have ended")
+		}
+	})
 }
 
 // A subscription whose connection has gone silent, a ping included, is given up for another.
