@@ -20,11 +20,11 @@ func sqlSession(b Backends) TryLock {
 		}
 		ok, err := session.acquire(ctx, key)
 		if err != nil {
-			session.discard() // what it may have got ends with it
+			session.Discard() // what it may have got ends with it
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {
-			session.giveBack()
+			session.GiveBack()
 			return nil, ErrBusy
 		}
 		ctx, stop := b.watch(ctx, min(ttl/2, lookInterval), session)

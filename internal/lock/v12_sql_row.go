@@ -18,7 +18,7 @@ func sqlRow(b Backends) TryLock {
 	process := newToken() // callers are numbered within a process
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		caller, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
-		owner, before := process+":"+caller.id, caller.depth(key)
+		owner, before := rows.owner(process, caller.id), caller.depth(key)
 		ok, err := rows.acquire(ctx, key, owner, ttl)
 		if err != nil {
 			rows.restore(ctx, key, owner, before)
