@@ -59,10 +59,3 @@ func (w *watches) end(path string) {
 	defer w.mu.Unlock()
 	delete(w.on, path)
 }
-
-// Watching returns how many nodes are watched.
-func (z *ZooKeeper) Watching() int {
-	z.watches.mu.Lock()
-	defer z.watches.mu.Unlock()
-	return len(z.watches.on)
-}
