@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,9 +176,12 @@ func Answered(err error) bool {
 }
 
 // Interrupted reports whether an operation failed because its connection or its session ended, as both do when a process
-// was paused for long. The next operation gets a new one, if any can be had.
+// was paused for long. The next operation gets a new one, if any can be had. The library returns what it could not write
+// as the network says it.
 func Interrupted(err error) bool {
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved)
+	var network *net.OpError
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) ||
+		errors.Is(err, zk.ErrSessionMoved) || errors.As(err, &network) && !network.Timeout()
 }
 
 func within[T any](ctx context.Context, z *ZooKeeper, send func() (T, error)) (value T, err error) {

@@ -23,7 +23,7 @@ const zkSession = 800 * time.Millisecond
 // away and says nothing to the server: the session has to end by itself.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
-	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial}
+	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial, Name: "a"}
 	for _, h := range hooks {
 		options.Hooks = append(options.Hooks, h.(hook).operation)
 	}

@@ -3,11 +3,13 @@ package lock
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -213,7 +215,8 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 // A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for as
 // long as it has patience; so does an acquire that finds its session ended.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
-	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved} {
+	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
+	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
 		t.Run(ended.Error(), func(t *testing.T) {
 			onZooKeeper(t, func(t *testing.T, s *shop, r Rung) { endOfASession(t, s, r, ended) })
 		})
