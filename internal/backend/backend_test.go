@@ -66,7 +66,7 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 
 // A name that an operator wrote can stand where a server, or a row, lists it.
 func TestPlain(t *testing.T) {
-	for name, plain := range map[string]string{"": "", "a": "a", "till-7.eu_1": "till-7.eu_1", "a b:c,d'é": "a-b-c-d--",
+	for name, plain := range map[string]string{"": "", "a": "a", "till7.eu_1": "till7.eu_1", "a b:c,d'é": "a-b-c-d--",
 		"0123456789abc": "0123456789"} {
 		assert.Equal(t, plain, Plain(name, 10))
 	}

@@ -175,9 +175,9 @@ func Answered(err error) bool {
 	return err == nil
 }
 
-// Interrupted reports whether an operation failed because its connection or its session ended, as both do when a process
-// was paused for long. The next operation gets a new one, if any can be had. The library returns what it could not write
-// as the network says it.
+// Interrupted reports whether an operation failed because its connection or its session ended, as both do when a
+// process was paused for long. The next operation gets a new one, if any can be had. The library returns what it could
+// not write as the network says it.
 func Interrupted(err error) bool {
 	var network *net.OpError
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) ||

@@ -3,8 +3,8 @@ package backend
 import "sync"
 
 // watches are those that are set, one for each node, however many wait for it. The library keeps each watch that it is
-// asked for until the node changes, also when nobody waits for it any more: a thousand who wait in vain behind one holder
-// would leave a thousand.
+// asked for until the node changes, also when nobody waits for it any more: a thousand who wait in vain behind one
+// holder would leave a thousand.
 type watches struct {
 	mu sync.Mutex
 	on map[string]*watch

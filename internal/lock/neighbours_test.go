@@ -15,9 +15,9 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// What docs/neighbours.md promises to other programs, byte by byte: the names and layouts by which they share a lock with
-// a rung. A change here takes the lock away from everybody who relies on it. Each goes both ways: what the rung writes is
-// what the other expects, and what the other writes keeps the rung out.
+// What docs/neighbours.md promises to other programs, byte by byte: the names and layouts by which they share a lock
+// with a rung. A change here takes the lock away from everybody who relies on it. Each goes both ways: what the rung
+// writes is what the other expects, and what the other writes keeps the rung out.
 
 const tokenPattern = `[A-Z2-7]{26}`
 
@@ -194,7 +194,8 @@ func TestNeighbourV12IsARow(t *testing.T) {
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		db := backendtest.OpenSQLAs(t, dsn, "a")
-		lease, err := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())(ctx, rung(t, "v12").Key("10000"), time.Minute)
+		tryLock := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())
+		lease, err := tryLock(ctx, rung(t, "v12").Key("10000"), time.Minute)
 		require.NoError(t, err)
 		var owner string
 		var holds, expires int64

@@ -110,7 +110,8 @@ func (b Backends) watch(ctx context.Context, every time.Duration, s *session) (c
 	running.Go(func() {
 		defer b.Background.Done()
 		for sleepUntil(run, time.Now().Add(every)) {
-			// Not under run: to end a look under way would end the connection, and the lock of who is about to release it.
+			// Not under run: to end a look under way would end the connection, and the lock of who is about to release
+			// it.
 			if err := s.alive(context.WithoutCancel(run)); err != nil && run.Err() == nil {
 				lose(ErrLost)
 				return

@@ -44,8 +44,8 @@ var postgresParameters = []string{
 	"default_query_exec_mode=describe_exec", "default_query_exec_mode=exec&statement_cache_capacity=0",
 }
 
-// Whatever the server is set to, one owner gets in at a time, a crowd gets through, and no release is refused. Nor does a
-// DSN say how statements are counted or carried out.
+// Whatever the server is set to, one owner gets in at a time, a crowd gets through, and no release is refused. Nor does
+// a DSN say how statements are counted or carried out.
 func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		settings, set, parameters, and := mariaDBSettings, "SET GLOBAL ", mariaDBParameters, "?"

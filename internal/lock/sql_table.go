@@ -88,8 +88,8 @@ func (t *table) exec(ctx context.Context, name, key, query string, args ...any) 
 // contendedTries is how often a statement is sent that the database gives up in favour of another.
 const contendedTries = 5
 
-// settle sends a statement, and again if the database gave it up: it has done nothing then. An acquire is not sent again,
-// as somebody else is at the row; a release that is not sent again leaves the lock for its TTL.
+// settle sends a statement, and again if the database gave it up: it has done nothing then. An acquire is not sent
+// again, as somebody else is at the row; a release that is not sent again leaves the lock for its TTL.
 func (t *table) settle(ctx context.Context, name, key, query string, args ...any) (n int64, err error) {
 	for range contendedTries {
 		n, err = t.db.Exec(ctx, name, key, query, args...)

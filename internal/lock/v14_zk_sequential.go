@@ -110,7 +110,8 @@ func (p *zkPlace) enqueue(ctx context.Context) error {
 }
 
 // recognise looks for a node of our own name among the others, as its make may have been carried out: whoever makes a
-// second one queues behind itself. If it is not there, or that cannot be known either, it is removed as soon as it can be.
+// second one queues behind itself. If it is not there, or that cannot be known either, it is removed as soon as it can
+// be.
 func (p *zkPlace) recognise(ctx context.Context, begun time.Time, why error) error {
 	ctx, cancel := detach(ctx)
 	defer cancel()

@@ -82,9 +82,9 @@ func (z zkNodes) sweep(ctx context.Context, remove func(context.Context) error) 
 	z.sweepUntil(ctx, time.Now(), remove)
 }
 
-// sweepLate is sweep for nodes that may be made only after somebody looked for them: a create that was on its way through
-// an ensemble when its connection broke is carried out later, or never. So that they are not there is believed when it
-// has been so for as long as a session lasts.
+// sweepLate is sweep for nodes that may be made only after somebody looked for them: a create that was on its way
+// through an ensemble when its connection broke is carried out later, or never. So that they are not there is believed
+// when it has been so for as long as a session lasts.
 func (z zkNodes) sweepLate(ctx context.Context, remove func(context.Context) error) {
 	z.sweepUntil(ctx, time.Now().Add(z.ZooKeeper.Session()), remove)
 }

@@ -12,8 +12,8 @@ func ownName(token string) string { return "_c_" + token + "-lock-" }
 // numbered is the number that ZooKeeper adds to a name: ten places, of which a sign takes the first, or an eleventh.
 var numbered = regexp.MustCompile(`(-\d{9}|-?\d{10})$`)
 
-// sequence returns the number that the server gave to a node, and whether it is one of a queue. Whatever has a number is:
-// others call their nodes "lock-…" or "__lock__…" (Curator's without protection, python-kazoo's), and are to be
+// sequence returns the number that the server gave to a node, and whether it is one of a queue. Whatever has a number
+// is: others call their nodes "lock-…" or "__lock__…" (Curator's without protection, python-kazoo's), and are to be
 // queued behind all the same. A dash after a letter or digit belongs to the name, and so does one before a zero.
 func sequence(name string) (int32, bool) {
 	number := numbered.FindString(name)

@@ -173,7 +173,8 @@ func TestSequenceOfEverybodysNodes(t *testing.T) {
 		"0123456789abcdef0123456789abcdef__lock__0000000004":  4,
 		"0123456789abcdef0123456789abcdef__rlock__0000000005": 5,
 		"a__lock__-2147483648":                                -2147483648, "a__lock__-000000007": -7,
-		"_c_A__WRIT__0000000006": 6, "n_0000000008": 8, "n1-0000000009": 9, "0000000010": 10, "n-2147483646": 2147483646,
+		"_c_A__WRIT__0000000006": 6, "n_0000000008": 8, "n1-0000000009": 9, "0000000010": 10,
+		"n-2147483646": 2147483646,
 	} {
 		n, queued := sequence(name)
 		assert.True(t, queued, name)
@@ -183,7 +184,8 @@ func TestSequenceOfEverybodysNodes(t *testing.T) {
 		_, queued := sequence(name)
 		assert.False(t, queued, name)
 	}
-	before, queued := predecessor([]string{"_c_A-lock-0000000012", "0123__lock__0000000011", "lock-0000000010"}, "_c_A-lock-0000000012")
+	const own = "_c_A-lock-0000000012"
+	before, queued := predecessor([]string{own, "0123__lock__0000000011", "lock-0000000010"}, own)
 	assert.True(t, queued)
 	assert.Equal(t, "0123__lock__0000000011", before)
 }
@@ -212,8 +214,8 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 	require.NoError(t, <-got)
 }
 
-// A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for as
-// long as it has patience; so does an acquire that finds its session ended.
+// A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for
+// as long as it has patience; so does an acquire that finds its session ended.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
 	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
 	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
@@ -292,8 +294,9 @@ func TestEndedSessionsAreGivenUp(t *testing.T) {
 	})
 }
 
-// Pitfall 19: a create that was under way when its connection broke is carried out after its maker has looked for it. The
-// node is swept, though it was not there at the first look; the lock can be had again, and nobody queues behind himself.
+// Pitfall 19: a create that was under way when its connection broke is carried out after its maker has looked for it.
+// The node is swept, though it was not there at the first look; the lock can be had again, and nobody queues behind
+// himself.
 func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -343,8 +346,8 @@ func TestASweepOfNothingEnds(t *testing.T) {
 	})
 }
 
-// A wait in vain leaves no watch: the client asks for one of each node, and keeps it for all who wait for that node. The
-// library keeps each that it has asked for until the node changes.
+// A wait in vain leaves no watch: the client asks for one of each node, and keeps it for all who wait for that node.
+// The library keeps each that it has asked for until the node changes.
 func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
