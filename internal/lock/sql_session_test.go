@@ -84,7 +84,8 @@ func TestTheServerListsTheInstance(t *testing.T) {
 		backendtest.Postgres: {"SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)" +
 			" WHERE locktype = 'advisory'", "--application_name=somebody"},
 		backendtest.MariaDB: {"SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs" +
-			" WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = IS_USED_LOCK(SHA2('DistributedLock_10000', 256))", "--performance-schema"},
+			" WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = IS_USED_LOCK(SHA2('DistributedLock_10000', 256))",
+			"--performance-schema"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			ctx, server := context.Background(), backendtest.StartSQL(t, kind, holder.argument)

@@ -9,9 +9,9 @@ import (
 // sqlSession is v12-session: the database server's own locks, MySQL's GET_LOCK and PostgreSQL's advisory locks. They
 // belong to a session, which is a connection: it is taken out of a pool of its own for as long as the lock is held,
 // released over, and watched, for the lock ends with it at once. There is no TTL: a holder that is paused keeps its
-// connection and its lock, and one that dies loses both. Defect: work that never ends keeps the lock for ever, and so
-// does a holder whose connection died without the server hearing of it, until TCP gives it up. Whose connection is
-// broken learns of it at the next look, and no sooner.
+// connection and its lock, and one that dies loses both.
+// Defect: work that never ends keeps the lock for ever, and so does a holder whose connection died without the server
+// hearing of it, until TCP gives it up. Whose connection is broken learns of it at the next look, and no sooner.
 func sqlSession(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		session, err := openSession(ctx, b.SQL)
