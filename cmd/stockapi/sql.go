@@ -18,8 +18,9 @@ import (
 // noSQL is the value of --sql that does without a database, and without v12.
 const noSQL = "none"
 
-// sqlPool is how many connections an instance keeps at most: a few instances have to get along with the hundred that
-// PostgreSQL allows unless it is told otherwise, and more statements at once would only wait for the same row.
+// sqlPool is how many connections an instance keeps at most for v12, and as many again for the holders of v12-session:
+// three instances have to get along with the hundred that PostgreSQL allows unless it is told otherwise, and more
+// statements at once would only wait for the same row.
 const sqlPool = 16
 
 // openSQL opens the database of v12, or returns nil if there is to be none. One that was named has to make sense, but
@@ -33,7 +34,7 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	case "":
 		dsn = sqldb.Default()
 	}
-	db, err := sqldb.Open(dsn, backend.Options{Timeout: c.SQLTimeout, PoolSize: sqlPool})
+	db, err := sqldb.Open(dsn, backend.Options{Timeout: c.SQLTimeout, PoolSize: sqlPool, Name: c.Instance})
 	if err != nil {
 		return nil, fmt.Errorf("--sql: %w", err)
 	}

@@ -57,7 +57,12 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 func TestADSNThatMakesNoSense(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	for _, dsn := range []string{"oracle://shop:hunter2@127.0.0.1/shop", "mysql://shop:hunter2@127.0.0.1:bad/shop",
-		"mysql://shop:hunter2@127.0.0.1/shop?timeout=hunter2", "postgres://shop:hunter2@127.0.0.1/shop?sslmode=rain", "sqlite://", "locks.db"} {
+		"mysql://shop:hunter2@127.0.0.1/shop?timeout=hunter2", "postgres://shop:hunter2@127.0.0.1/shop?sslmode=rain",
+		"sqlite://", "locks.db",
+		// Each process would have a lock of its own, or none
+		"sqlite:///tmp/l.db?mode=memory", "sqlite:///tmp/l.db?mode=ro", "sqlite:///tmp/l.db?vfs=unix-none",
+		"sqlite:///tmp/l.db?nolock=1", "sqlite:///tmp/l.db?immutable=1",
+		"sqlite:///tmp/l.db?_pragma=locking_mode(exclusive)", "sqlite:///tmp/l.db?_pragma=query_only(1)"} {
 		err := run(context.Background(), []string{"--addr", "127.0.0.1:0", "--redis", s.URL, "--sql", dsn},
 			strings.NewReader(""), io.Discard, io.Discard)
 		require.Error(t, err, dsn)

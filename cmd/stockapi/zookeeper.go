@@ -15,7 +15,7 @@ import (
 func openZooKeeper(
 	ctx context.Context, c *config, faults *fault.Injector, log *slog.Logger,
 ) (*backend.ZooKeeper, error) {
-	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout}
+	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout, Name: c.Instance}
 	if faults != nil {
 		o.Hooks = append(o.Hooks, faults.ZooKeeper)
 	}

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -18,6 +20,7 @@ import (
 type Options struct {
 	Timeout  time.Duration // for connecting, and for each command
 	PoolSize int           // connections to one server
+	Name     string        // of the instance, for those who look at a database's sessions
 }
 
 // Open returns a client for a URL, without connecting yet.
@@ -119,6 +122,19 @@ func Address(raw string) string {
 		return Redact(raw)
 	}
 	return u.Host
+}
+
+// Plain returns a name that can stand in a server's lists: letters, digits, dots, - and _ of ASCII, size at most. What
+// else there is in it becomes -.
+func Plain(name string, size int) string {
+	plain := func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}
+	name = strings.Map(plain, name)
+	return name[:min(len(name), size)]
 }
 
 // Ping returns nil as soon as the server answers, or why it does not.

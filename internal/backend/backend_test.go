@@ -63,3 +63,11 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 	_, err = StartEmbedded(e.Addr())
 	require.Error(t, err, "the port is taken")
 }
+
+// A name that an operator wrote can stand where a server, or a row, lists it.
+func TestPlain(t *testing.T) {
+	for name, plain := range map[string]string{"": "", "a": "a", "till7.eu_1": "till7.eu_1", "a b:c,d'é": "a-b-c-d--",
+		"0123456789abc": "0123456789"} {
+		assert.Equal(t, plain, Plain(name, 10))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type ZooKeeperOptions struct {
 	Hooks []ZooKeeperHook
 	// Dial is how to connect; nil: as usual.
 	Dial zk.Dialer
+	// Name is the instance's, for those who look at its nodes.
+	Name string
 }
 
 // A ZooKeeperHook sees each operation, and decides whether and how it goes on.
@@ -54,11 +57,14 @@ type ZooKeeper struct {
 
 	mu sync.Mutex
 	up chan struct{} // closed while there is a session
+
+	watches watches
 }
 
 // OpenZooKeeper returns a connection to "host:port,…". It need not answer yet: that is [ZooKeeper.Ping]'s to find out.
 func OpenZooKeeper(address string, o ZooKeeperOptions) (*ZooKeeper, error) {
 	z := &ZooKeeper{Address: address, o: o, up: make(chan struct{}), closed: make(chan struct{})}
+	z.watches.on = map[string]*watch{}
 	z.granted.Store(int64(o.Session))
 	conn, _, err := zk.Connect(strings.Split(address, ","), o.Session, zk.WithDialer(z.dial), zk.WithHostProvider(&zooKeeperHosts{z: z}),
 		zk.WithEventCallback(z.state), zk.WithLogger(silence{}), zk.WithLogInfo(false))
@@ -86,6 +92,12 @@ func (z *ZooKeeper) Session() time.Duration {
 
 // SessionID names the session: what another one made is not this one's.
 func (z *ZooKeeper) SessionID() int64 { return z.conn.SessionID() }
+
+// maxInstance bounds the name of an instance in a node.
+const maxInstance = 64
+
+// Instance returns the name of the instance as it can stand in a node.
+func (z *ZooKeeper) Instance() string { return Plain(z.o.Name, maxInstance) }
 
 // state follows the session. It is called on the library's own goroutine, and must not block.
 func (z *ZooKeeper) state(e zk.Event) {
@@ -161,6 +173,15 @@ func Answered(err error) bool {
 		}
 	}
 	return err == nil
+}
+
+// Interrupted reports whether an operation failed because its connection or its session ended, as both do when a
+// process was paused for long. The next operation gets a new one, if any can be had. The library returns what it could
+// not write as the network says it.
+func Interrupted(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) ||
+		errors.Is(err, zk.ErrSessionMoved) || errors.As(err, &network) && !network.Timeout()
 }
 
 func within[T any](ctx context.Context, z *ZooKeeper, send func() (T, error)) (value T, err error) {

@@ -97,17 +97,25 @@ func (z *ZooKeeper) Container(ctx context.Context, path string) error {
 	return err
 }
 
-// Watch returns a channel that tells when the node is changed or removed, or its session has ended, or nil when it is
-// not there. It asks for the node's data: to ask whether it exists would leave a watch also on a node that does not.
-func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan zk.Event, error) {
-	event, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:watch", Path: path}, func() (<-chan zk.Event, error) {
-		_, _, event, err := z.conn.GetW(path)
-		return event, err
+// Sync waits until the server that this client speaks to has heard of all that was done before: a read by itself may be
+// answered by a server that was left behind.
+func (z *ZooKeeper) Sync(ctx context.Context, path string) error {
+	_, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:sync", Path: path}, func() (string, error) {
+		return z.conn.Sync(path)
+	})
+	return err
+}
+
+// Watch returns a channel that is closed when the node is changed or removed, or its session has ended, or nil when it
+// is not there. It asks for the node's data: to ask whether it exists would leave a watch also on a node that does not.
+func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan struct{}, error) {
+	gone, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:watch", Path: path}, func() (<-chan struct{}, error) {
+		return z.watches.join(z, path)
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
-	return event, err
+	return gone, err
 }
 
 // Ping returns nil when ZooKeeper answers.

@@ -159,12 +159,12 @@ func TestPitfall20OneConnection(t *testing.T) {
 			return
 		}
 		lease := holder.lock(t, key(t), time.Minute)
-		open := holder.SQL.Stats().OpenConnections
+		open := holder.SQL.SessionStats().OpenConnections
 		_, err := Backends{SQL: next.SQL}.breakSQL(context.Background(), key(t))
 		require.NoError(t, err)
 		lost(t, lease, margin)
 		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
-		assert.Less(t, holder.SQL.Stats().OpenConnections, open)
+		assert.Less(t, holder.SQL.SessionStats().OpenConnections, open)
 	})
 }
 

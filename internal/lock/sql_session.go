@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -39,25 +38,27 @@ var sessionStatements = map[sqldb.Kind]sessionSQL{
 
 // session is a connection that is ours alone until it is given back or discarded.
 type session struct {
-	db   *sqldb.DB
-	conn *sql.Conn
+	*sqldb.Session
+	db *sqldb.DB
 }
 
-// openSession takes a connection out of the pool.
+// openSession takes a connection. Where others have all of them, it is as if they had the lock: the next attempt may
+// find one.
 func openSession(ctx context.Context, db *sqldb.DB) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
-	defer cancel()
-	conn, err := db.Conn(ctx)
+	s, err := db.Session(ctx)
+	if errors.Is(err, sqldb.ErrSessionsTaken) {
+		return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &session{db, conn}, nil
+	return &session{s, db}, nil
 }
 
 // ask sends a statement about the lock called key over this connection, and returns the number that it answers.
 func (s *session) ask(ctx context.Context, name, key, query string) (int64, error) {
 	return s.db.Statement(ctx, name, key, func(ctx context.Context) (n int64, err error) {
-		err = s.conn.QueryRowContext(ctx, query, key).Scan(&n)
+		err = s.QueryRowContext(ctx, query, key).Scan(&n)
 		return n, err
 	})
 }
@@ -74,13 +75,13 @@ func (s *session) release(ctx context.Context, key string) error {
 	n, err := s.ask(ctx, "release", key, sessionStatements[s.db.Kind].release)
 	switch {
 	case err == nil && n == 1:
-		s.giveBack()
+		s.GiveBack()
 		return nil
 	case err == nil || !errors.Is(err, context.DeadlineExceeded):
-		s.discard()
+		s.Discard()
 		return ErrLost
 	}
-	s.discard()
+	s.Discard()
 	return fmt.Errorf("release: %w", err)
 }
 
@@ -88,15 +89,7 @@ func (s *session) release(ctx context.Context, key string) error {
 func (s *session) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout)
 	defer cancel()
-	return s.conn.PingContext(ctx)
-}
-
-func (s *session) giveBack() { _ = s.conn.Close() }
-
-// discard closes the connection itself, so that the server ends the session and all that it holds.
-func (s *session) discard() {
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = s.conn.Close()
+	return s.PingContext(ctx)
 }
 
 // lookInterval is how often a holder looks whether its connection is still there, unless its TTL asks for more.
@@ -110,14 +103,16 @@ func (b Backends) watch(ctx context.Context, every time.Duration, s *session) (c
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(b.Life, func() {
 		stop()
-		s.discard()
+		s.Discard()
 	})
 	var running sync.WaitGroup
 	b.Background.Add(1)
 	running.Go(func() {
 		defer b.Background.Done()
 		for sleepUntil(run, time.Now().Add(every)) {
-			if err := s.alive(run); err != nil && run.Err() == nil {
+			// Not under run: to end a look under way would end the connection, and the lock of who is about to release
+			// it.
+			if err := s.alive(context.WithoutCancel(run)); err != nil && run.Err() == nil {
 				lose(ErrLost)
 				return
 			}

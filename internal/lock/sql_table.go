@@ -22,7 +22,7 @@ const (
 	// That another holds it is looked up first, which decides nothing: it keeps a vain try, of which there are many,
 	// from locking the row. In PostgreSQL that is a write to the disk, and the holder's release stands behind it.
 	acquireRow = `INSERT INTO stockapi_locks AS l (name, owner, holds, expires)
-		SELECT CAST(?1 AS VARCHAR(255)), CAST(?2 AS VARCHAR(64)), 1, NOW + ?3
+		SELECT CAST(?1 AS VARCHAR(255)), CAST(?2 AS VARCHAR(255)), 1, NOW + ?3
 		WHERE NOT EXISTS (SELECT 1 FROM stockapi_locks WHERE name = ?1 AND owner <> ?2 AND expires > NOW)
 		ON CONFLICT (name) DO UPDATE SET
 			holds = CASE WHEN l.owner = excluded.owner AND l.expires > NOW THEN l.holds + 1 ELSE 1 END,
@@ -76,13 +76,7 @@ func (t *table) ensure(ctx context.Context) error {
 		collation = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" // else a and A were one product
 	}
 	query := fmt.Sprintf(createTable, collation)
-	var err error
-	for range 5 {
-		_, err = t.db.Exec(ctx, "create", "", query)
-		if err == nil || !sqldb.Contended(err) && !sqldb.CreatedAtOnce(err) {
-			break
-		}
-	}
+	_, err := t.settle(ctx, "create", "", query)
 	t.there.Store(err == nil)
 	return err
 }
@@ -92,7 +86,23 @@ func (t *table) exec(ctx context.Context, name, key, query string, args ...any) 
 	if err := t.ensure(ctx); err != nil {
 		return 0, fmt.Errorf("create the table of locks: %w", err)
 	}
-	return t.db.Exec(ctx, name, key, dialect(t.db.Kind, query), args...)
+	return t.settle(ctx, name, key, dialect(t.db.Kind, query), args...)
+}
+
+// contendedTries is how often a statement is sent that the database gives up in favour of another.
+const contendedTries = 5
+
+// settle sends a statement, and again if the database gave it up: it has done nothing then. An acquire is not sent
+// again, as somebody else is at the row; a release that is not sent again leaves the lock for its TTL.
+func (t *table) settle(ctx context.Context, name, key, query string, args ...any) (n int64, err error) {
+	for range contendedTries {
+		n, err = t.db.Exec(ctx, name, key, query, args...)
+		again := name != "acquire" && sqldb.Contended(err) || name == "create" && sqldb.CreatedAtOnce(err)
+		if !again {
+			break
+		}
+	}
+	return n, err
 }
 
 // dialect puts in the database's clock, and writes numbered parameters as the database does.
@@ -105,6 +115,16 @@ func dialect(kind sqldb.Kind, query string) string {
 		query = strings.NewReplacer("?1", "?", "?2", "?", "?3", "?", "?4", "?").Replace(query)
 	}
 	return query
+}
+
+// ownerWidth is what a row has room for.
+const ownerWidth = 64
+
+// owner returns the name of a holder in its row: the instance, for the operator who asks where to look, and behind the
+// slash what no other holder has. What there is no room for is cut off the instance.
+func (t *table) owner(name string) string {
+	unique := "/" + name
+	return t.db.Instance[:max(0, min(len(t.db.Instance), ownerWidth-len(unique)))] + unique
 }
 
 // acquire takes the lock if it is free or the owner's already, and returns whether it did.

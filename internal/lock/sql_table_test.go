@@ -151,6 +151,35 @@ func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 	}
 }
 
+// An operator reads in the row which instance holds it. The name is what a client of the service cannot choose, but
+// what an operator may write as he likes: it never makes two owners one, nor does it outgrow the column.
+func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
+	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
+		ctx := context.Background()
+		for name, shown := range map[string]string{
+			"a": "a/", "till 7'; --": "till-7----/", strings.Repeat("x", 99): "xxxxxxxxxx/", "": "/",
+		} {
+			db := backendtest.OpenSQLAs(t, dsn, name)
+			lease, err := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())(ctx, "k", time.Minute)
+			require.NoError(t, err)
+			var owner string
+			row := db.QueryRowContext(ctx, "SELECT owner FROM stockapi_locks WHERE name = 'k'")
+			require.NoError(t, row.Scan(&owner))
+			assert.Equal(t, lease.Token, owner)
+			assert.Regexp(t, "^"+shown+"[A-Z2-7]{26}:[A-Z2-7]{26}$", owner)
+			assert.LessOrEqual(t, len(owner), ownerWidth)
+			require.NoError(t, lease.Unlock(ctx))
+		}
+		long := &table{db: backendtest.OpenSQLAs(t, dsn, "a")}
+		one, two := long.owner(strings.Repeat("p", 60)+"1"), long.owner(strings.Repeat("p", 60)+"2")
+		require.NotEqual(t, one, two)
+		if _, err := long.acquire(ctx, "k", one, time.Minute); err == nil {
+			ok, _ := long.acquire(ctx, "k", two, time.Minute)
+			require.False(t, ok, "cut to one owner")
+		}
+	})
+}
+
 // The sweep ends with the process, and does not begin before the database was used.
 func TestSweepEndsWithTheProcess(t *testing.T) {
 	life, end := context.WithCancel(context.Background())

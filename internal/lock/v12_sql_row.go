@@ -18,11 +18,11 @@ func sqlRow(b Backends) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		caller, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
 		owner, before := caller.hold(key)
-		free := func(ctx context.Context) error { return rows.release(ctx, key, owner, before) }
-		acquire := rows.acquire
-		if before > 0 {
-			acquire = rows.again
+		acquire := rows.again
+		if before == 0 {
+			owner, acquire = rows.owner(owner), rows.acquire
 		}
+		free := func(ctx context.Context) error { return rows.release(ctx, key, owner, before) }
 		ok, err := acquire(ctx, key, owner, ttl)
 		if err != nil {
 			b.undo(ctx, err, free)

@@ -18,7 +18,7 @@ import (
 // session ends without its knowing.
 func zkEphemeral(b Backends) TryLock {
 	z := zkNodes{b, ephemeralIn}
-	return func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return overSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
 		token, begun := newToken(), time.Now()
 		lock, own := z.of(key)+"/lock", z.of(key)+"/"+token
 		made, err := z.make(ctx, z.of(key), token, zk.FlagEphemeral, lock, own)
@@ -42,21 +42,22 @@ func zkEphemeral(b Backends) TryLock {
 			return z.remove(ctx, lock, own)
 		}
 		return &Lease{Context: ctx, Token: token, Fence: made.Zxid, Unlock: unlock}, nil
-	}
+	})
 }
 
-// recognise looks whether the nodes were made although no reply said so. If that cannot be known either, they are
-// removed as soon as it can.
+// recognise looks whether the nodes were made although no reply said so. If they were not, or that cannot be known
+// either, they are removed as soon as they can be.
 func (z zkNodes) recognise(ctx context.Context, why error, lock, own string) (zxid int64, err error) {
 	ctx, cancel := detach(ctx)
 	defer cancel()
-	zxid, found, err := z.ours(ctx, own)
-	if err == nil && found {
-		return zxid, nil
+	err = z.ZooKeeper.Sync(ctx, own)
+	if err == nil {
+		var found bool
+		if zxid, found, err = z.ours(ctx, own); err == nil && found {
+			return zxid, nil
+		}
 	}
-	if err != nil {
-		_ = z.remove(ctx, lock, own)
-	}
+	z.sweepLate(ctx, func(ctx context.Context) error { return z.ZooKeeper.Delete(ctx, lock, own) })
 	return 0, why
 }
 

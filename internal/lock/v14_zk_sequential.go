@@ -20,14 +20,14 @@ import (
 // Defect: a paused client's session ends without its knowing, as v13's.
 func zkSequential(b Backends) TryLock {
 	z := zkNodes{b, sequentialIn}
-	return func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return overSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
 		if place, ok := ctx.Value(zkPlaceKey{}).(*zkPlace); ok && place.key == key && !place.granted {
 			return place.try(ctx)
 		}
 		place := z.place(key)
 		defer place.leave(ctx)
 		return place.try(ctx)
-	}
+	})
 }
 
 // inQueue is how v14 waits: in one place of the queue from the first attempt to the last, until whoever is before it
@@ -59,7 +59,7 @@ type zkPlace struct {
 }
 
 func (z zkNodes) place(key string) *zkPlace {
-	return &zkPlace{zkNodes: z, key: key, dir: z.of(key), token: newToken()}
+	return &zkPlace{zkNodes: z, key: key, dir: z.of(key)}
 }
 
 func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
@@ -98,6 +98,7 @@ func (p *zkPlace) enqueue(ctx context.Context) error {
 			return err
 		}
 	}
+	p.name, p.token = "", newToken() // of each place its own: what is left of the one before is not taken for this one
 	made, err := p.make(ctx, p.dir, p.token, zk.FlagSequence, p.dir+"/"+ownName(p.token))
 	switch {
 	case err == nil:
@@ -109,24 +110,19 @@ func (p *zkPlace) enqueue(ctx context.Context) error {
 }
 
 // recognise looks for a node of our own name among the others, as its make may have been carried out: whoever makes a
-// second one queues behind itself. If that cannot be known either, it is removed as soon as it can.
+// second one queues behind itself. If it is not there, or that cannot be known either, it is removed as soon as it can
+// be.
 func (p *zkPlace) recognise(ctx context.Context, begun time.Time, why error) error {
 	ctx, cancel := detach(ctx)
 	defer cancel()
-	name, err := p.find(ctx)
-	switch {
-	case err != nil:
-	case name == "":
-		return why
-	default:
-		if zxid, found, err := p.ours(ctx, p.dir+"/"+name); err == nil && found {
-			p.name, p.zxid, p.alive = name, zxid, begun
-			return nil
-		}
+	if name, zxid, err := p.find(ctx, p.token); err == nil {
+		p.name, p.zxid, p.alive = name, zxid, begun
+		return nil
 	}
-	p.sweep(ctx, func(ctx context.Context) error {
-		name, err := p.find(ctx)
-		if err != nil || name == "" {
+	token := p.token
+	p.sweepLate(ctx, func(ctx context.Context) error {
+		name, err := p.named(ctx, token)
+		if err != nil {
 			return err
 		}
 		return p.ZooKeeper.Delete(ctx, p.dir+"/"+name)
@@ -134,14 +130,32 @@ func (p *zkPlace) recognise(ctx context.Context, begun time.Time, why error) err
 	return why
 }
 
-// find returns the name of our node in the queue, or "".
-func (p *zkPlace) find(ctx context.Context) (string, error) {
+// find returns the name of this session's node with that token, and the number of the transaction that made it.
+func (p *zkPlace) find(ctx context.Context, token string) (name string, zxid int64, err error) {
+	if err = p.ZooKeeper.Sync(ctx, p.dir); err != nil {
+		return "", 0, err
+	}
+	if name, err = p.named(ctx, token); err != nil {
+		return "", 0, err
+	}
+	zxid, found, err := p.ours(ctx, p.dir+"/"+name)
+	if err == nil && !found {
+		err = zk.ErrNoNode
+	}
+	return name, zxid, err
+}
+
+// named returns the name of the node with that token, or [zk.ErrNoNode].
+func (p *zkPlace) named(ctx context.Context, token string) (string, error) {
 	names, err := p.ZooKeeper.Children(ctx, p.dir)
-	i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, ownName(p.token)) })
-	if i < 0 {
+	if err != nil {
 		return "", err
 	}
-	return names[i], err
+	i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, ownName(token)) })
+	if i < 0 {
+		return "", zk.ErrNoNode
+	}
+	return names[i], nil
 }
 
 func (p *zkPlace) own() string { return p.dir + "/" + p.name }

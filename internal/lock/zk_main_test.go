@@ -2,9 +2,11 @@ package lock
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ const zkSession = 800 * time.Millisecond
 // away and says nothing to the server: the session has to end by itself.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
-	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial}
+	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial, Name: "a"}
 	for _, h := range hooks {
 		options.Hooks = append(options.Hooks, h.(hook).operation)
 	}
@@ -42,6 +44,22 @@ type line struct {
 	mu   sync.Mutex
 	dead bool
 	open []net.Conn
+
+	reads atomic.Int64 // of a node's data, as watches are set with
+}
+
+// A counted connection counts what the client asks for: it writes each request in one piece.
+type counted struct {
+	net.Conn
+	line *line
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	const getData = 4 // the code of a request stands behind its length and its number
+	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == getData {
+		c.line.reads.Add(1)
+	}
+	return c.Conn.Write(p)
 }
 
 func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -51,10 +69,11 @@ func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, errors.New("the line is cut")
 	}
 	conn, err := net.DialTimeout(network, address, timeout)
-	if err == nil {
-		l.open = append(l.open, conn)
+	if err != nil {
+		return nil, err
 	}
-	return conn, err
+	l.open = append(l.open, conn)
+	return counted{conn, l}, nil
 }
 
 func (l *line) cut() {

@@ -34,8 +34,9 @@ func (z zkNodes) of(key string) string { return z.root + "/" + url.PathEscape(ke
 
 // make makes nodes, and the nodes above them if they are not there: a container goes when it has been empty for a while.
 func (z zkNodes) make(ctx context.Context, dir, token string, flags int32, paths ...string) (made backend.Created, err error) {
+	holder := z.ZooKeeper.Instance() + "/" + token // for the operator who asks whose node it is
 	for range 3 {
-		made, err = z.ZooKeeper.Create(ctx, dir, token, flags, paths...)
+		made, err = z.ZooKeeper.Create(ctx, dir, holder, flags, paths...)
 		if !errors.Is(err, zk.ErrNoNode) {
 			break
 		}
@@ -78,13 +79,28 @@ func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 // sweep calls remove in the background until there is an answer. A key that is left in Redis ends with its TTL; a node
 // that is left here would stay for as long as this process, and its session, do.
 func (z zkNodes) sweep(ctx context.Context, remove func(context.Context) error) {
+	z.sweepUntil(ctx, time.Now(), remove)
+}
+
+// sweepLate is sweep for nodes that may be made only after somebody looked for them: a create that was on its way
+// through an ensemble when its connection broke is carried out later, or never. So that they are not there is believed
+// when it has been so for as long as a session lasts.
+func (z zkNodes) sweepLate(ctx context.Context, remove func(context.Context) error) {
+	z.sweepUntil(ctx, time.Now().Add(z.ZooKeeper.Session()), remove)
+}
+
+// sweepUntil calls remove until it has removed something, or there was nothing to be removed at that time or later.
+func (z zkNodes) sweepUntil(ctx context.Context, enough time.Time, remove func(context.Context) error) {
 	ctx = context.WithoutCancel(ctx)
 	z.Background.Add(1)
 	go func() {
 		defer z.Background.Done()
-		for z.Life.Err() == nil {
+		gap := Backoff(sweepGap, max(sweepGap, z.ZooKeeper.Session()/8))
+		for n := 1; z.Life.Err() == nil; n++ {
+			begun := time.Now()
 			err := remove(ctx)
-			if err == nil || errors.Is(err, zk.ErrNoNode) || !sleepUntil(z.Life, time.Now().Add(sweepGap)) {
+			missing := errors.Is(err, zk.ErrNoNode) && !begun.Before(enough)
+			if err == nil || missing || !sleepUntil(z.Life, time.Now().Add(gap(n))) {
 				return
 			}
 		}
@@ -92,6 +108,23 @@ func (z zkNodes) sweep(ctx context.Context, remove func(context.Context) error) 
 }
 
 const sweepGap = 50 * time.Millisecond
+
+// sessionTries is how often an attempt is made whose connection or session ends on the way.
+const sessionTries = 3
+
+// overSessions makes an attempt anew in the next session if the one before ended on the way, as it does while a process
+// is paused. What the attempt may have made has been looked for, and is swept: the next one has a name of its own.
+func overSessions(try TryLock) TryLock {
+	return func(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
+		for range sessionTries {
+			lease, err = try(ctx, key, ttl)
+			if !backend.Interrupted(err) || ctx.Err() != nil {
+				break
+			}
+		}
+		return lease, err
+	}
+}
 
 // keep keeps the lease whose own node that is, from the moment before something showed that the session was alive.
 func (z zkNodes) keep(ctx context.Context, since time.Time, own string) (context.Context, func()) {

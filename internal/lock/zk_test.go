@@ -3,14 +3,17 @@ package lock
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -160,6 +163,207 @@ func TestPredecessorGoesByNumber(t *testing.T) {
 	assert.Equal(t, "_c_M-lock-0000000007", before)
 	before, _ = predecessor(names, "_c_Z-lock-0000000003")
 	assert.Empty(t, before)
+}
+
+// Whatever has a number of ZooKeeper's is in the queue, whoever made it, and a sign is told from a dash.
+func TestSequenceOfEverybodysNodes(t *testing.T) {
+	for name, number := range map[string]int32{
+		"_c_A-lock-0000000012": 12, "_c_2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b-lock-2147483647": 2147483647,
+		"lock-0000000003": 3, "_c_A-lock--2147483648": -2147483648, "_c_A-lock--000000005": -5,
+		"0123456789abcdef0123456789abcdef__lock__0000000004":  4,
+		"0123456789abcdef0123456789abcdef__rlock__0000000005": 5,
+		"a__lock__-2147483648":                                -2147483648, "a__lock__-000000007": -7,
+		"_c_A__WRIT__0000000006": 6, "n_0000000008": 8, "n1-0000000009": 9, "0000000010": 10,
+		"n-2147483646": 2147483646,
+	} {
+		n, queued := sequence(name)
+		assert.True(t, queued, name)
+		assert.Equal(t, number, n, name)
+	}
+	for _, name := range []string{"", "lock", "lease-1", "stranger", "n-9999999999", "_c_A-lock-", "_c_A-lock-12"} {
+		_, queued := sequence(name)
+		assert.False(t, queued, name)
+	}
+	const own = "_c_A-lock-0000000012"
+	before, queued := predecessor([]string{own, "0123__lock__0000000011", "lock-0000000010"}, own)
+	assert.True(t, queued)
+	assert.Equal(t, "0123__lock__0000000011", before)
+}
+
+// python-kazoo's node lies before ours: nobody comes in beside it, and its end is noticed.
+func TestV14QueuesBehindKazoo(t *testing.T) {
+	backendtest.RequireZooKeeper(t)
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	r := rung(t, "v14")
+	a, kazoo := s.instance(t, r), s.zookeeper().Raw(t)
+	require.True(t, a.tryOnce(t, key(t)), "what lies above is made")
+	path := sequentialIn + "/" + key(t) + "/0123456789abcdef0123456789abcdef__lock__"
+	node, err := kazoo.Create(path, []byte("kazoo"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+	require.False(t, a.tryOnce(t, key(t)), "beside kazoo")
+	got := make(chan error, 1)
+	go func() {
+		lease, err := wait(context.Background(), a, r, key(t), time.Minute)
+		if err == nil {
+			err = lease.Unlock(context.Background())
+		}
+		got <- err
+	}()
+	require.Eventually(t, func() bool { return a.locks(t, key(t)) == 1 }, time.Minute, time.Millisecond)
+	require.NoError(t, kazoo.Delete(node, 0))
+	require.NoError(t, <-got)
+}
+
+// A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for
+// as long as it has patience; so does an acquire that finds its session ended.
+func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
+	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
+	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
+		t.Run(ended.Error(), func(t *testing.T) {
+			onZooKeeper(t, func(t *testing.T, s *shop, r Rung) { endOfASession(t, s, r, ended) })
+		})
+	}
+}
+
+func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
+	t.Helper()
+	b, c := s.instance(t, r), s.instance(t, r)
+	lease := b.lock(t, key(t), time.Minute)
+	queue := func(length int) {
+		require.Eventually(t, func() bool { return b.locks(t, key(t)) == length }, time.Minute, time.Millisecond)
+	}
+	served := make(chan string, 2)
+	queuesUp := func(name string, i *instance) {
+		lease, err := wait(context.Background(), i, r, key(t), time.Minute)
+		if assert.NoError(t, err, name) {
+			served <- name
+			unlock(t, lease)
+		}
+	}
+	var pause atomic.Bool
+	resumed := make(chan struct{})
+	var a *instance
+	a = s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		asks := cmd.Name() == "zk:create" || cmd.Name() == "zk:check"
+		if !asks || !pause.CompareAndSwap(true, false) {
+			return next(ctx)
+		}
+		a.line.cut() // what is asked now is asked on a connection that has ended, in a session that has
+		time.Sleep(zkSession)
+		queue(1)
+		if r.Number == "v14" {
+			go queuesUp("c", c)
+			queue(2)
+		}
+		a.line.mend()
+		close(resumed)
+		return ended
+	}))
+	if r.Number == "v14" { // whose waiters keep a node; on v13 the first attempt meets the end
+		go queuesUp("a", a)
+		queue(2)
+		pause.Store(true)
+		<-resumed
+		queue(3)
+	} else {
+		require.NoError(t, a.ZooKeeper.Ping(context.Background()))
+		pause.Store(true)
+		go queuesUp("a", a)
+		<-resumed
+		served <- "c"
+	}
+	unlock(t, lease)
+	assert.Equal(t, []string{"c", "a"}, []string{<-served, <-served}, "at the end of the queue")
+	queue(0)
+}
+
+// That a session ends is made up for a few times, and not for ever.
+func TestEndedSessionsAreGivenUp(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		tries := 0
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			if cmd.Name() != "zk:create" {
+				return next(ctx)
+			}
+			tries++
+			return zk.ErrSessionExpired
+		}))
+		_, err := wait(context.Background(), a, r, key(t), time.Minute)
+		require.ErrorIs(t, err, zk.ErrSessionExpired)
+		assert.Equal(t, sessionTries, tries)
+	})
+}
+
+// Pitfall 19: a create that was under way when its connection broke is carried out after its maker has looked for it.
+// The node is swept, though it was not there at the first look; the lock can be had again, and nobody queues behind
+// himself.
+func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		require.True(t, b.tryOnce(t, key(t)), "what lies above is made")
+		var late func() error
+		looked, synced := make(chan struct{}), false
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			switch cmd.Name() {
+			case "zk:create":
+				if late == nil {
+					late = func() error { return next(context.WithoutCancel(ctx)) }
+					return os.ErrDeadlineExceeded
+				}
+			case "zk:sync":
+				synced = true
+			case "zk:children", "zk:exists":
+				assert.True(t, synced, "it asks a server that may have been left behind")
+				select {
+				case <-looked:
+				default:
+					defer close(looked)
+				}
+			}
+			return next(ctx)
+		}))
+		_, err := a.tryLock(context.Background(), key(t), ttl)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		<-looked
+		require.NoError(t, late())
+		require.True(t, b.freeWithin(t, key(t), 2*zkSession+margin), "the node stayed")
+		assert.True(t, a.tryOnce(t, key(t)))
+	})
+}
+
+// What is never made is not looked for without end.
+func TestASweepOfNothingEnds(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			if cmd.Name() == "zk:create" {
+				return os.ErrDeadlineExceeded
+			}
+			return next(ctx)
+		}))
+		_, err := a.tryLock(context.Background(), key(t), ttl)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		a.Background.Wait()
+	})
+}
+
+// A wait in vain leaves no watch: the client asks for one of each node, and keeps it for all who wait for that node.
+// The library keeps each that it has asked for until the node changes.
+func TestWaitsInVainLeaveOneWatch(t *testing.T) {
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		a := s.instance(t, r)
+		const waits = 200
+		for round := range int64(3) {
+			lease := b.lock(t, key(t), time.Minute)
+			for range waits {
+				_, err := wait(context.Background(), a, r, key(t), time.Millisecond)
+				require.ErrorIs(t, err, ErrBusy)
+			}
+			assert.Equal(t, round+1, a.line.reads.Load(), "watches, one a round, after %d waits in each", waits)
+			unlock(t, lease)
+			require.True(t, a.freeWithin(t, key(t), margin))
+		}
+	})
 }
 
 // A holder that loses its connection gives the lease up before the server ends the session. Once it is connected

@@ -47,9 +47,12 @@ func SQLiteFile(t testing.TB) string {
 }
 
 // OpenSQL returns a database as the service uses it. It is closed when the test ends.
-func OpenSQL(t testing.TB, dsn string) *sqldb.DB {
+func OpenSQL(t testing.TB, dsn string) *sqldb.DB { return OpenSQLAs(t, dsn, "") }
+
+// OpenSQLAs is OpenSQL for an instance of that name.
+func OpenSQLAs(t testing.TB, dsn, instance string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(dsn, backend.Options{Timeout: 2 * time.Second, PoolSize: 16})
+	db, err := sqldb.Open(dsn, backend.Options{Timeout: 2 * time.Second, PoolSize: 16, Name: instance})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +72,8 @@ type SQLServer struct {
 }
 
 // StartSQL starts a server of that kind on a free port, with its data in a directory of its own, or skips the test.
-func StartSQL(t testing.TB, kind string) *SQLServer {
+// More arguments are given to the server as they are.
+func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // t.TempDir is closed to the servers' own users
 	if err != nil {
@@ -93,9 +97,31 @@ func StartSQL(t testing.TB, kind string) *SQLServer {
 		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
 			"-c", "unix_socket_directories=")
 	}
+	s.command = append(s.command, more...)
 	s.Start(t)
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// Kind returns MariaDB or Postgres.
+func (s *SQLServer) Kind() string { return s.kind }
+
+// Reset undoes what a test has set for all later connections.
+func (s *SQLServer) Reset(t testing.TB) {
+	t.Helper()
+	undo := []string{"ALTER ROLE postgres RESET ALL"}
+	if s.kind == MariaDB {
+		undo = nil
+		for _, variable := range []string{"autocommit", "tx_isolation", "sql_mode", "wait_timeout"} {
+			undo = append(undo, "SET GLOBAL "+variable+" = DEFAULT")
+		}
+	}
+	db := OpenSQL(t, s.DSN)
+	for _, statement := range undo {
+		if _, err := db.ExecContext(context.Background(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // find returns the path of a server's program. Debian keeps PostgreSQL's away from PATH.

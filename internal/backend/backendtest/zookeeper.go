@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"stockapi/internal/backend"
 )
 
@@ -90,4 +92,15 @@ func (s *ZooKeeperServer) Session(t testing.TB, o backend.ZooKeeperOptions) *bac
 	}
 	t.Cleanup(z.Close)
 	return z
+}
+
+// Raw opens a session by the library alone, as somebody else's program does. It is closed when the test ends.
+func (s *ZooKeeperServer) Raw(t testing.TB) *zk.Conn {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{s.Address}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -20,27 +21,45 @@ import (
 )
 
 // Both servers are told how long anybody waits for a statement: one that waits for longer, say for a row that is
-// locked, must not take the lock in the end.
+// locked, must not take the lock in the end. And each is told, on every connection, all that the statements rely on:
+// what the server's administrator or the DSN's author chose for other programs must not decide who gets a lock.
+
+// mySQLSettings are what the statements rely on: each is a transaction of its own, assigns from left to right, and
+// refuses what does not fit into a column.
+var mySQLSettings = map[string]string{"autocommit": "1", "sql_mode": "'STRICT_ALL_TABLES'"}
 
 func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
-	c, err := mysql.ParseDSN("/?" + u.RawQuery)
+	query := u.Query()
+	query.Del("charset") // the driver keeps it to itself; without it and a collation it speaks UTF-8
+	c, err := mysql.ParseDSN("/?" + query.Encode())
 	if err != nil {
 		return nil, err
 	}
 	c.User, c.DBName, c.Net, c.Addr = u.User.Username(), strings.TrimPrefix(u.Path, "/"), "tcp", withPort(u, "3306")
 	c.Passwd, _ = u.User.Password()
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = o.Timeout, o.Timeout, o.Timeout
+	c.ClientFoundRows = false  // a row that was found and not changed is a lock that another holds
 	c.InterpolateParams = true // one round trip, where preparing a statement first takes three
+	c.MultiStatements, c.CheckConnLiveness, c.Collation = false, true, ""
+	c.ConnectionAttributes = "program_name:" + label(o.Name)
 	c.Logger = &mysql.NopLogger{}
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}
 	c.Params["innodb_lock_wait_timeout"] = strconv.Itoa(max(1, int(o.Timeout.Seconds())))
+	maps.Copy(c.Params, mySQLSettings)
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
 	}
-	return pooled(sql.OpenDB(connector), o), nil
+	return sql.OpenDB(connector), nil
+}
+
+// postgresSettings are what the statements rely on. In READ COMMITTED a statement that met another one looks at the row
+// again; stricter levels refuse it with 40001, a release as well as an acquire.
+var postgresSettings = map[string]string{
+	"default_transaction_isolation": "read committed",
+	"default_transaction_read_only": "off",
 }
 
 func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
@@ -49,21 +68,23 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 		return nil, err
 	}
 	c.ConnectTimeout = o.Timeout
-	c.RuntimeParams["application_name"] = "stockapi"
+	c.RuntimeParams["application_name"] = label(o.Name)
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
+	maps.Copy(c.RuntimeParams, postgresSettings)
 	// Left to itself the driver asks the server, and only if the connection has rested for a second: a release that comes
 	// sooner after a restart would be lost on a connection from before.
 	stale := stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return stirred(p.Conn.PgConn().Conn())
 	})
-	return pooled(stdlib.OpenDB(*c, stale), o), nil
+	return stdlib.OpenDB(*c, stale), nil
 }
 
-func pooled(db *sql.DB, o backend.Options) *sql.DB {
-	db.SetMaxOpenConns(o.PoolSize)
-	db.SetMaxIdleConns(o.PoolSize)
-	return db
+// label is how an instance of that name calls itself where a server lists its sessions.
+func label(instance string) string {
+	return strings.TrimSpace("stockapi " + backend.Plain(instance, maxLabel-len("stockapi ")))
 }
+
+const maxLabel = 63 // PostgreSQL cuts what is longer
 
 func withPort(u *url.URL, port string) string {
 	if u.Port() != "" {

@@ -34,8 +34,15 @@ type DB struct {
 	// them. It has to call do, which returns what the statement did: a number of rows or locks.
 	Around func(ctx context.Context, statement, key string, do Do) (int64, error)
 
-	file string // of SQLite
+	// Instance is the name of who uses the database, as it can stand in a row of it.
+	Instance string
+
+	file     string // of SQLite
+	sessions sessions
 }
+
+// maxInstance bounds the name of an instance in a row.
+const maxInstance = 24
 
 // A Do carries a statement out, and returns how many rows or locks it changed.
 type Do func(ctx context.Context) (int64, error)
@@ -52,25 +59,40 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a DSN: %s", backend.Redact(dsn))
 	}
-	d := &DB{Timeout: o.Timeout}
+	d := &DB{Timeout: o.Timeout, Instance: backend.Plain(o.Name, maxInstance)}
+	open := func() (*sql.DB, error) {
+		return nil, errors.New("a DSN begins with sqlite://, mysql://, mariadb:// or postgres://")
+	}
 	switch u.Scheme {
 	case "sqlite":
-		d.Kind = SQLite
-		d.file = filePath(u)
-		d.DB, err = openSQLite(u, o)
+		d.Kind, d.file = SQLite, filePath(u)
+		open = func() (*sql.DB, error) { return openSQLite(u, o) }
 	case "mysql", "mariadb":
 		d.Kind = MySQL
-		d.DB, err = openMySQL(u, o)
+		open = func() (*sql.DB, error) { return openMySQL(u, o) }
 	case "postgres", "postgresql":
 		d.Kind = PostgreSQL
-		d.DB, err = openPostgreSQL(dsn, o)
-	default:
-		err = errors.New("a DSN begins with sqlite://, mysql://, mariadb:// or postgres://")
+		open = func() (*sql.DB, error) { return openPostgreSQL(dsn, o) }
+	}
+	if d.DB, err = open(); err == nil && d.Kind != SQLite {
+		pooled(d.DB, o.PoolSize)
+		d.sessions, err = openSessions(open, o.PoolSize)
 	}
 	if err != nil {
 		return nil, backend.Hide(dsn, err)
 	}
 	return d, nil
+}
+
+// pooled bounds how many connections there are at once.
+func pooled(db *sql.DB, size int) {
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+}
+
+// Close closes all connections. What sessions hold ends with them.
+func (d *DB) Close() error {
+	return errors.Join(d.DB.Close(), d.sessions.close())
 }
 
 // Exec sends a statement about the lock called key, under a name for those who watch. It returns how many rows it

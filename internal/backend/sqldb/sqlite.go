@@ -43,6 +43,9 @@ func openSQLite(u *url.URL, o backend.Options) (*sql.DB, error) {
 		return nil, errors.New("names no file, as sqlite:///path/to/file does")
 	}
 	query := u.Query()
+	if err := sharable(query); err != nil {
+		return nil, err
+	}
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Timeout.Milliseconds()))
 	// A log beside the file: writers do not wait for the disk. What a power cut takes, it takes from a machine on which
 	// every process that could have held a lock has ended too.
@@ -52,6 +55,25 @@ func openSQLite(u *url.URL, o backend.Options) (*sql.DB, error) {
 	db := sql.OpenDB(file{dir: filepath.Dir(path), name: name})
 	db.SetMaxOpenConns(1)
 	return db, nil
+}
+
+// sharable refuses what would make a lock that the other processes do not see, or that cannot be taken.
+func sharable(query url.Values) error {
+	for _, parameter := range []string{"vfs", "nolock", "immutable", "cache"} {
+		if query.Has(parameter) {
+			return fmt.Errorf("%s keeps processes from sharing the file: leave it out", parameter)
+		}
+	}
+	if mode := query.Get("mode"); mode != "" && mode != "rw" && mode != "rwc" {
+		return errors.New("mode must be rw or rwc: locks are written to a file that all processes share")
+	}
+	for _, pragma := range query["_pragma"] {
+		name := strings.ToLower(strings.TrimSpace(pragma))
+		if strings.HasPrefix(name, "locking_mode") || strings.HasPrefix(name, "query_only") {
+			return errors.New("_pragma=" + pragma + " keeps processes from sharing the file: leave it out")
+		}
+	}
+	return nil
 }
 
 // file opens connections to an SQLite file, in a directory that it makes if need be.

@@ -1,0 +1,101 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
+)
+
+// A release that comes while the holder looks after its connection does not take it for lost: with a TTL of nothing it
+// looks all the time.
+func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		b := Backends{SQL: backendtest.OpenSQL(t, server.DSN)}.withDefaults()
+		for range 200 {
+			lease, err := sqlSession(b)(context.Background(), "k", 0)
+			require.NoError(t, err)
+			require.NoError(t, lease.Unlock(context.Background()))
+		}
+		assert.Equal(t, 1, b.SQL.SessionStats().OpenConnections, "one, again and again")
+	})
+}
+
+// As many holders of v12-session as there may be: v12 takes its lock, renews it over several TTLs and gives it back,
+// the breaking of locks works, and whoever comes next waits within its own time for one of the sessions.
+func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		s := newShop(t, backendtest.StartEmbedded, 0)
+		s.sql = server.DSN
+		rows, sessions := s.instance(t, rung(t, "v12")), s.instance(t, rung(t, "v12-session"))
+		rows.SQL = sessions.SQL // one process
+		rows.tryLock, rows.wait = rung(t, "v12").Build(rows.Backends)
+		var held []*Lease
+		for n := range 16 {
+			held = append(held, sessions.lock(t, fmt.Sprint("held-", n), time.Minute))
+		}
+		var renewed atomic.Int64
+		rows.OnRenew = func(bool) { renewed.Add(1) }
+		rows.tryLock, _ = rung(t, "v12").Build(rows.Backends)
+		lease := rows.lock(t, key(t), slowTTL)
+		require.Eventually(t, func() bool { return renewed.Load() > 4 }, time.Minute, 5*time.Millisecond)
+		require.NoError(t, lease.Context.Err())
+		unlock(t, lease)
+
+		_, err := sessions.tryLock(context.Background(), "one-more", time.Minute)
+		require.ErrorIs(t, err, ErrBusy, "and not that the database is away")
+		require.ErrorIs(t, err, sqldb.ErrSessionsTaken)
+		got := make(chan error, 1)
+		go func() {
+			lease, err := wait(context.Background(), sessions, rung(t, "v12-session"), "one-more", time.Minute)
+			if err == nil {
+				err = lease.Unlock(context.Background())
+			}
+			got <- err
+		}()
+		n, err := Backends{SQL: sessions.SQL}.breakSQL(context.Background(), "held-0")
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		require.ErrorIs(t, held[0].Unlock(context.Background()), ErrLost)
+		require.NoError(t, <-got, "a place is free again, though its connection broke")
+		for _, lease := range held[1:] {
+			unlock(t, lease)
+		}
+		for n := range 16 {
+			held[n] = sessions.lock(t, fmt.Sprint("again-", n), time.Minute)
+		}
+		for _, lease := range held {
+			unlock(t, lease)
+		}
+	})
+}
+
+// Who looks at the server's sessions sees which instance holds the lock.
+func TestTheServerListsTheInstance(t *testing.T) {
+	for kind, holder := range map[string]struct{ query, argument string }{
+		backendtest.Postgres: {"SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)" +
+			" WHERE locktype = 'advisory'", "--application_name=somebody"},
+		backendtest.MariaDB: {"SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs" +
+			" WHERE ATTR_NAME = 'program_name' AND PROCESSLIST_ID = IS_USED_LOCK(SHA2('DistributedLock_10000', 256))",
+			"--performance-schema"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			ctx, server := context.Background(), backendtest.StartSQL(t, kind, holder.argument)
+			db := backendtest.OpenSQLAs(t, server.DSN, "till 7, "+strings.Repeat("é", 99))
+			lease, err := sqlSession(Backends{SQL: db}.withDefaults())(ctx, "DistributedLock_10000", time.Minute)
+			require.NoError(t, err)
+			var name string
+			require.NoError(t, backendtest.OpenSQL(t, server.DSN).QueryRowContext(ctx, holder.query).Scan(&name))
+			assert.Equal(t, "stockapi till-7--"+strings.Repeat("-", 46), name)
+			require.NoError(t, lease.Unlock(ctx))
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/backend/sqldb"
+)
+
+// Settings are what a server's administrator, or a DSN, may ask for, and what a lock must not depend on.
+var mariaDBSettings = []string{
+	"autocommit = 0",
+	"tx_isolation = 'SERIALIZABLE'",
+	"sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
+	"sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
+	"sql_mode = 'ORACLE'",
+	"sql_mode = ''",
+	"wait_timeout = 1",
+}
+
+var postgresSettings = []string{
+	"default_transaction_isolation = 'serializable'",
+	"default_transaction_isolation = 'repeatable read'",
+	"default_transaction_read_only = on",
+	"idle_session_timeout = '1s'",
+}
+
+var mariaDBParameters = []string{
+	"clientFoundRows=true", "autocommit=0", "interpolateParams=false", "multiStatements=true", "charset=latin1",
+	"checkConnLiveness=false", "parseTime=true&loc=Local", "sql_mode=%27SIMULTANEOUS_ASSIGNMENT%27",
+}
+
+var postgresParameters = []string{
+	"default_transaction_isolation=serializable", "default_transaction_read_only=on",
+	"options=-c%20default_transaction_isolation%3Dserializable", "application_name=other",
+	"default_query_exec_mode=simple_protocol", "default_query_exec_mode=exec", "default_query_exec_mode=cache_describe",
+	"default_query_exec_mode=describe_exec", "default_query_exec_mode=exec&statement_cache_capacity=0",
+}
+
+// Whatever the server is set to, one owner gets in at a time, a crowd gets through, and no release is refused. Nor does
+// a DSN say how statements are counted or carried out.
+func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		settings, set, parameters, and := mariaDBSettings, "SET GLOBAL ", mariaDBParameters, "?"
+		if server.Kind() == backendtest.Postgres {
+			settings, set, parameters, and = postgresSettings, "ALTER ROLE postgres SET ", postgresParameters, "&"
+		}
+		for _, parameter := range parameters {
+			t.Run(parameter, func(t *testing.T) { oneAtATime(t, server.DSN+and+parameter) })
+		}
+		admin := backendtest.OpenSQL(t, server.DSN)
+		for _, setting := range settings {
+			t.Run(setting, func(t *testing.T) {
+				_, err := admin.ExecContext(context.Background(), set+setting)
+				require.NoError(t, err)
+				t.Cleanup(func() { server.Reset(t) })
+				oneAtATime(t, server.DSN)
+				crowd(t, &table{db: backendtest.OpenSQL(t, server.DSN)}, &table{db: backendtest.OpenSQL(t, server.DSN)})
+			})
+		}
+	})
+}
+
+// oneAtATime takes both kinds of lock of a database from two pools.
+func oneAtATime(t *testing.T, dsn string) {
+	t.Helper()
+	ctx := context.Background()
+	a, b := &table{db: backendtest.OpenSQL(t, dsn)}, &table{db: backendtest.OpenSQL(t, dsn)}
+	require.NoError(t, a.ensure(ctx))
+	if a.db.Kind == sqldb.PostgreSQL {
+		var level string
+		require.NoError(t, a.db.QueryRowContext(ctx, "SHOW transaction_isolation").Scan(&level))
+		require.Equal(t, "read committed", level)
+	}
+	got := func(ok bool, err error) bool {
+		require.NoError(t, err)
+		return ok
+	}
+	require.True(t, got(a.acquire(ctx, "é", "a", time.Minute)))
+	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "another got in")
+	require.True(t, got(a.again(ctx, "é", "a", time.Minute)), "the same owner again")
+	require.NoError(t, a.release(ctx, "é", "a", 1))
+	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "one of two holds was given back")
+	require.True(t, got(b.renew(ctx, "é", "a", time.Minute)))
+	require.NoError(t, b.release(ctx, "é", "a", 0))
+	require.ErrorIs(t, a.release(ctx, "é", "a", 0), ErrLost)
+	require.True(t, got(b.acquire(ctx, "é", "b", time.Minute)))
+	require.NoError(t, b.release(ctx, "é", "b", 0))
+	one, err := sqlSession(Backends{SQL: a.db}.withDefaults())(ctx, "é", time.Minute)
+	require.NoError(t, err)
+	_, err = sqlSession(Backends{SQL: b.db}.withDefaults())(ctx, "é", time.Minute)
+	require.ErrorIs(t, err, ErrBusy)
+	require.NoError(t, one.Unlock(ctx))
+}
+
+// A statement that the database gave up in favour of another has done nothing, and is sent again: a release that is not
+// would leave the lock for its whole TTL, and a renewal would cost the work.
+func TestContendedStatementsAreSentAgain(t *testing.T) {
+	for name, statement := range map[string]func(*table) error{
+		"release": func(rows *table) error {
+			err := rows.release(context.Background(), "k", "a", 0)
+			ok, failed := rows.acquire(context.Background(), "k", "b", time.Minute)
+			if !ok {
+				failed = errors.Join(errors.New("not free"), failed)
+			}
+			return errors.Join(err, failed)
+		},
+		"renew": func(rows *table) error {
+			ok, err := rows.renew(context.Background(), "k", "a", time.Minute)
+			if err == nil && !ok {
+				return ErrLost
+			}
+			return err
+		},
+		"remove": func(rows *table) error { _, err := rows.remove(context.Background(), "k"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
+			ok, err := rows.acquire(context.Background(), "k", "a", time.Minute)
+			require.NoError(t, err)
+			require.True(t, ok)
+			refuse := 3
+			rows.db.Around = func(ctx context.Context, said, _ string, do sqldb.Do) (int64, error) {
+				if said == name && refuse > 0 {
+					refuse--
+					return 0, &pgconn.PgError{Code: "40001"}
+				}
+				return do(ctx)
+			}
+			require.NoError(t, statement(rows))
+			assert.Zero(t, refuse)
+		})
+	}
+}
+
+// Sent again, but not for ever.
+func TestContendedStatementsAreGivenUp(t *testing.T) {
+	rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
+	sent := 0
+	rows.db.Around = func(ctx context.Context, said, _ string, do sqldb.Do) (int64, error) {
+		if said != "release" {
+			return do(ctx)
+		}
+		sent++
+		return 0, &pgconn.PgError{Code: "40001"}
+	}
+	require.Error(t, rows.release(context.Background(), "k", "a", 0))
+	assert.Equal(t, contendedTries, sent)
+}
