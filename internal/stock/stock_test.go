@@ -156,8 +156,60 @@ func TestWithoutALockEachUnitIsSoldOnce(t *testing.T) {
 
 func TestCASGivesUpWhenItsPatienceEnds(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
-	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 10)) })
+	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 11)) })
 	o.Patience = 0
 	_, err := s.Seller(CAS)(context.Background(), o)
 	require.ErrorIs(t, err, ErrContended)
+}
+
+// Others who wrote, and left the value as it was read, are no reason to begin again: the sale is the same as one that
+// began after them. What they wrote is kept.
+func TestCASComparesTheValueAlone(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	times := 0
+	left, err := s.Seller(CAS)(context.Background(), order(0, func(ctx context.Context) {
+		times++
+		require.NoError(t, s.Put(ctx, "p", 3))
+		require.NoError(t, s.Put(ctx, "p", 10))
+	}))
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, left)
+	assert.Equal(t, 1, times)
+}
+
+// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for as
+// long as its work takes.
+func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
+	const pool = 4
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		client, err := backend.Open(start(t).URL, backend.Options{Timeout: 2 * time.Second, PoolSize: pool})
+		require.NoError(t, err)
+		defer client.Close()
+		s := NewShelf(client)
+		several := func(ctx context.Context, o Order) (int64, error) {
+			left, err := s.SellAll(ctx, []Item{{Product: o.Product, Quantity: 1}}, o.Work)
+			return append(left, 0)[0], err
+		}
+		for kind, sell := range map[Kind]Sell{"several": several, Naive: s.Sell, Fenced: s.Seller(Fenced),
+			WriteFenced: s.Seller(WriteFenced), CAS: s.Seller(CAS), Atomic: s.Seller(Atomic), "look": s.Look} {
+			require.NoError(t, s.Put(t.Context(), "p", 10))
+			var orders sync.WaitGroup
+			working, end := make(chan struct{}), make(chan struct{})
+			for range pool {
+				orders.Go(func() {
+					var once sync.Once
+					_, _ = sell(context.Background(), order(1, func(context.Context) {
+						once.Do(func() { working <- struct{}{} })
+						<-end
+					}))
+				})
+			}
+			for range pool {
+				<-working
+			}
+			assert.NoError(t, client.Ping(t.Context()).Err(), kind)
+			close(end)
+			orders.Wait()
+		}
+	})
 }
