@@ -56,7 +56,10 @@ func TestEveryKindSellsAndSellsOut(t *testing.T) {
 			require.NoError(t, s.Remove(context.Background(), "p"))
 			_, err = sell(context.Background(), order(13, nil))
 			require.ErrorIs(t, err, ErrNoProduct, kind)
-			assert.Zero(t, s.rdb.DBSize(context.Background()).Val(), "nothing is left behind")
+			for _, key := range s.rdb.Keys(context.Background(), "*").Val() {
+				assert.Equal(t, fenceKey("p"), key, kind)
+				assert.Positive(t, s.rdb.PTTL(context.Background(), key).Val(), "%s: nothing is left behind for ever", kind)
+			}
 		}
 	})
 }
@@ -186,22 +189,23 @@ func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 		require.NoError(t, err)
 		defer client.Close()
 		s := NewShelf(client)
-		several := func(ctx context.Context, o Order) (int64, error) {
-			left, err := s.SellAll(ctx, []Item{{Product: o.Product, Quantity: 1}}, o.Work)
-			return append(left, 0)[0], err
-		}
-		for kind, sell := range map[Kind]Sell{"several": several, Naive: s.Sell, Fenced: s.Seller(Fenced),
-			WriteFenced: s.Seller(WriteFenced), CAS: s.Seller(CAS), Atomic: s.Seller(Atomic), "look": s.Look} {
+		ways := s.ways()
+		ways["look"] = s.Look
+		for kind, sell := range ways {
 			require.NoError(t, s.Put(t.Context(), "p", 10))
+			token := time.Now().UnixMicro()
 			var orders sync.WaitGroup
 			working, end := make(chan struct{}), make(chan struct{})
 			for range pool {
 				orders.Go(func() {
 					var once sync.Once
-					_, _ = sell(context.Background(), order(1, func(context.Context) {
-						once.Do(func() { working <- struct{}{} })
+					at := func() { once.Do(func() { working <- struct{}{} }) }
+					_, err := sell(context.Background(), order(token, func(context.Context) {
+						at()
 						<-end
 					}))
+					assert.NoError(t, err, kind)
+					at()
 				})
 			}
 			for range pool {
