@@ -58,9 +58,9 @@ func StartShards(t testing.TB) *Cluster {
 			"--cluster-announce-port", fmt.Sprint(n.announce), "--cluster-announce-bus-port", fmt.Sprint(bus))
 		n.bare = Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
 		eventually(t, "a node", func(ctx context.Context) bool {
-			n.id = n.bare.Do(ctx, "CLUSTER", "MYID").String()
-			_, n.id, _ = strings.Cut(n.id, ": ")
-			return n.bare.Ping(ctx).Err() == nil
+			var err error
+			n.id, err = n.bare.Do(ctx, "CLUSTER", "MYID").Text()
+			return err == nil
 		})
 		do(t, n.bare, "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i])
 		do(t, n.bare, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
