@@ -90,6 +90,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--ttl must lie between 10ms and --max-ttl (%v): %w", c.MaxTTL, errUsage)
 	case c.Wait > c.MaxWait:
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
+	case c.Stock > handlers.MaxStock:
+		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:

@@ -70,6 +70,7 @@ func TestBadInput(t *testing.T) {
 		{"stock is text", "POST", "/v4/decrease?product=text", "", 502, "stock-corrupt"},
 		{"stock is a list", "POST", "/v4/decrease?product=list", "", 502, "stock-corrupt"},
 		{"stock overflows", "POST", "/v4/decrease?product=huge", "", 502, "stock-corrupt"},
+		{"stock overflows on v17", "POST", "/v17/decrease?product=huge", "", 502, "stock-corrupt"},
 		{"set stock to nothing", "PUT", "/stock/10000", `{}`, 400, "bad-input"},
 		{"set stock below zero", "PUT", "/stock/10000", `{"quantity":-1}`, 400, "bad-input"},
 		{"set stock too high", "PUT", "/stock/10000", `{"quantity":1000000001}`, 400, "bad-input"},
@@ -241,7 +242,7 @@ func TestWrongPassword(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"--bogus"}, {"--ttl", "1ms"}, {"--ttl", "soon"}, {"--max-quantity", "0"},
-		{"--log-format", "xml"}, {"--wait", "1h"}, {"redis", "--bogus"}, {"surplus"}} {
+		{"--log-format", "xml"}, {"--wait", "1h"}, {"--stock", "1000000001"}, {"redis", "--bogus"}, {"surplus"}} {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		assert.Equal(t, 2, exitCode(io.Discard, err), args)
 	}

@@ -30,7 +30,7 @@ type Options struct {
 //	redis://host1:6379?addr=host2:6379                     Cluster; one node alone with ?cluster=true
 //
 // The other query parameters are those of go-redis. No client retries by itself: a repeated SET NX is refused because
-// of its own first try, and a repeated write of the stock could undo another's.
+// of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for a cluster's.
 func Open(raw string, o Options) (redis.UniversalClient, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -81,7 +81,9 @@ func openCluster(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, quiet()
-	return redis.NewClusterClient(c), nil
+	client := redis.NewClusterClient(c)
+	client.OnNewNode(func(node *redis.Client) { node.AddHook(sendOnce{}) })
+	return client, nil
 }
 
 // bufferSize is enough for this service's short commands, and a sixteenth of what go-redis takes per connection.

@@ -61,7 +61,7 @@ func (s *server) putStock(c *gin.Context) {
 			return nil, err
 		}
 		quantity := int64(-1)
-		if err := p.integer("quantity", &quantity, 0, maxStock); err != nil {
+		if err := p.integer("quantity", &quantity, 0, MaxStock); err != nil {
 			return nil, err
 		}
 		if quantity < 0 {

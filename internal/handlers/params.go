@@ -26,10 +26,12 @@ type Bounds struct {
 	DefaultWait              *time.Duration // nil: as the rung does
 }
 
+// MaxStock is how many units of a product there may be.
+const MaxStock = 1_000_000_000
+
 const (
 	defaultProduct = "10000"
 	minTTL         = 10 * time.Millisecond // below it a lease ends before its first command has returned
-	maxStock       = 1_000_000_000
 	maxBody        = 4 << 10
 	maxPermits     = 100
 )

@@ -9,9 +9,13 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 local time = redis.call('TIME')
 local fence = time[1] * 1000000 + time[2]
-local last = tonumber(redis.call('GET', KEYS[2]) or '0')
-if fence <= last then
+local last = redis.pcall('GET', KEYS[2])
+last = type(last) == 'string' and tonumber(last) or 0 -- what is no number is none of ours, and is written over
+if fence <= last and last < 2^53 then
   fence = last + 1
 end
 redis.call('SET', KEYS[2], string.format('%.0f', fence))
+-- The last number is there for a clock that steps back, until that clock has passed it; an hour more is for a replica
+-- whose clock is late. Without an end, every product that was ever asked for would leave a key.
+redis.call('PEXPIREAT', KEYS[2], string.format('%.0f', math.floor(fence / 1000) + 3600000))
 return fence

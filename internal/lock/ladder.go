@@ -109,7 +109,7 @@ func Ladder() []Rung {
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
 			Does: "v15, but the stock checks the token on write only", Defect: "both read, then both write, the older token first"},
 		{Number: "v16", Name: "cas", build: noLock, Shelf: stock.CAS, Wait: 20 * time.Second,
-			Does: "no lock: WATCH, read, MULTI, write, EXEC, and again if somebody else wrote", Defect: "retries under contention"},
+			Does: "no lock: read; WATCH, compare, MULTI, write, EXEC; again if somebody else wrote", Defect: "retries under contention"},
 		{Number: "v17", Name: "atomic", build: noLock, Shelf: stock.Atomic,
 			Does: "no lock: check and decrement in one script", Defect: "none: the control. There is no time between its read and its write to work in"},
 	}

@@ -48,9 +48,10 @@ func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) (int64, er
 		return left, err
 	}
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	return left, seenThrough(ctx, func(ctx context.Context) error {
+	err = seenThrough(ctx, func(ctx context.Context) error {
 		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left).Err())
 	})
+	return left, readable(o.Product, err)
 }
 
 // stale turns the scripts' word for it into ErrStale.

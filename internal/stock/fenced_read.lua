@@ -2,12 +2,18 @@
 -- Reading has to be fenced too. If only writes were, two holders could both read, and then both write, the one with
 -- the older token first: each write finds its token the newest yet, and the same unit is sold twice.
 -- KEYS[1] the stock, KEYS[2] the newest token seen, ARGV[1] the token. Returns the stock (false: none), or an error.
-local left = redis.call('GET', KEYS[1])
+local left = redis.pcall('GET', KEYS[1]) -- a table if it is of another type
 if not left then
   return false
 end
-local newest = tonumber(redis.call('GET', KEYS[2]) or '0')
-if tonumber(ARGV[1]) < newest then
+if type(left) ~= 'string' then
+  return redis.error_reply('CORRUPT ' .. KEYS[1])
+end
+local newest = redis.pcall('GET', KEYS[2]) or '0'
+if type(newest) ~= 'string' or not string.find(newest, '^%d+$') then
+  return redis.error_reply('CORRUPT ' .. KEYS[2])
+end
+if tonumber(ARGV[1]) < tonumber(newest) then
   return redis.error_reply('STALE a newer token has been seen')
 end
 redis.call('SET', KEYS[2], ARGV[1])

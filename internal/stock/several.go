@@ -35,7 +35,7 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 	return left, seenThrough(ctx, func(ctx context.Context) error {
 		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, item := range items {
-				p.Set(ctx, Key(item.Product), left[i], 0)
+				p.Set(ctx, Key(item.Product), left[i], redis.KeepTTL)
 			}
 			return nil
 		})

@@ -5,6 +5,7 @@ package stock
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -67,7 +68,7 @@ func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
 		return left, err
 	}
 	return left, seenThrough(ctx, func(ctx context.Context) error {
-		return s.rdb.Set(ctx, Key(o.Product), left, 0).Err()
+		return s.rdb.Set(ctx, Key(o.Product), left, redis.KeepTTL).Err()
 	})
 }
 
@@ -132,30 +133,75 @@ func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
 	return parse(product, value, err)
 }
 
-// parse turns what Redis says of a stock's key into a number of units.
+// exact is where whole numbers end to be exact for everybody who counts with doubles, Lua among them.
+const exact = 1 << 53
+
+// parse turns what Redis says of a stock's key into a number of units: a whole number as Redis itself writes it, less
+// than 2^53 either way. It is the same for every shelf.
 func parse(product, value string, err error) (int64, error) {
-	if errors.Is(err, redis.Nil) {
-		return 0, fmt.Errorf("%w: %s", ErrNoProduct, product)
-	}
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		return 0, fmt.Errorf("%w: %s is not a string", ErrCorrupt, Key(product))
+	err = readable(product, err)
+	if errors.Is(err, ErrNoProduct) || errors.Is(err, ErrCorrupt) {
+		return 0, err
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the stock: %w", err)
 	}
 	left, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
+	if err != nil || left <= -exact || left >= exact || strconv.FormatInt(left, 10) != value {
 		return 0, fmt.Errorf("%w: %s", ErrCorrupt, Key(product))
 	}
 	return left, nil
 }
 
-// Put sets how many units of a product there are, whatever the key held before.
+// readable turns what Redis says against a stock's keys into an error that a caller decides on, and returns others as
+// they are.
+func readable(product string, err error) error {
+	switch {
+	case errors.Is(err, redis.Nil):
+		return fmt.Errorf("%w: %s", ErrNoProduct, product)
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		return fmt.Errorf("%w: %s is not a string", ErrCorrupt, Key(product))
+	case redis.HasErrorPrefix(err, "CORRUPT"): // of our scripts
+		_, key, _ := strings.Cut(err.Error(), "CORRUPT ")
+		if key == fenceKey(product) {
+			key += " holds no fencing token; to put the stock anew resets it"
+		}
+		return fmt.Errorf("%w: %s", ErrCorrupt, key)
+	}
+	return err
+}
+
+var (
+	//go:embed put.lua
+	putSource string
+
+	put = redis.NewScript(putSource)
+)
+
+// remembered is for how long the newest fencing token of a product outlives it. It is there for holders who read the
+// stock before it was removed and write after it was put back: a day is longer than any of them is paused, and the
+// products that ever were do not fill Redis.
+const remembered = 24 * time.Hour
+
+// Put sets how many units of a product there are, whatever the key held before. Sales under a fencing token that are
+// under way are refused when they write.
 func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
-	if err := s.rdb.Set(ctx, Key(product), quantity, 0).Err(); err != nil {
+	if err := s.put(ctx, product, quantity); err != nil {
 		return fmt.Errorf("write the stock: %w", err)
 	}
 	return nil
+}
+
+// Remove takes a product off the shelf altogether, and refuses those sales too.
+func (s *Shelf) Remove(ctx context.Context, product string) error {
+	if err := s.put(ctx, product, ""); err != nil {
+		return fmt.Errorf("remove the stock: %w", err)
+	}
+	return nil
+}
+
+func (s *Shelf) put(ctx context.Context, product string, quantity any) error {
+	return put.Run(ctx, s.rdb, []string{Key(product), fenceKey(product)}, quantity, remembered.Milliseconds()).Err()
 }
 
 // Open puts a product on the shelf if it is not there yet, and reports whether it did.
@@ -165,12 +211,4 @@ func (s *Shelf) Open(ctx context.Context, product string, quantity int64) (bool,
 		return false, fmt.Errorf("open the stock: %w", err)
 	}
 	return created, nil
-}
-
-// Remove takes a product off the shelf altogether.
-func (s *Shelf) Remove(ctx context.Context, product string) error {
-	if err := s.rdb.Del(ctx, Key(product), fenceKey(product)).Err(); err != nil {
-		return fmt.Errorf("remove the stock: %w", err)
-	}
-	return nil
 }

@@ -56,7 +56,10 @@ func TestEveryKindSellsAndSellsOut(t *testing.T) {
 			require.NoError(t, s.Remove(context.Background(), "p"))
 			_, err = sell(context.Background(), order(13, nil))
 			require.ErrorIs(t, err, ErrNoProduct, kind)
-			assert.Zero(t, s.rdb.DBSize(context.Background()).Val(), "nothing is left behind")
+			for _, key := range s.rdb.Keys(context.Background(), "*").Val() {
+				assert.Equal(t, fenceKey("p"), key, kind)
+				assert.Positive(t, s.rdb.PTTL(context.Background(), key).Val(), "%s: nothing is left behind for ever", kind)
+			}
 		}
 	})
 }
@@ -156,8 +159,61 @@ func TestWithoutALockEachUnitIsSoldOnce(t *testing.T) {
 
 func TestCASGivesUpWhenItsPatienceEnds(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
-	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 10)) })
+	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 11)) })
 	o.Patience = 0
 	_, err := s.Seller(CAS)(context.Background(), o)
 	require.ErrorIs(t, err, ErrContended)
+}
+
+// Others who wrote, and left the value as it was read, are no reason to begin again: the sale is the same as one that
+// began after them. What they wrote is kept.
+func TestCASComparesTheValueAlone(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	times := 0
+	left, err := s.Seller(CAS)(context.Background(), order(0, func(ctx context.Context) {
+		times++
+		require.NoError(t, s.Put(ctx, "p", 3))
+		require.NoError(t, s.Put(ctx, "p", 10))
+	}))
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, left)
+	assert.Equal(t, 1, times)
+}
+
+// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for as
+// long as its work takes.
+func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
+	const pool = 4
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		client, err := backend.Open(start(t).URL, backend.Options{Timeout: 2 * time.Second, PoolSize: pool})
+		require.NoError(t, err)
+		defer client.Close()
+		s := NewShelf(client)
+		ways := s.ways()
+		ways["look"] = s.Look
+		for kind, sell := range ways {
+			require.NoError(t, s.Put(t.Context(), "p", 10))
+			token := time.Now().UnixMicro()
+			var orders sync.WaitGroup
+			working, end := make(chan struct{}), make(chan struct{})
+			for range pool {
+				orders.Go(func() {
+					var once sync.Once
+					at := func() { once.Do(func() { working <- struct{}{} }) }
+					_, err := sell(context.Background(), order(token, func(context.Context) {
+						at()
+						<-end
+					}))
+					assert.NoError(t, err, kind)
+					at()
+				})
+			}
+			for range pool {
+				<-working
+			}
+			assert.NoError(t, client.Ping(t.Context()).Err(), kind)
+			close(end)
+			orders.Wait()
+		}
+	})
 }

@@ -6,8 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // StartCluster starts a Redis Cluster of one node, which holds all slots, and returns its URL.
@@ -25,13 +29,137 @@ func StartCluster(t testing.TB) string {
 	return fmt.Sprintf("redis://127.0.0.1:%d?cluster=true", port)
 }
 
+// A Cluster is a Redis Cluster of three nodes, each with a third of the slots, behind a wire.
+type Cluster struct {
+	URL  string
+	Wire *Wire
+
+	nodes []*node
+}
+
+// A node is one of a cluster. The bare client speaks to it alone, past the wire.
+type node struct {
+	id       string
+	announce int // the port behind which the wire lies
+	bare     redis.UniversalClient
+}
+
+// StartShards starts a Cluster. Its nodes name each other by the ports of the wire, so that redirections lead there too.
+func StartShards(t testing.TB) *Cluster {
+	t.Helper()
+	Require(t)
+	c := &Cluster{Wire: NewWire(t)}
+	var buses []int
+	for i := range 3 {
+		port, bus := freePort(t), freePort(t)
+		n := &node{announce: c.Wire.To(t, port)}
+		run(t, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
+			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-announce-ip", "127.0.0.1",
+			"--cluster-announce-port", fmt.Sprint(n.announce), "--cluster-announce-bus-port", fmt.Sprint(bus))
+		n.bare = Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
+		eventually(t, "a node", func(ctx context.Context) bool {
+			var err error
+			n.id, err = n.bare.Do(ctx, "CLUSTER", "MYID").Text()
+			return err == nil
+		})
+		do(t, n.bare, "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i])
+		do(t, n.bare, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		for j, other := range c.nodes {
+			do(t, n.bare, "CLUSTER", "MEET", "127.0.0.1", portOf("redis://"+other.bare.(*redis.Client).Options().Addr), buses[j])
+		}
+		buses, c.nodes = append(buses, bus), append(c.nodes, n)
+	}
+	eventually(t, "a cluster", func(ctx context.Context) bool {
+		ok := func(n *node) bool { return strings.Contains(n.bare.ClusterInfo(ctx).Val(), "cluster_state:ok") }
+		return c.agreed(ctx) && !slices.ContainsFunc(c.nodes, func(n *node) bool { return !ok(n) })
+	})
+	c.URL = fmt.Sprintf("redis://127.0.0.1:%d?cluster=true", c.nodes[0].announce)
+	return c
+}
+
+// Move begins to move the slot of a key to another node: what the slot holds is there, and whoever asks for it is told so
+// by an ASK. The returned function ends it: from then on the answer is MOVED.
+func (c *Cluster) Move(t testing.TB, key string) (finish func()) {
+	t.Helper()
+	ctx := context.Background()
+	slot := c.nodes[0].bare.ClusterKeySlot(ctx, key).Val()
+	var from, to *node
+	for _, n := range c.nodes {
+		if err := n.bare.Get(ctx, key).Err(); err == nil || !strings.HasPrefix(err.Error(), "MOVED") {
+			from = n
+		} else {
+			to = n
+		}
+	}
+	do(t, to.bare, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.id)
+	do(t, from.bare, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.id)
+	host, port, _ := strings.Cut(to.bare.(*redis.Client).Options().Addr, ":")
+	for _, name := range from.bare.ClusterGetKeysInSlot(ctx, int(slot), 1000).Val() {
+		do(t, from.bare, "MIGRATE", host, port, name, 0, 5000)
+	}
+	return func() {
+		do(t, to.bare, "CLUSTER", "SETSLOT", slot, "NODE", to.id)
+		do(t, from.bare, "CLUSTER", "SETSLOT", slot, "NODE", to.id)
+		for _, n := range c.nodes {
+			do(t, n.bare, "CLUSTER", "SETSLOT", slot, "NODE", to.id)
+		}
+		eventually(t, "agreement on the slots", c.agreed)
+	}
+}
+
+// agreed reports whether all nodes have the same picture of the cluster. A slot that moves before they do may move back.
+func (c *Cluster) agreed(ctx context.Context) bool {
+	var first string
+	for i, n := range c.nodes {
+		var picture []string
+		for line := range strings.Lines(n.bare.ClusterNodes(ctx).Val()) {
+			fields := strings.Fields(line)
+			picture = append(picture, fmt.Sprint(fields[0], fields[6:])) // the epoch, the link and the slots
+		}
+		slices.Sort(picture)
+		all := strings.Join(picture, "\n")
+		if i > 0 && all != first || len(picture) != len(c.nodes) || strings.Count(all, " connected") != len(picture) {
+			return false
+		}
+		first = all
+	}
+	return true
+}
+
+// do sends a command, which has to succeed.
+func do(t testing.TB, c redis.UniversalClient, args ...any) {
+	t.Helper()
+	if err := c.Do(context.Background(), args...).Err(); err != nil {
+		t.Fatal(args, err)
+	}
+}
+
 // StartSentinel starts a redis-server and a Sentinel that watches it, and returns the URL that asks the Sentinel.
 func StartSentinel(t testing.TB) string {
 	t.Helper()
 	Require(t)
-	primary, port := StartRedis(t), freePort(t)
+	return startSentinel(t, portOf(StartRedis(t).URL))
+}
+
+// StartSentinelBehind is StartSentinel with a wire between the redis-server and everybody else.
+func StartSentinelBehind(t testing.TB, w *Wire) string {
+	t.Helper()
+	Require(t)
+	return startSentinel(t, w.To(t, portOf(StartRedis(t).URL)))
+}
+
+// StartRedisBehind starts a redis-server behind a wire, and returns its URL.
+func StartRedisBehind(t testing.TB, w *Wire) string {
+	t.Helper()
+	Require(t)
+	return fmt.Sprintf("redis://127.0.0.1:%d", w.To(t, portOf(StartRedis(t).URL)))
+}
+
+func startSentinel(t testing.TB, primary int) string {
+	t.Helper()
+	port := freePort(t)
 	conf := filepath.Join(t.TempDir(), "sentinel.conf")
-	text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor shop %s 1\n", port, hostPort(primary.URL))
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 %d 1\n", port, primary)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +184,10 @@ func run(t testing.TB, args ...string) {
 	})
 }
 
-// hostPort returns "host port" of a URL, as Sentinel wants it.
-func hostPort(url string) string {
-	var port int
+// portOf returns the port of a URL.
+func portOf(url string) (port int) {
 	_, _ = fmt.Sscanf(url, "redis://127.0.0.1:%d", &port)
-	return fmt.Sprintf("127.0.0.1 %d", port)
+	return port
 }
 
 // eventually waits until something is there.

@@ -1,0 +1,77 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// timers returns how many renewing goroutines there are.
+func timers() int {
+	stacks := make([]byte, 4<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "lock.Backends.start.func1")
+}
+
+// v5-as-printed leaves a timer for each order that was not sold, but not without end. A timer of a holder at work is
+// none of those, however many there are.
+func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	i := s.instance(t, rung(t, "v5-as-printed"))
+	before := timers()
+	held := i.lock(t, "held", time.Minute)
+	for n := range 4 * maxLeaks {
+		unlock(t, i.lock(t, fmt.Sprint("k", n), time.Minute))
+		sold := i.lock(t, fmt.Sprint("k", n), time.Minute)
+		sold.Sold()
+		unlock(t, sold)
+	}
+	soon := func(want int, why string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return timers()-before == want }, 20*time.Second, time.Millisecond, why)
+	}
+	soon(maxLeaks+1, "those left, and the holder's")
+	held.Sold()
+	unlock(t, held)
+	soon(maxLeaks, "those left")
+	i.crash()
+	soon(0, "the process has ended")
+}
+
+// The last fencing token that was drawn is remembered until Redis' clock has passed it, and for an hour more; one that
+// is no number is written over.
+func TestTheFenceOfALockEnds(t *testing.T) {
+	onEach(t, "v15", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
+		ctx := context.Background()
+		first := a.lock(t, "k", time.Minute)
+		unlock(t, first)
+		ttl := bare.PTTL(ctx, fenceOf("k")).Val()
+		assert.InDelta(t, time.Hour, ttl, float64(10*time.Minute))
+
+		ahead := first.Fence + (2 * time.Hour).Microseconds() // the clock has stepped back
+		require.NoError(t, bare.Set(ctx, fenceOf("k"), ahead, 0).Err())
+		second := a.lock(t, "k", time.Minute)
+		unlock(t, second)
+		assert.Equal(t, ahead+1, second.Fence)
+		assert.InDelta(t, 3*time.Hour, bare.PTTL(ctx, fenceOf("k")).Val(), float64(10*time.Minute), "until the clock has passed it")
+
+		for _, spoilt := range []string{"many", "inf", "-inf", "nan", "9223372036854775807", "0x1p70"} {
+			require.NoError(t, bare.Set(ctx, fenceOf("k"), spoilt, 0).Err())
+			lease := a.lock(t, "k", time.Minute)
+			unlock(t, lease)
+			assert.Greater(t, lease.Fence, first.Fence, spoilt)
+			assert.Less(t, lease.Fence, ahead, spoilt)
+		}
+		require.NoError(t, bare.Del(ctx, fenceOf("k")).Err())
+		require.NoError(t, bare.RPush(ctx, fenceOf("k"), 1).Err())
+		unlock(t, a.lock(t, "k", time.Minute))
+	})
+}

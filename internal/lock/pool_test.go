@@ -1,0 +1,58 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// more is more than the connections of a test's client (32).
+const more = 40
+
+// A lease holds no connection of the pool while its holder is at work, nor does one who waits: more of them than there
+// are connections, and a command still gets one.
+func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
+	s := newShop(t, backendtest.StartEmbedded, 1)
+	for _, r := range s.rungs(t) {
+		if slices.Contains(r.Needs, NeedSQL) || slices.Contains(r.Needs, NeedZooKeeper) {
+			continue
+		}
+		t.Run(r.Number, func(t *testing.T) {
+			holders, waiters := s.instance(t, r), s.instance(t, r)
+			ctx, leave := context.WithCancel(context.Background())
+			var waiting sync.WaitGroup
+			for i := range more {
+				key := fmt.Sprint(r.Number, i)
+				lease := holders.lock(t, key, time.Minute)
+				defer func() {
+					if lease.Sold != nil {
+						lease.Sold()
+					}
+					unlock(t, lease)
+				}()
+				waiting.Go(func() {
+					_, _ = waiters.wait(ctx, key, time.Minute, func(ctx context.Context) (*Lease, error) {
+						return waiters.tryLock(ctx, key, time.Minute)
+					})
+				})
+			}
+			require.NoError(t, holders.Redis.Ping(ctx).Err())
+			if r.wait != nil && !slices.Contains(r.Needs, NeedRedlock) {
+				assert.Eventually(t, func() bool { // all of those who are told have subscribed
+					return waiters.Redis.PoolStats().PubSubStats.Active >= more || r.Number == "v10"
+				}, 20*time.Second, time.Millisecond)
+			}
+			require.NoError(t, waiters.Redis.Ping(ctx).Err())
+			leave()
+			waiting.Wait()
+		})
+	}
+}

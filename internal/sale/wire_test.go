@@ -1,0 +1,206 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/lock"
+	"stockapi/internal/stock"
+)
+
+// blocksItself is the rungs that cannot undo an acquire whose reply was lost, as they do not know their own key, or are
+// true to a source that does not look. Their key stays for its TTL, or for ever.
+var blocksItself = []string{"v1", "v1.5", "v2", "v3", "v4", "v5-as-printed"}
+
+// onRedis returns the rungs whose locks and stock are in Redis alone.
+func onRedis() (rungs []lock.Rung) {
+	for _, r := range lock.Ladder() {
+		if !slices.ContainsFunc(r.Needs, func(need string) bool { return need != lock.NeedRedis && need != lock.NeedRedlock }) {
+			rungs = append(rungs, r)
+		}
+	}
+	return rungs
+}
+
+// A command whose reply is lost is not sent again, whatever the kind of client: it may have been carried out. So an
+// order takes one unit at most, is not refused by its own first try, and says truly what became of it.
+func TestALostReplyIsNeverRepeated(t *testing.T) {
+	backendtest.Require(t)
+	for name, behind := range map[string]func(t *testing.T) (string, *backendtest.Wire){
+		"cluster": func(t *testing.T) (string, *backendtest.Wire) {
+			c := backendtest.StartShards(t)
+			return c.URL, c.Wire
+		},
+		"sentinel": func(t *testing.T) (string, *backendtest.Wire) {
+			w := backendtest.NewWire(t)
+			return backendtest.StartSentinelBehind(t, w), w
+		},
+		"single": func(t *testing.T) (string, *backendtest.Wire) {
+			w := backendtest.NewWire(t)
+			return backendtest.StartRedisBehind(t, w), w
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, wire := behind(t)
+			s, b := newShop(t, &backendtest.Server{URL: url})
+			for _, r := range onRedis() {
+				t.Run(r.Number, func(t *testing.T) { loseEachReply(t, s, b, r, wire) })
+			}
+		})
+	}
+}
+
+// loseEachReply sells as often as a sale has requests, and loses the reply to another one of them each time.
+func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *backendtest.Wire) {
+	restock(t, s, b, 10)
+	for range 2 { // the first loads the scripts
+		wire.LoseReply(0, false)
+		require.NoError(t, sellSoon(s, r))
+	}
+	requests := len(wire.Restore(t))
+	require.Positive(t, requests)
+	for n := 1; n <= requests; n++ {
+		for _, refuse := range []bool{false, true} {
+			restock(t, s, b, 10)
+			wire.LoseReply(n, refuse)
+			receipt, err := s.Decrease(context.Background(), r.Number, hasty())
+			sent := wire.Restore(t)
+			require.GreaterOrEqual(t, len(sent), n)
+			what := fmt.Sprintf("%s: reply %d of %d lost, refused after it: %v: %s: %v", r.Number, n, requests, refuse, sent[n-1], err)
+
+			assert.Equal(t, 1, count(sent[n-1:], sent[n-1]), "sent again. %s", what)
+			require.NotErrorIs(t, err, lock.ErrBusy, what)
+			have := leftSoon(t, s)
+			switch {
+			case err == nil:
+				assert.EqualValues(t, 9, have, what)
+				assert.Equal(t, []int64{10}, receipt.Units, what)
+			case isUnknown(err):
+				assert.Contains(t, []int64{9, 10}, have, what)
+			default:
+				assert.EqualValues(t, 10, have, "told as not sold. %s", what)
+			}
+			if !refuse && !slices.Contains(blocksItself, r.Number) {
+				assert.NoError(t, sellSoon(s, r), "the next one. %s", what)
+			}
+		}
+	}
+}
+
+func isUnknown(err error) bool { return errors.Is(err, stock.ErrUnknown) }
+
+// hasty is an order that does not wait.
+func hasty() Order {
+	o, wait := order(), time.Duration(0)
+	o.Wait = &wait
+	return o
+}
+
+// sellSoon sells one unit, for which it makes several tries: a node of Redlock may be late on a busy machine.
+func sellSoon(s *Shop, r lock.Rung) (err error) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err = s.Decrease(context.Background(), r.Number, hasty()); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// restock removes all locks of the product and puts so many units on the shelf, once the servers can be reached: after
+// many dials that failed, go-redis makes the next one a second later.
+func restock(t *testing.T, s *Shop, b lock.Backends, quantity int64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := b.Break(context.Background(), product)
+		return err == nil && s.shelf.Put(context.Background(), product, quantity) == nil
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// leftSoon returns what is left, likewise.
+func leftSoon(t *testing.T, s *Shop) (left int64) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		left, err = s.shelf.Left(context.Background(), product)
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	return left
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+// Slots that move while the shop sells: first the old node sends those who ask for a key to the new one (ASK), then the
+// slot has moved (MOVED). Every rung sells on, one unit an order. Where Redis itself cannot serve a request as long as the
+// slot moves, a script with a key that is not there yet (TRYAGAIN), and a WATCH, which follows no ASK, the order is
+// refused, and it is known that nothing was sold.
+func TestASlotMovesWhileTheShopSells(t *testing.T) {
+	c := backendtest.StartShards(t)
+	s, b := newShop(t, &backendtest.Server{URL: c.URL})
+	rungsOf := map[string][]lock.Rung{stock.Key(product): onRedis()}
+	for _, r := range onRedis() {
+		rungsOf[r.Key(product)] = append(rungsOf[r.Key(product)], r)
+	}
+	for key, rungs := range rungsOf {
+		restock(t, s, b, 100)
+		finish := c.Move(t, key)
+		want := int64(100)
+		for _, r := range rungs {
+			_, err := s.Decrease(context.Background(), r.Number, hasty())
+			if err == nil {
+				want--
+			} else {
+				cannot := redis.IsTryAgainError(err) || r.Shelf == stock.CAS && errors.Is(err, stock.ErrContended)
+				assert.True(t, cannot, "%s: ASK for %s: %v", r.Number, key, err)
+			}
+			assert.Equal(t, want, left(t, s), "%s: ASK for %s: %v", r.Number, key, err)
+			require.NoError(t, b.Redis.Del(context.Background(), r.Key(product)).Err()) // what could not be released
+		}
+		if key == stock.Key(product) {
+			assert.Less(t, want, int64(90), "ASK is followed")
+		}
+		finish()
+		for _, r := range rungs {
+			_, err := s.Decrease(context.Background(), r.Number, order())
+			require.NoError(t, err, "%s: MOVED for %s", r.Number, key)
+			want--
+			assert.Equal(t, want, left(t, s), "%s: MOVED for %s", r.Number, key)
+		}
+	}
+}
+
+// An order of v16 that has time waits until the slot has moved.
+func TestCASWaitsForASlotThatMoves(t *testing.T) {
+	c := backendtest.StartShards(t)
+	s, _ := newShop(t, &backendtest.Server{URL: c.URL})
+	finish := c.Move(t, stock.Key(product))
+	sold := make(chan error, 1)
+	c.Wire.LoseReply(0, false)
+	go func() {
+		o, wait := order(), time.Minute
+		o.Wait = &wait
+		_, err := s.Decrease(context.Background(), "v16", o)
+		sold <- err
+	}()
+	require.Eventually(t, func() bool { return count(c.Wire.Requests(), "watch "+stock.Key(product)) > 8 || len(sold) > 0 },
+		20*time.Second, time.Millisecond, "it tries again")
+	finish()
+	require.NoError(t, <-sold)
+	assert.EqualValues(t, 99, left(t, s))
+}
