@@ -79,7 +79,7 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Hosts: hosts(c, listener),
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -160,10 +160,20 @@ func redlockNote(c *config) string {
 	}
 }
 
+// hosts returns the names that the instance goes by: where it listens, and what the command line adds.
+func hosts(c *config, listener net.Listener) handlers.Hosts {
+	given, _, _ := net.SplitHostPort(c.Addr)
+	return handlers.Hosts{Names: append([]string{given}, c.Hosts...), Beyond: !onLoopback(listener)}
+}
+
+func onLoopback(listener net.Listener) bool {
+	tcp, ok := listener.Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // warnIfOpen says so when others than this machine's users can set the stock and break locks.
 func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
-	tcp, ok := listener.Addr().(*net.TCPAddr)
-	if ok && !tcp.IP.IsLoopback() && c.AdminToken == "" {
+	if !onLoopback(listener) && c.AdminToken == "" {
 		log.Warn("the network can set the stock and break locks: --admin-token puts that behind a token")
 	}
 }

@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	errMisdirected = errors.New("this instance does not go by the name in Host: --hosts names others")
+	errMisdirected = errors.New("the Host is no name of this instance: if it should be, start it with --hosts and the name")
 	errCrossOrigin = errors.New("a browser sent this for a page of another site")
 )
 
@@ -50,8 +50,8 @@ func (h Hosts) include(host string) bool {
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return h.Beyond || addr.IsLoopback() || h.names(name)
 	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost") || h.names(name) ||
-		h.Beyond && name != "" && !strings.Contains(name, ".")
+	return name != "" && (name == "localhost" || strings.HasSuffix(name, ".localhost") || h.names(name) ||
+		h.Beyond && !strings.Contains(name, "."))
 }
 
 func (h Hosts) names(name string) bool {
