@@ -25,8 +25,6 @@ const (
 	headerTime = 5 * time.Second
 	// settleTime is how long nobody may have come when the port closes: a handshake that has begun gets through in that.
 	settleTime = 50 * time.Millisecond
-	// lastLook is for what arrives on an unused connection while it is about to be closed.
-	lastLook = time.Millisecond
 )
 
 // drain takes the instance out of service: first /readyz fails, so that no new orders are sent here, and every answer
@@ -206,12 +204,15 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 // Read reads, and notes that a request has begun.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
-	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.lookAgain() {
-		n, err = c.TCPConn.Read(b)
-		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-			return 0, io.EOF
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		switch woken, unused := c.wakes(); {
+		case woken && unused: // the two may have come at the same time, the end and a request
+			if n, err = readNow(c.TCPConn, b), nil; n == 0 {
+				err = io.EOF
+			}
+		case woken:
+			n, err = c.TCPConn.Read(b)
 		}
-		_ = c.SetReadDeadline(time.Now().Add(headerTime))
 	}
 	if n > 0 {
 		c.use()
@@ -219,19 +220,15 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// lookAgain reports whether it was endUnused that woke a reader. The reader then looks once more: the two may have come
-// at the same time, a request and the end.
-func (c *conn) lookAgain() bool {
+// wakes reports whether it was endUnused that woke a reader, and whether the connection is unused still. For what may be
+// there to be read all the same it has the time that a header has.
+func (c *conn) wakes() (woken, unused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.woken {
-		return false
+	woken, unused = c.woken, c.unused
+	if woken {
+		c.woken = false
+		_ = c.TCPConn.SetReadDeadline(time.Now().Add(headerTime))
 	}
-	c.woken = false
-	limit := lastLook
-	if !c.unused {
-		limit = headerTime
-	}
-	_ = c.TCPConn.SetReadDeadline(time.Now().Add(limit))
-	return true
+	return woken, unused
 }

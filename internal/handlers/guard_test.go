@@ -235,6 +235,24 @@ func TestAClientThatDoesNotReadItsAnswer(t *testing.T) {
 	}
 }
 
+// An instance that shuts down says so with every answer, also of a request that came before, so that nobody sends another
+// on a connection that ends.
+func TestAnInstanceThatShutsDownEndsItsConnections(t *testing.T) {
+	for _, path := range []string{"/livez", "/readyz", "/docs", "/stock/10000", "/v10/stock/10000", "/nowhere"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fakeShop{}
+			dial, end := overWire(newFake(f, ""))
+			defer end()
+			c := dial()
+			for _, closed := range []bool{false, true} {
+				f.closed = closed
+				go fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
+				assert.Equal(t, closed, readAnswer(t, c).Close, path)
+			}
+		})
+	}
+}
+
 // A page of another site cannot sell, read under a lock, or administer. Ours, and those who are no page, can.
 func TestAPageOfAnotherSite(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
