@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -74,13 +76,18 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	assert.Zero(t, lost.Load())
 }
 
-// freeAddr returns an address that nobody listens on.
+// freeAddr returns an address that nobody listens on. Its port is none that the system gives to whoever asks for any: a
+// client would get it while the instance restarts.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	for {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+		if err == nil {
+			require.NoError(t, l.Close())
+			return addr
+		}
+	}
 }
 
 // pair returns the two ends of a connection.
