@@ -42,7 +42,8 @@ type config struct {
 	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
 	Faults       bool          `help:"Let requests ask for faults: fault=crash@after:setnx. For tests: any client can end this process."`
-	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks. Default: they are open."`
+	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks, and for faults. Default: they are open."`
+	Hosts        []string      `placeholder:"NAME" help:"What a request may have as its Host beside localhost and the address: a name, or '*' for any. Default: on loopback none, else any address and any name without a dot."`
 	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
 	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at the end. ${default}."`
 	LogFormat    string        `enum:"text,json" default:"text" help:"text or json. ${default}."`

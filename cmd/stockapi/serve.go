@@ -35,11 +35,12 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.ExitWithStdin {
 		ctx = untilEOF(ctx, stdin)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
+	opened, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
 	}
-	defer listener.Close()
+	defer opened.Close()
+	listener := opened.(*net.TCPListener) //nolint:errcheck // as "tcp" promises
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
@@ -47,7 +48,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 }
 
 // serve puts the instance together and serves until ctx ends.
-func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logger) error {
+func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.Logger) error {
 	m := metrics.New(c.Instance)
 	var faults *fault.Injector
 	if c.Faults {
@@ -79,20 +80,21 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Hosts: hosts(c, listener),
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	port := newPort(listener)
+	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
 	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", backend.Redact(c.Redis))
 
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		err = drain(server, shop, c, log)
+		err = drain(server, port, shop, c, log)
 	}
 	end()
 	background.Wait()
@@ -105,22 +107,6 @@ func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Call, on strin
 		m.Woken.WithLabelValues(string(by)).Inc()
 		trace.Woken(ctx, on)
 	}
-}
-
-// drain takes the instance out of service: first /readyz fails, so that no new orders are sent here; then the port
-// closes and the orders under way finish, each giving back its lock.
-func drain(server *http.Server, shop *sale.Shop, c *config, log *slog.Logger) error {
-	shop.Close()
-	log.Info("draining")
-	time.Sleep(c.DrainDelay)
-	ctx, cancel := context.WithTimeout(context.Background(), c.DrainTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		_ = server.Close()
-		return fmt.Errorf("requests were still in flight after --drain-timeout %v: %w", c.DrainTimeout, err)
-	}
-	log.Info("stopped")
-	return nil
 }
 
 // open puts the product that the shop opens with on the shelf, unless it is there.
@@ -160,10 +146,20 @@ func redlockNote(c *config) string {
 	}
 }
 
+// hosts returns the names that the instance goes by: where it listens, and what the command line adds.
+func hosts(c *config, listener net.Listener) handlers.Hosts {
+	given, _, _ := net.SplitHostPort(c.Addr)
+	return handlers.Hosts{Names: append([]string{given}, c.Hosts...), Beyond: !onLoopback(listener)}
+}
+
+func onLoopback(listener net.Listener) bool {
+	tcp, ok := listener.Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // warnIfOpen says so when others than this machine's users can set the stock and break locks.
 func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
-	tcp, ok := listener.Addr().(*net.TCPAddr)
-	if ok && !tcp.IP.IsLoopback() && c.AdminToken == "" {
+	if !onLoopback(listener) && c.AdminToken == "" {
 		log.Warn("the network can set the stock and break locks: --admin-token puts that behind a token")
 	}
 }

@@ -58,7 +58,6 @@ func (s *server) serve(
 		return sale.Receipt{}, err
 	}
 	p, err := readParams(c.Request, known...)
-	bodyRead(c)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
@@ -67,7 +66,7 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	ctx, err := s.withFaults(c.Request.Context(), p, &order)
+	ctx, err := s.withFaults(c, p, &order)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}

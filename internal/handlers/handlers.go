@@ -1,7 +1,7 @@
 // Package handlers is the HTTP side of the shop: it reads requests, hands orders to whatever sells, and turns what came
 // of them into answers. It does not know which lock runs.
 //
-// Read [New] for the routes, decrease.go for the one that matters, params.go for what a client may send, and
+// Read [New] for the routes, decrease.go for the one that matters, guard.go for what comes before it, params.go for what a client may send, and
 // problem.go for the one place where an error becomes a status. openapi.yaml says all of it to clients.
 package handlers
 
@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -42,6 +41,7 @@ type Config struct {
 	Instance   string
 	Clock      string // names the clock that this machine's times are read from
 	Bounds     Bounds
+	Hosts      Hosts                       // what requests may call the instance
 	AdminToken string                      // empty: the administrative routes are open
 	Faults     *fault.Injector             // nil: no client can ask for a fault
 	Ready      func(context.Context) error // nil when the backends answer
@@ -53,17 +53,23 @@ var errUnauthorized = errors.New("this needs the header Authorization: Bearer wi
 
 type server struct {
 	Config
-	shop  Shop
-	admin Admin
+	shop    Shop
+	admin   Admin
+	origins *http.CrossOriginProtection
 }
 
-// New returns the routes of an instance.
+// New returns the handler of an instance.
 func New(shop Shop, admin Admin, c Config) http.Handler {
-	s := &server{Config: c, shop: shop, admin: admin}
+	return inTime(routes(shop, admin, c), shop.Closed)
+}
+
+// routes returns the routes, and what every request has to pass before it gets to one.
+func routes(shop Shop, admin Admin, c Config) *gin.Engine {
+	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection()}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
-	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.limitBody)
+	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.forUs, s.sameOrigin, s.takeBody)
 	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
 	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
 
@@ -84,24 +90,10 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 	r.GET("/problems/:name", s.problem)
 	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	if c.Faults != nil {
-		r.GET("/faults", s.heldOrders)
+		r.GET("/faults", s.authorized, s.heldOrders)
 		r.DELETE("/faults/:order", s.authorized, s.releaseOrder)
 	}
 	return r
-}
-
-// bodyTime is how long a client may take to send its body.
-const bodyTime = 5 * time.Second
-
-// limitBody keeps a client from sending more than any request of this service can need, or from never ending.
-func (s *server) limitBody(c *gin.Context) {
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
-}
-
-// bodyRead lifts the limit on time again: from here on, the client waits for us.
-func bodyRead(c *gin.Context) {
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
 }
 
 // recovered answers for a handler that panicked. What it had done by then nobody knows.

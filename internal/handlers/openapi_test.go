@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
-	"github.com/gin-gonic/gin"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,21 +48,20 @@ func loadOpenAPI(t *testing.T) *openapi3.T {
 var ginParam = regexp.MustCompile(`:(\w+)`)
 
 func TestEveryRouteIsDocumentedAndEveryPathIsARoute(t *testing.T) {
-	engine, ok := newFake(&fakeShop{}, "").(*gin.Engine)
-	require.True(t, ok)
-	var routes, documented []string
-	for _, r := range engine.Routes() {
+	var served, documented []string
+	f := &fakeShop{}
+	for _, r := range routes(f, f, fakeConfig(f, "")).Routes() {
 		if r.Method == http.MethodHead {
 			continue // the same as GET, by HTTP itself
 		}
-		routes = append(routes, r.Method+" "+ginParam.ReplaceAllString(r.Path, "{$1}"))
+		served = append(served, r.Method+" "+ginParam.ReplaceAllString(r.Path, "{$1}"))
 	}
 	for path, item := range loadOpenAPI(t).Paths.Map() {
 		for method := range item.Operations() {
 			documented = append(documented, method+" "+path)
 		}
 	}
-	assert.ElementsMatch(t, routes, documented)
+	assert.ElementsMatch(t, served, documented)
 }
 
 func TestEveryProblemIsDocumentedWithItsStatus(t *testing.T) {
@@ -82,7 +81,8 @@ func TestEveryProblemIsDocumentedWithItsStatus(t *testing.T) {
 }
 
 func TestEveryAnswerNamesProblemsOfItsStatus(t *testing.T) {
-	named := map[string]bool{"client-gone": true, "method-not-allowed": true} // nobody's answer; any path's answer
+	// Nobody's answer; any path's answers.
+	named := map[string]bool{"client-gone": true, "method-not-allowed": true, "cross-origin": true, "misdirected": true}
 	for path, item := range loadOpenAPI(t).Paths.Map() {
 		for method, operation := range item.Operations() {
 			for status, response := range operation.Responses.Map() {
@@ -203,9 +203,13 @@ func (f *fakeShop) ready(context.Context) error                       { return f
 var errPanic = errors.New("a handler's fault")
 
 func newFake(f *fakeShop, token string) http.Handler {
-	return New(f, f, Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
-		Faults:  fault.New(nil, stock.IsKey),
-		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)})
+	return New(f, f, fakeConfig(f, token))
+}
+
+func fakeConfig(f *fakeShop, token string) Config {
+	return Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
+		Hosts: Hosts{Names: []string{"example.com"}}, Faults: fault.New(nil, stock.IsKey),
+		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)}
 }
 
 func testBounds() Bounds {
@@ -256,7 +260,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
 	c.call(t, h, request("GET", "/problems/none", ""))
 	c.call(t, newFake(&fakeShop{}, ""), request("DELETE", "/faults/none", ""))
-	assert.Equal(t, http.StatusOK, c.call(t, h, request("GET", "/faults", "")).Code)
+	assert.Equal(t, http.StatusOK, c.call(t, newFake(&fakeShop{}, ""), request("GET", "/faults", "")).Code)
 	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", ""))
 
 	answer := httptest.NewRecorder()
@@ -265,6 +269,13 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
 	assert.Equal(t, "POST", answer.Header().Get("Allow"))
 
+	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Host": "attacker.example"} {
+		r, answer := request("POST", "/v4/decrease", ""), httptest.NewRecorder()
+		r.Header.Set(header, value)
+		r.Host = cmp.Or(r.Header.Get("Host"), r.Host)
+		h.ServeHTTP(answer, r)
+		c.note(t, answer)
+	}
 	for name := range problems {
 		assert.True(t, c.seen[name] || name == "client-gone", "%s was not provoked", name)
 	}
@@ -307,6 +318,7 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	shelf := stock.NewShelf(rdb)
 	shop := sale.New("a", shelf, locks, m, log)
 	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
+		Hosts: Hosts{Names: []string{"example.com"}},
 		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside
 }
 

@@ -79,12 +79,8 @@ func readParams(r *http.Request, known ...string) (params, error) {
 // readBody reads a JSON object that is flat, but for items, member by member: encoding/json alone would let the last of two equal names win.
 func (p params) readBody(body io.Reader) error {
 	data, err := io.ReadAll(body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return err
-	case err != nil: // it was too slow, or has gone
-		return badInput("the body did not arrive whole")
+	if err != nil {
+		return badInput("the body cannot be read: %w", err)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

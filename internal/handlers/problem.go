@@ -37,7 +37,8 @@ const (
 // The problems, by name. The name is the end of the type, and the outcome in the metrics.
 var problems = map[string]Problem{
 	"bad-input":          {Status: http.StatusBadRequest, Title: "The request cannot be understood", Outcome: notSold},
-	"unauthorized":       {Status: http.StatusUnauthorized, Title: "This needs the admin token"},
+	"unauthorized":       {Status: http.StatusUnauthorized, Title: "This needs the admin token", Outcome: notSold},
+	"cross-origin":       {Status: http.StatusForbidden, Title: "A page of another site sent this", Outcome: notSold},
 	"no-such-rung":       {Status: http.StatusNotFound, Title: "There is no such rung", Outcome: notSold},
 	"no-such-product":    {Status: http.StatusNotFound, Title: "There is no such product", Outcome: notSold},
 	"no-such-order":      {Status: http.StatusNotFound, Title: "No fault holds that order"},
@@ -45,6 +46,7 @@ var problems = map[string]Problem{
 	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
 	"too-large":          {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
+	"misdirected":        {Status: http.StatusMisdirectedRequest, Title: "This is meant for another host", Outcome: notSold},
 	"lock-busy":          {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
 	"outcome-unknown":    {Status: http.StatusInternalServerError, Title: "The sale may or may not have happened", Outcome: unknown},
 	"stock-corrupt":      {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
@@ -73,6 +75,10 @@ func problemOf(err error) string { //nolint:gocyclo // one switch in one place i
 		return "bad-input"
 	case errors.Is(err, errUnauthorized):
 		return "unauthorized"
+	case errors.Is(err, errCrossOrigin):
+		return "cross-origin"
+	case errors.Is(err, errMisdirected):
+		return "misdirected"
 	case errors.Is(err, sale.ErrDraining):
 		return "draining"
 	case errors.Is(err, sale.ErrNoRung):
@@ -128,8 +134,11 @@ func (s *server) failAdmin(c *gin.Context, err error) {
 // send answers with a problem.
 func (s *server) send(c *gin.Context, name string, p Problem) {
 	p.Type, p.Server = "/problems/"+name, s.Instance
-	if p.Status == http.StatusLocked {
+	switch p.Status {
+	case http.StatusLocked:
 		c.Header("Retry-After", "1")
+	case http.StatusUnauthorized:
+		c.Header("WWW-Authenticate", "Bearer")
 	}
 	c.Abort()
 	c.Set(outcomeKey, name)

@@ -21,7 +21,8 @@ type Client struct {
 	token string
 }
 
-// NewClient returns a client for as many concurrent callers. A token, if not empty, is sent to admin routes.
+// NewClient returns a client for as many concurrent callers. A token, if not empty, is sent to admin
+// routes, and with orders that carry a fault.
 func NewClient(concurrency int, token string) *Client {
 	return &Client{token: token, http: &http.Client{
 		Transport: &http.Transport{
@@ -38,6 +39,13 @@ func NewClient(concurrency int, token string) *Client {
 
 // Close drops the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// authorize sends the token along, if there is one.
+func (c *Client) authorize(req *http.Request) {
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+}
 
 // do sends a request and reads the whole answer, since only a drained body frees its connection for reuse.
 func (c *Client) do(req *http.Request) (status int, body []byte, err error) {
@@ -58,9 +66,7 @@ func (c *Client) call(ctx context.Context, method, url, body string, out any) er
 	if err != nil {
 		return err
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	c.authorize(req)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,19 @@ func TestOrdersThatAreHeld(t *testing.T) {
 	assert.Equal(t, []string{"o-1"}, held)
 	require.NoError(t, client.LetGo(t.Context(), server.URL, "o-1"))
 	assert.Equal(t, "o-1", let)
+}
+
+// An order that carries a fault comes with the token: where there is one, a fault takes it. Others need none.
+func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
+	var authorization string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		authorization = r.Header.Get("Authorization")
+	}))
+	defer server.Close()
+	client := shop.NewClient(1, "secret")
+	defer client.Close()
+	for fault, want := range map[string]string{"": "", "hold@before:del": "Bearer secret"} {
+		client.Buy(t.Context(), start, server.URL, shop.Order{ID: "o-1", Rung: "v4", Fault: fault, Patience: 10 * time.Second})
+		assert.Equal(t, want, authorization, fault)
+	}
 }

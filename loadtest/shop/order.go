@@ -44,6 +44,9 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 		return op
 	}
 	req.Header.Set("X-Request-ID", o.ID)
+	if o.Fault != "" { // it takes the token, where there is one
+		c.authorize(req)
+	}
 	op.Sent = history.At(start, time.Now())
 	status, body, err := c.do(req)
 	received := time.Now()
