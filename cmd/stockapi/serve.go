@@ -29,6 +29,9 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
 		return err
 	}
+	if err := c.readFiles(); err != nil {
+		return err
+	}
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,11 @@ import (
 // locked, must not take the lock in the end.
 
 func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
+	for name := range u.Query() {
+		if credential.MatchString(name) {
+			return nil, errors.New("user and password stand before the host")
+		}
+	}
 	c, err := mysql.ParseDSN("/?" + u.RawQuery)
 	if err != nil {
 		return nil, err
@@ -58,6 +64,10 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	})
 	return pooled(stdlib.OpenDB(*c, stale), o), nil
 }
+
+// credential matches what belongs before the host. The MySQL driver sends every parameter that it does not know as a
+// variable to set, and the server's complaint quotes it.
+var credential = regexp.MustCompile(`(?i)user|pass|pwd|secret|token`)
 
 func pooled(db *sql.DB, o backend.Options) *sql.DB {
 	db.SetMaxOpenConns(o.PoolSize)

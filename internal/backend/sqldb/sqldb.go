@@ -50,7 +50,7 @@ type Do func(ctx context.Context) (int64, error)
 func Open(dsn string, o backend.Options) (*DB, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("not a DSN: %s", backend.Redact(dsn))
+		return nil, refused(dsn)
 	}
 	d := &DB{Timeout: o.Timeout}
 	switch u.Scheme {
@@ -65,12 +65,19 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 		d.Kind = PostgreSQL
 		d.DB, err = openPostgreSQL(dsn, o)
 	default:
-		err = errors.New("a DSN begins with sqlite://, mysql://, mariadb:// or postgres://")
+		err = errors.ErrUnsupported
 	}
 	if err != nil {
-		return nil, backend.Hide(dsn, err)
+		return nil, refused(dsn)
 	}
 	return d, nil
+}
+
+// refused says what a DSN looks like, in place of a driver's error, which quotes it with its password.
+func refused(dsn string) error {
+	return fmt.Errorf("%s cannot be used: a DSN is sqlite:///path/to/file, or mysql://, mariadb:// or postgres:// with "+
+		"user:password@host:port/database and the driver's own parameters; special characters of a password have to be "+
+		"escaped, @ as %%40 and / as %%2F", backend.Redact(dsn))
 }
 
 // Exec sends a statement about the lock called key, under a name for those who watch. It returns how many rows it
