@@ -159,16 +159,12 @@ func TestAdminToken(t *testing.T) {
 // A Redis that goes away makes clear 503s; when it is back the instance sells again, without a restart.
 func TestRedisGoesAwayAndReturns(t *testing.T) {
 	backendtest.Require(t)
-	s, restart := backendtest.Restartable(t)
+	s, stop, restart := backendtest.Restartable(t)
 	r := start(t, "--redis", s.URL)
 	require.Equal(t, 200, r.post(t, "/v4/decrease").status)
-	back := make(chan struct{})
-	go func() {
-		defer close(back)
-		restart(500 * time.Millisecond)
-	}()
+	stop()
 	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == 503 },
-		5*time.Second, time.Millisecond)
+		10*time.Second, 10*time.Millisecond)
 	for _, path := range []string{"/v0/decrease", "/v1/decrease", "/v5/decrease", "/v6/decrease?wait=0s"} {
 		a := r.post(t, path)
 		assert.Equal(t, 503, a.status, a.text)
@@ -176,9 +172,9 @@ func TestRedisGoesAwayAndReturns(t *testing.T) {
 		assert.Equal(t, "not-sold", a.body["outcome"])
 	}
 	assert.Equal(t, 200, r.do(t, http.MethodGet, "/livez", nil).status, "a restart would not help")
-	<-back
+	restart()
 	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == 200 },
-		5*time.Second, 5*time.Millisecond)
+		10*time.Second, 10*time.Millisecond)
 	require.Equal(t, 200, r.do(t, http.MethodPut, "/stock/10000", strings.NewReader(`{"quantity":3}`)).status)
 	for _, rung := range []string{"v1", "v5", "v6"} {
 		assert.Equal(t, 200, r.post(t, "/"+rung+"/decrease").status, rung)

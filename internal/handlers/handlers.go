@@ -55,37 +55,37 @@ type server struct {
 	Config
 	shop  Shop
 	admin Admin
+	ready readiness
 }
 
 // New returns the routes of an instance.
 func New(shop Shop, admin Admin, c Config) http.Handler {
-	s := &server{Config: c, shop: shop, admin: admin}
+	s := &server{Config: c, shop: shop, admin: admin, ready: readiness{check: c.Ready}}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
-	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.limitBody)
+	r.RedirectTrailingSlash = false // it would send an order's client elsewhere, to a path that differs by a slash
+	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.limitBody)
 	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
 	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
 
 	r.POST("/:rung/decrease", s.decrease)
-	r.GET("/:rung/stock/:product", s.read)
-	r.GET("/rungs", s.rungs)
-	r.GET("/stock/:product", s.getStock)
+	get(r, "/:rung/stock/:product", s.read)
+	get(r, "/rungs", s.strict, s.rungs)
+	get(r, "/stock/:product", s.strict, s.getStock)
 	r.PUT("/stock/:product", s.authorized, s.putStock)
-	r.DELETE("/stock/:product", s.authorized, s.removeStock)
-	r.DELETE("/locks/:product", s.authorized, s.breakLocks)
-	r.GET("/livez", s.livez)
-	r.HEAD("/livez", s.livez)
-	r.GET("/readyz", s.readyz)
-	r.HEAD("/readyz", s.readyz)
-	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
-	r.GET("/openapi.yaml", s.openapi)
-	r.GET("/docs", s.docs)
-	r.GET("/problems/:name", s.problem)
-	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
+	r.DELETE("/stock/:product", s.authorized, s.strict, s.removeStock)
+	r.DELETE("/locks/:product", s.authorized, s.strict, s.breakLocks)
+	get(r, "/livez", s.livez)
+	get(r, "/readyz", s.readyz)
+	get(r, "/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
+	get(r, "/openapi.yaml", s.openapi)
+	get(r, "/docs", s.docs)
+	get(r, "/problems/:name", s.problem)
+	get(r, "/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	if c.Faults != nil {
-		r.GET("/faults", s.heldOrders)
-		r.DELETE("/faults/:order", s.authorized, s.releaseOrder)
+		get(r, "/faults", s.strict, s.heldOrders)
+		r.DELETE("/faults/:order", s.authorized, s.strict, s.releaseOrder)
 	}
 	return r
 }
