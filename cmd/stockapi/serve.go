@@ -46,7 +46,9 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	return serve(ctx, &c, listener, newLog(&c, stderr))
+	handler := newSums(newLogHandler(&c, stderr))
+	defer handler.Flush()
+	return serve(ctx, &c, listener, slog.New(handler).With("instance", c.Instance))
 }
 
 // serve puts the instance together and serves until ctx ends.
@@ -86,7 +88,7 @@ func serve(ctx context.Context, c *config, listener net.Listener, log *slog.Logg
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: 16 << 10, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	warnIfOpen(c, listener, log)
@@ -171,15 +173,14 @@ func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
 	}
 }
 
-func newLog(c *config, w io.Writer) *slog.Logger {
+func newLogHandler(c *config, w io.Writer) slog.Handler {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.LogLevel)) // the command line allows only levels
 	options := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(w, options)
 	if c.LogFormat == "json" {
-		h = slog.NewJSONHandler(w, options)
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(h).With("instance", c.Instance)
+	return slog.NewTextHandler(w, options)
 }
 
 // clock names the clock that this machine's times come from. Processes of one boot of one kernel share it, those in

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
 	"stockapi/internal/backend"
@@ -106,13 +107,28 @@ func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, err
 	return d.Around(ctx, name, key, bounded)
 }
 
-// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make it.
+// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make
+// it. Nor can anybody have one where this user's instances refuse to open it.
 func (d *DB) Unused() bool {
 	if d.Kind != SQLite {
 		return false
 	}
+	if d.Refused() != nil {
+		return true
+	}
 	_, err := os.Stat(d.file)
 	return errors.Is(err, os.ErrNotExist)
+}
+
+// Refused returns why a file that is there cannot be opened by this user's instances, or nil.
+func (d *DB) Refused() error {
+	if d.Kind != SQLite || filepath.Dir(d.file) != defaultDir() {
+		return nil
+	}
+	if err := checkPrivate(defaultDir()); errors.Is(err, ErrNotPrivate) {
+		return err
+	}
+	return nil
 }
 
 // Reach returns nil if the database answers within the time that a statement has.
