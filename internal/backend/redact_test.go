@@ -3,6 +3,7 @@ package backend_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,8 @@ func secrets() (list []string) {
 			list = append(list, raw, url.QueryEscape(raw), url.PathEscape(raw))
 		}
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // places are URLs and DSNs as people write them, right and wrong, with SECRET where a password may be.
@@ -43,7 +45,7 @@ var places = []string{
 func TestNoPasswordIsEverShown(t *testing.T) {
 	o := backend.Options{Timeout: time.Second, PoolSize: 1}
 	opened := 0
-	for _, scheme := range []string{"redis", "rediss", "unix", "mysql", "mariadb", "postgres", "postgresql", "http", "oracle"} {
+	for _, scheme := range []string{"redis", "unix", "mysql", "postgres", "http"} {
 		for _, place := range places {
 			for _, secret := range secrets() {
 				raw := place

@@ -17,13 +17,13 @@ import (
 func TestHeldOrdersOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := New(nil, stock.IsKey)
-		var gone []int
+		gone := make(chan int, 4)
 		arrive := func(n int, name string) {
 			faults, err := Parse("hold@before:set")
 			require.NoError(t, err)
 			go func() {
 				i.At(With(context.Background(), name, faults), false, "set", "k")
-				gone = append(gone, n)
+				gone <- n
 			}()
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -40,21 +40,31 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, held[1].Since.Before(held[2].Since) && held[2].Since.Before(held[3].Since))
 
+		next := func() int { // -1: nobody has gone on
+			synctest.Wait()
+			select {
+			case n := <-gone:
+				return n
+			default:
+				return -1
+			}
+		}
 		release := func(name string) bool {
 			defer synctest.Wait()
 			return i.Release(name)
 		}
 		assert.True(t, release("twin"))
-		assert.Equal(t, []int{1}, gone, "the one held longest")
+		assert.Equal(t, 1, next(), "the one held longest")
 		time.Sleep(Longest - 2500*time.Millisecond) // the other one's time is up, and no twin's
 		synctest.Wait()
-		assert.Equal(t, []int{1, 2}, gone)
+		assert.Equal(t, 2, next())
+		assert.Equal(t, -1, next())
 		require.Len(t, i.Held(), 2)
 		assert.True(t, release("twin"))
-		assert.Equal(t, []int{1, 2, 3}, gone)
+		assert.Equal(t, 3, next())
 		time.Sleep(Longest)
 		synctest.Wait()
-		assert.Equal(t, []int{1, 2, 3, 4}, gone)
+		assert.Equal(t, 4, next())
 		assert.Empty(t, i.Held())
 		assert.False(t, release("twin"))
 	})
