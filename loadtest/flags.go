@@ -176,8 +176,8 @@ var databases = []string{"sqlite", "mysql", "mariadb", "postgres", "postgresql"}
 func (f *runFlags) places() error {
 	for i, t := range f.Targets {
 		u, err := url.Parse(t)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return fmt.Errorf("--targets: %q is no URL such as http://127.0.0.1:5000", t)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+			return fmt.Errorf("--targets: number %d is no URL such as http://127.0.0.1:5000", i+1)
 		}
 		f.Targets[i] = strings.TrimRight(t, "/")
 	}
@@ -189,7 +189,7 @@ func (f *runFlags) places() error {
 		return nil
 	}
 	if u, err := url.Parse(f.Backend); err != nil || !strings.HasPrefix(u.Scheme, "redis") {
-		return fmt.Errorf("--backend: %q is neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379", f.Backend)
+		return errors.New("--backend: neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379")
 	}
 	return nil
 }

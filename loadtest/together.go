@@ -32,7 +32,7 @@ func (f *runFlags) joining() error {
 	case f.JoinWait < time.Second || f.JoinWait > 24*time.Hour:
 		return errors.New("--join-wait must lie between 1s and 24h")
 	case f.Meet != "" && !isRedis(f.Meet):
-		return fmt.Errorf("--meet: %q is no URL such as redis://127.0.0.1:6379", f.Meet)
+		return errors.New("--meet: no URL such as redis://127.0.0.1:6379")
 	case len(f.Targets) > 0 && f.meetingPlace() == "":
 		return errors.New("--join with --targets needs --meet, the URL of a Redis where the parties meet")
 	case len(f.Targets) == 0 && !isRedis(f.Backend):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -16,7 +17,7 @@ type config struct {
 	Addr     string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
 	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
 
-	Redis        string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. ${default}."`
+	Redis        string        `placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. redis://127.0.0.1:6379."`
 	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
 	Redlock      []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
 	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
@@ -49,13 +50,23 @@ type config struct {
 	LogFormat    string        `enum:"text,json" default:"text" help:"text or json. ${default}."`
 	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"debug also logs 'sold out' and 'busy'. ${default}."`
 
+	RedisFile      string `placeholder:"FILE" help:"The value of --redis, in a file."`
+	LockRedisFile  string `placeholder:"FILE" help:"The value of --lock-redis, in a file."`
+	RedlockFile    string `placeholder:"FILE" help:"The value of --redlock, in a file, with commas or a URL a line."`
+	SQLFile        string `name:"sql-file" placeholder:"FILE" help:"The value of --sql, in a file."`
+	AdminTokenFile string `placeholder:"FILE" help:"The value of --admin-token, in a file."`
+
 	ExitWithStdin bool `help:"End when standard input ends: with the process that holds its other end."`
 }
+
+// defaultRedis is where a Redis listens if it was told nothing.
+const defaultRedis = "redis://127.0.0.1:6379"
 
 const description = `Sells one product behind a ladder of locks: POST /v4/decrease sells a unit under the lock of rung v4.
 
 Run two: stockapi, and stockapi --addr 127.0.0.1:5010. GET /rungs lists the rungs, /docs explains the rest.
-Every flag can be set by an environment variable, STOCKAPI_ADDR for --addr.
+Every flag can be set by an environment variable, STOCKAPI_ADDR for --addr. What may hold a password can stand in a file,
+where no list of processes shows it: --sql-file for --sql, and so on.
 
 Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready.`
 
@@ -73,7 +84,7 @@ func parse(target any, name, description string, args []string, stdout io.Writer
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", err, errUsage)
+		return false, fmt.Errorf("%s: %w", concealed(err.Error(), args, os.Environ()), errUsage)
 	}
 	return true, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -121,11 +120,6 @@ func (s *servers) reach(ctx context.Context, c *config, stockURL string) error {
 			backend.Redact(c.LockRedis), err)
 	}
 	return nil
-}
-
-// ready returns nil when the stock and the locks answer.
-func (s *servers) ready(ctx context.Context) error {
-	return errors.Join(backend.Ping(ctx, s.stock), backend.Ping(ctx, s.locks))
 }
 
 func (s *servers) close() {

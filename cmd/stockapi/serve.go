@@ -29,6 +29,9 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
 		return err
 	}
+	if err := c.readFiles(); err != nil {
+		return err
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -44,7 +47,9 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	return serve(ctx, &c, listener, newLog(&c, stderr))
+	handler := newSums(newLogHandler(&c, stderr))
+	defer handler.Flush()
+	return serve(ctx, &c, listener, slog.New(handler).With("instance", c.Instance))
 }
 
 // serve puts the instance together and serves until ctx ends.
@@ -85,7 +90,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
@@ -164,15 +169,14 @@ func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
 	}
 }
 
-func newLog(c *config, w io.Writer) *slog.Logger {
+func newLogHandler(c *config, w io.Writer) slog.Handler {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.LogLevel)) // the command line allows only levels
 	options := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(w, options)
 	if c.LogFormat == "json" {
-		h = slog.NewJSONHandler(w, options)
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(h).With("instance", c.Instance)
+	return slog.NewTextHandler(w, options)
 }
 
 // clock names the clock that this machine's times come from. Processes of one boot of one kernel share it, those in

@@ -40,6 +40,9 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	}
 	db.Around = watchSQL(sqlNode(dsn), m, faults)
 	if c.SQL == "" {
+		if err := db.Refused(); err != nil {
+			log.Warn("v12 answers 503: its file is not safe", "err", err)
+		}
 		return db, nil
 	}
 	if err := db.Reach(ctx); err != nil {

@@ -34,7 +34,7 @@ type Options struct {
 func Open(raw string, o Options) (redis.UniversalClient, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("not a Redis URL: %s", Redact(raw))
+		return nil, Hide(raw, err)
 	}
 	query := u.Query()
 	switch {
@@ -96,35 +96,6 @@ func quiet() *maintnotifications.Config {
 
 // Silence turns go-redis' own log off: what it says there also comes back as an error, which is logged once.
 func Silence() { logging.Disable() }
-
-// Hide keeps a password out of an error about the URL that it stands in.
-func Hide(raw string, err error) error {
-	msg := err.Error()
-	if u, parseErr := url.Parse(raw); parseErr == nil && u.User != nil {
-		if password, ok := u.User.Password(); ok && password != "" {
-			msg = strings.ReplaceAll(msg, password, "xxxxx")
-		}
-	}
-	return fmt.Errorf("%s: %s", Redact(raw), msg)
-}
-
-// Redact returns a URL without its password, for logs.
-func Redact(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(URL not shown: it does not parse)"
-	}
-	return u.Redacted()
-}
-
-// Address returns host:port of a URL, to name the server by.
-func Address(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
-		return Redact(raw)
-	}
-	return u.Host
-}
 
 // Plain returns a name that can stand in a server's lists: letters, digits, dots, - and _ of ASCII, size at most. What
 // else there is in it becomes -.

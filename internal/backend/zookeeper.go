@@ -66,6 +66,9 @@ func OpenZooKeeper(address string, o ZooKeeperOptions) (*ZooKeeper, error) {
 	z := &ZooKeeper{Address: address, o: o, up: make(chan struct{}), closed: make(chan struct{})}
 	z.watches.on = map[string]*watch{}
 	z.granted.Store(int64(o.Session))
+	if !Hosts(address) { // it is not shown: what is no host may be a password
+		return nil, errors.New("not a list of ZooKeeper servers such as host:2181,host2:2181")
+	}
 	conn, _, err := zk.Connect(strings.Split(address, ","), o.Session, zk.WithDialer(z.dial), zk.WithHostProvider(&zooKeeperHosts{z: z}),
 		zk.WithEventCallback(z.state), zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {

@@ -20,7 +20,7 @@ type Injector struct {
 	stockKey func(key string) bool
 
 	mu   sync.Mutex
-	held map[string]*Held
+	held []*Held // the one held longest comes first
 }
 
 // Held is an order that waits at a point to be let go on.
@@ -34,10 +34,10 @@ type Held struct {
 
 // New returns an injector. Names are those of scripts, by digest; stockKey tells the stock's keys from the locks'.
 func New(names trace.Names, stockKey func(key string) bool) *Injector {
-	return &Injector{names: names, stockKey: stockKey, held: map[string]*Held{}}
+	return &Injector{names: names, stockKey: stockKey}
 }
 
-// Held returns the orders that are held, by name.
+// Held returns the orders that are held, by name; those of one name in the order in which they got there.
 func (i *Injector) Held() []Held {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -45,20 +45,22 @@ func (i *Injector) Held() []Held {
 	for _, h := range i.held {
 		list = append(list, *h)
 	}
-	slices.SortFunc(list, func(a, b Held) int { return strings.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(list, func(a, b Held) int { return strings.Compare(a.Order, b.Order) })
 	return list
 }
 
-// Release lets an order go on, and reports whether it was held.
+// Release lets an order go on, and reports whether it was held. Of several orders with one name, as clients may give
+// them, it is the one held longest.
 func (i *Injector) Release(order string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	h, ok := i.held[order]
-	if ok {
-		delete(i.held, order)
-		close(h.release)
+	n := slices.IndexFunc(i.held, func(h *Held) bool { return h.Order == order })
+	if n < 0 {
+		return false
 	}
-	return ok
+	close(i.held[n].release)
+	i.held = slices.Delete(i.held, n, n+1)
+	return true
 }
 
 // DialHook is part of redis.Hook; connecting is left alone.
@@ -145,13 +147,20 @@ func (i *Injector) happen(ctx context.Context, f *Fault, order string) {
 func (i *Injector) hold(f *Fault, order string) {
 	h := &Held{Order: order, Point: f.String(), Since: time.Now(), release: make(chan struct{})}
 	i.mu.Lock()
-	i.held[order] = h
+	i.held = append(i.held, h)
 	i.mu.Unlock()
 	timer := time.NewTimer(Longest)
 	defer timer.Stop()
 	select {
 	case <-h.release:
 	case <-timer.C:
-		i.Release(order)
+		i.forget(h)
 	}
+}
+
+// forget takes an order off the list that was held for as long as may be.
+func (i *Injector) forget(h *Held) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.held = slices.DeleteFunc(i.held, func(other *Held) bool { return other == h })
 }

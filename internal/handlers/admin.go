@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -26,8 +25,8 @@ func (s *server) authorized(c *gin.Context) {
 
 // mayAdminister reports whether a request comes with the admin token, or needs none.
 func (s *server) mayAdminister(c *gin.Context) bool {
-	given, ok := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
-	return s.AdminToken == "" || ok && subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) == 1
+	scheme, given, _ := strings.Cut(c.GetHeader("Authorization"), " ")
+	return s.AdminToken == "" || strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) == 1
 }
 
 // onProduct runs an action on the product in the path, and answers with its result or its problem.
@@ -39,6 +38,7 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 		ctx, cancel := seenThrough(c)
 		defer cancel()
 		result, err = act(ctx, product)
+		err = orGone(c.Request.Context(), err)
 	}
 	switch {
 	case err != nil:
@@ -59,13 +59,15 @@ func (s *server) getStock(c *gin.Context) {
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		p, err := readParams(c.Request, "quantity")
+		p, overridden, err := readParams(c.Request, "quantity")
 		if err != nil {
 			return nil, err
 		}
 		quantity := int64(-1)
-		if err := p.integer("quantity", &quantity, 0, MaxStock); err != nil {
-			return nil, err
+		for _, given := range []params{overridden, p} {
+			if err := given.integer("quantity", &quantity, 0, MaxStock); err != nil {
+				return nil, err
+			}
 		}
 		if quantity < 0 {
 			return nil, badInput("quantity is missing")
@@ -104,18 +106,13 @@ func (s *server) rungs(c *gin.Context) {
 // livez serves GET /livez: that this process answers at all. It asks no backend: a restart would not mend one.
 func (s *server) livez(c *gin.Context) { c.String(http.StatusOK, "alive\n") }
 
-// readyTime bounds how long /readyz waits for a backend.
-const readyTime = 500 * time.Millisecond
-
 // readyz serves GET /readyz: whether this instance can sell now.
 func (s *server) readyz(c *gin.Context) {
 	if s.shop.Closed() {
 		s.plain(c, "draining", sale.ErrDraining.Error())
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTime)
-	defer cancel()
-	if err := s.Ready(ctx); err != nil {
+	if err := s.ready.ask(c.Request.Context()); err != nil {
 		s.failAdmin(c, err)
 		return
 	}

@@ -57,33 +57,28 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	p, err := readParams(c.Request, known...)
+	p, overridden, err := readParams(c.Request, known...)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	order, err := s.Bounds.order(p)
+	order, err := s.Bounds.orderOver(overridden, p)
 	order.ID = id
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	ctx, err := s.withFaults(c, p, &order)
+	ctx, err := s.withFaults(c, overridden, p, id)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
 	receipt, err := carryOut(ctx, c.Param("rung"), order)
-	if err != nil && ctx.Err() != nil {
-		// Whatever it failed on, nobody waits for the answer. What was sold stays unknown, if it was.
-		err = errors.Join(err, ctx.Err())
-	}
-	return receipt, err
+	return receipt, orGone(ctx, err)
 }
 
-// orderID returns the client's name for its order, if it gave one: with it the client knows its order again even when
-// the answer gets lost.
-func orderID(c *gin.Context) (string, error) {
-	id := c.GetHeader("X-Request-ID")
-	if id != "" && !orderPattern.MatchString(id) {
-		return "", badInput("X-Request-ID is 1 to 64 letters, digits, _ or -")
+// orGone adds to an error that the client has gone, if it has: whatever failed, nobody waits for the answer. What was
+// sold stays unknown, if it was.
+func orGone(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(err, ctx.Err())
 	}
-	return id, nil
+	return err
 }

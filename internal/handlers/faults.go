@@ -2,14 +2,12 @@ package handlers
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"slices"
 
 	"github.com/gin-gonic/gin"
 
 	"stockapi/internal/fault"
-	"stockapi/internal/sale"
 )
 
 // readParams returns the parameters that a reading knows: those of a decrease, but for what is sold, and how many may.
@@ -28,25 +26,25 @@ func (s *server) orderParams() []string {
 	return known
 }
 
-// withFaults returns a context that carries the faults an order asks for. Such an order has a name, to let it go on by.
-// Where there is an admin token it takes that: a fault can end the process.
-func (s *server) withFaults(c *gin.Context, p params, o *sale.Order) (context.Context, error) {
+// withFaults returns a context that carries the faults an order asks for, and the name to let it go on by. Where there is
+// an admin token they take that: a fault can end the process.
+func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (context.Context, error) {
 	ctx := c.Request.Context()
-	text, ok := p["fault"]
-	if !ok {
-		return ctx, nil
+	for _, given := range []params{overridden, p} {
+		text, ok := given["fault"]
+		if !ok {
+			continue
+		}
+		if !s.mayAdminister(c) {
+			return ctx, errUnauthorized
+		}
+		faults, err := fault.Parse(text)
+		if err != nil {
+			return ctx, badInput("%w", err)
+		}
+		ctx = fault.With(ctx, id, faults) // the later one counts
 	}
-	if !s.mayAdminister(c) {
-		return ctx, errUnauthorized
-	}
-	faults, err := fault.Parse(text)
-	if err != nil {
-		return ctx, badInput("%w", err)
-	}
-	if o.ID == "" {
-		o.ID = rand.Text()
-	}
-	return fault.With(ctx, o.ID, faults), nil
+	return ctx, nil
 }
 
 // heldOrders serves GET /faults: the orders that a fault holds at a point.
@@ -54,7 +52,7 @@ func (s *server) heldOrders(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
-// releaseOrder serves DELETE /faults/{order}: it lets one of them go on.
+// releaseOrder serves DELETE /faults/{order}: it lets one of them go on, of several with that name the one held longest.
 func (s *server) releaseOrder(c *gin.Context) {
 	if !s.Faults.Release(c.Param("order")) {
 		s.plain(c, "no-such-order", "no fault holds that order")

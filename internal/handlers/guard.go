@@ -98,7 +98,7 @@ func (s *server) takeBody(c *gin.Context) {
 		return
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
-	body, err := readBody(c.Request)
+	body, err := wholeBody(c.Request)
 	if err != nil {
 		c.Header("Connection", "close")
 		s.refuse(c, err)
@@ -107,8 +107,8 @@ func (s *server) takeBody(c *gin.Context) {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 }
 
-// readBody returns the body of a request, if it is no larger than any request of this service can need.
-func readBody(r *http.Request) ([]byte, error) {
+// wholeBody returns the body of a request, if it is no larger than any request of this service can need.
+func wholeBody(r *http.Request) ([]byte, error) {
 	tooLarge := &http.MaxBytesError{Limit: maxBody}
 	if r.ContentLength > maxBody {
 		return nil, tooLarge

@@ -56,6 +56,7 @@ type server struct {
 	shop    Shop
 	admin   Admin
 	origins *http.CrossOriginProtection
+	ready   readiness
 }
 
 // New returns the handler of an instance.
@@ -65,33 +66,33 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 
 // routes returns the routes, and what every request has to pass before it gets to one.
 func routes(shop Shop, admin Admin, c Config) *gin.Engine {
-	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection()}
+	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection(),
+		ready: readiness{check: c.Ready}}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
-	r.Use(gin.CustomRecoveryWithWriter(nil, s.recovered), s.forUs, s.sameOrigin, s.takeBody)
+	r.RedirectTrailingSlash = false // it would send an order's client elsewhere, to a path that differs by a slash
+	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.forUs, s.sameOrigin, s.takeBody)
 	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
 	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
 
 	r.POST("/:rung/decrease", s.decrease)
-	r.GET("/:rung/stock/:product", s.read)
-	r.GET("/rungs", s.rungs)
-	r.GET("/stock/:product", s.getStock)
+	get(r, "/:rung/stock/:product", s.read)
+	get(r, "/rungs", s.strict, s.rungs)
+	get(r, "/stock/:product", s.strict, s.getStock)
 	r.PUT("/stock/:product", s.authorized, s.putStock)
-	r.DELETE("/stock/:product", s.authorized, s.removeStock)
-	r.DELETE("/locks/:product", s.authorized, s.breakLocks)
-	r.GET("/livez", s.livez)
-	r.HEAD("/livez", s.livez)
-	r.GET("/readyz", s.readyz)
-	r.HEAD("/readyz", s.readyz)
-	r.GET("/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
-	r.GET("/openapi.yaml", s.openapi)
-	r.GET("/docs", s.docs)
-	r.GET("/problems/:name", s.problem)
-	r.GET("/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
+	r.DELETE("/stock/:product", s.authorized, s.strict, s.removeStock)
+	r.DELETE("/locks/:product", s.authorized, s.strict, s.breakLocks)
+	get(r, "/livez", s.livez)
+	get(r, "/readyz", s.readyz)
+	get(r, "/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
+	get(r, "/openapi.yaml", s.openapi)
+	get(r, "/docs", s.docs)
+	get(r, "/problems/:name", s.problem)
+	get(r, "/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	if c.Faults != nil {
-		r.GET("/faults", s.authorized, s.heldOrders)
-		r.DELETE("/faults/:order", s.authorized, s.releaseOrder)
+		get(r, "/faults", s.authorized, s.strict, s.heldOrders)
+		r.DELETE("/faults/:order", s.authorized, s.strict, s.releaseOrder)
 	}
 	return r
 }

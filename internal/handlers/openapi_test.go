@@ -257,6 +257,17 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	} {
 		assert.Equal(t, http.StatusUnauthorized, c.call(t, h, r).Code, r.URL)
 	}
+	h = newFake(&fakeShop{}, "")
+	for _, r := range []*http.Request{
+		request("GET", "/stock/10000?x=1", ""), request("GET", "/rungs?x=1", ""), request("GET", "/faults?x=1", ""),
+		request("POST", "/v4/decrease?quantity=none", `{"quantity":1}`), request("POST", "/v4/decrease?wait=1h", `{"wait":"1s"}`),
+		request("POST", "/v4/decrease?fault=none", `{"fault":"crash@before:set"}`), request("POST", "/v9/decrease?items=,", `{"items":[{"product":"a"}]}`),
+	} {
+		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
+	}
+	zipped := request("POST", "/v4/decrease", "{}")
+	zipped.Header.Set("Content-Encoding", "gzip")
+	assert.Equal(t, http.StatusUnsupportedMediaType, c.call(t, h, zipped).Code)
 	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
 	c.call(t, h, request("GET", "/problems/none", ""))
 	c.call(t, newFake(&fakeShop{}, ""), request("DELETE", "/faults/none", ""))
@@ -380,8 +391,10 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	call(302, "GET", "/", "")
 	call(302, "GET", "/problems/sold-out", "")
 	inside.Close()
-	for _, target := range []string{"POST /v4/decrease", "POST /v6/decrease?wait=0s", "GET /readyz", "GET /stock/10000"} {
+	for _, target := range []string{"POST /v4/decrease", "POST /v6/decrease?wait=0s", "GET /stock/10000"} {
 		method, path, _ := strings.Cut(target, " ")
 		call(503, method, path, "")
 	}
+	require.Eventually(t, func() bool { return c.call(t, h, request("GET", "/readyz", "")).Code == 503 },
+		10*time.Second, 10*time.Millisecond, "what it said before holds for a moment")
 }

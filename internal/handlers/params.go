@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/internal/sale"
@@ -48,57 +48,93 @@ func badInput(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errBadInput}, args...)...)
 }
 
-// params are the parameters of a request as text, the body's over the query's.
+// errEncoding says that a body is compressed. None of a few hundred bytes needs to be, and one could unfold without end.
+var errEncoding = errors.New("a body has to be sent as it is, without Content-Encoding")
+
+// params are the parameters of a request as text.
 type params map[string]string
 
 // readParams reads the parameters that are known, from the query and a JSON body. It refuses unknown ones, so that a
-// misspelt quantity does not silently sell one; and repeated ones, as there is no telling which was meant.
-func readParams(r *http.Request, known ...string) (params, error) {
-	p := params{}
+// misspelt quantity does not silently sell one; and repeated ones, as there is no telling which was meant. Where both
+// give a parameter the body wins; what the query said then is returned as overridden, and has to make sense as well.
+func readParams(r *http.Request, known ...string) (p, overridden params, err error) {
+	query, err := readQuery(r, known...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, nil, errEncoding
+	}
+	p, err = readBody(r.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.only(known); err != nil {
+		return nil, nil, err
+	}
+	overridden = params{}
+	for name, value := range query {
+		if _, wins := p[name]; wins {
+			overridden[name] = value
+		} else {
+			p[name] = value
+		}
+	}
+	return p, overridden, nil
+}
+
+// readQuery reads the parameters of a query, if they are known.
+func readQuery(r *http.Request, known ...string) (params, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, badInput("the query does not parse")
 	}
+	p := params{}
 	for name, values := range query {
 		if len(values) > 1 {
 			return nil, badInput("%q is given %d times", name, len(values))
 		}
 		p[name] = values[0]
 	}
-	if err := p.readBody(r.Body); err != nil {
-		return nil, err
-	}
-	for name := range p {
-		if !slices.Contains(known, name) {
-			return nil, badInput("unknown parameter %q; known are %v", name, known)
-		}
-	}
-	return p, nil
+	return p, p.only(known)
 }
 
-// readBody reads a JSON object that is flat, but for items, member by member: encoding/json alone would let the last of two equal names win.
-func (p params) readBody(body io.Reader) error {
+// only refuses parameters that are not known.
+func (p params) only(known []string) error {
+	for name := range p {
+		switch {
+		case len(known) == 0:
+			return badInput("unknown parameter %q; there are none here", name)
+		case !slices.Contains(known, name):
+			return badInput("unknown parameter %q; known are %v", name, known)
+		}
+	}
+	return nil
+}
+
+// readBody reads a JSON object that is flat, but for items, member by member: encoding/json alone would let the last of two
+// equal names win.
+func readBody(body io.Reader) (params, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return badInput("the body cannot be read: %w", err)
+		return nil, badInput("the body cannot be read: %w", err)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil
+		return params{}, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return badInput("the body is not a JSON object")
+		return nil, badInput("the body is not a JSON object")
 	}
 	members, err := object(d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	maps.Copy(p, members)
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badInput("something follows the JSON object in the body")
+		return nil, badInput("something follows the JSON object in the body")
 	}
-	return nil
+	return members, nil
 }
 
 // object reads the members of an object whose brace was read.
@@ -145,6 +181,14 @@ func member(d *json.Decoder) (name, value string, err error) {
 		}
 	}
 	return "", "", badInput("%q must be a text, a number, true or false", name)
+}
+
+// orderOver turns the parameters of a decrease into an order. Those that they override have to make sense as well.
+func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
+	if _, err := b.order(overridden); err != nil {
+		return sale.Order{}, err
+	}
+	return b.order(p)
 }
 
 // order turns the parameters of a decrease into an order, within the bounds.

@@ -15,14 +15,15 @@ import (
 	"stockapi/internal/sale"
 )
 
-func decode(query, body string) (params, error) {
+// decode reads the parameters of a request, and what they override.
+func decode(query, body string) (p, overridden params, err error) {
 	r := httptest.NewRequest(http.MethodPost, "/v4/decrease", strings.NewReader(body))
 	r.URL.RawQuery = query
 	return readParams(r, "product", "quantity", "items", "wait", "ttl", "work", "trace")
 }
 
 func TestTheBodyWinsOverTheQuery(t *testing.T) {
-	p, err := decode("quantity=1&ttl=5s", `{"quantity": 2, "wait": "250ms", "trace": true}`)
+	p, _, err := decode("quantity=1&ttl=5s", `{"quantity": 2, "wait": "250ms", "trace": true}`)
 	require.NoError(t, err)
 	o, err := testBounds().order(p)
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func TestTheBodyWinsOverTheQuery(t *testing.T) {
 }
 
 func TestWithoutParametersAnOrderHasTheDefaults(t *testing.T) {
-	p, err := decode("", "")
+	p, _, err := decode("", "")
 	require.NoError(t, err)
 	o, err := testBounds().order(p)
 	require.NoError(t, err)
@@ -68,7 +69,7 @@ func FuzzDecreaseRequest(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, query, body string) {
-		p, err := decode(query, body)
+		p, overridden, err := decode(query, body)
 		if err != nil {
 			if !errors.Is(err, errBadInput) {
 				t.Fatalf("%q %q: %v is not bad input", query, body, err)
@@ -78,7 +79,7 @@ func FuzzDecreaseRequest(f *testing.F) {
 		if strings.TrimSpace(body) != "" && !json.Valid([]byte(body)) {
 			t.Fatalf("%q was taken for JSON", body)
 		}
-		o, err := testBounds().order(p)
+		o, err := testBounds().orderOver(overridden, p)
 		if err != nil {
 			if !errors.Is(err, errBadInput) {
 				t.Fatalf("%q %q: %v is not bad input", query, body, err)

@@ -47,6 +47,7 @@ var problems = map[string]Problem{
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
 	"too-large":          {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
 	"misdirected":        {Status: http.StatusMisdirectedRequest, Title: "This is meant for another host", Outcome: notSold},
+	"unsupported-media":  {Status: http.StatusUnsupportedMediaType, Title: "The body is encoded", Outcome: notSold},
 	"lock-busy":          {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
 	"outcome-unknown":    {Status: http.StatusInternalServerError, Title: "The sale may or may not have happened", Outcome: unknown},
 	"stock-corrupt":      {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
@@ -73,6 +74,8 @@ func problemOf(err error) string { //nolint:gocyclo // one switch in one place i
 	case errors.Is(err, errBadInput), errors.Is(err, sale.ErrCallerBusy), errors.Is(err, sale.ErrOneProduct),
 		errors.Is(err, lock.ErrUpgrade):
 		return "bad-input"
+	case errors.Is(err, errEncoding):
+		return "unsupported-media"
 	case errors.Is(err, errUnauthorized):
 		return "unauthorized"
 	case errors.Is(err, errCrossOrigin):
@@ -134,11 +137,14 @@ func (s *server) failAdmin(c *gin.Context, err error) {
 // send answers with a problem.
 func (s *server) send(c *gin.Context, name string, p Problem) {
 	p.Type, p.Server = "/problems/"+name, s.Instance
-	switch p.Status {
-	case http.StatusLocked:
+	if retryAfter(name, p.Status) {
 		c.Header("Retry-After", "1")
+	}
+	switch p.Status {
 	case http.StatusUnauthorized:
 		c.Header("WWW-Authenticate", "Bearer")
+	case http.StatusUnsupportedMediaType:
+		c.Header("Accept-Encoding", "identity")
 	}
 	c.Abort()
 	c.Set(outcomeKey, name)

@@ -41,7 +41,7 @@ func (f *Fleet) placeSQL(ctx context.Context, b *Backend) error {
 		return f.startSQL(ctx, b, kind)
 	case isFile(f.options.SQL):
 		b.SQL = f.options.SQL
-		b.Text += ", v12 in " + b.SQL
+		b.Text += ", v12 in " + redact(b.SQL)
 		return nil
 	case strings.Contains(f.options.SQL, "://"):
 		return f.reachSQL(ctx, b)

@@ -138,8 +138,15 @@ func TestTheEnvironmentDoesNotConfigureTheInstances(t *testing.T) {
 }
 
 func TestPasswordsAreNotShown(t *testing.T) {
-	assert.Equal(t, "redis://u:xxxxx@h:1", redact("redis://u:secret@h:1"))
-	_, err := foreignRedis(t.Context(), "redis://u:secret@127.0.0.1:1")
-	require.ErrorContains(t, err, "no Redis at redis://u:xxxxx@127.0.0.1:1")
-	assert.NotContains(t, err.Error(), "secret")
+	assert.Equal(t, "redis://h:1/5", redact("redis://u:secret@h:1/5?password=secret"))
+	assert.Equal(t, "postgres://h/db", redact("postgres://h/db?user=u&password=secret"))
+	assert.Equal(t, "sqlite:///tmp/locks.db", redact("sqlite:///tmp/locks.db?_pragma=key=secret"))
+	for _, raw := range []string{"redis://:12/secret@h", "redis://:se/cret@h", "secret", "u:secret@tcp(h)/db", "redis://:12#secret@h",
+		"redis://:12?secret@h", "redis://127.0.0.1:1?password=secret", "redis://127.0.0.1:1/secret?x"} {
+		_, err := foreignRedis(t.Context(), raw)
+		require.ErrorContains(t, err, "no Redis at", raw)
+		assert.NotContains(t, err.Error(), "cret", raw)
+	}
+	b := Backend{URL: "redis://:secret@h"}
+	assert.Contains(t, b.secrets(), "STOCKAPI_REDIS=redis://:secret@h", "and not on the command line")
 }

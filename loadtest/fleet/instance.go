@@ -25,14 +25,8 @@ type Instance struct {
 func (f *Fleet) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
-	args := []string{"--addr", "127.0.0.1:0", "--instance", name, "--redis", b.URL, "--sql", cmp.Or(b.SQL, "none"),
+	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
 		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
-	if b.Locks != "" {
-		args = append(args, "--lock-redis", b.Locks)
-	}
-	if len(b.Redlock) > 0 {
-		args = append(args, "--redlock", strings.Join(b.Redlock, ","))
-	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
 	}
@@ -41,11 +35,12 @@ func (f *Fleet) StartInstance(
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
 	args = append(append(args, f.options.Max.args()...), flags...)
-	c, url, err := f.startStockapi(ctx, stockapi, name, args)
+	env := append(environment(f.options.Token), b.secrets()...)
+	c, url, err := f.startStockapi(ctx, stockapi, name, env, args)
 	if errors.Is(err, errNotReady) {
 		// Seen once in some ten thousand starts, on a busy machine, and not explained.
 		f.options.Say(err.Error() + "; it is started once more")
-		c, url, err = f.startStockapi(ctx, stockapi, name, args)
+		c, url, err = f.startStockapi(ctx, stockapi, name, env, args)
 	}
 	if err != nil {
 		return nil, err
@@ -53,9 +48,21 @@ func (f *Fleet) StartInstance(
 	return &Instance{Name: name, URL: url, child: c}, nil
 }
 
-func (f *Fleet) startStockapi(ctx context.Context, stockapi, name string, args []string) (*child, string, error) {
+// secrets are the settings that may hold a password. In the environment no list of processes shows them to others.
+func (b *Backend) secrets() []string {
+	env := []string{"STOCKAPI_REDIS=" + b.URL, "STOCKAPI_SQL=" + cmp.Or(b.SQL, "none")}
+	if b.Locks != "" {
+		env = append(env, "STOCKAPI_LOCK_REDIS="+b.Locks)
+	}
+	if len(b.Redlock) > 0 {
+		env = append(env, "STOCKAPI_REDLOCK="+strings.Join(b.Redlock, ","))
+	}
+	return env
+}
+
+func (f *Fleet) startStockapi(ctx context.Context, stockapi, name string, env, args []string) (*child, string, error) {
 	cmd := exec.Command(stockapi, args...)
-	cmd.Env = environment(f.options.Token)
+	cmd.Env = env
 	return f.start(ctx, "stockapi "+name, cmd, readyLine)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -163,8 +164,8 @@ var lastPort = func() *atomic.Uint32 {
 func tell(rawURL string, do func(*redis.Client) error) error {
 	logging.Disable() // its complaints about a server that is away would stand between our own lines
 	o, err := redis.ParseURL(rawURL)
-	if err != nil {
-		return err
+	if err != nil { // which quotes the URL
+		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, or its query is none of go-redis'", redact(rawURL))
 	}
 	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
 	client := redis.NewClient(o)
@@ -191,11 +192,27 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 	return "of unknown version", nil
 }
 
-// redact hides the password of a Redis URL.
+// redact returns what may be shown of a URL: its scheme, its server, or its file. A password may stand in the query too,
+// or anywhere if it was not escaped, which an @ behind the host gives away.
 func redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
-	if err != nil {
+	if err != nil || u.Host+u.Path == "" || strings.Contains(u.Path+u.Fragment+u.RawQuery, "@") {
 		return "the given URL"
 	}
-	return u.Redacted()
+	switch {
+	case u.Scheme == "sqlite" || u.Scheme == "unix":
+		return u.Scheme + "://" + u.Host + u.Path
+	case !server.MatchString(u.Host):
+		return "the given URL"
+	case strings.HasPrefix(u.Scheme, "redis"):
+		return u.Scheme + "://" + u.Host + dbNumber.FindString(u.Path)
+	default:
+		return u.Scheme + "://" + u.Host + dbName.FindString(u.Path)
+	}
 }
+
+var (
+	server   = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	dbNumber = regexp.MustCompile(`^/[0-9]{1,4}$`)
+	dbName   = regexp.MustCompile(`^/[A-Za-z0-9._-]{1,64}$`)
+)

@@ -59,7 +59,7 @@ func Gather(ctx context.Context, o Options) (*Party, context.Context, error) {
 	logging.Disable() // its complaints about a server that is away would stand between our own lines
 	at, err := redis.ParseURL(o.URL)
 	if err != nil {
-		return nil, ctx, fmt.Errorf("the Redis where the parties meet: %w", err)
+		return nil, ctx, errors.New("the Redis where the parties meet: not a URL such as redis://127.0.0.1:6379")
 	}
 	p := &Party{redis: redis.NewClient(at), name: o.Name}
 	if err := p.come(ctx, o); err != nil {

@@ -73,19 +73,19 @@ func StartEmbedded(t testing.TB) *Server {
 // StartRedis starts a redis-server that keeps nothing on disk.
 func StartRedis(t testing.TB) *Server {
 	t.Helper()
-	s, _ := Restartable(t)
+	s, _, _ := Restartable(t)
 	return s
 }
 
-// Restartable starts a redis-server, and returns a function that kills it (nothing is saved) and starts it again on
-// the same port.
-func Restartable(t testing.TB) (s *Server, restart func(down time.Duration)) {
+// Restartable starts a redis-server, and returns functions that kill it (nothing is saved) and start it again on the
+// same port.
+func Restartable(t testing.TB) (s *Server, stop, start func()) {
 	t.Helper()
 	port := freePort(t)
 	s = &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port), Kind: RedisServer}
 	dir := t.TempDir()
 	var process *exec.Cmd
-	start := func() {
+	start = func() {
 		process = exec.CommandContext(context.Background(), RedisServer, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "",
 			"--appendonly", "no", "--dir", dir)
 		if err := process.Start(); err != nil {
@@ -99,17 +99,13 @@ func Restartable(t testing.TB) (s *Server, restart func(down time.Duration)) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	stop := func() {
+	stop = func() {
 		_ = process.Process.Kill()
 		_ = process.Wait()
 	}
 	start()
 	t.Cleanup(func() { stop() })
-	return s, func(down time.Duration) {
-		stop()
-		time.Sleep(down)
-		start()
-	}
+	return s, stop, start
 }
 
 // Client returns a client as the service uses it, with hooks added. It is closed when the test ends.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,11 @@ var mySQLSettings = map[string]string{"autocommit": "1", "sql_mode": "'STRICT_AL
 
 func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
 	query := u.Query()
+	for name := range query {
+		if credential.MatchString(name) {
+			return nil, errors.New("user and password stand before the host")
+		}
+	}
 	query.Del("charset") // the driver keeps it to itself; without it and a collation it speaks UTF-8
 	c, err := mysql.ParseDSN("/?" + query.Encode())
 	if err != nil {
@@ -78,6 +84,10 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	})
 	return stdlib.OpenDB(*c, stale), nil
 }
+
+// credential matches what belongs before the host. The MySQL driver sends every parameter that it does not know as a
+// variable to set, and the server's complaint quotes it.
+var credential = regexp.MustCompile(`(?i)user|pass|pwd|secret|token`)
 
 // label is how an instance of that name calls itself where a server lists its sessions.
 func label(instance string) string {

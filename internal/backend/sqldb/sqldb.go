@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
 	"stockapi/internal/backend"
@@ -57,12 +58,10 @@ type Do func(ctx context.Context) (int64, error)
 func Open(dsn string, o backend.Options) (*DB, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("not a DSN: %s", backend.Redact(dsn))
+		return nil, refused(dsn)
 	}
 	d := &DB{Timeout: o.Timeout, Instance: backend.Plain(o.Name, maxInstance)}
-	open := func() (*sql.DB, error) {
-		return nil, errors.New("a DSN begins with sqlite://, mysql://, mariadb:// or postgres://")
-	}
+	open := func() (*sql.DB, error) { return nil, errors.ErrUnsupported }
 	switch u.Scheme {
 	case "sqlite":
 		d.Kind, d.file = SQLite, filePath(u)
@@ -79,7 +78,7 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 		d.sessions, err = openSessions(open, o.PoolSize)
 	}
 	if err != nil {
-		return nil, backend.Hide(dsn, err)
+		return nil, refused(dsn)
 	}
 	return d, nil
 }
@@ -93,6 +92,13 @@ func pooled(db *sql.DB, size int) {
 // Close closes all connections. What sessions hold ends with them.
 func (d *DB) Close() error {
 	return errors.Join(d.DB.Close(), d.sessions.close())
+}
+
+// refused says what a DSN looks like, in place of a driver's error, which quotes it with its password.
+func refused(dsn string) error {
+	return fmt.Errorf("%s cannot be used: a DSN is sqlite:///path/to/file, or mysql://, mariadb:// or postgres:// with "+
+		"user:password@host:port/database and the driver's own parameters; special characters of a password have to be "+
+		"escaped, @ as %%40 and / as %%2F", backend.Redact(dsn))
 }
 
 // Exec sends a statement about the lock called key, under a name for those who watch. It returns how many rows it
@@ -121,13 +127,28 @@ func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, err
 	return d.Around(ctx, name, key, bounded)
 }
 
-// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make it.
+// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make
+// it. Nor can anybody have one where this user's instances refuse to open it.
 func (d *DB) Unused() bool {
 	if d.Kind != SQLite {
 		return false
 	}
+	if d.Refused() != nil {
+		return true
+	}
 	_, err := os.Stat(d.file)
 	return errors.Is(err, os.ErrNotExist)
+}
+
+// Refused returns why a file that is there cannot be opened by this user's instances, or nil.
+func (d *DB) Refused() error {
+	if d.Kind != SQLite || filepath.Dir(d.file) != defaultDir() {
+		return nil
+	}
+	if err := checkPrivate(defaultDir()); errors.Is(err, ErrNotPrivate) {
+		return err
+	}
+	return nil
 }
 
 // Reach returns nil if the database answers within the time that a statement has.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -18,8 +19,26 @@ import (
 
 // Default is the DSN of the SQLite file that the processes of one user on this machine share. Nothing is written until
 // the first lock is taken.
-func Default() string {
-	return fileDSN(filepath.Join(os.TempDir(), fmt.Sprintf("stockapi-%d", os.Getuid()), "locks.db"))
+func Default() string { return fileDSN(filepath.Join(defaultDir(), "locks.db")) }
+
+// defaultDir lies where everybody on the machine may write, under a name that everybody can guess.
+func defaultDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("stockapi-%d", os.Getuid())) }
+
+// ErrNotPrivate says that the directory of the default file is there, and that others can write to it or made it: what
+// lies in it cannot be trusted with locks.
+var ErrNotPrivate = errors.New("is not this user's own directory: somebody else made it, or it is a link, or others may " +
+	"write to it; remove it, or name another database with --sql")
+
+// checkPrivate refuses a directory that others than this user have a hand in.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || !ownedByUs(info) || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s %w", dir, ErrNotPrivate)
+	}
+	return nil
 }
 
 func fileDSN(path string) string {
@@ -81,7 +100,11 @@ type file struct{ dir, name string }
 
 // Connect is part of driver.Connector.
 func (f file) Connect(context.Context) (driver.Conn, error) {
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+	err := os.MkdirAll(f.dir, 0o700)
+	if f.dir == defaultDir() {
+		err = checkPrivate(f.dir)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return f.Driver().Open(f.name)

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+)
+
+// becomes waits until /readyz has that status: what it said last holds for a moment.
+func (r *running) becomes(t *testing.T, status int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == status },
+		10*time.Second, 10*time.Millisecond)
+}
+
+// An instance whose orders all fail is not ready, though its Redis answers a ping; and the log says why.
+func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
+	backendtest.Require(t)
+	for name, c := range map[string]struct {
+		breaks, mends [][]any
+		says          string
+	}{
+		"full":            {[][]any{{"CONFIG", "SET", "maxmemory", "1"}}, [][]any{{"CONFIG", "SET", "maxmemory", "0"}}, "OOM"},
+		"a replica":       {[][]any{{"REPLICAOF", "127.0.0.1", "1"}}, [][]any{{"REPLICAOF", "NO", "ONE"}}, "READONLY"},
+		"no scripts":      {[][]any{{"ACL", "SETUSER", "shop", "-eval", "-evalsha"}}, [][]any{{"ACL", "SETUSER", "shop", "+@all"}}, "NOPERM"},
+		"no writes":       {[][]any{{"ACL", "SETUSER", "shop", "-set"}}, [][]any{{"ACL", "SETUSER", "shop", "+@all"}}, "can't run this command"},
+		"lost a replica":  {[][]any{{"CONFIG", "SET", "min-replicas-to-write", "1"}}, [][]any{{"CONFIG", "SET", "min-replicas-to-write", "0"}}, "NOREPLICAS"},
+		"other passwords": {[][]any{{"ACL", "SETUSER", "shop", "resetpass", ">new"}, {"CLIENT", "KILL", "USER", "shop"}}, [][]any{{"ACL", "SETUSER", "shop", ">pass"}}, "WRONGPASS"},
+	} {
+		for _, role := range []string{"stock", "locks"} {
+			t.Run(name+" "+role, func(t *testing.T) {
+				s, other := backendtest.StartRedis(t), backendtest.StartEmbedded(t)
+				operator := backendtest.Client(t, s)
+				do := func(commands ...[]any) {
+					for _, command := range commands {
+						require.NoError(t, operator.Do(context.Background(), command...).Err(), command)
+					}
+				}
+				do([]any{"ACL", "SETUSER", "shop", "on", ">pass", "~*", "&*", "+@all"})
+				url := strings.Replace(s.URL, "redis://", "redis://shop:pass@", 1)
+				args := []string{"--redis", url}
+				if role == "locks" {
+					args = []string{"--redis", other.URL, "--lock-redis", url}
+				}
+				r := start(t, args...)
+				r.becomes(t, 200)
+				do(c.breaks...)
+				r.becomes(t, 503)
+				assert.Contains(t, r.logs.text(), c.says)
+				assert.Contains(t, r.logs.text(), "the "+map[string]string{"stock": "stock's", "locks": "locks'"}[role]+" Redis")
+				assert.Equal(t, 503, r.post(t, "/v15/decrease").status, "it tells the truth")
+				assert.Equal(t, 200, r.do(t, http.MethodGet, "/livez", nil).status, "a restart would not help")
+				do(c.mends...)
+				r.becomes(t, 200)
+				assert.Equal(t, 200, r.post(t, "/v15/decrease").status)
+				assert.NotContains(t, operator.Keys(context.Background(), "*").Val(), readyKey, "it leaves nothing")
+			})
+		}
+	}
+}
+
+// Whoever asks, a ready Redis is touched by one command for all that ask at a time, and not at its stock or its locks.
+func TestReadyTouchesAKeyOfItsOwn(t *testing.T) {
+	e, err := backend.StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	client, err := backend.Open(e.URL(), backend.Options{Timeout: 10 * time.Second, PoolSize: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	seen := &keysSeen{}
+	client.AddHook(seen)
+	s := &servers{stock: client, locks: client}
+	require.NoError(t, s.ready(context.Background()))
+	require.NoError(t, s.ready(context.Background()))
+	assert.LessOrEqual(t, seen.commands, 3, "the script's text is sent once")
+	assert.Empty(t, e.Server().Keys())
+}
+
+type keysSeen struct {
+	redis.Hook
+	commands int
+}
+
+func (k *keysSeen) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (k *keysSeen) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if strings.HasPrefix(cmd.Name(), "eval") {
+			k.commands++
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (k *keysSeen) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"log"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sumWindow is how often a failure of one kind is logged at most.
+const sumWindow = time.Second
+
+// A sums is a log handler that keeps an outage from flooding the log: of failures with one message it passes the first
+// on, then once a second the latest, with how many were left out before it. What tells no failure, and what is only
+// logged for debugging, passes as it is.
+type sums struct {
+	slog.Handler
+	*summed
+}
+
+// summed is what handlers share that were derived from one another.
+type summed struct {
+	mu   sync.Mutex
+	open map[string]*window // by message, of which there are few: they are constants
+}
+
+// A window is the time after a line in which no other of its kind is logged.
+type window struct {
+	timer      *time.Timer
+	latest     func(suppressed int) // logs it
+	suppressed int
+}
+
+func newSums(h slog.Handler) sums { return sums{h, &summed{open: map[string]*window{}}} }
+
+// Handle is part of slog.Handler.
+func (s sums) Handle(ctx context.Context, r slog.Record) error {
+	if !isFailure(r) {
+		return s.Handler.Handle(ctx, r)
+	}
+	s.mu.Lock()
+	w, ok := s.open[r.Message]
+	if ok {
+		w.suppressed++
+		r := r.Clone()
+		w.latest = func(suppressed int) {
+			if suppressed > 1 {
+				r.AddAttrs(slog.Int("suppressed", suppressed-1))
+			}
+			_ = s.Handler.Handle(context.WithoutCancel(ctx), r)
+		}
+		s.mu.Unlock()
+		return nil
+	}
+	w = &window{}
+	w.timer = time.AfterFunc(sumWindow, func() { s.end(r.Message, w) })
+	s.open[r.Message] = w
+	s.mu.Unlock()
+	return s.Handler.Handle(ctx, r)
+}
+
+// end logs what a window left out, and begins the next one; after one that left nothing out the next failure is a first
+// one again.
+func (s *summed) end(message string, w *window) {
+	s.mu.Lock()
+	latest, suppressed := w.latest, w.suppressed
+	w.latest, w.suppressed = nil, 0
+	switch {
+	case s.open[message] != w: // flushed meanwhile
+	case suppressed > 0:
+		w.timer.Reset(sumWindow)
+	default:
+		delete(s.open, message)
+	}
+	s.mu.Unlock()
+	if latest != nil {
+		latest(suppressed)
+	}
+}
+
+// Flush logs what was left out so far. At the end of the process nothing stays unsaid.
+func (s *summed) Flush() {
+	s.mu.Lock()
+	open := s.open
+	s.open = map[string]*window{}
+	s.mu.Unlock()
+	for message, w := range open {
+		w.timer.Stop()
+		s.end(message, w)
+	}
+}
+
+// WithAttrs is part of slog.Handler.
+func (s sums) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return sums{s.Handler.WithAttrs(attrs), s.summed}
+}
+
+// WithGroup is part of slog.Handler.
+func (s sums) WithGroup(name string) slog.Handler { return sums{s.Handler.WithGroup(name), s.summed} }
+
+// isFailure reports whether a record is one of those that come by the thousand when something is away: what failed says
+// why, or with which status it was answered.
+func isFailure(r slog.Record) bool {
+	failed := false
+	r.Attrs(func(a slog.Attr) bool {
+		failed = failed || a.Key == "err" || a.Key == "status"
+		return !failed
+	})
+	return failed && r.Level > slog.LevelDebug
+}
+
+// errorLog returns the log that net/http writes to.
+func errorLog(l *slog.Logger) *log.Logger { return log.New(serverLog{l}, "", 0) }
+
+// A serverLog takes what net/http has to say. That it cannot accept connections concerns everybody, what becomes of a
+// single one only those who debug.
+type serverLog struct{ *slog.Logger }
+
+// Write is part of io.Writer; net/http writes one line at a time.
+func (l serverLog) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	if why, ok := strings.CutPrefix(text, "http: Accept error: "); ok {
+		l.Error("no connection can be accepted: is the number of open files too low (ulimit -n)?", "err", why)
+	} else if strings.HasPrefix(text, "http: panic serving") {
+		l.Error("panic in the HTTP server", "err", text)
+	} else {
+		l.Debug(text)
+	}
+	return len(line), nil
+}

@@ -1,0 +1,71 @@
+package fault
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/stock"
+)
+
+// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one that
+// was held for as long as may be takes none of the others along.
+func TestHeldOrdersOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := New(nil, stock.IsKey)
+		gone := make(chan int, 4)
+		arrive := func(n int, name string) {
+			faults, err := Parse("hold@before:set")
+			require.NoError(t, err)
+			go func() {
+				i.At(With(context.Background(), name, faults), false, "set", "k")
+				gone <- n
+			}()
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		arrive(1, "twin")
+		arrive(2, "other")
+		arrive(3, "twin")
+		arrive(4, "twin")
+
+		held := i.Held()
+		require.Len(t, held, 4)
+		for n, name := range []string{"other", "twin", "twin", "twin"} {
+			assert.Equal(t, name, held[n].Order)
+		}
+		assert.True(t, held[1].Since.Before(held[2].Since) && held[2].Since.Before(held[3].Since))
+
+		next := func() int { // -1: nobody has gone on
+			synctest.Wait()
+			select {
+			case n := <-gone:
+				return n
+			default:
+				return -1
+			}
+		}
+		release := func(name string) bool {
+			defer synctest.Wait()
+			return i.Release(name)
+		}
+		assert.True(t, release("twin"))
+		assert.Equal(t, 1, next(), "the one held longest")
+		time.Sleep(Longest - 2500*time.Millisecond) // the other one's time is up, and no twin's
+		synctest.Wait()
+		assert.Equal(t, 2, next())
+		assert.Equal(t, -1, next())
+		require.Len(t, i.Held(), 2)
+		assert.True(t, release("twin"))
+		assert.Equal(t, 3, next())
+		time.Sleep(Longest)
+		synctest.Wait()
+		assert.Equal(t, 4, next())
+		assert.Empty(t, i.Held())
+		assert.False(t, release("twin"))
+	})
+}
