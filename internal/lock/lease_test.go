@@ -38,9 +38,9 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 				inner, stopInner := b.keepAlive(ctx, time.Hour, time.Hour, time.Now().Add(time.Hour), renewed)
 				below, cancel := context.WithCancel(context.WithValue(inner, ownerKey{}, nil))
 				defer cancel()
-				time.Sleep(time.Second - 1)
+				time.Sleep(time.Second - time.Nanosecond)
 				require.False(t, ended(inner))
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				require.True(t, ended(inner), "with the lease that it lies within")
 				for _, c := range []context.Context{ctx, inner, below} {
 					require.ErrorIs(t, c.Err(), context.Canceled)
@@ -69,12 +69,11 @@ func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
 			a.OnRenew = func(bool) { <-stuck }
 			a.tryLock, _ = rung(t, id).Build(a.Backends)
 			lease := a.lock(t, "k", ttl)
-			within, err := lease, error(nil)
+			within := lease
 			if slices.Contains([]string{"v7", "v12"}, id) {
 				ctx := owned("1")
 				outer := must(a.tryLock(ctx, "nested", ttl))
-				within, err = a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute)
-				require.NoError(t, err)
+				within = must(a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute))
 			}
 			time.Sleep(2 * ttl)
 			for _, l := range []*Lease{lease, within} {
