@@ -58,6 +58,21 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 	}
 }
 
+// A renewal whose success is noticed when the lease is over does not bring it back, though nobody has looked meanwhile.
+func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
+		renewed := func(context.Context) (bool, error) { return true, nil }
+		ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
+		defer stop()
+		time.Sleep(time.Second)
+		close(stuck)
+		synctest.Wait()
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
+	})
+}
+
 // So does every rung that watches its lease. v5 does not look.
 func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
 	for _, id := range []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
