@@ -65,7 +65,7 @@ func TestSQLTable(t *testing.T) {
 		})
 		t.Run("expiry", func(t *testing.T) {
 			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
-			require.True(t, again("expiry", "a", 50*time.Millisecond))
+			require.True(t, acquire("expiry", "a", 50*time.Millisecond))
 			time.Sleep(70 * time.Millisecond)
 			renewed, err := rows.renew(ctx, "expiry", "a", time.Minute)
 			require.NoError(t, err)

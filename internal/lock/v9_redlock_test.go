@@ -87,12 +87,13 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := (Backends{}).nodes()
+		_, wait := rung(t, "v6").Build(Backends{RedlockRetry: time.Second})
 		for range maxRounds {
 			n.rounds <- struct{}{}
 		}
 		turn := func(patience time.Duration) (waited time.Duration, err error) {
 			start := time.Now()
-			_, err = patient(Polling(Fixed(time.Second)))(t.Context(), "k", patience, func(ctx context.Context) (*Lease, error) {
+			_, err = wait(t.Context(), "k", patience, func(ctx context.Context) (*Lease, error) {
 				return nil, n.turn(ctx)
 			})
 			return time.Since(start), err

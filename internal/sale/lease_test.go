@@ -23,10 +23,10 @@ func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 			t.Parallel()
 			r, err := lock.Find(id)
 			require.NoError(t, err)
-			s, b := newShopFor(t, backendtest.StartEmbedded(t), r)
+			_, b := newShopFor(t, backendtest.StartEmbedded(t), r)
 			stuck := make(chan struct{})
 			b.OnRenew = func(bool) { <-stuck }
-			s = New("a", stock.NewShelf(b.Redis), b, metrics.New("a"), slog.New(slog.DiscardHandler))
+			s := New("a", stock.NewShelf(b.Redis), b, metrics.New("a"), slog.New(slog.DiscardHandler))
 			o := order()
 			o.TTL, o.Work = 300*time.Millisecond, 900*time.Millisecond
 			time.AfterFunc(2*o.Work, func() { close(stuck) }) // for the release, which joins the renewing
