@@ -98,7 +98,7 @@ func (p *port) Accept() (net.Conn, error) {
 			}
 		}
 		if err != nil {
-			_ = p.TCPListener.Close()
+			_ = p.Close()
 			close(p.closed)
 			return nil, net.ErrClosed
 		}
@@ -115,6 +115,14 @@ func (p *port) Accept() (net.Conn, error) {
 	defer p.mu.Unlock()
 	p.conns[c] = struct{}{}
 	return c, nil
+}
+
+// Close closes the port. It may be closed already: http.Server closes it too.
+func (p *port) Close() error {
+	if err := p.TCPListener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // changed is the server's ConnState.

@@ -181,6 +181,7 @@ func TestWhoHasConnectedIsLetIn(t *testing.T) {
 	_, err = p.Accept()
 	require.ErrorIs(t, err, net.ErrClosed)
 	<-stopped
+	require.NoError(t, p.Close(), "as http.Server does too")
 	_, err = new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED, "and nobody after them")
 }

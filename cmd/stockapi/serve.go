@@ -43,7 +43,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
 	}
 	defer opened.Close()
-	listener := opened.(*net.TCPListener) //nolint:errcheck // as "tcp" promises
+	listener := opened.(*net.TCPListener) // as "tcp" promises
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
