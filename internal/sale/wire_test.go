@@ -204,3 +204,21 @@ func TestCASWaitsForASlotThatMoves(t *testing.T) {
 	require.NoError(t, <-sold)
 	assert.EqualValues(t, 99, left(t, s))
 }
+
+// Nor is a pipeline, though no rung sends one today.
+func TestAPipelineWhoseReplyIsLostIsNotRepeated(t *testing.T) {
+	c := backendtest.StartShards(t)
+	client := backendtest.Client(t, &backendtest.Server{URL: c.URL})
+	ctx := context.Background()
+	for n := 1; n <= 2; n++ {
+		require.NoError(t, client.Set(ctx, "k", 0, 0).Err())
+		c.Wire.LoseReply(n, false)
+		_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			return errors.Join(p.IncrBy(ctx, "k", 1).Err(), p.IncrBy(ctx, "k", 10).Err())
+		})
+		require.Error(t, err)
+		sent := c.Wire.Restore(t)
+		assert.LessOrEqual(t, count(sent, "incrby k 1"), 1, "%v", sent)
+		assert.LessOrEqual(t, count(sent, "incrby k 10"), 1, "%v", sent)
+	}
+}

@@ -120,18 +120,18 @@ func (w *Wire) listen(t testing.TB, e *end) {
 
 // connect passes requests and replies on until one side ends, or a reply is lost.
 func (w *Wire) connect(e *end, client net.Conn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", e.target)
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	w.mu.Lock()
 	e.conns = append(e.conns, client, server)
 	w.mu.Unlock()
 	asked := make(chan bool, 1024) // for each request under way: whether its reply gets lost
 	w.open.Go(func() {
-		defer server.Close()
+		defer func() { _ = server.Close() }()
 		in := bufio.NewReader(client)
 		for {
 			raw, err := readValue(in)
