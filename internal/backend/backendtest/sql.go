@@ -71,6 +71,10 @@ type SQLServer struct {
 // StartSQL starts a server of that kind on a free port, with its data in a directory of its own, or skips the test.
 func StartSQL(t testing.TB, kind string) *SQLServer {
 	t.Helper()
+	if os.Getuid() == 0 {
+		find(t, kind, "chown")
+		find(t, kind, "setpriv")
+	}
 	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // t.TempDir is closed to the servers' own users
 	if err != nil {
 		t.Fatal(err)
