@@ -3,6 +3,7 @@ package sale
 import (
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"maps"
 	"slices"
@@ -24,7 +25,9 @@ import (
 	"stockapi/internal/trace"
 )
 
+// Most tests here wait, and compute little: as many at once as there are processors would be few.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8")
 	backend.Silence()
 	goleak.VerifyTestMain(m)
 }
@@ -129,10 +132,10 @@ func TestSoldOutReleasesTheLock(t *testing.T) {
 func TestOnlyAsPrintedComesBackFromTheDead(t *testing.T) {
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o := order()
-		o.Quantity, o.TTL = 101, 200*time.Millisecond
+		o.Quantity, o.TTL = 101, time.Second
 		_, err := s.Decrease(context.Background(), r.Number, o)
 		require.ErrorIs(t, err, stock.ErrSoldOut)
-		time.Sleep(3 * o.TTL)
+		time.Sleep(o.TTL) // the timer is due at half of it
 		if r.Number != "v5-as-printed" {
 			_, err = s.Decrease(context.Background(), r.Number, order())
 			assert.NoError(t, err)

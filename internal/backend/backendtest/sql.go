@@ -154,7 +154,7 @@ func (s *SQLServer) Start(t testing.TB) {
 	}
 	ready := strings.TrimSuffix(s.DSN, "shop") // made below
 	db := OpenSQL(t, ready)
-	for deadline := time.Now().Add(30 * time.Second); db.Reach(context.Background()) != nil; {
+	for deadline := time.Now().Add(time.Minute); db.Reach(context.Background()) != nil; {
 		if time.Now().After(deadline) {
 			s.Kill()
 			t.Fatalf("%s does not answer\n%s", s.kind, s.log.String())
