@@ -19,6 +19,10 @@ build: ## both programs, into bin/
 test: ## all tests; with redis-server on PATH, on that too
 	$(GO) test ./...
 
+.PHONY: go-alone
+go-alone: ## go test ./... and go run ./loadtest, with nothing but Go on PATH
+	scripts/go-alone
+
 .PHONY: race
 race: ## all tests under the race detector (needs a C compiler)
 	$(GO) test -race ./...

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 
@@ -37,13 +38,20 @@ func (s *session) finish(err error, stderr io.Writer) int {
 	case !good:
 		code = surprised
 	}
-	if s.swept != nil {
+	if s.swept != nil && (err == nil || s.flags.outlasted()) {
 		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", s.swept))
 	}
 	if err := s.write(rows); err != nil {
 		return complain(stderr, err)
 	}
 	return code
+}
+
+// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends, with
+// all that they hold.
+func (f *runFlags) outlasted() bool {
+	isURL := func(s string) bool { return strings.Contains(s, "://") }
+	return len(f.Targets) > 0 || isURL(f.Backend) || isURL(f.SQL) || f.ZooKeeper != ""
 }
 
 // tell prints the stories, how soon requests got through, the matrix and the last line: what a terminal still shows at the end is the matrix.

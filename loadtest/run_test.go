@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,29 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 			assert.Contains(t, stderr, c.want)
 			assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 		})
+	}
+}
+
+// Keys that could not be removed are worth a line where they stay. Servers of the run's own take theirs along, so when one
+// of those has died the last line says that, and nothing else.
+func TestKeysThatMayBeLeft(t *testing.T) {
+	for _, c := range []struct {
+		flags runFlags
+		err   error
+		want  int
+	}{
+		{runFlags{Backend: "embedded"}, errors.New("embedded redis died"), 1},
+		{runFlags{Backend: "auto", SQL: "postgres"}, errors.New("interrupted"), 1},
+		{runFlags{Backend: "embedded"}, nil, 2},
+		{runFlags{Backend: "redis://127.0.0.1:1"}, errors.New("interrupted"), 2},
+		{runFlags{Backend: "embedded", SQL: "mysql://h/shop"}, errors.New("embedded redis died"), 2},
+		{runFlags{Backend: "embedded", ZooKeeper: "h:2181"}, errors.New("embedded redis died"), 2},
+		{runFlags{Targets: []string{"http://h"}}, errors.New("interrupted"), 2},
+	} {
+		var out, errs bytes.Buffer
+		s := &session{flags: &c.flags, history: &history.Run{}, stdout: &out, swept: errors.New("503")}
+		assert.Equal(t, couldNotRun, s.finish(c.err, &errs))
+		assert.Equal(t, c.want, strings.Count(errs.String(), "\n"), "%+v: %s", c.flags, &errs)
 	}
 }
 

@@ -141,7 +141,7 @@ func (d *workshopDesk) leave(t *testing.T) {
 		errs = append(errs, d.shut(number))
 	}
 	assert.NoError(t, errors.Join(errs...))
-	assert.Eventually(t, func() bool { return len(leftIn(t, d.tmp)) == 0 }, 5*time.Second, 20*time.Millisecond,
+	assert.Eventually(t, func() bool { return len(leftIn(t, d.tmp)) == 0 }, 20*time.Second, 20*time.Millisecond,
 		"something is left over")
 }
 

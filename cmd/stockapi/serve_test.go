@@ -67,17 +67,17 @@ func TestLocksOnAServerOfTheirOwn(t *testing.T) {
 // and run returns without an error.
 func TestDrain(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
-	r := start(t, "--redis", s.URL, "--drain-delay", "300ms")
+	r := start(t, "--redis", s.URL, "--drain-delay", "2s")
 	var orders sync.WaitGroup
-	orders.Go(func() { assert.Equal(t, 200, r.post(t, "/v4/decrease?work=600ms").status) })
+	orders.Go(func() { assert.Equal(t, 200, r.post(t, "/v4/decrease?work=3s").status) })
 	require.Eventually(t, func() bool {
 		return backendtest.Client(t, s).Exists(context.Background(), "DistributedLock_10000").Val() == 1
-	}, 2*time.Second, 5*time.Millisecond)
+	}, 10*time.Second, 5*time.Millisecond)
 	orders.Go(func() { assert.Equal(t, "draining", r.post(t, "/v4/decrease?wait=1m").problem()) })
 	time.Sleep(50 * time.Millisecond)
 	r.end()
 	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).problem() == "draining" },
-		200*time.Millisecond, time.Millisecond)
+		2*time.Second, time.Millisecond)
 	assert.Equal(t, "draining", r.post(t, "/v4/decrease").problem())
 	orders.Wait()
 	require.NoError(t, r.wait())
@@ -114,7 +114,7 @@ func TestEmbeddedRedisAlone(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	client := backendtest.Client(t, &backendtest.Server{URL: url})
 	require.NoError(t, client.Set(context.Background(), "k", "v", 50*time.Millisecond).Err())
-	assert.Eventually(t, func() bool { return client.Exists(context.Background(), "k").Val() == 0 }, 2*time.Second,
+	assert.Eventually(t, func() bool { return client.Exists(context.Background(), "k").Val() == 0 }, 10*time.Second,
 		5*time.Millisecond, "its TTLs follow the clock")
 	cancel()
 	require.NoError(t, <-done)

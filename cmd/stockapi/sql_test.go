@@ -33,7 +33,7 @@ func TestTheDefaultDatabaseIsAFile(t *testing.T) {
 
 	working := make(chan answer)
 	go func() { working <- a.post(t, "/v12/decrease?work=500ms") }()
-	require.Eventually(t, func() bool { return b.post(t, "/v12/decrease?wait=0s").problem() == "lock-busy" }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.post(t, "/v12/decrease?wait=0s").problem() == "lock-busy" }, 10*time.Second, 5*time.Millisecond)
 	assert.Equal(t, 200, (<-working).status)
 	assert.Equal(t, 200, b.post(t, "/v12/decrease").status)
 	assert.Equal(t, 200, b.do(t, "DELETE", "/locks/10000", nil).status)

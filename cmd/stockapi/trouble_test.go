@@ -265,7 +265,7 @@ func TestRedisHangs(t *testing.T) {
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
-	r := start(t, "--redis", e.URL(), "--redis-timeout", "100ms")
+	r := start(t, "--redis", e.URL(), "--redis-timeout", "1s")
 	require.Equal(t, 200, r.post(t, "/v0/decrease").status)
 
 	e.Server().Lock()
@@ -275,13 +275,15 @@ func TestRedisHangs(t *testing.T) {
 	assert.Equal(t, "not-sold", a.body["outcome"])
 
 	answered := make(chan answer)
-	go func() { answered <- r.post(t, "/v0/decrease?work=300ms") }()
-	time.Sleep(150 * time.Millisecond) // it has read, and is at work
+	commands := e.Server().CommandCount()
+	go func() { answered <- r.post(t, "/v0/decrease?work=1s") }()
+	require.Eventually(t, func() bool { return e.Server().CommandCount() > commands }, 10*time.Second, time.Millisecond)
+	time.Sleep(100 * time.Millisecond) // it has read, and is at work
 	e.Server().Lock()
 	a = <-answered
 	e.Server().Unlock()
 	assert.Equal(t, 500, a.status, a.text)
 	assert.Equal(t, "outcome-unknown", a.problem())
 	assert.Equal(t, "unknown", a.body["outcome"])
-	require.Eventually(t, func() bool { return r.post(t, "/v0/decrease").status == 200 }, 2*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.post(t, "/v0/decrease").status == 200 }, 10*time.Second, 10*time.Millisecond)
 }

@@ -73,7 +73,7 @@ func TestHold(t *testing.T) {
 
 	done := make(chan error)
 	go func() { done <- client.Set(ctx, stock.Key("p"), "6", 0).Err() }()
-	require.Eventually(t, func() bool { return len(i.Held()) == 1 }, 2*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(i.Held()) == 1 }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, "mine", i.Held()[0].Order)
 	assert.Equal(t, "hold@before:set/stock", i.Held()[0].Point)
 	assert.Equal(t, "7", client.Get(context.Background(), stock.Key("p")).Val(), "not sent yet")

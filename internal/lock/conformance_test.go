@@ -121,7 +121,7 @@ const (
 	ttl = 300 * time.Millisecond
 	// margin is what a busy machine may add to a TTL before a lock that should be free is not. Only what breaks waits
 	// for it.
-	margin = time.Second
+	margin = 3 * time.Second
 	// slowTTL is long enough for a renewal to come in time on a busy machine.
 	slowTTL = time.Second
 )

@@ -3,8 +3,11 @@ package lock
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +24,14 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
+// Most tests here wait for a lease to end, and compute little: as many at once as there are processors would be few. And
+// for each script the embedded Redis makes a Lua state and throws it away: with the usual heap, collecting those is half
+// of what is computed. -parallel and GOGC still count where they are given.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "16")
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800)
+	}
 	backend.Silence()
 	goleak.VerifyTestMain(m)
 }

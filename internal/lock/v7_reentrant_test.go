@@ -142,21 +142,21 @@ func TestReentrantCountAgainstRenewal(t *testing.T) {
 		a.OnRenew = func(bool) { renewals.Add(1) }
 		a.tryLock, _ = rung(t, "v7").Build(a.Backends)
 		ctx := owned("1")
-		outer, err := a.tryLock(ctx, "k", ttl)
+		outer, err := a.tryLock(ctx, "k", slowTTL)
 		require.NoError(t, err)
 		for range 3 {
-			inner, err := a.tryLock(ctx, "k", ttl)
+			inner, err := a.tryLock(ctx, "k", slowTTL)
 			require.NoError(t, err)
 			unlock(t, inner)
 		}
-		time.Sleep(2 * ttl)
+		time.Sleep(2 * slowTTL)
 		assert.Positive(t, renewals.Load())
 		assert.LessOrEqual(t, renewals.Load(), int64(8), "one renewer, at a third of the TTL")
 		assert.False(t, b.tryOnce(t, "k"), "held still")
 		unlock(t, outer)
 		ended := renewals.Load()
 		assert.True(t, b.tryOnce(t, "k"))
-		time.Sleep(ttl)
+		time.Sleep(slowTTL)
 		assert.Equal(t, ended, renewals.Load())
 	})
 }

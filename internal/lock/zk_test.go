@@ -537,7 +537,7 @@ func TestZooKeeperAway(t *testing.T) {
 				begun := time.Now()
 				_, err = wait(context.Background(), &instance{Backends: Backends{ZooKeeper: z}}, rung(t, id), "k", time.Minute)
 				require.ErrorIs(t, err, backend.ErrZooKeeperAway)
-				assert.Less(t, time.Since(begun), 600*time.Millisecond)
+				assert.Less(t, time.Since(begun), 10*time.Second, "and not the wait, a minute")
 			})
 		}
 	}

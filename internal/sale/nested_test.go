@@ -37,7 +37,7 @@ func TestNestedOrders(t *testing.T) {
 func TestACallerDoesOneThingAtATime(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	first := order()
-	first.Caller, first.Work = 7, time.Second
+	first.Caller, first.Work = 7, time.Minute
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -51,7 +51,7 @@ func TestACallerDoesOneThingAtATime(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := s.Decrease(context.Background(), "v7", another)
 		return err != nil
-	}, 5*time.Second, time.Millisecond, "the first is inside")
+	}, 10*time.Second, time.Millisecond, "the first is inside")
 	_, err := s.Decrease(context.Background(), "v7", second)
 	require.ErrorIs(t, err, ErrCallerBusy)
 	cancel()

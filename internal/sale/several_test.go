@@ -90,8 +90,8 @@ func TestAllOrNone(t *testing.T) {
 func TestALeaseLostAtWorkSellsNoneOfSeveral(t *testing.T) {
 	s, b := newShopOfTwo(t)
 	o := orderOf(stock.Item{Product: product, Quantity: 1}, stock.Item{Product: second, Quantity: 1})
-	o.TTL, o.Work = 300*time.Millisecond, 10*time.Second
-	defer breakLockAfter(t, b, 20*time.Millisecond)() // that of the first product only
+	o.TTL, o.Work = 2*time.Second, time.Minute
+	defer breakLock(t, s, "v9", b)() // that of the first product only
 	receipt, err := s.Decrease(context.Background(), "v9", o)
 	require.ErrorIs(t, err, lock.ErrLost)
 	assert.True(t, receipt.Lease.Lost)

@@ -57,6 +57,9 @@ func leasesByClock(c *history.Cell, k *clocks) []*group {
 		if op.Lease == nil {
 			continue
 		}
+		if op.Lease.Noticed && stopped(c, op) {
+			op = heldAtFirst(op)
+		}
 		id := k.clock(op.Instance)
 		if byClock[id] == nil {
 			byClock[id] = &group{clock: id}
@@ -68,6 +71,20 @@ func leasesByClock(c *history.Cell, k *clocks) []*group {
 		g.sort()
 	}
 	return groups
+}
+
+// stopped reports whether an order's process was stopped while it was under way.
+func stopped(c *history.Cell, op *history.Op) bool {
+	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool { return f.Stopped && f.Order == op.Order })
+}
+
+// heldAtFirst is an order that was stopped, and that found its lease lost when it went on, before it did anything else.
+// What stands still believes nothing: all that is known of such a lease is when it was taken.
+func heldAtFirst(op *history.Op) *history.Op {
+	known, lease := *op, *op.Lease
+	lease.ReleasedAt = history.Never
+	known.Lease = &lease
+	return &known
 }
 
 func (g *group) sort() {

@@ -33,8 +33,11 @@ type Backend struct {
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 
 // StartBackend starts, or reaches, what the options ask for, and the Redlock nodes beside it. The embedded Redis
-// runs inside the stockapi executable.
+// runs inside the stockapi executable. A database that was named is looked for before anything is started.
 func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, error) {
+	if err := f.reachSQL(ctx); err != nil {
+		return nil, err
+	}
 	var b *Backend
 	var err error
 	start := f.embedded(stockapi)

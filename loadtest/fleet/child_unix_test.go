@@ -3,7 +3,6 @@
 package fleet
 
 import (
-	"os/exec"
 	"testing"
 	"time"
 
@@ -12,7 +11,10 @@ import (
 )
 
 func TestAStoppedProcessIsSeen(t *testing.T) {
-	cmd := exec.Command("sleep", "60")
+	cmd := self("ready")
+	stdin, err := cmd.StdinPipe() // it waits until this is closed
+	require.NoError(t, err)
+	defer stdin.Close()
 	require.NoError(t, cmd.Start())
 	pid := cmd.Process.Pid
 	defer func() {
@@ -22,9 +24,9 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 	is := func(want bool) func() bool {
 		return func() bool { s, err := stopped(pid); return err == nil && s == want }
 	}
-	assert.Eventually(t, is(false), time.Second, time.Millisecond)
+	assert.Eventually(t, is(false), 10*time.Second, time.Millisecond)
 	require.NoError(t, stop(pid))
-	assert.Eventually(t, is(true), time.Second, time.Millisecond)
+	assert.Eventually(t, is(true), 10*time.Second, time.Millisecond)
 	require.NoError(t, resume(pid))
-	assert.Eventually(t, is(false), time.Second, time.Millisecond)
+	assert.Eventually(t, is(false), 10*time.Second, time.Millisecond)
 }

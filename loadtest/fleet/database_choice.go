@@ -44,7 +44,9 @@ func (f *Fleet) placeSQL(ctx context.Context, b *Backend) error {
 		b.Text += ", v12 in " + redact(b.SQL)
 		return nil
 	case strings.Contains(f.options.SQL, "://"):
-		return f.reachSQL(ctx, b)
+		b.SQL = f.options.SQL
+		b.Text += ", v12 at " + redact(b.SQL)
+		return nil
 	}
 	b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(f.dir, "locks.db")), "/")
 	b.Text += note + ", v12 in an SQLite file"
@@ -97,13 +99,15 @@ func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) er
 	return nil
 }
 
-// reachSQL finds out whether there is a server at the DSN that was given.
-func (f *Fleet) reachSQL(ctx context.Context, b *Backend) error {
-	b.SQL = f.options.SQL
-	b.Text += ", v12 at " + redact(b.SQL)
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(b.SQL))
+// reachSQL finds out whether there is a server at the DSN that was given, if one was.
+func (f *Fleet) reachSQL(ctx context.Context) error {
+	dsn := f.options.SQL
+	if !f.options.Database || isFile(dsn) || !strings.Contains(dsn, "://") {
+		return nil
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(dsn))
 	if err != nil {
-		return fmt.Errorf("no database at %s: %w", redact(b.SQL), err)
+		return fmt.Errorf("no database at %s: %w", redact(dsn), err)
 	}
 	return conn.Close()
 }

@@ -150,7 +150,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
 	site.Close()
 	require.NoError(t, given.Close())
-	err = f.placeSQL(ctx, b)
+	_, err = f.StartBackend(ctx, "nothing is started")
 	require.ErrorContains(t, err, "no database at mysql://"+given.Addr().String())
 	assert.NotContains(t, err.Error(), "secret")
 }
@@ -180,14 +180,15 @@ func TestAPortThatADSNNeedNotName(t *testing.T) {
 func TestADatabaseThatDoesNotStart(t *testing.T) {
 	f, ctx := newFleet(t)
 	defer func() { require.NoError(t, f.Close()) }()
+	t.Setenv("FLEET_TEST", "fails")
 	f.options.SQL = AnySQL
 	nothing := func(string) []string { return nil }
-	kind := &databaseKind{name: "broken", title: "Broken", account: "nobody", installer: "false", install: nothing, dsn: "broken://127.0.0.1:%d"}
+	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing, dsn: "broken://127.0.0.1:%d"}
 	b := &Backend{}
 	require.NoError(t, f.startSQL(ctx, b, kind))
 	var needs Needs
 	require.ErrorAs(t, b.created(ctx), &needs)
-	assert.Contains(t, needs.Error(), "needs a database that can be started: false failed (")
+	assert.Contains(t, needs.Error(), "needs a database that can be started: "+os.Args[0]+" failed (")
 	f.options.SQL = "broken"
 	require.NoError(t, f.startSQL(ctx, b, kind))
 	require.NotErrorAs(t, b.created(ctx), &needs)

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 		time.Sleep(100 * time.Millisecond)
 		os.Stderr.WriteString("out of memory\n")
 		os.Exit(3)
+	case "fails":
+		os.Exit(1)
 	case "unready":
 		os.Stderr.WriteString("no Redis at all\n")
 	default:

@@ -78,9 +78,11 @@ type Fault struct {
 	// its servers, "locks" and "stock" are servers.
 	On string `json:"on,omitempty"`
 	// Text says what, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
-	Text string  `json:"text"`
-	At   Instant `json:"at"`
-	End  Instant `json:"end"`
+	Text string `json:"text"`
+	// Stopped is whether the process stood still from At to End.
+	Stopped bool    `json:"stopped,omitempty"`
+	At      Instant `json:"at"`
+	End     Instant `json:"end"`
 }
 
 // Latency is the distribution over the buyers, counted from Due.

@@ -69,6 +69,8 @@ type Lease struct {
 	AcquiredAt Instant `json:"acquired_at"`
 	ReleasedAt Instant `json:"released_at"`
 	Lost       bool    `json:"lost,omitempty"`
+	// Noticed is whether its holder found it lost in time, and wrote nothing for that reason.
+	Noticed bool `json:"noticed,omitempty"`
 }
 
 // Command is one Redis command of an order: At is before it was sent, End after its reply was read. Whatever it

@@ -143,7 +143,7 @@ func TestTheLineIsReadAnew(t *testing.T) {
 	defer p.Close()
 	var n int
 	p.Status(func() string { n++; return fmt.Sprintf("read %d times", n) })
-	assert.Eventually(t, func() bool { return strings.HasSuffix(screen.String(), "read 3 times") }, 3*time.Second, 10*time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.HasSuffix(screen.String(), "read 3 times") }, 10*time.Second, 10*time.Millisecond)
 	p.Clear()
 	assert.Empty(t, screen.String())
 }

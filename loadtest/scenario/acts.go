@@ -156,6 +156,39 @@ func playPause(ctx context.Context, p *play) error {
 	return p.paused(ctx, "", func(second *pending) error { return second.answered(ctx) }, nil)
 }
 
+// playPauseAtWork stops a in the middle of its work; b sells; a goes on when its work is due to end, so that its last look
+// at the lease comes at the same moment as everything that was to tell it of the loss.
+func playPauseAtWork(ctx context.Context, p *play) error {
+	if err := p.opening(ctx); err != nil {
+		return err
+	}
+	work := p.Load.TTL
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: work, Wait: 4 * p.Load.TTL})
+	if err := first.held(ctx); err != nil {
+		return err
+	}
+	if err := first.letGo(ctx); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := first.stop(ctx); err != nil {
+		return err
+	}
+	if err := p.order(ctx, b, "2", shop.Order{Wait: p.secondWait()}).answered(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Until(begun.Add(work))):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := first.resume(); err != nil {
+		return err
+	}
+	first.stoodStill(begun, "stopped for %s at work under a lease of %s", span(time.Since(begun)), span(p.Load.TTL))
+	return first.answered(ctx)
+}
+
 // playWriteOnlyFence stops a between its read and its write, until b has read too; then a writes, and then b.
 func playWriteOnlyFence(ctx context.Context, p *play) error {
 	return p.paused(ctx, "hold@before:"+p.rung.Write,
@@ -181,7 +214,7 @@ func (p *play) paused(ctx context.Context, fault string, far, after func(second 
 	if err := first.resume(); err != nil {
 		return err
 	}
-	first.suffered(begun, "stopped for %s before %s under a lease of %s", span(time.Since(begun)), p.rung.Write, span(p.Load.TTL))
+	first.stoodStill(begun, "stopped for %s before %s under a lease of %s", span(time.Since(begun)), p.rung.Write, span(p.Load.TTL))
 	if err := first.answered(ctx); err != nil || after == nil {
 		return err
 	}
@@ -238,7 +271,7 @@ func playQueueOrder(ctx context.Context, p *play) error {
 	if err := next.resume(); err != nil {
 		return err
 	}
-	next.suffered(begun, "stopped for %s while the lock became free", span(time.Since(begun)))
+	next.stoodStill(begun, "stopped for %s while the lock became free", span(time.Since(begun)))
 	return nil
 }
 

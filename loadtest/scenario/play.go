@@ -214,6 +214,12 @@ func (o *pending) suffered(since time.Time, format string, args ...any) {
 	})
 }
 
+// stoodStill is suffered by an order whose process was stopped since then.
+func (o *pending) stoodStill(since time.Time, format string, args ...any) {
+	o.suffered(since, format, args...)
+	o.cell.Faults[len(o.cell.Faults)-1].Stopped = true
+}
+
 // befell writes down what happened around the order, to the network or to servers, between two moments.
 func (o *pending) befell(on string, begun, ended time.Time, format string, args ...any) {
 	o.cell.Faults = append(o.cell.Faults, history.Fault{

@@ -104,6 +104,9 @@ func answered(op *history.Op, product string, start time.Time, status int, body 
 		op.Instance = p.Instance
 	}
 	op.Lease, op.Trace = p.Lease.history(start), trace(start, p.Trace)
+	if op.Lease != nil {
+		op.Lease.Noticed = op.Outcome == history.NotSold && strings.TrimPrefix(p.Type, "/problems/") == "lease-lost"
+	}
 }
 
 // outcome is the one table from answers to outcomes, 200 aside.

@@ -94,6 +94,21 @@ func TestASaleIsReadInFull(t *testing.T) {
 	}, op.Trace)
 }
 
+// Whether an order noticed in time that its lease was lost, the service says by the type of its problem.
+func TestALeaseThatWasNoticedLost(t *testing.T) {
+	for body, noticed := range map[string]bool{
+		`{"type":"/problems/lease-lost","outcome":"not-sold","lease":LEASE}`:  true,
+		`{"type":"/problems/fence-stale","outcome":"not-sold","lease":LEASE}`: false,
+		`{"type":"/problems/lease-lost","outcome":"unknown","lease":LEASE}`:   false,
+	} {
+		op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprint(w, strings.Replace(body, "LEASE", `{"token":"t","acquired_at":"2026-01-01T00:00:01Z","lost":true}`, 1))
+		})
+		assert.Equal(t, noticed, op.Lease.Noticed, body)
+	}
+}
+
 // A reading asks for no units, and gets none.
 func TestAReadingBuysNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,11 +5,13 @@ package backendtest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +94,7 @@ func Restartable(t testing.TB) (s *Server, stop, start func()) {
 			t.Fatal(err)
 		}
 		client := Client(t, s)
-		for deadline := time.Now().Add(10 * time.Second); client.Ping(context.Background()).Err() != nil; {
+		for deadline := time.Now().Add(time.Minute); client.Ping(context.Background()).Err() != nil; {
 			if time.Now().After(deadline) {
 				t.Fatal("redis-server does not answer")
 			}
@@ -122,12 +124,26 @@ func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient 
 	return c
 }
 
+// freePort finds a port below those that systems hand out by themselves: a server that takes seconds to start, or comes
+// back, must not find somebody's connection on its port. It does not return one twice, for as long as there are others.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const low, high = 10240, 32000
+	for range 100 {
+		port := low + int(lastPort.Add(1)%(high-low))
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free port")
+	return 0
 }
+
+// lastPort is where the search goes on. It begins anywhere, since tests of several packages run at once.
+var lastPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(1 << 20))
+	return &n
+}()

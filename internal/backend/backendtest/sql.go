@@ -75,6 +75,10 @@ type SQLServer struct {
 // More arguments are given to the server as they are.
 func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()
+	if os.Getuid() == 0 {
+		find(t, kind, "chown")
+		find(t, kind, "setpriv")
+	}
 	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // t.TempDir is closed to the servers' own users
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +180,7 @@ func (s *SQLServer) Start(t testing.TB) {
 	}
 	ready := strings.TrimSuffix(s.DSN, "shop") // made below
 	db := OpenSQL(t, ready)
-	for deadline := time.Now().Add(30 * time.Second); db.Reach(context.Background()) != nil; {
+	for deadline := time.Now().Add(time.Minute); db.Reach(context.Background()) != nil; {
 		if time.Now().After(deadline) {
 			s.Kill()
 			t.Fatalf("%s does not answer\n%s", s.kind, s.log.String())

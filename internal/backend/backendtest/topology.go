@@ -193,7 +193,7 @@ func portOf(url string) (port int) {
 // eventually waits until something is there.
 func eventually(t testing.TB, what string, there func(ctx context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for !there(ctx) {
 		if ctx.Err() != nil {
