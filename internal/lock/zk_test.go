@@ -305,7 +305,8 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 		b := s.instance(t, r)
 		require.True(t, b.tryOnce(t, key(t)), "what lies above is made")
 		var late func() error
-		looked, synced := make(chan struct{}), false
+		var synced, lookedBefore, swept atomic.Bool
+		looked := make(chan struct{})
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
 			switch cmd.Name() {
 			case "zk:create":
@@ -314,14 +315,16 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 					return os.ErrDeadlineExceeded
 				}
 			case "zk:sync":
-				synced = true
-			case "zk:children", "zk:exists":
-				assert.True(t, synced, "it asks a server that may have been left behind")
-				select {
-				case <-looked:
-				default:
-					defer close(looked)
+				synced.Store(true)
+			case "zk:children", "zk:exists", "zk:delete":
+				assert.True(t, synced.Load(), "it asks a server that may have been left behind")
+				err := next(ctx)
+				// The maker's own look is the first; then the sweep has looked in vain, too.
+				sweeps := lookedBefore.Swap(true)
+				if sweeps && swept.CompareAndSwap(false, true) {
+					close(looked)
 				}
+				return err
 			}
 			return next(ctx)
 		}))
