@@ -9,8 +9,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 local time = redis.call('TIME')
 local fence = time[1] * 1000000 + time[2]
-local last = redis.pcall('GET', KEYS[2])
-last = type(last) == 'string' and tonumber(last) or 0 -- what is no number is none of ours, and is written over
+local last = tonumber(redis.call('GET', KEYS[2]) or '0') or 0 -- a text that is no number is written over
 if fence <= last and last < 2^53 then
   fence = last + 1
 end

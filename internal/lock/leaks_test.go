@@ -70,8 +70,5 @@ func TestTheFenceOfALockEnds(t *testing.T) {
 			assert.Greater(t, lease.Fence, first.Fence, spoilt)
 			assert.Less(t, lease.Fence, ahead, spoilt)
 		}
-		require.NoError(t, bare.Del(ctx, fenceOf("k")).Err())
-		require.NoError(t, bare.RPush(ctx, fenceOf("k"), 1).Err())
-		unlock(t, a.lock(t, "k", time.Minute))
 	})
 }

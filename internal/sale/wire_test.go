@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,15 +64,18 @@ func TestALostReplyIsNeverRepeated(t *testing.T) {
 // loseEachReply sells as often as a sale has requests, and loses the reply to another one of them each time.
 func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *backendtest.Wire) {
 	restock(t, s, b, 10)
+	shop, end := aLifeOf(s, b)
 	for range 2 { // the first loads the scripts
 		wire.LoseReply(0, false)
-		require.NoError(t, sellSoon(s, r))
+		require.NoError(t, sellSoon(shop, r))
 	}
 	requests := len(wire.Restore(t))
+	end()
 	require.Positive(t, requests)
 	for n := 1; n <= requests; n++ {
 		for _, refuse := range []bool{false, true} {
 			restock(t, s, b, 10)
+			s, end := aLifeOf(s, b)
 			wire.LoseReply(n, refuse)
 			receipt, err := s.Decrease(context.Background(), r.Number, hasty())
 			sent := wire.Restore(t)
@@ -93,7 +97,19 @@ func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *ba
 			if !refuse && !slices.Contains(blocksItself, r.Number) {
 				assert.NoError(t, sellSoon(s, r), "the next one. %s", what)
 			}
+			end()
 		}
+	}
+}
+
+// aLifeOf returns the shop as another process would run it over the same connections, and what ends that process: then
+// nothing is swept any more, and what is sent from then on is the next one's.
+func aLifeOf(s *Shop, b lock.Backends) (*Shop, func()) {
+	life, end := context.WithCancel(context.Background())
+	b.Life, b.Background = life, new(sync.WaitGroup)
+	return New(s.instance, s.shelf, b, s.metrics, s.log), func() {
+		end()
+		b.Background.Wait()
 	}
 }
 
