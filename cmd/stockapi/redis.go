@@ -31,7 +31,9 @@ type servers struct {
 
 // connect opens the servers of an instance, starting the embedded one if it is wanted. The stock and the locks must
 // answer. Redlock is there to do without some of its nodes.
-func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger) (s *servers, err error) {
+func connect(
+	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
 		if err != nil {
@@ -69,14 +71,7 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 			return s, fmt.Errorf("--lock-redis: %w", err)
 		}
 	}
-	for _, url := range c.Redlock {
-		node, err := open(url)
-		if err != nil {
-			return s, fmt.Errorf("--redlock: %w", err)
-		}
-		s.redlock = append(s.redlock, node)
-	}
-	if err := independent(ctx, c.Redlock, s.redlock); err != nil {
+	if s.redlock, err = openNodes(ctx, c.Redlock, open); err != nil {
 		return s, err
 	}
 	if len(s.redlock) == 0 {
@@ -88,6 +83,20 @@ func connect(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 		}
 	}
 	return s, s.reach(ctx, c, stockURL)
+}
+
+// openNodes opens the nodes of Redlock, and makes sure that no two of them are one server.
+func openNodes(
+	ctx context.Context, urls []string, open func(url string) (redis.UniversalClient, error),
+) (nodes []redis.UniversalClient, err error) {
+	for _, url := range urls {
+		node, err := open(url)
+		if err != nil {
+			return nodes, fmt.Errorf("--redlock: %w", err)
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, independent(ctx, urls, nodes)
 }
 
 // scriptNames returns the names of all scripts that an instance sends, by their digest.

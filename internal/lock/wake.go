@@ -161,7 +161,7 @@ func (b *bells) hear(ctx context.Context, one *bell) error {
 		subscribe = b.Redis.SSubscribe
 	}
 	sub := subscribe(ctx, one.channel)
-	defer sub.Close()
+	defer func() { _ = sub.Close() }()
 	// A read does not look at its context. Closing the connection ends it.
 	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
 	for silent := 0; silent < 4; {
