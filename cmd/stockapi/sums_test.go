@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -119,7 +118,7 @@ func TestAcceptErrorsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := newLogs()
 		server := &http.Server{ErrorLog: errorLog(slog.New(newSums(slog.NewJSONHandler(logs, nil))))}
-		require.True(t, errors.Is(server.Serve(&failing{Listener: noListener{}, left: 20}), net.ErrClosed))
+		require.ErrorIs(t, server.Serve(&failing{Listener: noListener{}, left: 20}), net.ErrClosed)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.NotEmpty(t, logs.lines)
