@@ -43,8 +43,8 @@
 // several.go has what v9 needs for more than one key, permit.go the commands of the semaphore, rw.go those of readers and
 // writers. timer.go is the timer of v5. renewer.go keeps the lease of v5.5, and of what comes after it, alive; lease.go is
 // the context of the work under it, which ends with the lease. sweep.go removes what may be carried out late: an acquire
-// that was given up, or a release. redlock_nodes.go has what v6 needs around redsync. sql_table.go is v12's table, in each
-// database's dialect, sql_session.go the connection of v12-session. zk_nodes.go has what v13 and v14 have in common,
-// zk_queue.go says who is before whom in v14's queue. backends.go is what the rungs are built on. ladder.go is the list: a
-// rung is a file, and a line there.
+// that was given up, or a release. foreign.go names a key that holds no lock of ours. redlock_nodes.go has what v6 needs
+// around redsync. sql_table.go is v12's table, in each database's dialect, sql_session.go the connection of v12-session.
+// zk_nodes.go has what v13 and v14 have in common, zk_queue.go says who is before whom in v14's queue. backends.go is what
+// the rungs are built on. ladder.go is the list: a rung is a file, and a line there.
 package lock

@@ -15,8 +15,7 @@ type Rung struct {
 	Number, Name string
 	// Does and Defect say in a sentence how it locks, and how it fails.
 	Does, Defect string
-	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedZooKeeper. None: nothing.
-	// Needs names the backends it is built on: NeedRedis, NeedRedlock, NeedSQL, NeedSQLServer. None: nothing.
+	// Needs names the backends it is built on, by the constants below. None: nothing.
 	Needs []string
 	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
 	Wait time.Duration

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,12 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 				renewed := func(context.Context) (bool, error) { return true, nil }
 				ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
 				inner, stopInner := b.keepAlive(ctx, time.Hour, time.Hour, time.Now().Add(time.Hour), renewed)
+				goOn := sync.OnceFunc(func() { close(stuck) })
+				defer func() {
+					goOn()
+					stopInner()
+					stop()
+				}()
 				below, cancel := context.WithCancel(context.WithValue(inner, ownerKey{}, nil))
 				defer cancel()
 				time.Sleep(time.Second - time.Nanosecond)
@@ -47,7 +54,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 					require.ErrorIs(t, context.Cause(c), ErrLost)
 					<-c.Done()
 				}
-				close(stuck)
+				goOn()
 				time.Sleep(time.Second)
 				require.ErrorIs(t, context.Cause(ctx), ErrLost)
 				stopInner()
