@@ -100,6 +100,21 @@ func oneAtATime(t *testing.T, dsn string) {
 	require.NoError(t, one.Unlock(ctx))
 }
 
+// A renewal within the millisecond of the acquire, or of the renewal before, finds the row as it would make it. MySQL
+// counts the rows that change. A session whose clock stands still has all of them in one millisecond.
+func TestARenewalInTheSameMillisecond(t *testing.T) {
+	rows := &table{db: backendtest.OpenSQL(t, backendtest.StartSQL(t, backendtest.MariaDB).DSN+"?timestamp=2000000000")}
+	ok, err := rows.acquire(context.Background(), "k", "a", time.Minute)
+	require.NoError(t, err)
+	require.True(t, ok)
+	for range 3 {
+		ok, err := rows.renew(context.Background(), "k", "a", time.Minute)
+		require.NoError(t, err)
+		require.True(t, ok, "it is held still")
+	}
+	require.NoError(t, rows.release(context.Background(), "k", "a", 0))
+}
+
 // A statement that the database gave up in favour of another has done nothing, and is sent again: a release that is not
 // would leave the lock for its whole TTL, and a renewal would cost the work.
 func TestContendedStatementsAreSentAgain(t *testing.T) {

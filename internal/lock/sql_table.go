@@ -38,7 +38,10 @@ const (
 			owner = IF(expires <= NOW, VALUES(owner), owner),
 			expires = IF(owner = VALUES(owner), GREATEST(expires, VALUES(expires)), expires)`
 
-	renewRow = `UPDATE stockapi_locks SET expires = NOW + ?1 WHERE name = ?2 AND owner = ?3 AND expires > NOW`
+	// renewRow changes the row in any case: MySQL counts the rows that changed and not those that were found, and a renewal
+	// within the millisecond of the acquire would be told as a lost lease.
+	renewRow = `UPDATE stockapi_locks SET expires = CASE WHEN expires = NOW + ?1 THEN expires + 1 ELSE NOW + ?2 END
+		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
 	// releaseRow sets how many holds are left, however many a lost release has left there.
 	releaseRow = `UPDATE stockapi_locks SET expires = CASE WHEN ?1 = 0 THEN 0 ELSE expires END, holds = ?2
 		WHERE name = ?3 AND owner = ?4 AND expires > NOW`
@@ -151,7 +154,7 @@ func (t *table) again(ctx context.Context, key, owner string, ttl time.Duration)
 
 // renew gives the lock a new TTL, and returns false if the owner does not hold it any more.
 func (t *table) renew(ctx context.Context, key, owner string, ttl time.Duration) (bool, error) {
-	rows, err := t.exec(ctx, "renew", key, renewRow, ttl.Milliseconds(), key, owner)
+	rows, err := t.exec(ctx, "renew", key, renewRow, ttl.Milliseconds(), ttl.Milliseconds(), key, owner)
 	return rows > 0, err
 }
 
