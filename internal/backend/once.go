@@ -62,15 +62,26 @@ func (once) NoRetry() bool { return true }
 // doubted returns an inDoubt for every error but those of a command that was refused, or never sent. Those of a context
 // are not repeated by go-redis either, and callers look for them.
 func doubted(err error) error {
-	var refused redis.Error
-	var network *net.OpError
 	switch {
-	case err == nil, errors.As(err, &refused):
-	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted), errors.Is(err, redis.ErrClosed):
+	case err == nil, Refused(err), Unsent(err):
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-	case errors.As(err, &network) && network.Op == "dial":
 	default:
 		return inDoubt{err}
 	}
 	return err
+}
+
+// Refused reports whether a command failed by the word of Redis itself.
+func Refused(err error) bool {
+	var word redis.Error
+	return errors.As(err, &word)
+}
+
+// Unsent reports whether a command failed for want of a connection, so that it was never sent.
+func Unsent(err error) bool {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network.Op == "dial"
+	}
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed)
 }

@@ -3,10 +3,9 @@ package lock
 import (
 	"context"
 	"errors"
-	"net"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"stockapi/internal/backend"
 )
 
 // A sweep removes a lock of which nobody knows whether it is there, again and again in the background. A command whose
@@ -39,7 +38,7 @@ func (b Backends) giveBack(ctx context.Context, free func(ctx context.Context) e
 // undo is for an acquire that failed with err: it may have been carried out, or will be. So free is called at once, and
 // unless it finds something, by a sweep.
 func (b Backends) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
-	if unsent(err) {
+	if backend.Unsent(err) {
 		return
 	}
 	ctx, cancel := detach(ctx)
@@ -76,18 +75,6 @@ func (b Backends) sweep(free func(ctx context.Context) error) {
 	})
 }
 
-// unsent reports whether a command that failed was never sent, for want of a connection.
-func unsent(err error) bool {
-	var network *net.OpError
-	if errors.As(err, &network) {
-		return network.Op == "dial"
-	}
-	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed)
-}
-
 // refused reports whether a command failed by the word of Redis itself, so that nothing of it comes later. A script may
 // have done half of its work.
-func refused(err error) bool {
-	var word redis.Error
-	return errors.Is(err, ErrLost) || errors.As(err, &word)
-}
+func refused(err error) bool { return errors.Is(err, ErrLost) || backend.Refused(err) }

@@ -8,12 +8,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
 )
 
 // What a caller decides on. With every other error nothing was written, and a backend did not answer as it should.
@@ -115,17 +116,7 @@ func seenThrough(ctx context.Context, write func(context.Context) error) error {
 
 // inDoubt reports whether a command that failed may have been carried out all the same. It was not when Redis itself
 // refused it, or when there was no connection to send it on.
-func inDoubt(err error) bool {
-	var refused redis.Error
-	var network *net.OpError
-	switch {
-	case errors.As(err, &refused), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrClosed):
-		return false
-	case errors.As(err, &network):
-		return network.Op != "dial"
-	}
-	return true
-}
+func inDoubt(err error) bool { return !backend.Refused(err) && !backend.Unsent(err) }
 
 // Left returns how many units of a product are left.
 func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
