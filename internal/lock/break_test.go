@@ -16,6 +16,7 @@ import (
 
 // To break the locks of a product leaves nothing of them, whatever a rung keeps beside its key.
 func TestBreakLeavesNothing(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
 		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v15"} {
@@ -34,6 +35,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 
 // Nor what those left who wait: the queue of v8 with its deadlines, the mark of v10's writer.
 func TestBreakLeavesNothingOfThoseWhoWait(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
 		for id, kept := range map[string]func(key string) []string{
@@ -55,6 +57,7 @@ func TestBreakLeavesNothingOfThoseWhoWait(t *testing.T) {
 
 // It removes what is no lock of ours as well, and so is the remedy for ErrForeign.
 func TestBreakRemovesWhatIsNoLock(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		ctx := context.Background()
 		a := newShop(t, start, 0).instance(t, rung(t, "v8"))
@@ -72,6 +75,7 @@ func TestBreakRemovesWhatIsNoLock(t *testing.T) {
 
 // A backend that fails keeps none of the others, and its error is told; what the others removed counts.
 func TestBreakGoesOnWithoutABackend(t *testing.T) {
+	t.Parallel()
 	for name, dead := range map[string]*backendtest.Server{
 		"silent": deadNode(t, silent), "hangs up": deadNode(t, hangsUp),
 	} {
@@ -104,6 +108,7 @@ func TestBreakGoesOnWithoutABackend(t *testing.T) {
 
 // The database has rows and sessions. Both are broken and counted, and neither one's error hides the other.
 func TestBreakCountsRowsAndSessions(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("connection lost")
 	for name, c := range map[string]struct {
 		failing string
@@ -131,6 +136,7 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 
 // A session that could not be ended is none that was.
 func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
+	t.Parallel()
 	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it answers no question that is put to MySQL
 	db.Kind = sqldb.MySQL
 	n, err := breakSession(context.Background(), db, "k")
@@ -141,6 +147,7 @@ func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
 // On v8 the first in line is called when a release or another that leaves the queue has left the lock to it, and not
 // while somebody holds the lock.
 func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		calls := bare.Subscribe(ctx, fairChannelOf("k"))
@@ -167,6 +174,7 @@ func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
 
 // Those who wait in ZooKeeper watch nodes that are gone then, whether the holder's or that of another who waits.
 func TestBreakWakesThoseWhoWatch(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		watching, woken := make(chan struct{}, 100), make(chan struct{}, 100)
 		a := s.instance(t, r)

@@ -57,6 +57,7 @@ func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 
 // What a sale costs does not grow with the number of those who wait (pitfall 13).
 func TestCommandsPerSaleDoNotGrow(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
 		for _, id := range contended {

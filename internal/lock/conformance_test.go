@@ -80,6 +80,7 @@ var conformance = map[string][]answer{
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		conforms(t, newShop(t, start, 5), func(Rung) bool { return true })
 	})
@@ -87,6 +88,7 @@ func TestConformance(t *testing.T) {
 
 // On the SQL servers that this machine has, only the rungs that they are for are asked.
 func TestConformanceOnSQLServers(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		s := newShop(t, backendtest.StartEmbedded, 1)
 		s.sql = server.DSN

@@ -15,6 +15,7 @@ import (
 // What lies where a rung keeps its lock, or what it has beside it, and is of another type, is named. To break the lock is
 // the remedy.
 func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	hash := func(rdb redis.Cmdable, key string) error { return rdb.HSet(ctx, key, "mode", "read").Err() } // Redisson's
 	text := func(rdb redis.Cmdable, key string) error { return rdb.Set(ctx, key, "1", 0).Err() }
@@ -69,6 +70,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 
 // To a rung that takes its lock by SET NX a key of another type is somebody else's lock.
 func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
 		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v6", "v8", "v9", "v15"} {
@@ -83,6 +85,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 
 // A lock in whose place something of another type lies has been lost: the release says so, and a renewal ends the work.
 func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
 		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v7": true, "v8": true,
@@ -123,6 +126,7 @@ func (i *instance) replace(t *testing.T, key string) {
 
 // A renewal that finds something of another type knows that the lock is gone, and does not try again until the lease ends.
 func TestARenewalThatFindsAnotherTypeSaysNo(t *testing.T) {
+	t.Parallel()
 	ok, err := Backends{}.renewed(false, redisError("WRONGTYPE Operation against a key holding the wrong kind of value"))
 	require.NoError(t, err)
 	assert.False(t, ok)

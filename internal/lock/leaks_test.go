@@ -24,6 +24,7 @@ func timers() int {
 // v5-as-printed leaves a timer for each order that was not sold, but not without end. A timer of a holder at work is
 // none of those, however many there are.
 func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	i := s.instance(t, rung(t, "v5-as-printed"))
 	before := timers()
@@ -49,6 +50,7 @@ func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
 // The last fencing token that was drawn is remembered until Redis' clock has passed it, and for an hour more; one that
 // is no number is written over.
 func TestTheFenceOfALockEnds(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v15", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		first := a.lock(t, "k", time.Minute)

@@ -17,6 +17,7 @@ import (
 // A lease whose renewing goroutine does not get to run ends all the same, at the moment when somebody looks, and however
 // they look. It does not come back when the goroutine goes on.
 func TestALeaseAnswersFromTheClock(t *testing.T) {
+	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
 		"Err":   func(ctx context.Context) bool { return ctx.Err() != nil },
 		"Cause": func(ctx context.Context) bool { return context.Cause(ctx) != nil },
@@ -67,6 +68,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 
 // A renewal whose success is noticed when the lease is over does not bring it back, though nobody has looked meanwhile.
 func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
@@ -82,6 +84,7 @@ func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
 
 // So does every rung that watches its lease. v5 does not look.
 func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +116,7 @@ func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
 
 // Several locks are one lease: that of the first is looked at through that of the last.
 func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v9", "v9-naive"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a := s.instance(t, rung(t, id))

@@ -28,7 +28,7 @@ import (
 // for each script the embedded Redis makes a Lua state and throws it away: with the usual heap, collecting those is half
 // of what is computed. -parallel and GOGC still count where they are given.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "16")
+	_ = flag.Set("test.parallel", "8")
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}

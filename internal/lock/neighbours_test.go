@@ -23,6 +23,7 @@ const tokenPattern = `[A-Z2-7]{26}`
 
 // The page names them as they are.
 func TestNeighboursPageNamesThem(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/neighbours.md")
 	require.NoError(t, err)
 	for _, id := range []string{"v4", "v6", "v7"} {
@@ -70,12 +71,14 @@ func (i *instance) busyOnce(key string) bool {
 }
 
 func TestNeighbourV4IsRedisPysLock(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v4", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		stringLock(t, a, rung(t, "v4"), "DistributedLock_10000", bare)
 	})
 }
 
 func TestNeighbourV6IsRedsyncsRedlock(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
 		stringLock(t, s.instance(t, rung(t, "v6")), rung(t, "v6"), "redlock:10000", backendtest.Client(t, s.redlock[0]))
@@ -83,6 +86,7 @@ func TestNeighbourV6IsRedsyncsRedlock(t *testing.T) {
 }
 
 func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		const name = "ReentrantLock_10000"
 		require.Equal(t, name, rung(t, "v7").Key("10000"))
@@ -113,6 +117,7 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 }
 
 func TestNeighbourV14IsCuratorsInterProcessMutex(t *testing.T) {
+	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	r := rung(t, "v14")
@@ -163,6 +168,7 @@ var foreign = map[sqldb.Kind]struct{ take, give, held string }{
 }
 
 func TestNeighbourV12SessionIsTheServersOwnLock(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		ctx := context.Background()
 		s := newShop(t, backendtest.StartEmbedded, 0)
@@ -191,6 +197,7 @@ func TestNeighbourV12SessionIsTheServersOwnLock(t *testing.T) {
 
 // The row of v12, for those who read it: which instance, how often, and until when in milliseconds since 1970.
 func TestNeighbourV12IsARow(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		db := backendtest.OpenSQLAs(t, dsn, "a")

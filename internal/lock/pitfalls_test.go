@@ -28,6 +28,7 @@ import (
 // Pitfall 1: cancel in mid-acquire. The SET lands, its reply is late, and the caller's time is up before it comes.
 // Clean-up that runs under the dead context leaves the key for its whole TTL.
 func TestPitfall01CancelInMidAcquire(t *testing.T) {
+	t.Parallel()
 	for id, freed := range map[string]bool{"v4": false, "v5": true, "v6": true, "v9": true, "v12": true} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +53,7 @@ func TestPitfall01CancelInMidAcquire(t *testing.T) {
 // Pitfall 2: blocked by oneself. The SET was applied, its reply got lost, and the next try finds the lock taken, by
 // the token of the first.
 func TestPitfall02BlockedByOneself(t *testing.T) {
+	t.Parallel()
 	for id, blocked := range map[string]bool{"v2": true, "v3": true, "v4": true, "v5": false, "v6": false, "v9": false, "v12": false} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +79,7 @@ func TestPitfall02BlockedByOneself(t *testing.T) {
 // Pitfall 3: the late SET overtakes the release. A node is slow to get the SET and quick to get the release that was
 // sent after it on another connection: a round that failed leaves its keys for a whole TTL.
 func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 3)
 	var late sync.WaitGroup
 	slow := hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
@@ -99,6 +102,7 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 // Pitfall 4: a dead node. One of three accepts connections and never answers. It must cost an acquire and a release
 // its node timeout, and not the client's.
 func TestPitfall04DeadNode(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 2)
 	s.redlock = append(s.redlock, deadNode(t, silent))
 	a := s.instance(t, rung(t, "v6"))
@@ -112,6 +116,7 @@ func TestPitfall04DeadNode(t *testing.T) {
 // Pitfall 5: extend after expiry. The lease ended, another owner came and went; a renewal that sets the key again
 // would revive the first one's lock.
 func TestPitfall05ExtendAfterExpiry(t *testing.T) {
+	t.Parallel()
 	for id, revived := range map[string]bool{"v5": false, "v5-as-printed": true, "v6": false} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -130,6 +135,7 @@ func TestPitfall05ExtendAfterExpiry(t *testing.T) {
 // Pitfall 7: renewal against release. A renewal that is under way when the lock is released must neither bring it back
 // nor outlive it.
 func TestPitfall07RenewalAgainstRelease(t *testing.T) {
+	t.Parallel()
 	rounds := 10_000
 	if testing.Short() {
 		rounds = 500
@@ -175,6 +181,7 @@ func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease 
 // Pitfall 8: the renewer and ambiguity. A renewal without an answer is neither success nor loss: it is tried again, and
 // once the server answers the lease goes on.
 func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var renewals int
 		flaky := func(context.Context) (bool, error) {
@@ -196,6 +203,7 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 
 // A clear "not yours", on the other hand, ends the lease at once.
 func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		no := func(context.Context) (bool, error) { return false, nil }
@@ -210,6 +218,7 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 // Pitfall 10: the renewal blackout. The server is away for good, or answers too late: the lease is given up no later
 // than the start of the last successful renewal + TTL − drift.
 func TestPitfall10RenewalBlackout(t *testing.T) {
+	t.Parallel()
 	const lease = time.Second
 	hang := func(ctx context.Context) (bool, error) { <-ctx.Done(); return false, ctx.Err() }
 	refuse := func(context.Context) (bool, error) { return false, errors.New("connection refused") }
@@ -239,6 +248,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 // Pitfall 12: the lost wake-up. The unlock falls between a failed try and the wait that follows it. A waiter that polls
 // is late by one delay at most, and tries once more when its patience ends.
 func TestPitfall12LostWakeUp(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		free := false
@@ -262,6 +272,7 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 
 // Pitfall 21: the limit of a wait is capped by the TTL by accident, or its counters are shared between calls.
 func TestPitfall21WaitLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
 		delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
@@ -280,6 +291,7 @@ func TestPitfall21WaitLimit(t *testing.T) {
 
 // A wait ends with its context, and says why.
 func TestWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -292,6 +304,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 
 // Pitfall 22: constant tokens destroy ownership. v1 to v2 are meant to have them; from v3 on no two leases share one.
 func TestPitfall22ConstantTokens(t *testing.T) {
+	t.Parallel()
 	constant := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v16", "v17"}
 	for _, r := range newShop(t, backendtest.StartEmbedded, 1).rungs(t) {
 		t.Run(r.Number, func(t *testing.T) {
@@ -319,6 +332,7 @@ func TestPitfall22ConstantTokens(t *testing.T) {
 // A TTL is sent in milliseconds: a time.Duration as an argument of a script would arrive as nanoseconds, and a lease of
 // half a minute would last for almost a thousand years.
 func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v5", "v5-as-printed", "v6"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -341,6 +355,7 @@ func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
 // Round trips of an uncontended acquire and release, counted on the connection: each command of this client is one
 // write, and nothing is pipelined.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	expected := map[string]int64{"v0": 0, "v0.5": 0, "v1": 2, "v1.5": 3, "v2": 2, "v3": 3, "v4": 2, "v5": 2,
 		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v7": 2, "v7-cached": 2, "v8": 2, "v9": 2, "v9-naive": 2, "v9-nodes": 2, "v10": 2, "v11": 2, "v11-two": 2,
 		"v12": 2, "v13": 2, "v14": 3,
@@ -394,6 +409,7 @@ func (c countingConn) Write(p []byte) (int, error) {
 // Not in the list, and found by this project's own scenario late-reply: a lease counts from before it was asked for. A
 // reply that comes when the lease has ended grants nothing.
 func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
+	t.Parallel()
 	const lease = 50 * time.Millisecond
 	for id, holds := range map[string]bool{"v4": true, "v5": true, "v5.5": false, "v6": false, "v7": false, "v8": false, "v9": false, "v10": false, "v11": false, "v12": false, "v15": false} {
 		t.Run(id, func(t *testing.T) {

@@ -20,6 +20,7 @@ const more = 40
 // A lease holds no connection of the pool while its holder is at work, nor does one who waits: more of them than there
 // are connections, and a command still gets one.
 func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
 	for _, r := range s.rungs(t) {
 		if slices.Contains(r.Needs, NeedSQL) || slices.Contains(r.Needs, NeedZooKeeper) {

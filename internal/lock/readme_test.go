@@ -10,6 +10,7 @@ import (
 
 // The README shows what TestConformance finds: the table there is this one.
 func TestREADMEShowsTheConformanceTable(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	if table := conformanceTable(); !strings.Contains(string(readme), table) {

@@ -71,6 +71,7 @@ func lost(t *testing.T, lease *Lease, within time.Duration) {
 
 // The holder's connections break, and new ones are refused. A row outlasts that, and a session does not.
 func TestPitfall20TheConnectionBreaks(t *testing.T) {
+	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
 		require.False(t, next.tryOnce(t, key(t)))
@@ -89,6 +90,7 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 // What the holder sends vanishes, and nobody tells either end. The row ends by the database's clock. The server keeps
 // the session until it hears that the connection is gone: the holder notices, closes it, and the wire is mended.
 func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
+	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
 		_, err := wire.Toxics.AddToxicJson(strings.NewReader(`{"name":"t","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
@@ -104,6 +106,7 @@ func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 
 // The server restarts. It remembers rows, and no sessions.
 func TestPitfall20TheServerRestarts(t *testing.T) {
+	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, server *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
 		lease := holder.lock(t, key(t), 30*time.Second)
 		server.Kill()
@@ -122,6 +125,7 @@ func TestPitfall20TheServerRestarts(t *testing.T) {
 
 // The acquire is carried out, and its reply is lost: what was got is taken back, by its owner or with its connection.
 func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
+	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, _ Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
 		around := holder.SQL.Around
 		holder.SQL.Around = func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
@@ -141,6 +145,7 @@ func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 // A session's lock is released over its own connection, however busy the pool is; what comes back to the pool holds
 // nothing, and what is in doubt does not come back.
 func TestPitfall20OneConnection(t *testing.T) {
+	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
 		var crowd sync.WaitGroup
 		for n := range 8 {
@@ -170,6 +175,7 @@ func TestPitfall20OneConnection(t *testing.T) {
 
 // As few round trips as there can be: one to take the lock, one to give it back.
 func TestSQLRoundTrips(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		for _, id := range []string{"v12", "v12-session"} {
 			t.Run(id, func(t *testing.T) {

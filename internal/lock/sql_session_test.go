@@ -18,6 +18,7 @@ import (
 // A release that comes while the holder looks after its connection does not take it for lost: with a TTL of nothing it
 // looks all the time.
 func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		b := Backends{SQL: backendtest.OpenSQL(t, server.DSN)}.withDefaults()
 		for range 200 {
@@ -32,6 +33,7 @@ func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 // As many holders of v12-session as there may be: v12 takes its lock, renews it over several TTLs and gives it back,
 // the breaking of locks works, and whoever comes next waits within its own time for one of the sessions.
 func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		s.sql = server.DSN
@@ -80,6 +82,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 
 // Who looks at the server's sessions sees which instance holds the lock.
 func TestTheServerListsTheInstance(t *testing.T) {
+	t.Parallel()
 	for kind, holder := range map[string]struct{ query, argument string }{
 		backendtest.Postgres: {"SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)" +
 			" WHERE locktype = 'advisory'", "--application_name=somebody"},

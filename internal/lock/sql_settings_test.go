@@ -103,6 +103,7 @@ func oneAtATime(t *testing.T, dsn string) {
 // A renewal within the millisecond of the acquire, or of the renewal before, finds the row as it would make it. MySQL
 // counts the rows that change. A session whose clock stands still has all of them in one millisecond.
 func TestARenewalInTheSameMillisecond(t *testing.T) {
+	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.StartSQL(t, backendtest.MariaDB).DSN+"?timestamp=2000000000")}
 	ok, err := rows.acquire(context.Background(), "k", "a", time.Minute)
 	require.NoError(t, err)
@@ -118,6 +119,7 @@ func TestARenewalInTheSameMillisecond(t *testing.T) {
 // A statement that the database gave up in favour of another has done nothing, and is sent again: a release that is not
 // would leave the lock for its whole TTL, and a renewal would cost the work.
 func TestContendedStatementsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	for name, statement := range map[string]func(*table) error{
 		"release": func(rows *table) error {
 			err := rows.release(context.Background(), "k", "a", 0)
@@ -157,6 +159,7 @@ func TestContendedStatementsAreSentAgain(t *testing.T) {
 
 // Sent again, but not for ever.
 func TestContendedStatementsAreGivenUp(t *testing.T) {
+	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
 	sent := 0
 	rows.db.Around = func(ctx context.Context, said, _ string, do sqldb.Do) (int64, error) {

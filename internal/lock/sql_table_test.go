@@ -17,6 +17,7 @@ import (
 
 // The statements in each dialect: they are the lock, and a slip in one of them is invisible in the others.
 func TestSQLTable(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		rows, other := &table{db: backendtest.OpenSQL(t, dsn)}, &table{db: backendtest.OpenSQL(t, dsn)}
@@ -141,6 +142,7 @@ func crowd(t *testing.T, pools ...*table) {
 
 // No statement takes a time from the client but a duration: it is the database's clock that counts.
 func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
 		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, againRow, sweepRows, removeRow} {
 			said := dialect(kind, query)
@@ -154,6 +156,7 @@ func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 // An operator reads in the row which instance holds it. The name is what a client of the service cannot choose, but
 // what an operator may write as he likes: it never makes two owners one, nor does it outgrow the column.
 func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
+	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		for name, shown := range map[string]string{
@@ -182,6 +185,7 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 
 // The sweep ends with the process, and does not begin before the database was used.
 func TestSweepEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	b := Backends{Life: life, Background: new(sync.WaitGroup), SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
 	sqlRow(b)
@@ -191,6 +195,7 @@ func TestSweepEndsWithTheProcess(t *testing.T) {
 
 // To break locks does not make the file that nobody has locked in.
 func TestBreakMakesNoDatabase(t *testing.T) {
+	t.Parallel()
 	dsn := backendtest.SQLiteFile(t)
 	s := newShop(t, backendtest.StartEmbedded, 1)
 	s.sql = dsn

@@ -54,6 +54,7 @@ func (l *later) letGo() {
 // Pitfall 3 on every rung: the acquire is carried out after the release that undoes it. The lock is free again long
 // before its TTL is over.
 func TestALateAcquireIsSwept(t *testing.T) {
+	t.Parallel()
 	for _, id := range own {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -71,6 +72,7 @@ func TestALateAcquireIsSwept(t *testing.T) {
 }
 
 func TestALateReaderIsSwept(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	late := newLater()
 	a, b := s.instance(t, rung(t, "v10"), hook(late.hook)), s.instance(t, rung(t, "v10"))
@@ -87,6 +89,7 @@ func TestALateReaderIsSwept(t *testing.T) {
 
 // A waiter of v8 whose attempt is carried out after it has given up is back in the queue, where nobody comes for it.
 func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	late := newLater()
 	a, b := s.instance(t, rung(t, "v8"), hook(late.hook)), s.instance(t, rung(t, "v8"))
@@ -104,6 +107,7 @@ func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 
 // A release that never arrives is sent again.
 func TestALostReleaseIsSwept(t *testing.T) {
+	t.Parallel()
 	for _, id := range own {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -126,6 +130,7 @@ func TestALostReleaseIsSwept(t *testing.T) {
 // The next order of a caller whose release was lost takes the lock and leaves it free, on the rungs that let a caller in
 // again.
 func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
@@ -167,6 +172,7 @@ type lostKey struct{}
 
 // A sweep, or a release that comes late, removes what it is for, and never what the same caller has taken since.
 func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
@@ -199,6 +205,7 @@ func isRelease(cmd redis.Cmder) bool {
 
 // A sweep is bounded, is counted, and ends with the process.
 func TestSweepsAreBounded(t *testing.T) {
+	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	b := Backends{Life: life}.withDefaults()
 	begun := make(chan struct{}, 10*maxSweeps)
@@ -217,6 +224,7 @@ func TestSweepsAreBounded(t *testing.T) {
 
 // What was answered, or never sent, comes no more: an outage is not made worse by sweeps.
 func TestNothingIsSweptThatCannotCome(t *testing.T) {
+	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	b := Backends{Life: life}.withDefaults()
 	asked := 0
@@ -238,6 +246,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 
 // A renewal that is not answered does not keep a release waiting for as long as the client waits for the renewal.
 func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v5.5", "v7", "v8", "v9", "v10", "v11", "v12", "v15"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -262,6 +271,7 @@ func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 }
 
 func TestTheRenewingIsJoinedSoon(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		b := Backends{}.withDefaults()
@@ -280,6 +290,7 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 
 // A release has the time that the client gives it, which may be more than a second.
 func TestAReleaseHasTheClientsTime(t *testing.T) {
+	t.Parallel()
 	for _, id := range own {
 		if id == "v6" { // whose nodes get a time of their own
 			continue
@@ -308,6 +319,7 @@ func TestAReleaseHasTheClientsTime(t *testing.T) {
 
 // One key, or one node, that does not answer does not keep the others.
 func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
+	t.Parallel()
 	keys := []string{"k1", "k2", "k3"}
 	for _, id := range []string{"v9", "v9-naive", "v9-nodes"} {
 		t.Run(id, func(t *testing.T) {
@@ -352,6 +364,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 
 // A grant that came too late is given back: by the server's clock it has just begun.
 func TestALateGrantIsGivenBack(t *testing.T) {
+	t.Parallel()
 	const lease = 700 * time.Millisecond
 	for _, id := range own {
 		if id == "v5" { // which does not look

@@ -19,6 +19,7 @@ func readerOf(i *instance) TryLock {
 }
 
 func TestReadersShareAndWritersExclude(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
 		first, second := must(readerOf(a)(ctx, "k", time.Minute)), must(readerOf(b)(ctx, "k", time.Minute))
@@ -40,6 +41,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 // Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up, its
 // mark goes with it.
 func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
@@ -65,6 +67,7 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 
 // A writer comes again several times while its mark lasts, however rarely those who poll are told to try.
 func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
 		tries := 0
@@ -85,6 +88,7 @@ func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 
 // A writer that dies while it waits keeps readers out for as long as its mark lasts.
 func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
@@ -104,6 +108,7 @@ func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
 // Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew theirs
 // does nothing for one that died, and what has ended cannot be renewed.
 func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		dead, alive := must(readerOf(a)(ctx, "k", slowTTL)), must(readerOf(b)(ctx, "k", slowTTL))
@@ -127,6 +132,7 @@ func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
 
 // Pitfall 17: an upgrade waits for itself. It is refused at once, also to one that would wait; another owner's is not.
 func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
 		ctx := owned("1")
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
@@ -141,6 +147,7 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 
 // A read costs two commands, as a write does.
 func TestRoundTripsOfARead(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute))) // loads the scripts
 		commands := 0

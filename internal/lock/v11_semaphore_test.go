@@ -12,6 +12,7 @@ import (
 
 // Three permits let three in, wherever they come from, and a fourth when one of them leaves.
 func TestAsManyAsThereArePermits(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 3)
 		first := must(a.tryLock(ctx, "k", time.Minute))
@@ -31,6 +32,7 @@ func TestAsManyAsThereArePermits(t *testing.T) {
 // Pitfall 18: a crash leaks a permit. The dead holder's is free after its TTL, although another holder is alive and keeps
 // the semaphore itself alive; that other one's is not.
 func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		must(a.tryLock(ctx, "k", slowTTL))
@@ -55,6 +57,7 @@ func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 // Pitfall 18: an expired permit is returned twice, by time and by its holder; or a renewal takes it back. Nobody has come
 // meanwhile who would have dropped it.
 func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		other := must(b.tryLock(ctx, "k", time.Minute))
@@ -74,6 +77,7 @@ func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
 
 // The semaphore's key lasts as long as the longest of its permits, and no longer.
 func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
 		must(a.tryLock(ctx, "k", time.Minute))
@@ -87,6 +91,7 @@ func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 
 // The defect: nobody has written down how many permits there are. Who says 2 walks in beside who says 1.
 func TestCallersMayDisagreeAboutThePermits(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		must(a.tryLock(context.Background(), "k", time.Minute))
 		_, err := b.tryLock(WithPermits(context.Background(), 2), "k", time.Minute)

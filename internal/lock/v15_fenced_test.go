@@ -13,6 +13,7 @@ import (
 // Redis' clock is stepped back, or a replica whose clock lags takes over: the tokens grow all the same, each from the
 // last, until the clock has caught up. To the script a last token from the future is the same thing.
 func TestFencesGrowWhenTheClockStepsBack(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v15", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		unlock(t, a.lock(t, "k", time.Minute))
 		last := time.Now().Add(time.Hour).UnixMicro()

@@ -19,6 +19,7 @@ func owned(caller string) context.Context { return WithOwner(context.Background(
 
 // What v7 writes is what Redisson's RLock reads.
 func TestReentrantIsRedissonOnTheWire(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := owned("7")
 		released := bare.Subscribe(ctx, "redisson_lock__channel:{k}")
@@ -49,6 +50,7 @@ func TestReentrantIsRedissonOnTheWire(t *testing.T) {
 
 // What Redisson writes v7 reads: it is kept out, waits for the message, and is woken by it long before the TTL.
 func TestReentrantIsWokenByRedisson(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		require.NoError(t, bare.HSet(ctx, "k", "9e6c1f9e-java:42", 1).Err())
@@ -83,12 +85,14 @@ func awaitSubscriber(t *testing.T, bare redis.UniversalClient, channel string) {
 }
 
 func TestChannelsStayInTheirSlot(t *testing.T) {
+	t.Parallel()
 	assert.Equal(t, "redisson_lock__channel:{name}", channelOf("name"))
 	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
 }
 
 // A release wakes those who wait on either instance, and the woken one gets in without waiting for any TTL.
 func TestAReleaseWakesWaiters(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		first, second := a.waitFor(owned("1"), "k"), b.waitFor(owned("2"), "k")
@@ -112,6 +116,7 @@ func TestAReleaseWakesWaiters(t *testing.T) {
 
 // Pitfall 12: a holder that dies publishes nothing. Its waiters wait for no longer than its TTL.
 func TestAWaiterOutlivesALostMessage(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		a.lock(t, "k", ttl)
 		a.crash()
@@ -123,6 +128,7 @@ func TestAWaiterOutlivesALostMessage(t *testing.T) {
 
 // Pitfall 13: one who was woken and has gone leaves the message to the next.
 func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		ctx, cancel := context.WithCancel(owned("1"))
@@ -137,6 +143,7 @@ func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 
 // Pitfall 9: acquire and release in any depth; the outermost hold alone renews, and the last release ends it.
 func TestReentrantCountAgainstRenewal(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		var renewals atomic.Int64
 		a.OnRenew = func(bool) { renewals.Add(1) }
@@ -164,6 +171,7 @@ func TestReentrantCountAgainstRenewal(t *testing.T) {
 // Pitfall 2: an inner acquire whose reply is lost is undone to the count before it, whether it was carried out or not;
 // the outer hold stays.
 func TestAnInnerAcquireIsUndone(t *testing.T) {
+	t.Parallel()
 	for name, carriedOut := range map[string]bool{"carried out": true, "never arrived": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
@@ -192,6 +200,7 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 // A hold inside of another lives by the other's lease: a shorter TTL of its own does not end that sooner, neither when it
 // is taken nor when it is given back.
 func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 			s := newShop(t, start, 0)
@@ -213,6 +222,7 @@ func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
 // A lease that was lost does not come back because its owner takes the lock once more inside of it: another may have been
 // in meanwhile.
 func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
@@ -229,6 +239,7 @@ func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
 
 // An acquire that is undone publishes its release: who has seen it, and waits for it, does not wait for its TTL.
 func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, _, b *instance, bare redis.UniversalClient) {
 		s := &shop{redis: &backendtest.Server{URL: "redis://" + bare.(*redis.Client).Options().Addr}, sql: backendtest.SQLiteFile(t)}
 		taken, answer := make(chan struct{}), make(chan struct{})

@@ -21,6 +21,7 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 
 // First come, first served, whatever the instance; ten times in a row.
 func TestFairServesInTheOrderOfArrival(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		for range 10 {
 			first := a.lock(t, "k", time.Minute)
@@ -51,6 +52,7 @@ func TestFairServesInTheOrderOfArrival(t *testing.T) {
 // Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however long
 // it waits.
 func TestFairPassesTheDeadOver(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		lease := a.lock(t, "k", time.Minute)
@@ -70,6 +72,7 @@ func TestFairPassesTheDeadOver(t *testing.T) {
 }
 
 func TestFairNeverEvictsTheLiving(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		got := b.waitFor(context.Background(), "k")
@@ -86,6 +89,7 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 // Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the lease
 // lets the first one in.
 func TestFairLeavesNoGap(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -104,6 +108,7 @@ func TestFairLeavesNoGap(t *testing.T) {
 }
 
 func TestFairExpiryWakesTheFirst(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", ttl)
 		got := b.waitFor(context.Background(), "k")

@@ -31,6 +31,7 @@ func (i *instance) gather(t testing.TB, id string, patience time.Duration, keys 
 // Pitfall 16: several locks. Two orders name two products in opposite orders, and neither goes on before both have sent
 // their first command. Taken one by one, each then holds what the other waits for; v9 gets both through.
 func TestPitfall16OppositeOrders(t *testing.T) {
+	t.Parallel()
 	for id, both := range map[string]bool{"v9": true, "v9-naive": false} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
@@ -69,6 +70,7 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 
 // Sorted, de-duplicated: whatever the order in which keys are named, they are taken in one, and each once.
 func TestPitfall16SortedAndOnce(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	var taken []string
 	a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
@@ -92,6 +94,7 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 
 // A partial acquire is undone at once, and leaves alone what is another's.
 func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
 	held := b.lock(t, "k2", time.Minute)
@@ -107,6 +110,7 @@ func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 
 // The reply to the second acquire is lost, or comes when the first lease has ended: nothing stays behind.
 func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
+	t.Parallel()
 	const lease = 200 * time.Millisecond
 	for name, fail := range map[string]func() error{
 		"reply lost": func() error { return os.ErrDeadlineExceeded },
@@ -132,6 +136,7 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 // One deadline and one renewing for all: whichever of the locks is lost, the work is cancelled, and the others are
 // given back all the same.
 func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []string{"k1", "k2", "k3"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
@@ -155,6 +160,7 @@ func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 // Many orders of three products in all orders, over two instances: all get through, and never do two of them hold one
 // product.
 func TestManyOrdersOfSeveralProducts(t *testing.T) {
+	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
 		at := []*instance{s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))}

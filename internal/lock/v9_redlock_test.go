@@ -23,6 +23,7 @@ import (
 // Redlock as a multilock, compared with v6. With one of three nodes away there is no lock on all of them any more, and
 // nobody gets it until the node is back; v6 goes on. Neither leaves anything behind where it was refused.
 func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
+	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
 		for away := range 3 {
 			t.Run(fmt.Sprint(id, " ", away), func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 // What the other bargain buys: while one node alone remembers the lock, nobody else gets all of them. v6 is taken twice
 // when a majority has forgotten.
 func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
+	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
 		for forget := range 4 {
 			t.Run(fmt.Sprint(id, " ", forget), func(t *testing.T) {
@@ -65,6 +67,7 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 
 // As long as a majority of the nodes answers, somebody could have the lock: it is busy. Without one, nobody could.
 func TestNoQuorumIsAMajorityAway(t *testing.T) {
+	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
 		n := (Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
 		for away := range nodes + 1 {
@@ -85,6 +88,7 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 // Who queues for one of the two rounds queues within its patience, and is told what those before it have found. A turn
 // that is there is taken at once.
 func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := (Backends{}).nodes()
 		_, wait := rung(t, "v6").Build(Backends{RedlockRetry: time.Second})
@@ -114,6 +118,7 @@ func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 
 // A hundred orders that do not wait, and two of three nodes silent: none is answered late because of the others.
 func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
 	s.redlock = append(s.redlock, deadNode(t, silent), deadNode(t, silent))
 	a := s.instance(t, rung(t, "v6"))

@@ -76,6 +76,7 @@ const long = 20 * time.Second
 // A SUBSCRIBE that is never answered costs nobody more than the patience they brought, neither the first waiter nor those
 // after it; a waiter with patience gets the lock without it; and the subscription ends with the process.
 func TestASubscribeThatIsNeverAnswered(t *testing.T) {
+	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
 		for _, id := range []string{"v7", "v7-cached", "v8"} {
 			t.Run(id, func(t *testing.T) {
@@ -115,6 +116,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 
 // The subscription of one who still waits when the process ends is ended too.
 func TestSubscriptionsEndWithTheProcess(t *testing.T) {
+	t.Parallel()
 	for name, wire := range map[string]onWire{"answered": func(c net.Conn) net.Conn { return c }, "unanswered": unheard} {
 		t.Run(name, func(t *testing.T) {
 			s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v7")
@@ -150,6 +152,7 @@ func ends(wait func()) bool {
 
 // A message that is published while the subscription is gone is lost. When it stands again one of those who wait tries.
 func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	a := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -169,6 +172,7 @@ func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 
 // A subscription whose server has gone does not stand: those who come then do not count on it.
 func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
+	t.Parallel()
 	server, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	s := &shop{redis: &backendtest.Server{URL: server.URL()}, sql: backendtest.SQLiteFile(t)}
@@ -185,6 +189,7 @@ func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
 
 // A subscription ends with its last waiter, and at once: where many come and go they would pile up.
 func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
+	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a := s.instance(t, rung(t, "v7"))
 	a.lock(t, "k", time.Hour)
@@ -203,6 +208,7 @@ func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 
 // A lock that ends without a message, long before the lease that was seen does, is found out.
 func TestASilentEndIsFoundOut(t *testing.T) {
+	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", time.Hour)
 		got := make(chan *Lease, 1)
@@ -272,6 +278,7 @@ func bellWith(t *testing.T) (*bell, func(attempt Attempt) (*Lease, error)) {
 
 // Pitfall 13: one who was woken and whose try fails leaves the message to the next.
 func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		one, wait := bellWith(t)
 		var free atomic.Bool
@@ -306,6 +313,7 @@ func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 // A lock that ends without a message, and sooner than the lease that its waiters saw, is had within a heartbeat; and of
 // any number of waiters one tries at each.
 func TestALockThatEndsEarlyAndSilently(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const waiters = 64
 		one, wait := bellWith(t)
@@ -340,6 +348,7 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 
 // Those who can hear nothing come again by themselves, and no more often than a heartbeat.
 func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		one, wait := bellWith(t)
 		one.falls()
@@ -358,6 +367,7 @@ func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 // Whatever broke the lock of a product, those who wait for it are told: Redisson's message on v7's channel, on a cluster
 // too, and the first of v8's queue.
 func TestBreakWakesThoseWhoWait(t *testing.T) {
+	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
 		for _, id := range []string{"v7", "v8"} {
 			t.Run(id, func(t *testing.T) {

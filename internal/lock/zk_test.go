@@ -58,6 +58,7 @@ func wait(ctx context.Context, i *instance, r Rung, key string, patience time.Du
 
 // Pitfall 19: the node was made, and the reply lost. It is found by its own name, and nobody queues behind himself.
 func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
 		require.True(t, b.tryOnce(t, key(t)), "what lies above it is made")
@@ -80,6 +81,7 @@ func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 
 // Pitfall 19: nor can it be found at once. It goes as soon as there is an answer, though its session goes on.
 func TestPitfall19NodeIsSweptLater(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
 		require.True(t, b.tryOnce(t, key(t)))
@@ -107,6 +109,7 @@ func TestPitfall19NodeIsSweptLater(t *testing.T) {
 
 // Pitfall 19: a wait that fails or is cancelled leaves no node.
 func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), ttl)
@@ -127,6 +130,7 @@ func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
 
 // Pitfall 19: a node that another session made is not ours, whatever its name: it may end at any moment.
 func TestPitfall19NodeOfAnotherSession(t *testing.T) {
+	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v13")), s.instance(t, rung(t, "v13"))
@@ -143,6 +147,7 @@ func TestPitfall19NodeOfAnotherSession(t *testing.T) {
 
 // Pitfall 19: sequence numbers have 32 bits and a sign. After the highest comes the lowest, and it is behind it.
 func TestPitfall19SequenceOverflows(t *testing.T) {
+	t.Parallel()
 	const high, low = "_c_A-lock-2147483647", "_c_B-lock--2147483648"
 	names := []string{low, "_c_C-lock--2147483647", high, "_c_D-lock-2147483646", "lock", "stranger"}
 	for own, expected := range map[string]string{
@@ -158,6 +163,7 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 
 // The order is that of the numbers: the names begin with random tokens.
 func TestPredecessorGoesByNumber(t *testing.T) {
+	t.Parallel()
 	names := []string{"_c_A-lock-0000000012", "_c_Z-lock-0000000003", "_c_M-lock-0000000007"}
 	before, _ := predecessor(names, "_c_A-lock-0000000012")
 	assert.Equal(t, "_c_M-lock-0000000007", before)
@@ -167,6 +173,7 @@ func TestPredecessorGoesByNumber(t *testing.T) {
 
 // Whatever has a number of ZooKeeper's is in the queue, whoever made it, and a sign is told from a dash.
 func TestSequenceOfEverybodysNodes(t *testing.T) {
+	t.Parallel()
 	for name, number := range map[string]int32{
 		"_c_A-lock-0000000012": 12, "_c_2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b-lock-2147483647": 2147483647,
 		"lock-0000000003": 3, "_c_A-lock--2147483648": -2147483648, "_c_A-lock--000000005": -5,
@@ -192,6 +199,7 @@ func TestSequenceOfEverybodysNodes(t *testing.T) {
 
 // python-kazoo's node lies before ours: nobody comes in beside it, and its end is noticed.
 func TestV14QueuesBehindKazoo(t *testing.T) {
+	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	r := rung(t, "v14")
@@ -217,6 +225,7 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 // A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for
 // as long as it has patience; so does an acquire that finds its session ended.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
+	t.Parallel()
 	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
 	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
 		t.Run(ended.Error(), func(t *testing.T) {
@@ -285,6 +294,7 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 
 // That a session ends is made up for a few times, and not for ever.
 func TestEndedSessionsAreGivenUp(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		tries := 0
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
@@ -304,6 +314,7 @@ func TestEndedSessionsAreGivenUp(t *testing.T) {
 // The node is swept, though it was not there at the first look; the lock can be had again, and nobody queues behind
 // himself.
 func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
 		require.True(t, b.tryOnce(t, key(t)), "what lies above is made")
@@ -342,6 +353,7 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 
 // What is never made is not looked for without end.
 func TestASweepOfNothingEnds(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
 			if cmd.Name() == "zk:create" {
@@ -358,6 +370,7 @@ func TestASweepOfNothingEnds(t *testing.T) {
 // A wait in vain leaves no watch: the client asks for one of each node, and keeps it for all who wait for that node.
 // The library keeps each that it has asked for until the node changes.
 func TestWaitsInVainLeaveOneWatch(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
 		a := s.instance(t, r)
@@ -384,6 +397,7 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 // A holder that loses its connection gives the lease up before the server ends the session. Once it is connected
 // again it works on, in a new session.
 func TestSessionLossCancelsTheLease(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
@@ -407,6 +421,7 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 
 // A connection that breaks for less than the session lasts costs nothing.
 func TestALeaseOutlivesItsConnection(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
@@ -421,6 +436,7 @@ func TestALeaseOutlivesItsConnection(t *testing.T) {
 
 // The server sets bounds to a session: a holder must not believe in more than it was given.
 func TestSessionIsWhatTheServerGrants(t *testing.T) {
+	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := backendtest.StartZooKeeper(t)
 	for asked, granted := range map[time.Duration]time.Duration{
@@ -434,6 +450,7 @@ func TestSessionIsWhatTheServerGrants(t *testing.T) {
 
 // Fencing tokens grow from lease to lease, whichever rung draws them, and also when the queue was removed between two.
 func TestZooKeeperFencesGrow(t *testing.T) {
+	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	var fences []int64
@@ -450,6 +467,7 @@ func TestZooKeeperFencesGrow(t *testing.T) {
 
 // They are fit for v15's stock: a holder whose session has ended, and who goes on, is refused once the next has read.
 func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		shelf, product := stock.NewShelf(a.Redis), r.Number
@@ -476,6 +494,7 @@ func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 
 // A release wakes all who wait on v13, and one on v14, who is served next: first come, first served.
 func TestHerd(t *testing.T) {
+	t.Parallel()
 	const waiters = 50
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		lease := s.instance(t, r).lock(t, key(t), time.Minute)
@@ -518,6 +537,7 @@ func TestHerd(t *testing.T) {
 // Pitfall 12 again: the release falls between the failed try and the watch. There is nothing left to watch, so it is
 // tried again at once.
 func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
+	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
@@ -538,6 +558,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 
 // A ZooKeeper that is silent, or not there, costs its timeout, and leaves nothing behind.
 func TestZooKeeperAway(t *testing.T) {
+	t.Parallel()
 	silent := strings.TrimPrefix(deadNode(t, silent).URL, "redis://")
 	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1", "unknown": "nowhere.invalid:2181"} {
 		for _, id := range zkRungs {

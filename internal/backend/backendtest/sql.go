@@ -163,9 +163,15 @@ func (s *SQLServer) own(t testing.TB, dir, user string) {
 	}
 }
 
+// environ keeps what the server writes for a moment out of the way of another that starts: MariaDB's installer gives its
+// files in a common directory the same names each time.
+func (s *SQLServer) environ() []string { return append(os.Environ(), "TMPDIR="+filepath.Dir(s.dir)) }
+
 func (s *SQLServer) once(t testing.TB, command []string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Env = s.environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
 	}
 }
@@ -174,6 +180,7 @@ func (s *SQLServer) once(t testing.TB, command []string) {
 func (s *SQLServer) Start(t testing.TB) {
 	t.Helper()
 	s.process = exec.CommandContext(context.Background(), s.command[0], s.command[1:]...)
+	s.process.Env = s.environ()
 	s.process.Stderr = &s.log
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
