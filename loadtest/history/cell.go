@@ -47,6 +47,13 @@ type Cell struct {
 	// Parties are the shares of the load generators that ran the cell together, if several did.
 	Parties []Share `json:"parties,omitempty"`
 
+	// Client is what the client saw of itself while the cell ran; nil in files of before it looked.
+	Client *Client `json:"client,omitempty"`
+	// Coverage is how much an "ok" of this cell rests on, as judged at the time.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	// Longer is by how much the leases were lengthened, if the machine was too slow for those that the scenario has.
+	Longer float64 `json:"longer,omitempty"`
+
 	// Findings are the verdicts as judged at the time. They are there for readers of the file; an audit judges
 	// the ops again and only compares.
 	Findings []Finding `json:"findings,omitempty"`
@@ -57,6 +64,8 @@ type Instance struct {
 	Name  string `json:"name"`
 	URL   string `json:"url"`
 	Clock string `json:"clock"`
+	// Build is which stockapi it is, if it says so.
+	Build string `json:"build,omitempty"`
 }
 
 // Share is what one of several load generators did of a cell.
@@ -93,7 +102,7 @@ type Latency struct {
 }
 
 // Tally is the ops of a cell's buyers, counted by outcome.
-type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, Unknown int }
+type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
 
 // Title names the cell in one word pair, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
@@ -123,6 +132,8 @@ func (t *Tally) add(o Outcome) {
 		t.Busy++
 	case NotSold:
 		t.NotSold++
+	case NotSent:
+		t.NotSent++
 	default:
 		t.Unknown++
 	}

@@ -3,6 +3,9 @@ package history
 // Verdict names one of the seven separate questions that are asked of a cell.
 type Verdict string
 
+// Valid is the verdict before all others: whether the cell is a measurement of the service, and not of the client.
+const Valid Verdict = "valid"
+
 // The verdicts, in the order in which they are reported.
 const (
 	Stock      Verdict = "stock"
@@ -27,6 +30,8 @@ const (
 	Broken        Result = "BROKEN"
 	Unclear       Result = "unknown"
 	NotApplicable Result = "–"
+	// Invalid is the answer to Valid alone: the client, or the machine, decided what came of the cell.
+	Invalid Result = "invalid"
 )
 
 // Finding is the answer to one question, with what it rests on.
@@ -57,9 +62,10 @@ func FindingOf(fs []Finding, v Verdict) Finding {
 	return Finding{Verdict: v, Result: NotApplicable}
 }
 
-// Worst returns the worst result of fs: one broken verdict breaks the cell, and one unknown clouds it.
+// Worst returns the worst result of fs: one broken verdict breaks the cell, one unknown clouds it, and what is not valid
+// is neither.
 func Worst(fs []Finding) Result {
-	rank := map[Result]int{NotApplicable: 0, OK: 1, Unclear: 2, Broken: 3}
+	rank := map[Result]int{NotApplicable: 0, OK: 1, Unclear: 2, Broken: 3, Invalid: 4}
 	worst := NotApplicable
 	for _, f := range fs {
 		if rank[f.Result] > rank[worst] {

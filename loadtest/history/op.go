@@ -2,8 +2,8 @@ package history
 
 import "time"
 
-// Outcome is what became of an order. There are five and not two: a request that failed has not thereby failed
-// to sell, and a shop that is busy has said nothing about its stock.
+// Outcome is what became of an order. There are six and not two: a request that failed has not thereby failed
+// to sell, a shop that is busy has said nothing about its stock, and what never left the client says nothing of the shop.
 type Outcome string
 
 const (
@@ -16,6 +16,8 @@ const (
 	// NotSold is any other answer that rules a sale out, such as a 503 that says so, or a connection that was
 	// never made.
 	NotSold Outcome = "not-sold"
+	// NotSent is an order that the client could not send, for lack of files, ports or time. The service has no part in it.
+	NotSent Outcome = "not-sent"
 	// Unknown is everything else: the answer never came, or it does not say. The order may have been sold, and
 	// may yet be sold.
 	Unknown Outcome = "unknown"
@@ -53,9 +55,14 @@ type Op struct {
 	Done    Instant       `json:"done"`
 	Latency time.Duration `json:"latency"`
 
-	Quantity int64     `json:"quantity"`
-	Left     int64     `json:"left,omitempty"`
-	Units    []int64   `json:"units,omitempty"`
+	Quantity int64 `json:"quantity"`
+	Left     int64 `json:"left,omitempty"`
+	// Units are those that a 200 names, also where the rest of it does not fit the order.
+	Units []int64 `json:"units,omitempty"`
+	// For is the order that the answer names, if that is another one.
+	For string `json:"for,omitempty"`
+	// Resolved says that no answer told the outcome, and that the service told it when it was asked for the order later.
+	Resolved bool      `json:"resolved,omitempty"`
 	WaitedMS float64   `json:"waited_ms,omitempty"`
 	Lease    *Lease    `json:"lease,omitempty"`
 	Trace    []Command `json:"trace,omitempty"`
