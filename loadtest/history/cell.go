@@ -113,10 +113,10 @@ func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.P
 // Tally counts the buyers, not the probes.
 func (c *Cell) Tally() Tally {
 	var t Tally
-	for i := range c.Ops {
-		if c.Ops[i].Phase == Buy {
+	for _, op := range c.All() {
+		if op.Phase == Buy {
 			t.Buyers++
-			t.add(c.Ops[i].Outcome)
+			t.add(op.Outcome)
 		}
 	}
 	return t
@@ -143,11 +143,11 @@ func (t *Tally) add(o Outcome) {
 func (c *Cell) SoldTwice() int {
 	seen := map[int64]int{}
 	twice := 0
-	for i := range c.Ops {
-		if c.Ops[i].Outcome != Sold {
+	for _, op := range c.All() {
+		if op.Outcome != Sold {
 			continue
 		}
-		for _, u := range c.Ops[i].Units {
+		for _, u := range op.Units {
 			if seen[u]++; seen[u] == 2 {
 				twice++
 			}
