@@ -17,6 +17,9 @@ import (
 
 // finish reports and writes what was measured, and returns the exit code. err is why there is not more of it.
 func (s *session) finish(err error, stderr io.Writer) int {
+	if err == nil {
+		err = s.spool.Err()
+	}
 	if err != nil {
 		s.history.Interrupted = err.Error()
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ type session struct {
 	ground   ground
 	history  *history.Run
 	party    *join.Party // nil if the run is not made together with others
+	spool    *history.Spool
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -63,7 +65,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
 		progress: report.NewProgress(stderr, terminal(stderr)),
 		client:   shop.NewClient(f.Concurrency, f.AdminToken),
+		spool:    f.newSpool(),
 	}
+	defer s.spool.Close()
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)
@@ -72,6 +76,28 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		err = errors.New("interrupted")
 	}
 	return s.finish(err, stderr)
+}
+
+// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any. What one
+// of several load generators measured goes to the others as a whole.
+func (f *runFlags) newSpool() *history.Spool {
+	switch {
+	case f.Join != "":
+		return history.Memory()
+	case f.Out != "":
+		return history.NewSpool(f.Out)
+	case f.JSON != "":
+		return history.NewSpool(besides(f.JSON))
+	}
+	return history.NewSpool(os.TempDir())
+}
+
+// besides is the directory of a file, or another one if that is none that files can be made in.
+func besides(file string) string {
+	if fi, err := os.Stat(file); err == nil && !fi.Mode().IsRegular() {
+		return os.TempDir()
+	}
+	return filepath.Dir(file)
 }
 
 // newHistory describes the run before it begins.
@@ -250,6 +276,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 	}
 	runner := &scenario.Runner{
 		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
+		Spool: s.spool,
 	}
 	if s.party != nil {
 		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)

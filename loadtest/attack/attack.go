@@ -25,6 +25,9 @@ type Plan struct {
 	Begin func(ctx context.Context) error
 	// Send sends request number i, from 0, and returns what became of it, with times relative to start.
 	Send func(ctx context.Context, start time.Time, i int) history.Op
+	// Keep, if set, is given each op as soon as there is one, by whichever worker sent it, and the result has none. If it
+	// fails, the run ends.
+	Keep func(op *history.Op) error
 	// Done, if set, counts the requests that have returned.
 	Done *atomic.Int64
 }
@@ -34,7 +37,7 @@ type Result struct {
 	// Start is when the barrier fell.
 	Start   time.Time
 	Elapsed time.Duration
-	// Ops are in the order of their numbers.
+	// Ops are in the order of their numbers, unless Plan.Keep took them.
 	Ops     []history.Op
 	Latency history.Latency
 }
@@ -44,7 +47,10 @@ type Result struct {
 func Run(ctx context.Context, p Plan) (Result, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	r := &run{Plan: p, ops: make([]history.Op, p.Requests), due: schedule(p), gate: make(chan struct{})}
+	r := &run{Plan: p, due: schedule(p), gate: make(chan struct{}), giveUp: giveUp}
+	if p.Keep == nil {
+		r.ops = make([]history.Op, p.Requests)
+	}
 	workers := min(p.Concurrency, p.Requests)
 	clocks := make([]*stopwatch, workers)
 	var ready, finished sync.WaitGroup
@@ -71,11 +77,12 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 // run is a plan being carried out.
 type run struct {
 	Plan
-	start time.Time
-	gate  chan struct{}
-	next  atomic.Int64
-	due   []time.Duration
-	ops   []history.Op // each is written by the one worker that drew its number
+	start  time.Time
+	gate   chan struct{}
+	next   atomic.Int64
+	due    []time.Duration
+	giveUp context.CancelCauseFunc
+	ops    []history.Op // each is written by the one worker that drew its number
 }
 
 func (r *run) work(ctx context.Context, worker int, ready *sync.WaitGroup, clock *stopwatch) {
@@ -93,7 +100,17 @@ func (r *run) work(ctx context.Context, worker int, ready *sync.WaitGroup, clock
 		if !ok {
 			return
 		}
-		r.ops[i] = r.send(ctx, i, due, clock)
+		r.keep(i, r.send(ctx, i, due, clock))
+	}
+}
+
+func (r *run) keep(i int, op history.Op) {
+	if r.Keep == nil {
+		r.ops[i] = op
+		return
+	}
+	if err := r.Keep(&op); err != nil {
+		r.giveUp(err)
 	}
 }
 

@@ -12,21 +12,64 @@ import (
 
 const free state = 0
 
-// leases is who held the lock in a cell, in the order in which they got it.
+// leases is who held the lock around a violation, in the order in which they got it.
 type leases struct {
 	cell *history.Cell
 	ops  []*history.Op
 }
 
-func leasesOf(c *history.Cell) *leases {
-	l := &leases{cell: c}
-	for i := range c.Ops {
-		if c.Ops[i].Lease != nil {
-			l.ops = append(l.ops, &c.Ops[i])
+// holder is an order that held the lock, with its number in the cell.
+type holder struct {
+	number int
+	op     *history.Op
+}
+
+// inTurn compares two holders by when they got the lock.
+func inTurn(a, b holder) int {
+	return cmp.Or(cmp.Compare(a.op.Lease.AcquiredAt, b.op.Lease.AcquiredAt), cmp.Compare(a.number, b.number))
+}
+
+// leasesAround finds the leases of a violation, and as many before the first and after the last of them as the widest
+// window has.
+func leasesAround(c *history.Cell, kept picks, violation []*history.Op) *leases {
+	var own, before, after []holder
+	for i, op := range c.All() {
+		if op.Lease != nil && slices.Contains(violation, kept[i]) {
+			own = append(own, holder{i, kept[i]})
 		}
 	}
-	slices.SortStableFunc(l.ops, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+	if len(own) == 0 {
+		return &leases{cell: c}
+	}
+	slices.SortFunc(own, inTurn)
+	for i, op := range c.All() {
+		if op.Lease == nil {
+			continue
+		}
+		switch h := (holder{i, op}); {
+		case inTurn(h, own[0]) < 0:
+			before = nearest(before, h, func(a, b holder) int { return inTurn(b, a) })
+		case inTurn(h, own[len(own)-1]) > 0:
+			after = nearest(after, h, inTurn)
+		}
+	}
+	slices.Reverse(before)
+	l := &leases{cell: c}
+	for _, h := range slices.Concat(before, own, after) {
+		l.ops = append(l.ops, kept.keep(h.number, h.op))
+	}
 	return l
+}
+
+// nearest puts a holder among those that come first, of which the widest window has so many.
+func nearest(first []holder, h holder, order func(a, b holder) int) []holder {
+	at, _ := slices.BinarySearchFunc(first, h, order)
+	if at == reaches[0] {
+		return first
+	}
+	kept := *h.op
+	first = slices.Insert(first, at, holder{h.number, &kept})
+	return first[:min(len(first), reaches[0])]
 }
 
 // around cuts a window around two leases that overlap: these, and the few before and after them.

@@ -84,7 +84,7 @@ func (w *Window) befell(f history.Fault) string {
 // leases shows for how long the orders of the violation believed that they held the lock, if that can be compared with
 // the acts' times.
 func (w *Window) leases() []porcupine.Annotation {
-	if lock := w.finding.Verdict == history.Exclusion; !lock && !timesOf(w.cell).inside {
+	if lock := w.finding.Verdict == history.Exclusion; !lock && !w.times.inside {
 		return nil
 	}
 	var out []porcupine.Annotation

@@ -70,7 +70,7 @@ func (w *Window) page() page {
 	p := page{
 		Title: w.cell.Title() + ": " + w.what(), Story: w.finding.Evidence[0].Text,
 		Lock: w.finding.Verdict == history.Exclusion, Drawn: w.drawn(),
-		Orders: len(orders), Of: len(w.cell.Ops),
+		Orders: len(orders), Of: w.cell.Len(),
 	}
 	if violation := w.orders(); w.alone {
 		p.Alone = "order " + w.cell.Short(violation[len(violation)-1].Order)
@@ -82,7 +82,7 @@ func (w *Window) page() page {
 func (w *Window) drawn() string {
 	violation := w.orders()
 	switch {
-	case !timesOf(w.cell).inside:
+	case !w.times.inside:
 		return "from when it was sent until it was answered"
 	case len(violation) > 0 && violation[0].Lease == nil:
 		return "for as long as it was at work: there is no lock"

@@ -10,30 +10,45 @@ const (
 	maxActs = 2000
 )
 
-// sales is what was sold in a cell, ready to be cut into windows.
+// sales is what was sold in a cell around a violation, ready to be cut into windows.
 type sales struct {
 	cell  *history.Cell
 	times times
+	kept  picks
 	// above maps a unit to the sale whose units begin above it, below to the one whose units end below it. Of several, it
 	// is the one that was over first: on it the others' were built.
 	above, below map[int64]*history.Op
 }
 
-func salesOf(c *history.Cell) *sales {
-	s := &sales{cell: c, times: timesOf(c), above: map[int64]*history.Op{}, below: map[int64]*history.Op{}}
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		if low, high := ends(op); op.Outcome == history.Sold {
-			s.file(s.above, low-1, op)
-			s.file(s.below, high+1, op)
+// maxQuantity is the most that one order buys, as far as a window reaches from sale to sale.
+const maxQuantity = 1000
+
+// salesAround finds the sales of units so near to the first one's of a violation that the widest window may reach them.
+func salesAround(c *history.Cell, t times, kept picks, violation []*history.Op) *sales {
+	s := &sales{cell: c, times: t, kept: kept, above: map[int64]*history.Op{}, below: map[int64]*history.Op{}}
+	low, high := ends(violation[0])
+	widest := 0
+	for _, op := range c.All() {
+		if op.Outcome == history.Sold {
+			widest = max(widest, len(op.Units))
+		}
+	}
+	reach := float64(reaches[0]*min(widest, maxQuantity) + 1) // a forged unit may be any number
+	near := func(unit int64) bool {
+		return float64(unit) >= float64(low)-reach && float64(unit) <= float64(high)+reach
+	}
+	for i, op := range c.All() {
+		if low, high := ends(op); op.Outcome == history.Sold && near(low) && near(high) {
+			s.file(s.above, low-1, i, op)
+			s.file(s.below, high+1, i, op)
 		}
 	}
 	return s
 }
 
-func (s *sales) file(by map[int64]*history.Op, unit int64, op *history.Op) {
+func (s *sales) file(by map[int64]*history.Op, unit int64, i int, op *history.Op) {
 	if by[unit] == nil || s.times.of(op).ret < s.times.of(by[unit]).ret {
-		by[unit] = op
+		by[unit] = s.kept.keep(i, op)
 	}
 }
 
@@ -63,15 +78,15 @@ func (s *sales) around(violation []*history.Op, reach int) *question {
 // whole is all that was sold, and what was left of it at the end: for books that do not balance.
 func (s *sales) whole() *question {
 	q := &question{initial: uncounted, tell: unitsLeft}
-	for i := range s.cell.Ops {
-		if op := &s.cell.Ops[i]; op.Outcome == history.Sold {
-			q.acts = append(q.acts, sale(s.cell, op, s.times))
+	for i, op := range s.cell.All() {
+		if op.Outcome == history.Sold {
+			q.acts = append(q.acts, sale(s.cell, s.kept.keep(i, op), s.times))
 		}
 	}
 	answered := q.acts
-	for i := range s.cell.Ops {
-		if op := &s.cell.Ops[i]; op.Outcome == history.Unknown {
-			q.acts = append(q.acts, perhaps(s.cell, op, s.times.unanswered(op, answered)))
+	for i, op := range s.cell.All() {
+		if op.Outcome == history.Unknown {
+			q.acts = append(q.acts, perhaps(s.cell, s.kept.keep(i, op), s.times.unanswered(op, answered)))
 		}
 	}
 	q.open(s.cell.Initial)
@@ -88,17 +103,16 @@ func (s *sales) aside(q *question, left int64) {
 	answered := q.acts
 	from, to := extent(q.acts)
 	unknown, refused := 0, 0
-	for i := range s.cell.Ops {
-		op := &s.cell.Ops[i]
+	for i, op := range s.cell.All() {
 		if t := s.times.of(op); t.call > to || t.ret < from {
 			continue
 		}
 		switch {
 		case op.Outcome == history.Unknown && unknown < maxAside:
-			q.acts = append(q.acts, perhaps(s.cell, op, s.times.unanswered(op, answered)))
+			q.acts = append(q.acts, perhaps(s.cell, s.kept.keep(i, op), s.times.unanswered(op, answered)))
 			unknown++
 		case op.Outcome == history.Refused && refused < maxAside && left < op.Quantity:
-			q.acts = append(q.acts, refusal(s.cell, op, s.times))
+			q.acts = append(q.acts, refusal(s.cell, s.kept.keep(i, op), s.times))
 			refused++
 		}
 	}

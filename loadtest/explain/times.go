@@ -37,8 +37,7 @@ func spanOf(from, to history.Instant) span {
 type times struct{ inside bool }
 
 func timesOf(c *history.Cell) times {
-	for i := range c.Ops {
-		op := &c.Ops[i]
+	for _, op := range c.All() {
 		if _, known := inside(op); !known && (op.Outcome == history.Sold || op.Outcome == history.Refused) {
 			return times{}
 		}
@@ -53,8 +52,8 @@ func oneClock(c *history.Cell) bool {
 		clocks[in.Name] = in.Clock
 	}
 	first := ""
-	for i := range c.Ops {
-		clock := clocks[c.Ops[i].Instance]
+	for _, op := range c.All() {
+		clock := clocks[op.Instance]
 		if first == "" {
 			first = clock
 		}

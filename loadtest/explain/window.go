@@ -26,6 +26,9 @@ type Window struct {
 	cell     *history.Cell
 	finding  history.Finding
 	question *question
+	times    times
+	kept     picks
+	found    []*history.Op // see orders
 	// alone reports whether all is well without the last order of the violation.
 	alone bool
 	info  porcupine.LinearizationInfo
@@ -36,7 +39,7 @@ type Window struct {
 func First(c *history.Cell) *Window {
 	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
 		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {
-			w := &Window{cell: c, finding: f}
+			w := &Window{cell: c, finding: f, times: timesOf(c), kept: picks{}}
 			w.Doubt = w.cut()
 			if w.Doubt == "" {
 				w.Doubt = w.ask()
@@ -59,13 +62,13 @@ func (w *Window) cut() (doubt string) {
 	case lock && !oneClock(w.cell):
 		return "the instances are not known to have one clock, and Porcupine compares times as they are"
 	case lock:
-		w.narrow(violation, leasesOf(w.cell).around)
+		w.narrow(violation, leasesAround(w.cell, w.kept, violation).around)
 	case len(violation) > 0:
-		w.narrow(violation, salesOf(w.cell).around)
-	case len(w.cell.Ops) > maxActs:
-		return fmt.Sprintf("it takes all %d orders to see it, which are too many", len(w.cell.Ops))
+		w.narrow(violation, salesAround(w.cell, w.times, w.kept, violation).around)
+	case w.cell.Len() > maxActs:
+		return fmt.Sprintf("it takes all %d orders to see it, which are too many", w.cell.Len())
 	default:
-		w.question = salesOf(w.cell).whole()
+		w.question = (&sales{cell: w.cell, times: w.times, kept: w.kept}).whole()
 	}
 	return ""
 }
@@ -109,12 +112,21 @@ func settle(info porcupine.LinearizationInfo) {
 
 // orders are those of the first violation, each once, the last one last.
 func (w *Window) orders() []*history.Op {
-	var out []*history.Op
-	for _, id := range w.finding.Evidence[0].Orders {
-		i := slices.IndexFunc(w.cell.Ops, func(op history.Op) bool { return op.Order == id })
-		if i >= 0 && !slices.Contains(out, &w.cell.Ops[i]) {
-			out = append(out, &w.cell.Ops[i])
+	if w.found != nil {
+		return w.found
+	}
+	ids := w.finding.Evidence[0].Orders
+	byID := map[string]*history.Op{}
+	for i, op := range w.cell.All() {
+		if byID[op.Order] == nil && slices.Contains(ids, op.Order) {
+			byID[op.Order] = w.kept.keep(i, op)
 		}
 	}
-	return out
+	w.found = []*history.Op{}
+	for _, id := range ids {
+		if op := byID[id]; op != nil && !slices.Contains(w.found, op) {
+			w.found = append(w.found, op)
+		}
+	}
+	return w.found
 }

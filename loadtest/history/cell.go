@@ -39,6 +39,7 @@ type Cell struct {
 	// Faults is what was done to orders of this cell, or to the process that served them.
 	Faults []Fault `json:"faults,omitempty"`
 
+	// Ops are the cell's orders if they are few: [Cell.All] returns them wherever they are.
 	Ops      []Op          `json:"ops,omitempty"`
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`
@@ -57,6 +58,8 @@ type Cell struct {
 	// Findings are the verdicts as judged at the time. They are there for readers of the file; an audit judges
 	// the ops again and only compares.
 	Findings []Finding `json:"findings,omitempty"`
+
+	stored *stored // where the orders are that are not in Ops; nil if nobody said
 }
 
 // Instance is one stockapi process that the cell drove. Equal clocks are the same clock.
@@ -112,11 +115,33 @@ func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.P
 
 // Tally counts the buyers, not the probes.
 func (c *Cell) Tally() Tally {
+	if c.onDisk() {
+		return once(c.stored, &c.stored.tally, c.count)
+	}
+	return c.count()
+}
+
+// once computes what is asked for again and again from ops that lie on disk, until there are others.
+func once[T any](s *stored, known **T, compute func() T) T {
+	s.mu.Lock()
+	was := *known
+	s.mu.Unlock()
+	if was != nil {
+		return *was
+	}
+	v := compute()
+	s.mu.Lock()
+	*known = &v
+	s.mu.Unlock()
+	return v
+}
+
+func (c *Cell) count() Tally {
 	var t Tally
-	for i := range c.Ops {
-		if c.Ops[i].Phase == Buy {
+	for _, op := range c.All() {
+		if op.Phase == Buy {
 			t.Buyers++
-			t.add(c.Ops[i].Outcome)
+			t.add(op.Outcome)
 		}
 	}
 	return t
@@ -141,16 +166,33 @@ func (t *Tally) add(o Outcome) {
 
 // SoldTwice returns how many units were named by more than one sale.
 func (c *Cell) SoldTwice() int {
-	seen := map[int64]int{}
+	if c.onDisk() {
+		return once(c.stored, &c.stored.twice, c.soldTwice)
+	}
+	return c.soldTwice()
+}
+
+// page is how often each of 64 neighbouring units was named, up to 2. Most of a large stock is sold, one by one.
+type page [64]uint8
+
+func (c *Cell) soldTwice() int {
+	seen := map[int64]*page{}
 	twice := 0
-	for i := range c.Ops {
-		if c.Ops[i].Outcome != Sold {
+	for _, op := range c.All() {
+		if op.Outcome != Sold {
 			continue
 		}
-		for _, u := range c.Ops[i].Units {
-			if seen[u]++; seen[u] == 2 {
+		for _, u := range op.Units {
+			p := seen[u>>6]
+			if p == nil {
+				p = &page{}
+				seen[u>>6] = p
+			}
+			n := &p[u&63]
+			if *n == 1 {
 				twice++
 			}
+			*n = min(*n+1, 2)
 		}
 	}
 	return twice

@@ -40,7 +40,7 @@ func Write(path string, run *Run) error {
 func (r *Run) ops() int {
 	n := 0
 	for _, c := range r.Cells {
-		n += len(c.Ops)
+		n += c.Len()
 	}
 	return n
 }

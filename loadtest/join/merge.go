@@ -34,8 +34,8 @@ func Merge(shares []Share) (*history.Cell, error) {
 			return nil, fmt.Errorf("party 1 measured %s with %s, and party %d %s with %s", first.Title(), first.Product, i+1, s.Cell.Title(), s.Cell.Product)
 		}
 		t := shiftOf(s, shares[0])
-		for _, op := range s.Cell.Ops {
-			sum.Ops = append(sum.Ops, t.op(op, names[i]))
+		for _, op := range s.Cell.All() {
+			sum.Ops = append(sum.Ops, t.op(*op, names[i]))
 		}
 		for _, in := range s.Cell.Instances {
 			in.Name = names[i][in.Name]

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -56,7 +57,7 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 	}
 	for _, o := range p.orders {
 		<-o.done
-		c.Ops = append(c.Ops, o.op)
+		err = errors.Join(err, c.Add(&o.op))
 	}
 	p.clear(ctx)
 	c.Elapsed = time.Since(c.Start)

@@ -32,7 +32,9 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bo
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		c.Ops = append(c.Ops, op)
+		if err := c.Add(&op); err != nil {
+			return err
+		}
 		through := op.Outcome == history.Sold || op.Outcome == history.Refused
 		if through || time.Since(begun) > c.Limit {
 			return nil

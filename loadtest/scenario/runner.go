@@ -45,6 +45,8 @@ type Runner struct {
 	Sent *atomic.Int64
 	// World is what the faults are brought upon.
 	World *World
+	// Spool keeps the orders of crowds.
+	Spool *history.Spool
 	// Joint is the cell as the other load generators take part in it; nil if there are no others.
 	Joint *join.Cell
 }
@@ -166,6 +168,7 @@ var faultLoad = history.Load{Stock: 100, TTL: 500 * time.Millisecond, Wait: 300 
 // burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
+	c.Keep(r.Spool)
 	r.Sent.Store(0)
 	result, err := attack.Run(ctx, attack.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
@@ -173,6 +176,7 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // the order itself will tell
 		},
 		Begin: r.Joint.Begin,
+		Keep:  c.Add,
 		Send: func(ctx context.Context, start time.Time, i int) history.Op {
 			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1))
 		},
@@ -180,7 +184,7 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	if err != nil {
 		return err
 	}
-	c.Start, c.Elapsed, c.Ops, c.Latency = result.Start, result.Elapsed, result.Ops, result.Latency
+	c.Start, c.Elapsed, c.Latency = result.Start, result.Elapsed, result.Latency
 	if err := r.Joint.Sold(ctx); err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ type lockKey struct {
 	node, key string
 	holds     []*hold
 	events    []event
+	// before and after are the orders that had it last before the time that is drawn, and first after it, of a large cell.
+	before, after *history.Op
 }
 
 // event is a command on a lock key with the order that sent it.
@@ -40,25 +42,28 @@ const (
 	expired               // gone by the time that another made it
 )
 
-// lockKeys finds every lock key of a cell: what somebody made, and is not the stock.
-func lockKeys(c *history.Cell) []*lockKey {
-	var keys []*lockKey
-	byName := map[[2]string]*lockKey{}
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		for j := range op.Trace {
-			cmd := &op.Trace[j]
-			if isStock(cmd) || !makes(cmd) && !renews(cmd) && !removes(cmd) {
-				continue
-			}
-			name := [2]string{cmd.Node, cmd.Key}
-			if byName[name] == nil {
-				byName[name] = &lockKey{node: cmd.Node, key: cmd.Key}
-				keys = append(keys, byName[name])
-			}
-			byName[name].events = append(byName[name].events, event{cmd, op})
+// lockKeys finds every lock key of a cell: what somebody made, and is not the stock. Of a large cell it takes what
+// bears on the time that is drawn.
+func lockKeys(c *history.Cell, w window) []*lockKey { return lockKeysOf(c, w, c.Len() <= maxWhole) }
+
+func lockKeysOf(c *history.Cell, w window, whole bool) []*lockKey {
+	f := &finder{drawn: w.span, byName: map[[2]string]*lockKey{}}
+	for _, op := range c.All() {
+		switch {
+		case whole || w.focus[op.Order] || onLock(op).meets(w.span) && f.events < maxEvents:
+			f.add(op)
+		default:
+			f.edge(op)
 		}
 	}
+	for _, k := range f.keys {
+		for _, op := range []*history.Op{k.before, k.after} {
+			if op != nil {
+				k.add(op)
+			}
+		}
+	}
+	keys := f.keys
 	slices.SortStableFunc(keys, func(a, b *lockKey) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.node, b.node))
 	})
@@ -66,6 +71,103 @@ func lockKeys(c *history.Cell) []*lockKey {
 		k.reconstruct()
 	}
 	return keys
+}
+
+const (
+	// maxWhole is how large a cell may be of which all lock commands are kept, and maxEvents about how many are kept of
+	// others: a lane shows a few hundred.
+	maxWhole  = 5000
+	maxEvents = 5000
+)
+
+// finder collects lock keys.
+type finder struct {
+	drawn  span
+	keys   []*lockKey
+	byName map[[2]string]*lockKey
+	events int
+}
+
+// key returns the lock key that a command is on, nil if it is on none.
+func (f *finder) key(cmd *history.Command) *lockKey {
+	if !onLockKey(cmd) {
+		return nil
+	}
+	name := [2]string{cmd.Node, cmd.Key}
+	if f.byName[name] == nil {
+		f.byName[name] = &lockKey{node: cmd.Node, key: cmd.Key}
+		f.keys = append(f.keys, f.byName[name])
+	}
+	return f.byName[name]
+}
+
+// add keeps the lock commands of an order.
+func (f *finder) add(op *history.Op) {
+	kept := *op
+	for i := range kept.Trace {
+		if k := f.key(&kept.Trace[i]); k != nil {
+			k.events = append(k.events, event{&kept.Trace[i], &kept})
+			f.events++
+		}
+	}
+}
+
+// edge keeps an order if it is the last that had a key before the time that is drawn, or the first after it.
+func (f *finder) edge(op *history.Op) {
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		if !makes(cmd) || !done(cmd) || !cmd.End.Known() || !onLockKey(cmd) {
+			continue
+		}
+		k, at := f.key(cmd), float64(cmd.End)
+		if at < f.drawn.lo && (k.before == nil || at > k.made(k.before)) {
+			kept := *op
+			k.before = &kept
+		}
+		if at > f.drawn.hi && (k.after == nil || at < k.made(k.after)) {
+			kept := *op
+			k.after = &kept
+		}
+	}
+}
+
+// made is when an order last made the key.
+func (k *lockKey) made(op *history.Op) float64 {
+	at := math.Inf(-1)
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; k.is(cmd) && makes(cmd) && done(cmd) && cmd.End.Known() {
+			at = max(at, float64(cmd.End))
+		}
+	}
+	return at
+}
+
+func (k *lockKey) is(cmd *history.Command) bool {
+	return onLockKey(cmd) && cmd.Node == k.node && cmd.Key == k.key
+}
+
+// add keeps the commands that an order sent for this key.
+func (k *lockKey) add(op *history.Op) {
+	for i := range op.Trace {
+		if k.is(&op.Trace[i]) {
+			k.events = append(k.events, event{&op.Trace[i], op})
+		}
+	}
+}
+
+func onLockKey(cmd *history.Command) bool {
+	return !isStock(cmd) && (makes(cmd) || renews(cmd) || removes(cmd))
+}
+
+// onLock is from an order's first command on a lock key to its last.
+func onLock(op *history.Op) span {
+	s := noSpan()
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; onLockKey(cmd) {
+			s.include(cmd.At, cmd.End)
+		}
+	}
+	return s
 }
 
 // reconstruct makes holds of the events.

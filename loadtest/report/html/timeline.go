@@ -31,23 +31,23 @@ const top = 26.0 // the axis
 
 // timelines draws a cell; if its first violation is a moment in a long time, that moment also by itself.
 func timelines(c *history.Cell) []figure {
-	if len(c.Ops) == 0 {
+	if c.Len() == 0 {
 		return nil
 	}
 	w := choose(c)
-	figures := []figure{draw(c, w)}
+	keys := lockKeys(c, w)
+	figures := []figure{draw(c, w, keys)}
 	if near, worth := closeUp(c, w); worth {
-		figures = append(figures, draw(c, near))
+		figures = append(figures, draw(c, near, keys))
 	}
 	return figures
 }
 
-func draw(c *history.Cell, w window) figure {
+func draw(c *history.Cell, w window, keys []*lockKey) figure {
 	d := &drawing{scale: scale{w.span}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{}}
 	for i, in := range c.Instances {
 		d.colours[in.Name] = fmt.Sprintf("i%d", i%4)
 	}
-	keys := lockKeys(c)
 	d.instances()
 	d.around()
 	d.locks(keys)

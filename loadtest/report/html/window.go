@@ -30,7 +30,7 @@ func choose(c *history.Cell) window {
 		w.focus[o] = true
 	}
 	switch around := focusSpan(c, w.focus); {
-	case len(c.Ops) <= maxOrders:
+	case c.Len() <= maxOrders:
 		w.takeAll(c)
 	case !around.empty():
 		w.span = around
@@ -56,9 +56,12 @@ func firstEvidence(c *history.Cell) history.Evidence {
 
 func focusSpan(c *history.Cell, focus map[string]bool) span {
 	s := noSpan()
-	for i := range c.Ops {
-		if focus[c.Ops[i].Order] {
-			s.join(active(&c.Ops[i]))
+	if len(focus) == 0 {
+		return s
+	}
+	for _, op := range c.All() {
+		if focus[op.Order] {
+			s.join(active(op))
 		}
 	}
 	return s
@@ -66,29 +69,28 @@ func focusSpan(c *history.Cell, focus map[string]bool) span {
 
 func (w *window) takeAll(c *history.Cell) {
 	w.whole = true
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		w.ops = append(w.ops, op)
+	for _, op := range c.All() {
+		kept := *op
+		w.ops = append(w.ops, &kept)
 		w.join(active(op))
 		w.join(underWay(op))
 	}
-	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
+	w.caption = fmt.Sprintf("All %d orders of the cell.", c.Len())
 }
 
 // takeAround takes the orders of the violation, and of the others those that ended within it, or began nearest to it.
 func (w *window) takeAround(c *history.Cell) {
-	var near []*history.Op
-	for i := range c.Ops {
-		if op := &c.Ops[i]; active(op).meets(w.span) {
-			near = append(near, op)
+	near := 0
+	for _, op := range c.All() {
+		if active(op).meets(w.span) {
+			near++
+			w.takeIfFirst(op, func(a, b *history.Op) int {
+				return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
+			})
 		}
 	}
-	slices.SortStableFunc(near, func(a, b *history.Op) int {
-		return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
-	})
-	w.ops = near[:min(len(near), maxOrders)]
 	w.caption = fmt.Sprintf("Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
-		len(w.ops), len(c.Ops), len(near))
+		len(w.ops), c.Len(), near)
 }
 
 // rank puts the violation's own orders first, then those that met a fault, then those that ended in the window.
@@ -111,26 +113,40 @@ func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).l
 // takeFirst takes the first sales, or if there is none the first orders.
 func (w *window) takeFirst(c *history.Cell) {
 	what := "sales"
-	w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold })
-	if len(w.ops) == 0 {
+	all := w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold })
+	if all == 0 {
 		what = "orders"
-		w.take(c, func(*history.Op) bool { return true })
+		all = w.take(c, func(*history.Op) bool { return true })
 	}
-	slices.SortStableFunc(w.ops, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
-	all := len(w.ops)
-	w.ops = w.ops[:min(all, maxOrders)]
 	for _, op := range w.ops {
 		w.join(active(op))
 	}
-	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, len(c.Ops))
+	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, c.Len())
 }
 
-func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) {
-	for i := range c.Ops {
-		if op := &c.Ops[i]; wanted(op) {
-			w.ops = append(w.ops, op)
+// take takes the first of the orders that are wanted, and returns how many of these there are.
+func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) (all int) {
+	for _, op := range c.All() {
+		if wanted(op) {
+			all++
+			w.takeIfFirst(op, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
 		}
 	}
+	return all
+}
+
+// takeIfFirst takes an order if it is among the first in that order of them, of which a timeline shows so many.
+func (w *window) takeIfFirst(op *history.Op, compare func(a, b *history.Op) int) {
+	at := len(w.ops)
+	for at > 0 && compare(op, w.ops[at-1]) < 0 {
+		at--
+	}
+	if at == maxOrders {
+		return
+	}
+	kept := *op
+	w.ops = slices.Insert(w.ops, at, &kept)
+	w.ops = w.ops[:min(len(w.ops), maxOrders)]
 }
 
 // pad leaves some air on both sides, and makes a window of no length one that can be drawn.

@@ -1,0 +1,290 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+)
+
+const (
+	// inMemory is how many ops of a run stay in memory: those of a usual one. More lie on disk.
+	inMemory = 20_000
+	// blockSize is about how large a block gets.
+	blockSize = 64 << 10
+)
+
+// A Spool keeps the ops of the cells of a run: a few in memory, more in a temporary file. The file has no name, so that
+// nothing of it is left when the process ends, however it does. It is made when it is first needed.
+type Spool struct {
+	dir  string
+	open func(dir string) (*os.File, error)
+
+	mu   sync.Mutex
+	room int
+	file *os.File
+	end  int64
+	err  error
+}
+
+// NewSpool returns a spool whose file, if it needs one, takes its room from where dir is. It has to be closed.
+func NewSpool(dir string) *Spool { return &Spool{dir: dir, open: openTemporary, room: inMemory} }
+
+// Memory returns a spool that keeps all ops in memory, for those that have to be given away together.
+func Memory() *Spool { return &Spool{room: math.MaxInt} }
+
+// Close gives up the file. The ops that lie there can no longer be read.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}
+
+// Err returns why ops could not be kept, or not be read again, if there were any. What was concluded from them rests on
+// less than there was.
+func (s *Spool) Err() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// reserve takes room in memory for one more op, if there is any.
+func (s *Spool) reserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.room == 0 {
+		return false
+	}
+	s.room--
+	return true
+}
+
+func (s *Spool) free(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room += n
+}
+
+// write puts a block behind all others and returns where it lies.
+func (s *Spool) write(b []byte) (at int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return 0, s.err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the orders cannot be kept in %s: make room there: %w", s.dir, err)
+			s.err = err
+		}
+	}()
+	if s.file == nil {
+		if s.file, err = s.open(s.dir); err != nil {
+			return 0, err
+		}
+	}
+	at = s.end
+	if _, err := s.file.WriteAt(b, at); err != nil {
+		return 0, err
+	}
+	s.end += int64(len(b))
+	return at, nil
+}
+
+// read reads a block. An error is kept for Err.
+func (s *Spool) read(b []byte, at int64, count int) ([]Op, error) {
+	s.mu.Lock()
+	file := s.file
+	s.mu.Unlock()
+	if file == nil {
+		return nil, s.fail(os.ErrClosed)
+	}
+	if _, err := file.ReadAt(b, at); err != nil {
+		return nil, s.fail(err)
+	}
+	ops, err := decodeBlock(b, count)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	return ops, nil
+}
+
+func (s *Spool) fail(err error) error {
+	err = fmt.Errorf("the orders kept in %s cannot be read again: %w", s.dir, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return err
+}
+
+// block is where in the spool's file some ops lie: those from number first on.
+type block struct {
+	at    int64
+	size  int
+	first int
+}
+
+// stored is the ops of one cell in a spool.
+type stored struct {
+	spool *Spool
+
+	mu     sync.Mutex
+	onDisk bool // if not, they are the cell's Ops
+	blocks []block
+	last   encoder // what is not written yet
+	n      int
+	// changed are ops that were put in place of others.
+	changed map[int]Op
+
+	ops   []Op // the block that was looked into last, from number first on
+	first int
+	tally *Tally
+	twice *int
+}
+
+// Keep lets the cell keep the ops that are added from now on in a spool.
+func (c *Cell) Keep(s *Spool) { c.stored = &stored{spool: s} }
+
+// Add adds an op. Several goroutines may, if the cell keeps its ops in a spool; in which order they do is the ops' order.
+func (c *Cell) Add(op *Op) error {
+	if c.stored == nil {
+		c.Ops = append(c.Ops, *op)
+		return nil
+	}
+	s := c.stored
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tally, s.twice = nil, nil
+	if !s.onDisk {
+		if s.spool.reserve() {
+			c.Ops = append(c.Ops, *op)
+			return nil
+		}
+		if err := s.move(c); err != nil {
+			return err
+		}
+	}
+	return s.add(op)
+}
+
+// Set puts an op in the place of number i. It is meant for a few.
+func (c *Cell) Set(i int, op *Op) {
+	if !c.onDisk() {
+		c.Ops[i] = *op
+		return
+	}
+	s := c.stored
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = map[int]Op{}
+	}
+	s.changed[i] = *op
+	s.ops, s.tally, s.twice = nil, nil, nil
+}
+
+func (c *Cell) onDisk() bool { return c.stored != nil && c.stored.onDisk }
+
+// move takes the cell's ops out of memory.
+func (s *stored) move(c *Cell) error {
+	s.onDisk = true
+	for i := range c.Ops {
+		if err := s.add(&c.Ops[i]); err != nil {
+			return err
+		}
+	}
+	s.spool.free(len(c.Ops))
+	c.Ops = nil
+	return nil
+}
+
+func (s *stored) add(op *Op) error {
+	s.last.op(op)
+	s.n++
+	if len(s.last.buf) < blockSize {
+		return nil
+	}
+	first := s.n - s.last.count
+	b, _ := s.last.take()
+	at, err := s.spool.write(b)
+	if err != nil {
+		return err
+	}
+	s.blocks = append(s.blocks, block{at: at, size: len(b), first: first})
+	return nil
+}
+
+// all hands out the ops, a block at a time. It ends early if one cannot be read; see [Spool.Err].
+func (s *stored) all(yield func(int, *Op) bool) {
+	buf := make([]byte, 0, blockSize+blockSize/4)
+	for n := range len(s.blocks) + 1 {
+		ops, first, err := s.decode(n, buf)
+		if err != nil {
+			return
+		}
+		for i := range ops {
+			if !yield(first+i, &ops[i]) {
+				return
+			}
+		}
+	}
+}
+
+// decode reads block number n, of which the last is still in memory.
+func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
+	if n == len(s.blocks) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		first = s.n - s.last.count
+		ops, err = decodeBlock(s.last.buf, s.last.count)
+	} else {
+		b, next := s.blocks[n], s.n-s.last.count
+		if n+1 < len(s.blocks) {
+			next = s.blocks[n+1].first
+		}
+		first = b.first
+		ops, err = s.spool.read(slices.Grow(buf, b.size)[:b.size], b.at, next-first)
+	}
+	for i, op := range s.changed {
+		if i >= first && i < first+len(ops) {
+			ops[i-first] = op
+		}
+	}
+	return ops, first, err
+}
+
+// at returns op number i. The block that it lies in is kept, as its neighbours may be asked for next.
+func (s *stored) at(i int) *Op {
+	s.mu.Lock()
+	ops, first := s.ops, s.first
+	s.mu.Unlock()
+	if i < first || i >= first+len(ops) {
+		n, found := slices.BinarySearchFunc(s.blocks, i, func(b block, i int) int { return b.first - i })
+		if !found {
+			n-- // the block that begins before it
+		}
+		if i >= s.n-s.last.count {
+			n = len(s.blocks)
+		}
+		var err error
+		if ops, first, err = s.decode(n, nil); err != nil {
+			return &Op{}
+		}
+		s.mu.Lock()
+		s.ops, s.first = ops, first
+		s.mu.Unlock()
+	}
+	op := ops[i-first]
+	return &op
+}

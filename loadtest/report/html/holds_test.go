@@ -1,0 +1,47 @@
+package html
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"stockapi/loadtest/history"
+)
+
+// Of a large cell only some lock commands are kept. What is drawn of it is the same as with all of them.
+func TestTheLockKeysOfALargeCellAreThoseOfTheTimeDrawn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := &history.Cell{}
+		at := history.Instant(0)
+		for i := range rapid.IntRange(1, 40).Draw(t, "orders") {
+			at += history.Instant(rapid.Int64Range(1, 50).Draw(t, "later"))
+			took := history.Instant(rapid.Int64Range(1, 80).Draw(t, "took"))
+			op := history.Op{Order: fmt.Sprint(i), Trace: []history.Command{
+				{Cmd: "set", Key: "lock", At: at, End: at + 1, Reply: rapid.SampledFrom([]string{"OK", "nil"}).Draw(t, "reply")},
+			}}
+			if rapid.Bool().Draw(t, "removes") {
+				op.Trace = append(op.Trace, history.Command{Cmd: "del", Key: "lock", At: at + took, End: at + took + 1, Reply: "1"})
+			}
+			c.Ops = append(c.Ops, op)
+		}
+		lo := rapid.Float64Range(0, 1500).Draw(t, "lo")
+		w := window{span: span{lo, lo + rapid.Float64Range(1, 300).Draw(t, "length")}}
+		assert.Equal(t, holdsIn(t, w, lockKeysOf(c, w, true)), holdsIn(t, w, lockKeysOf(c, w, false)))
+	})
+}
+
+// holdsIn is what is drawn of the holds that lie wholly or in part in the window, up to its end.
+func holdsIn(t require.TestingT, w window, keys []*lockKey) []string {
+	var out []string
+	for _, k := range keys {
+		for _, h := range k.holds {
+			if h.from <= w.hi && h.to >= w.lo {
+				out = append(out, fmt.Sprint(h.op.Order, h.from, min(h.to, w.hi)))
+			}
+		}
+	}
+	return out
+}
