@@ -42,6 +42,8 @@ type config struct {
 
 	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
+	Orders int `default:"10000" help:"How many of the last orders GET /orders/{order} knows the outcome of; 0 for none. ${default}."`
+
 	Faults       bool          `help:"Let requests ask for faults: fault=crash@after:setnx. For tests: any client can end this process."`
 	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks, and for faults. Default: they are open."`
 	Hosts        []string      `placeholder:"NAME" help:"What a request may have as its Host beside localhost and the address: a name, or '*' for any. Default: on loopback none, else any address and any name without a dot."`
@@ -95,6 +97,9 @@ const (
 	maxSession = time.Hour
 )
 
+// maxOrders bounds the memory for orders: each takes some 400 bytes.
+const maxOrders = 1_000_000
+
 // check refuses what no instance can work with.
 func (c *config) check() error {
 	switch {
@@ -104,6 +109,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
 	case c.Stock > handlers.MaxStock:
 		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
+	case c.Orders < 0 || c.Orders > maxOrders:
+		return fmt.Errorf("--orders must lie between 0 and %d: %w", maxOrders, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:

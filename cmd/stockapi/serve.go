@@ -86,7 +86,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Hosts: hosts(c, listener),
-		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
+		Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
