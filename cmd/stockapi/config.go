@@ -17,15 +17,16 @@ type config struct {
 	Addr     string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
 	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
 
-	Redis        string        `placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. redis://127.0.0.1:6379."`
-	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
-	Redlock      []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
-	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
-	Retry        time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
-	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
-	SQL          string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
-	SQLTimeout   time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
-	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
+	Redis          string        `placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. redis://127.0.0.1:6379."`
+	LockRedis      string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
+	Redlock        []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
+	RedlockRetry   time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
+	RedlockTimeout time.Duration `default:"50ms" help:"How long a node of v6 may take to answer, at most: it gets a twentieth of the TTL, and no less than 5ms. ${default}."`
+	Retry          time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
+	RedisTimeout   time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
+	SQL            string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
+	SQLTimeout     time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
+	EmbeddedAddr   string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
 
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"ZooKeeper for v13 and v14. Default: none, and they are not available."`
 	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"How long its locks outlive their holder: they have no TTL. ZooKeeper sets bounds to it. ${default}."`
@@ -115,7 +116,7 @@ func (c *config) check() error {
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.DrainDelay < 0:
+	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.RedlockTimeout < 5*time.Millisecond || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)

@@ -79,7 +79,8 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
-	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry, Retry: c.Retry,
+	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
+		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
 		Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
