@@ -60,6 +60,8 @@ type config struct {
 	AdminTokenFile string `placeholder:"FILE" help:"The value of --admin-token, in a file."`
 
 	ExitWithStdin bool `help:"End when standard input ends: with the process that holds its other end."`
+
+	Version kong.VersionFlag `env:"-" help:"Print which build this is, and end."`
 }
 
 // defaultRedis is where a Redis listens if it was told nothing.
@@ -77,7 +79,7 @@ Other commands: stockapi redis runs the embedded Redis alone; stockapi ready ask
 func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {
 	helped := false
 	parser, err := kong.New(target, kong.Name(name), kong.Description(description), kong.DefaultEnvars("STOCKAPI"),
-		kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
+		kong.Vars{"version": thisBuild()}, kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
 	if err != nil {
 		return false, fmt.Errorf("command line: %w", err)

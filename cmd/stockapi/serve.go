@@ -86,7 +86,8 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Hosts: hosts(c, listener),
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Build: thisBuild(),
+		Hosts:  hosts(c, listener),
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	port := newPort(listener)

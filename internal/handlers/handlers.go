@@ -40,6 +40,7 @@ type Admin interface {
 type Config struct {
 	Instance   string
 	Clock      string // names the clock that this machine's times are read from
+	Build      string // names the build of this executable
 	Bounds     Bounds
 	Hosts      Hosts                       // what requests may call the instance
 	AdminToken string                      // empty: the administrative routes are open
