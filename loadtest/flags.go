@@ -17,10 +17,12 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Run      runFlags    `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
-	Audit    auditFlags  `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
-	Report   reportFlags `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
-	List     listFlags   `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
+	Run     runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
+	Audit   auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
+	Report  reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
+	List    listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
+	Version kong.VersionFlag `help:"Print which build this is, and end."`
+
 	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
 
@@ -93,7 +95,7 @@ type exited int
 func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.Vars{"version": thisBuild()},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err

@@ -121,11 +121,12 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 // instances starts them side by side, and returns those that got ready.
 func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
 	var flags []string
-	if t := spec.Scenario.Timeout; t > 0 {
+	plan := planOf(spec)
+	if t := plan.Patient(spec.Scenario.Timeout); t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && spec.Scenario.Fault() {
-		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
+		flags = append(flags, "--zookeeper-session", plan.Patient(spec.Scenario.Lease()).String()) // its locks have no TTL
 	}
 	started := make([]*fleet.Instance, spec.Instances)
 	all, ctx := errgroup.WithContext(ctx)

@@ -105,7 +105,7 @@ func (f *runFlags) newHistory() *history.Run {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	return &history.Run{
-		ID: hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(),
+		ID: hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(), Loadtest: thisBuild(),
 		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,

@@ -17,15 +17,16 @@ type config struct {
 	Addr     string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
 	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
 
-	Redis        string        `placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. redis://127.0.0.1:6379."`
-	LockRedis    string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
-	Redlock      []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
-	RedlockRetry time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
-	Retry        time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
-	RedisTimeout time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
-	SQL          string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
-	SQLTimeout   time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
-	EmbeddedAddr string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
+	Redis          string        `placeholder:"URL" help:"Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, ?addr=… for Cluster. redis://127.0.0.1:6379."`
+	LockRedis      string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
+	Redlock        []string      `placeholder:"URL" help:"Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis alone."`
+	RedlockRetry   time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
+	RedlockTimeout time.Duration `default:"50ms" help:"How long a node of v6 may take to answer, at most: it gets a twentieth of the TTL, and no less than 5ms. ${default}."`
+	Retry          time.Duration `default:"50ms" help:"How long, at most, a rung that polls waits between two tries. ${default}."`
+	RedisTimeout   time.Duration `default:"1s" help:"For connecting to Redis, or ZooKeeper, and for each command. ${default}."`
+	SQL            string        `name:"sql" placeholder:"DSN" help:"Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or 'none'. Default: an SQLite file that this user's instances on this machine share, made when v12 first sells."`
+	SQLTimeout     time.Duration `name:"sql-timeout" default:"1s" help:"For connecting to the database and for each statement. ${default}."`
+	EmbeddedAddr   string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where an embedded Redis listens. ${default}."`
 
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"ZooKeeper for v13 and v14. Default: none, and they are not available."`
 	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"How long its locks outlive their holder: they have no TTL. ZooKeeper sets bounds to it. ${default}."`
@@ -42,6 +43,8 @@ type config struct {
 
 	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
+	Orders int `default:"10000" help:"How many of the last orders GET /orders/{order} knows the outcome of; 0 for none. ${default}."`
+
 	Faults       bool          `help:"Let requests ask for faults: fault=crash@after:setnx. For tests: any client can end this process."`
 	AdminToken   string        `placeholder:"TOKEN" help:"Needed by PUT and DELETE on /stock and /locks, and for faults. Default: they are open."`
 	Hosts        []string      `placeholder:"NAME" help:"What a request may have as its Host beside localhost and the address: a name, or '*' for any. Default: on loopback none, else any address and any name without a dot."`
@@ -57,6 +60,8 @@ type config struct {
 	AdminTokenFile string `placeholder:"FILE" help:"The value of --admin-token, in a file."`
 
 	ExitWithStdin bool `help:"End when standard input ends: with the process that holds its other end."`
+
+	Version kong.VersionFlag `env:"-" help:"Print which build this is, and end."`
 }
 
 // defaultRedis is where a Redis listens if it was told nothing.
@@ -74,7 +79,7 @@ Other commands: stockapi redis runs the embedded Redis alone; stockapi ready ask
 func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {
 	helped := false
 	parser, err := kong.New(target, kong.Name(name), kong.Description(description), kong.DefaultEnvars("STOCKAPI"),
-		kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
+		kong.Vars{"version": thisBuild()}, kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
 	if err != nil {
 		return false, fmt.Errorf("command line: %w", err)
@@ -95,6 +100,9 @@ const (
 	maxSession = time.Hour
 )
 
+// maxOrders bounds the memory for orders: each takes some 400 bytes.
+const maxOrders = 1_000_000
+
 // check refuses what no instance can work with.
 func (c *config) check() error {
 	switch {
@@ -104,11 +112,13 @@ func (c *config) check() error {
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
 	case c.Stock > handlers.MaxStock:
 		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
+	case c.Orders < 0 || c.Orders > maxOrders:
+		return fmt.Errorf("--orders must lie between 0 and %d: %w", maxOrders, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.DrainDelay < 0:
+	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.RedlockTimeout < 5*time.Millisecond || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)

@@ -79,14 +79,16 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
-	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry, Retry: c.Retry,
+	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
+		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
 		Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Hosts: hosts(c, listener),
-		Bounds: c.bounds(), AdminToken: c.AdminToken, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Build: thisBuild(),
+		Hosts:  hosts(c, listener),
+		Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,

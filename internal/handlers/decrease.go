@@ -15,11 +15,11 @@ const outcomeKey = "outcome"
 
 // decrease serves POST /{rung}/decrease: it sells.
 func (s *server) decrease(c *gin.Context) {
-	receipt, err := s.serve(c, s.shop.Decrease, s.orderParams()...)
+	receipt, err := s.serve(c, s.remembering(s.shop.Decrease), s.orderParams()...)
 	s.answer(c, receipt, err)
 	outcome := c.GetString(outcomeKey)
 	if outcome == "" {
-		outcome = "sold"
+		outcome = sold
 	}
 	if receipt.Rung != "" { // not a name that a client made up
 		s.Metrics.Sales.WithLabelValues(receipt.Rung, outcome).Inc()

@@ -40,9 +40,11 @@ type Admin interface {
 type Config struct {
 	Instance   string
 	Clock      string // names the clock that this machine's times are read from
+	Build      string // names the build of this executable
 	Bounds     Bounds
 	Hosts      Hosts                       // what requests may call the instance
 	AdminToken string                      // empty: the administrative routes are open
+	Orders     int                         // how many orders it remembers that are over; 0: GET /orders is not served
 	Faults     *fault.Injector             // nil: no client can ask for a fault
 	Ready      func(context.Context) error // nil when the backends answer
 	Metrics    *metrics.Metrics
@@ -57,6 +59,7 @@ type server struct {
 	admin   Admin
 	origins *http.CrossOriginProtection
 	ready   readiness
+	orders  *memory // nil: none is remembered
 }
 
 // New returns the handler of an instance.
@@ -67,7 +70,7 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 // routes returns the routes, and what every request has to pass before it gets to one.
 func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection(),
-		ready: readiness{check: c.Ready}}
+		ready: readiness{check: c.Ready}, orders: newMemory(c.Orders)}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
@@ -90,6 +93,9 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	get(r, "/docs", s.docs)
 	get(r, "/problems/:name", s.problem)
 	get(r, "/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
+	if s.orders != nil {
+		get(r, "/orders/:order", s.strict, s.order)
+	}
 	if c.Faults != nil {
 		get(r, "/faults", s.authorized, s.strict, s.heldOrders)
 		r.DELETE("/faults/:order", s.authorized, s.strict, s.releaseOrder)

@@ -208,7 +208,7 @@ func newFake(f *fakeShop, token string) http.Handler {
 
 func fakeConfig(f *fakeShop, token string) Config {
 	return Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
-		Hosts: Hosts{Names: []string{"example.com"}}, Faults: fault.New(nil, stock.IsKey),
+		Hosts: Hosts{Names: []string{"example.com"}}, Faults: fault.New(nil, stock.IsKey), Orders: 10,
 		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -271,6 +271,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
 	c.call(t, h, request("GET", "/problems/none", ""))
 	c.call(t, newFake(&fakeShop{}, ""), request("DELETE", "/faults/none", ""))
+	c.call(t, newFake(&fakeShop{}, ""), request("GET", "/orders/none", ""))
 	assert.Equal(t, http.StatusOK, c.call(t, newFake(&fakeShop{}, ""), request("GET", "/faults", "")).Code)
 	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", ""))
 
@@ -329,7 +330,7 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	shelf := stock.NewShelf(rdb)
 	shop := sale.New("a", shelf, locks, m, log)
 	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
-		Hosts: Hosts{Names: []string{"example.com"}},
+		Hosts: Hosts{Names: []string{"example.com"}}, Orders: 10,
 		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside
 }
 
@@ -377,6 +378,8 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	named := request("POST", "/v4/decrease", "")
 	named.Header.Set("X-Request-ID", "order-7")
 	assert.Contains(t, c.call(t, h, named).Body.String(), `"order":"order-7"`)
+	assert.JSONEq(t, `{"order":"order-7","outcome":"sold","product":"10000","quantity":1,"units":[3],"left":2,"instance":"a"}`,
+		call(200, "GET", "/orders/order-7", "").Body.String())
 	require.NoError(t, inside.Server().Set("DistributedLock_10000", "another's"))
 	call(423, "POST", "/v4/decrease", "")
 	call(404, "POST", "/v99/decrease", "")

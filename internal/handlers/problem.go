@@ -42,6 +42,7 @@ var problems = map[string]Problem{
 	"no-such-rung":       {Status: http.StatusNotFound, Title: "There is no such rung", Outcome: notSold},
 	"no-such-product":    {Status: http.StatusNotFound, Title: "There is no such product", Outcome: notSold},
 	"no-such-order":      {Status: http.StatusNotFound, Title: "No fault holds that order"},
+	"unknown-order":      {Status: http.StatusNotFound, Title: "This instance knows no such order"},
 	"no-such-route":      {Status: http.StatusNotFound, Title: "There is nothing at this address"},
 	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},

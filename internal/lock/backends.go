@@ -23,6 +23,8 @@ type Backends struct {
 	Redlock []redis.UniversalClient
 	// RedlockRetry is how long v6 waits between two tries, on average; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
+	// RedlockTimeout is how long a node of v6 may take to answer at most, whatever the TTL; 0 means 50 ms.
+	RedlockTimeout time.Duration
 	// Retry is how long, at most, those wait between two tries who ask again and again, v6 apart; 0 means 50 ms.
 	Retry time.Duration
 	// ZooKeeper is the session that v13 and v14 lock in. Nil: there is none.
@@ -84,6 +86,9 @@ func (b Backends) withDefaults() Backends {
 	}
 	if b.RedlockRetry == 0 {
 		b.RedlockRetry = time.Second
+	}
+	if b.RedlockTimeout == 0 {
+		b.RedlockTimeout = 50 * time.Millisecond
 	}
 	if b.Retry == 0 {
 		b.Retry = 50 * time.Millisecond

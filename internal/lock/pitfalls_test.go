@@ -87,7 +87,7 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 			return next(ctx)
 		}
 		late.Go(func() {
-			time.Sleep(3 * maxNodeTimeout)
+			time.Sleep(3 * Backends{}.withDefaults().RedlockTimeout)
 			_ = next(context.WithoutCancel(ctx))
 		})
 		<-ctx.Done()

@@ -44,17 +44,18 @@ const (
 	maxNodeSweeps = 16
 )
 
-// A node gets a small share of the TTL to answer, between these bounds: the time that a dead node takes from the
-// lease's validity must not matter.
-const (
-	minNodeTimeout = 5 * time.Millisecond
-	maxNodeTimeout = 50 * time.Millisecond
-)
+// A node gets a small share of the TTL to answer, between this and [Backends.RedlockTimeout]: the time that a dead node
+// takes from the lease's validity must not matter.
+const minNodeTimeout = 5 * time.Millisecond
 
-// nodeTimeout sets how long one round over the nodes may take. Redsync wants it as a factor of the TTL.
-func nodeTimeout(ttl time.Duration) redsync.Option {
-	timeout := min(max(ttl/20, minNodeTimeout), maxNodeTimeout)
-	return redsync.WithTimeoutFactor(float64(timeout) / float64(ttl))
+// timeout sets how long one round over the nodes may take. Redsync wants it as a factor of the TTL.
+func (n *redlockNodes) timeout(ttl time.Duration) redsync.Option {
+	return redsync.WithTimeoutFactor(float64(n.patience(ttl)) / float64(ttl))
+}
+
+// patience returns how long a node has to answer under a lease of that TTL.
+func (n *redlockNodes) patience(ttl time.Duration) time.Duration {
+	return min(max(ttl/20, minNodeTimeout), n.RedlockTimeout)
 }
 
 // withDrift makes redsync give the lock up as early as [Backends.keepAlive] does.
@@ -88,7 +89,7 @@ func (n *redlockNodes) lock(ctx context.Context, m *redsync.Mutex, token string)
 // turn waits for one of the rounds, until the caller's patience is over, though at least for as long as a round takes:
 // then it returns what others have found.
 func (n *redlockNodes) turn(ctx context.Context) error {
-	until := time.Now().Add(2 * maxNodeTimeout)
+	until := time.Now().Add(2 * n.RedlockTimeout)
 	if deadline, ok := ctx.Value(deadlineKey{}).(time.Time); ok && deadline.After(until) {
 		until = deadline
 	}
@@ -129,7 +130,7 @@ func (n *redlockNodes) busy(err error) error {
 // extend renews the lock on all nodes. It returns false if so many nodes say that the key is not ours that there is no
 // majority left; with an error neither is known.
 func (n *redlockNodes) extend(ctx context.Context, m *redsync.Mutex) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxNodeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.RedlockTimeout)
 	defer cancel()
 	return outcome(m.ExtendContext(ctx))
 }
@@ -137,7 +138,7 @@ func (n *redlockNodes) extend(ctx context.Context, m *redsync.Mutex) (bool, erro
 // unlock releases the lock on all nodes, within a time that redsync does not set by itself, and returns ErrLost if
 // most of them say that it was not ours.
 func (n *redlockNodes) unlock(ctx context.Context, m *redsync.Mutex, token string) error {
-	round, cancel := context.WithTimeout(ctx, maxNodeTimeout)
+	round, cancel := context.WithTimeout(ctx, n.RedlockTimeout)
 	defer cancel()
 	ok, err := m.UnlockContext(round)
 	n.sweepNodes(m.Name(), token, err)
@@ -184,7 +185,7 @@ func (n *redlockNodes) sweepNodes(key, token string, err error) {
 }
 
 func (n *redlockNodes) undoEverywhere(ctx context.Context, key, token string) {
-	ctx, cancel := context.WithTimeout(ctx, maxNodeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.RedlockTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, node := range n.Redlock {

@@ -16,7 +16,7 @@ func redlock(b Backends) TryLock {
 	nodes := b.nodes()
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
-		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodeTimeout(ttl), withDrift(ttl), withToken(token))
+		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodes.timeout(ttl), withDrift(ttl), withToken(token))
 		err := nodes.lock(ctx, m, token)
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)

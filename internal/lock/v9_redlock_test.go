@@ -90,7 +90,7 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := (Backends{}).nodes()
+		n := Backends{}.withDefaults().nodes()
 		_, wait := rung(t, "v6").Build(Backends{RedlockRetry: time.Second})
 		for range maxRounds {
 			n.rounds <- struct{}{}
@@ -104,7 +104,7 @@ func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 		}
 		waited, err := turn(0)
 		require.ErrorIs(t, err, ErrBusy)
-		assert.Equal(t, 2*maxNodeTimeout, waited, "as long as a round takes")
+		assert.Equal(t, 2*Backends{}.withDefaults().RedlockTimeout, waited, "as long as a round takes")
 		n.away.Store(true)
 		waited, err = turn(10 * time.Second)
 		require.ErrorIs(t, err, ErrNoQuorum)
@@ -114,6 +114,18 @@ func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, waited)
 	})
+}
+
+// A node's time grows with the lease, up to a bound that can be set for a machine that is slow.
+func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ set, ttl, want time.Duration }{
+		{0, 10 * time.Millisecond, 5 * time.Millisecond}, {0, 500 * time.Millisecond, 25 * time.Millisecond},
+		{0, time.Minute, 50 * time.Millisecond}, {200 * time.Millisecond, 2 * time.Second, 100 * time.Millisecond},
+		{200 * time.Millisecond, time.Minute, 200 * time.Millisecond},
+	} {
+		assert.Equal(t, c.want, Backends{RedlockTimeout: c.set}.withDefaults().nodes().patience(c.ttl), c)
+	}
 }
 
 // A hundred orders that do not wait, and two of three nodes silent: none is answered late because of the others.

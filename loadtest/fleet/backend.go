@@ -22,6 +22,9 @@ type Backend struct {
 	// SQL is the DSN of the database of v12; empty if there is none.
 	SQL string
 
+	// Patience is by what its instances' timeouts are multiplied; 0 or 1: they are as usual. See [Plan.Patience].
+	Patience float64
+
 	start starter // of more of its kind
 
 	// Of a database server of our own: its kind, and created, which waits until it is there.

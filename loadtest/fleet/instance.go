@@ -30,7 +30,7 @@ func (f *Fleet) StartInstance(
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
 	}
-	args = append(args, b.retries(faults)...)
+	args = append(append(args, b.retries(faults)...), b.timeouts()...)
 	if faults {
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
@@ -81,6 +81,22 @@ func (b *Backend) retries(faults bool) []string {
 	default: // the nodes of v6 are embedded
 		return []string{"--redlock-retry", "200ms"}
 	}
+}
+
+// timeouts tells an instance to wait longer for its servers than it does by itself, where the machine is slow. The lease
+// has to be as much longer: of a node of v6 it bounds the timeout too.
+func (b *Backend) timeouts() []string {
+	if b.Patience <= 1 {
+		return nil
+	}
+	var args []string
+	for _, usual := range []struct {
+		flag string
+		time time.Duration
+	}{{"--redlock-timeout", 50 * time.Millisecond}, {"--redis-timeout", time.Second}, {"--sql-timeout", time.Second}} {
+		args = append(args, usual.flag, patient(usual.time, b.Patience).String())
+	}
+	return args
 }
 
 // Stop lets the instances finish what they are doing and waits until they are gone.

@@ -115,3 +115,12 @@ func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	_, err := f.StartSite(ctx, b, Plan{Instances: 2, ReplicatedStock: true})
 	require.ErrorIs(t, err, ErrNeedsRedisServer)
 }
+
+func TestPatienceLengthensTheTimeoutsOfInstances(t *testing.T) {
+	assert.Empty(t, (&Backend{}).timeouts())
+	assert.Empty(t, (&Backend{Patience: 1}).timeouts())
+	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
+		(&Backend{Patience: 4}).timeouts())
+	assert.Equal(t, 1200*time.Millisecond, Plan{Patience: 4}.Patient(300*time.Millisecond))
+	assert.Equal(t, 300*time.Millisecond, Plan{}.Patient(300*time.Millisecond))
+}

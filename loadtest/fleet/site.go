@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Plan is what one cell needs beyond the common Redis, since something is to happen to it.
@@ -22,6 +23,20 @@ type Plan struct {
 	// OwnLocks gives the cell a lock server, or nodes, of its own. ReplicatedLocks and ReplicatedStock give it a
 	// primary and a replica.
 	OwnLocks, ReplicatedLocks, ReplicatedStock bool
+	// Patience is by what the timeouts of the cell's instances are multiplied, where the machine was too slow for the
+	// usual ones: those of Redis, of SQL, and of Redlock's nodes. 0 or 1: they are as usual. Whoever asks for longer
+	// leases asks for as much more patience.
+	Patience float64
+}
+
+// Patient multiplies what an instance is told by the plan's patience.
+func (p Plan) Patient(d time.Duration) time.Duration { return patient(d, p.Patience) }
+
+func patient(d time.Duration, by float64) time.Duration {
+	if by <= 1 {
+		return d
+	}
+	return time.Duration(float64(d) * by)
 }
 
 // Needs is why a plan cannot be carried out on this ground.
@@ -51,6 +66,7 @@ type Site struct {
 // StartSite starts what the plan says, on the ground of the run's backend. On an error nothing is left.
 func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err error) {
 	s = &Site{Servers: map[string]*Redis{}, Pairs: map[string]*Replicated{}, fleet: f, whole: *b}
+	s.whole.Patience = p.Patience
 	defer func() {
 		if err != nil {
 			s.Close()

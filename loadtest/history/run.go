@@ -7,6 +7,8 @@ type Run struct {
 	ID      string    `json:"id"`
 	Seed    uint64    `json:"seed"`
 	Started time.Time `json:"started"`
+	// Loadtest is which build of loadtest it was.
+	Loadtest string `json:"loadtest,omitempty"`
 	// Interrupted is why the run ended early; the cells that were finished by then are kept.
 	Interrupted string  `json:"interrupted,omitempty"`
 	Machine     Machine `json:"machine"`

@@ -143,7 +143,7 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 		case !rung.Available:
 			c.NotRun = "needs " + strings.Join(rung.Needs, " and ")
 		}
-		c.Instances = append(c.Instances, history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock})
+		c.Instances = append(c.Instances, history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock, Build: ladder.Build})
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ type Ladder struct {
 	Instance string `json:"instance"`
 	// Clock is the id of the machine's clock: instances with equal ids read the same one.
 	Clock string `json:"clock"`
+	// Build is which stockapi it is, if it says so.
+	Build string `json:"build"`
 	Rungs []Rung `json:"rungs"`
 }
 
