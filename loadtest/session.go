@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/attack"
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/join"
@@ -38,6 +39,7 @@ type session struct {
 	ground   ground
 	history  *history.Run
 	party    *join.Party // nil if the run is not made together with others
+	heart    *attack.Heart
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -62,8 +64,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	s := &session{
 		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
 		progress: report.NewProgress(stderr, terminal(stderr)),
-		client:   shop.NewClient(f.Concurrency, f.AdminToken),
+		client:   shop.NewClient(f.Concurrency, f.AdminToken), heart: attack.NewHeart(),
 	}
+	defer s.heart.Close()
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)
@@ -250,6 +253,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 	}
 	runner := &scenario.Runner{
 		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
+		Heart: s.heart,
 	}
 	if s.party != nil {
 		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)
