@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/attack"
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/join"
@@ -40,6 +41,7 @@ type session struct {
 	history  *history.Run
 	party    *join.Party // nil if the run is not made together with others
 	spool    *history.Spool
+	heart    *attack.Heart
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -64,10 +66,10 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	s := &session{
 		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
 		progress: report.NewProgress(stderr, terminal(stderr)),
-		client:   shop.NewClient(f.Concurrency, f.AdminToken),
-		spool:    f.newSpool(),
+		client:   shop.NewClient(f.Concurrency, f.AdminToken), heart: attack.NewHeart(), spool: f.newSpool(),
 	}
 	defer s.spool.Close()
+	defer s.heart.Close()
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)
@@ -276,7 +278,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 	}
 	runner := &scenario.Runner{
 		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
-		Spool: s.spool,
+		Spool: s.spool, Heart: s.heart,
 	}
 	if s.party != nil {
 		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)

@@ -2,5 +2,5 @@
 // nothing of shops: what a request is, the plan's Send says.
 //
 // Reading order: attack.go (barrier and workers), schedule.go (when each request is due), latency.go (what is
-// measured).
+// measured), client.go (what of it is the client's own doing), heart.go (whether it got the processor).
 package attack

@@ -28,7 +28,7 @@ func LatencyOf(loads ...[]history.Op) history.Latency {
 	for _, ops := range loads {
 		clock := newStopwatch()
 		for i := range ops {
-			if ops[i].Phase == history.Buy {
+			if ops[i].Phase == history.Buy && ops[i].Outcome != history.NotSent {
 				clock.record(ops[i].Latency)
 			}
 		}

@@ -6,18 +6,25 @@ import (
 	"time"
 )
 
-// schedule draws, for an open loop, when each request falls due: a Poisson process of the plan's rate, fixed
-// before the first is sent. For a closed loop it returns nil.
+// schedule draws, for an open loop, when each request falls due: a Poisson process, fixed before the first is sent, of
+// which it is known that the last request falls due just when the plan's rate says. So a rate that was not reached was
+// not reached by the client, and never by the draw. For a closed loop it returns nil.
 func schedule(p Plan) []time.Duration {
 	if p.Rate <= 0 {
 		return nil
 	}
 	rng := rand.New(rand.NewPCG(p.Seed, 0))
-	due := make([]time.Duration, p.Requests)
-	var at float64
+	at := make([]float64, p.Requests)
+	for i := 1; i < len(at); i++ {
+		at[i] = at[i-1] + rng.ExpFloat64()
+	}
+	scale := float64(time.Second)
+	if last := at[len(at)-1]; last > 0 {
+		scale *= float64(len(at)-1) / p.Rate / last
+	}
+	due := make([]time.Duration, len(at))
 	for i := range due {
-		due[i] = time.Duration(at * float64(time.Second))
-		at += rng.ExpFloat64() / p.Rate
+		due[i] = time.Duration(at[i] * scale)
 	}
 	return due
 }

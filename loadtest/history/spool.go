@@ -153,8 +153,13 @@ type stored struct {
 	twice *int
 }
 
-// Keep lets the cell keep the ops that are added from now on in a spool.
-func (c *Cell) Keep(s *Spool) { c.stored = &stored{spool: s} }
+// Keep lets the cell keep the ops that are added from now on in a spool; without one, in memory.
+func (c *Cell) Keep(s *Spool) {
+	if s == nil {
+		s = Memory()
+	}
+	c.stored = &stored{spool: s}
+}
 
 // Add adds an op. Several goroutines may, if the cell keeps its ops in a spool; in which order they do is the ops' order.
 func (c *Cell) Add(op *Op) error {

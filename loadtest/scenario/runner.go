@@ -43,6 +43,8 @@ type Runner struct {
 	Seed   uint64
 	// Sent counts the requests that have returned in the current cell, for a progress line.
 	Sent *atomic.Int64
+	// Heart tells whether this process gets the processor; nil if nobody asks.
+	Heart *attack.Heart
 	// World is what the faults are brought upon.
 	World *World
 	// Spool keeps the orders of crowds.
@@ -71,6 +73,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	if err := r.load(ctx, c, spec); err != nil {
 		return nil, err
 	}
+	r.resolve(ctx, c)
 	r.countUp(ctx, c)
 	c, err := r.Joint.Merge(ctx, c)
 	if err != nil {
@@ -115,20 +118,6 @@ func (r *Runner) load(ctx context.Context, c *history.Cell, spec Spec) error {
 	return nil
 }
 
-// countUp reads what is left, from whichever instance is still there to tell. If none is, it stays unread, and the
-// stock's verdict unknown.
-func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
-	if !r.Joint.First() {
-		return // somebody else does
-	}
-	for _, in := range c.Instances {
-		if left, err := r.Client.Stock(ctx, in.URL, c.Product); err == nil {
-			c.Left = &left
-			return
-		}
-	}
-}
-
 // introduce asks each instance for its name, its clock, and whether it can serve the rung at all.
 func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) error {
 	for _, url := range urls {
@@ -170,21 +159,26 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	c.Keep(r.Spool)
 	r.Sent.Store(0)
+	var gate shop.Gate
 	result, err := attack.Run(ctx, attack.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
 		Warm: func(ctx context.Context, worker int) {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // the order itself will tell
 		},
-		Begin: r.Joint.Begin,
-		Keep:  c.Add,
+		Begin: r.Joint.Begin, Heart: r.Heart, Open: gate.Open, Keep: c.Add,
+		First: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
+			to := i % len(c.Instances)
+			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.numbered(c, i))
+			return r.filed(op, c, to, history.Buy)
+		},
 		Send: func(ctx context.Context, start time.Time, i int) history.Op {
-			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1))
+			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.numbered(c, i))
 		},
 	})
 	if err != nil {
 		return err
 	}
-	c.Start, c.Elapsed, c.Latency = result.Start, result.Elapsed, result.Latency
+	c.Start, c.Elapsed, c.Latency, c.Client = result.Start, result.Elapsed, result.Latency, result.Client
 	if err := r.Joint.Sold(ctx); err != nil {
 		return err
 	}
@@ -208,7 +202,11 @@ func everywhere(c *history.Cell) []int {
 
 // buy sends one order to one instance and files the op under who was asked, unless the answer says who it was.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase, o shop.Order) history.Op {
-	op := r.Client.Buy(ctx, start, c.Instances[to].URL, o)
+	return r.filed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
+}
+
+// filed completes an op that was sent to the instance of that number.
+func (r *Runner) filed(op history.Op, c *history.Cell, to int, phase history.Phase) history.Op {
 	op.Phase = phase
 	r.World.unwire(&op)
 	if op.Instance == "" {
@@ -224,6 +222,11 @@ func (r *Runner) order(c *history.Cell, id string, quantity int64) shop.Order {
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
 		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Patience: r.Load.Wait + r.Load.Work + patience,
 	}
+}
+
+// numbered is order number i of a crowd, from 0, for one unit.
+func (r *Runner) numbered(c *history.Cell, i int) shop.Order {
+	return r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1)
 }
 
 func (r *Runner) commands(ctx context.Context, c *history.Cell) (sum int64, ok bool) {

@@ -2,9 +2,7 @@ package shop
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -41,7 +39,7 @@ func (a *answer) of(product string) {
 			return
 		}
 	}
-	if len(a.Items) > 0 {
+	if len(a.Items) > 0 { // the units are of other products
 		a.Quantity, a.Units = 0, nil
 	}
 }
@@ -76,16 +74,6 @@ type traced struct {
 	Err   string    `json:"err"`
 }
 
-// unanswered classifies an order whose answer never came whole. Only a connection that was never made rules out
-// that the order was carried out.
-func unanswered(op *history.Op, status int, err error) {
-	op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		op.Outcome = history.NotSold
-	}
-}
-
 // answered classifies an answer by its status, and by its body where a status leaves the outcome open. Of several
 // products that were ordered together the op tells of that one.
 func answered(op *history.Op, product string, start time.Time, status int, body []byte) {
@@ -98,7 +86,7 @@ func answered(op *history.Op, product string, start time.Time, status int, body 
 	_ = json.Unmarshal(body, &p) // what is no problem document has no type and no outcome, which says enough
 	op.Outcome, op.Detail = outcome(status, p), describe(status, body)
 	if p.Order != "" && p.Order != op.Order {
-		op.Outcome, op.Detail = history.Unknown, "the answer is for another order, "+p.Order
+		op.Outcome, op.Detail, op.For = history.Unknown, "the answer is for another order, "+p.Order, p.Order
 	}
 	if p.Instance != "" {
 		op.Instance = p.Instance
@@ -126,7 +114,8 @@ func outcome(status int, p problem) history.Outcome {
 	}
 }
 
-// sold reads a 200. One that does not name its units is no proof of anything, and is carried as unknown.
+// sold reads a 200. One that does not fit the order is no proof of what became of that, and is carried as unknown. But the
+// units that it names it names, and another order too: two receipts for one unit are a proof, whoever got them.
 func sold(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown
@@ -140,6 +129,9 @@ func sold(op *history.Op, product string, start time.Time, body []byte) {
 	a.of(product)
 	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
 	op.Lease, op.Trace = a.Lease.history(start), trace(start, a.Trace)
+	if a.Order != op.Order {
+		op.For = a.Order
+	}
 	switch {
 	case a.Order != op.Order:
 		op.Detail = fmt.Sprintf("200, but for order %q", a.Order)

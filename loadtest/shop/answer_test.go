@@ -154,3 +154,24 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Patience: time.Second})
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
+
+// Units that a 200 names are kept whatever else is wrong with it: they are sold, to whomever.
+func TestWhatA200NamesIsKept(t *testing.T) {
+	for body, want := range map[string]history.Op{
+		`{"quantity":2,"order":"p-1","units":[7,8]}`: {Units: []int64{7, 8}},
+		`{"quantity":1,"order":"p-1","units":[7,8]}`: {Units: []int64{7, 8}},
+		`{"quantity":1,"order":"p-2","units":[7]}`:   {Units: []int64{7}, For: "p-2"},
+		`{"quantity":1,"units":[7]}`:                 {Units: []int64{7}},
+		`{"quantity":1,"order":"p-1","units":[]}`:    {Units: []int64{}},
+	} {
+		op := buy(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, body) })
+		assert.Equal(t, history.Unknown, op.Outcome, body)
+		assert.Equal(t, want.Units, op.Units, body)
+		assert.Equal(t, want.For, op.For, body)
+	}
+	op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = fmt.Fprint(w, `{"type":"/problems/sold-out","order":"p-2"}`)
+	})
+	assert.Equal(t, "p-2", op.For)
+}

@@ -27,7 +27,7 @@ func NewClient(concurrency int, token string) *Client {
 	return &Client{token: token, http: &http.Client{
 		Transport: &http.Transport{
 			Proxy:               nil, // a proxy in the environment must not stand between a test and localhost
-			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			DialContext:         dial,
 			MaxIdleConns:        0,
 			MaxIdleConnsPerHost: concurrency + 2,
 			IdleConnTimeout:     time.Minute,
@@ -35,6 +35,15 @@ func NewClient(concurrency int, token string) *Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// dial makes a connection that can hold back what is written to it.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &gated{Conn: conn}, nil
 }
 
 // Close drops the idle connections.

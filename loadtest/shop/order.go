@@ -2,10 +2,13 @@ package shop
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -35,10 +38,29 @@ type Order struct {
 // Buy sends the order to the instance at base and returns what became of it, with times relative to start. It
 // never fails: an order without an answer is an op with an unknown outcome.
 func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
-	ctx, cancel := context.WithTimeout(ctx, o.Patience)
-	defer cancel()
+	return c.buy(ctx, func() time.Time { return start }, base, o, nil)
+}
+
+// BuyAt does the same, but the order stands before the gate until that is opened. It calls ready when it stands there, or
+// when it has failed to come so far, and its patience begins when the gate is opened. start is asked after that.
+func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string, o Order) history.Op {
+	h := &held{gate: gate, ready: ready}
+	defer h.once.Do(ready)
+	return c.buy(ctx, start, base, o, h)
+}
+
+func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o Order, h *held) history.Op {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	patience := time.AfterFunc(o.Patience, func() { cancel(errPatience) })
+	defer patience.Stop()
 	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
-	req, err := http.NewRequestWithContext(ctx, o.method(), base+o.path(), http.NoBody)
+	if h != nil {
+		patience.Stop()
+		h.let = func() { patience.Reset(o.Patience) }
+	}
+	w := &way{began: time.Now(), held: h}
+	req, err := http.NewRequestWithContext(w.trace(ctx), o.method(), base+o.path(), http.NoBody)
 	if err != nil {
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
@@ -47,18 +69,58 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	if o.Fault != "" { // it takes the token, where there is one
 		c.authorize(req)
 	}
-	op.Sent = history.At(start, time.Now())
 	status, body, err := c.do(req)
 	received := time.Now()
-	if err != nil {
-		unanswered(&op, status, err)
-	} else {
-		answered(&op, o.Product, start, status, body)
+	sent, left := w.sent()
+	if h != nil && !left {
+		h.once.Do(h.ready) // nobody need wait for it; but without it nobody knows when the cell began
+	}
+	op.Sent = history.At(start(), sent)
+	switch {
+	case err == nil:
+		answered(&op, o.Product, start(), status, body)
+	case left && !dialling(err):
+		op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
+	default:
+		unsent(ctx, &op, err)
 	}
 	if op.Outcome != history.Unknown || err == nil {
-		op.Done = history.At(start, received)
+		op.Done = history.At(start(), received)
 	}
 	return op
+}
+
+// errPatience is why an order is given up whose answer did not come.
+var errPatience = fmt.Errorf("the client waited no longer: %w", context.DeadlineExceeded)
+
+// way is how far an order came.
+type way struct {
+	began     time.Time
+	connected atomic.Int64 // when it had a connection, in nanoseconds of Unix time; 0 if it never had
+	held      *held        // nil if nothing holds it back
+}
+
+// trace follows the order as far as its connection, and has it held back there if it is to be. Only the first connection
+// counts: net/http takes a second one if the first turns out to be closed, and by then something may have been sent.
+func (w *way) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if w.connected.CompareAndSwap(0, time.Now().UnixNano()) && w.held != nil {
+			w.held.hold(got.Conn)
+		}
+	}})
+}
+
+// sent returns when the order was sent, or a little before, and whether it was. What never had a connection was not, and
+// neither was what stood before a gate that never opened.
+func (w *way) sent() (at time.Time, left bool) {
+	connected := w.connected.Load()
+	if connected != 0 && w.held != nil {
+		connected = w.held.sent.Load()
+	}
+	if connected == 0 {
+		return w.began, false
+	}
+	return time.Unix(0, connected), true
 }
 
 func (o Order) method() string {

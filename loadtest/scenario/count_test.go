@@ -1,0 +1,180 @@
+package scenario_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/shop"
+)
+
+// smallShop sells under a mutex, one unit an order. Its readings of the stock can be late, and its answers can be lost.
+type smallShop struct {
+	mu    sync.Mutex
+	stock int64
+	// late are what readings of the stock say instead of the truth, one after the other, once somebody has bought.
+	late []int64
+	// lose is whether an order is sold and its answer lost; tell whether the shop tells of orders afterwards.
+	lose func(n int) bool
+	tell bool
+
+	orders   map[string]map[string]any
+	bought   int
+	asked    int
+	readings int
+	*httptest.Server
+}
+
+func newSmallShop(t *testing.T) *smallShop {
+	t.Helper()
+	s := &smallShop{orders: map[string]map[string]any{}, lose: func(int) bool { return false }}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"instance":"s","rungs":[{"number":"v17","available":true}]}`)
+	})
+	mux.HandleFunc("PUT /stock/{p}", s.locked(func(_ http.ResponseWriter, r *http.Request) {
+		var q struct{ Quantity int64 }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		s.stock = q.Quantity
+	}))
+	mux.HandleFunc("GET /stock/{p}", s.locked(func(w http.ResponseWriter, _ *http.Request) {
+		said := s.stock
+		s.readings++
+		if s.bought > 0 && len(s.late) > 0 {
+			said, s.late = s.late[0], s.late[1:]
+		}
+		fmt.Fprintf(w, `{"quantity":%d}`, said)
+	}))
+	mux.HandleFunc("GET /orders/{id}", s.locked(func(w http.ResponseWriter, r *http.Request) {
+		s.asked++
+		o, known := s.orders[r.PathValue("id")]
+		if !s.tell || !known {
+			http.NotFound(w, r)
+			return
+		}
+		if s.asked == 1 { // once it is not over yet
+			o = map[string]any{"order": r.PathValue("id"), "outcome": "pending"}
+		}
+		_ = json.NewEncoder(w).Encode(o)
+	}))
+	mux.HandleFunc("POST /{rung}/decrease", s.locked(s.sell))
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *smallShop) locked(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		h(w, r)
+	}
+}
+
+func (s *smallShop) sell(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("X-Request-ID")
+	quantity, _ := strconv.ParseInt(r.URL.Query().Get("quantity"), 10, 64)
+	s.bought++
+	o := map[string]any{"order": id, "quantity": quantity, "instance": "s", "outcome": "refused"}
+	status := http.StatusConflict
+	if s.stock >= quantity {
+		o["outcome"], o["units"], o["left"], status = "sold", []int64{s.stock - quantity + 1}, s.stock-quantity, http.StatusOK
+		s.stock -= quantity
+	}
+	s.orders[id] = o
+	if s.lose(s.bought) {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(o)
+}
+
+// runIn runs a crowd of so many on a shop.
+func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell {
+	t.Helper()
+	specs, err := scenario.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
+	require.NoError(t, err)
+	client := shop.NewClient(requests, "")
+	t.Cleanup(client.Close)
+	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), Load: history.Load{
+		Requests: requests, Concurrency: 10, Stock: stock, Wait: 10 * time.Second,
+	}}
+	cell, err := runner.Run(t.Context(), specs[0], "p", []string{s.URL, s.URL})
+	require.NoError(t, err)
+	return cell
+}
+
+// One late reading of the stock accuses nobody.
+func TestTheStockIsReadUntilTwoReadingsAgree(t *testing.T) {
+	for _, late := range [][]int64{nil, {9}, {9, 7}, {5, 6}} {
+		s := newSmallShop(t)
+		s.late = late
+		cell := runIn(t, s, 5, 10)
+		require.NotNil(t, cell.Left)
+		assert.EqualValues(t, 5, *cell.Left, "%v", late)
+		assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
+	}
+}
+
+// A stock that is never the same twice is not read, and nobody is accused.
+func TestAStockThatDoesNotStandStill(t *testing.T) {
+	s := newSmallShop(t)
+	for i := range int64(100) {
+		s.late = append(s.late, i%2)
+	}
+	cell := runIn(t, s, 5, 10)
+	assert.Nil(t, cell.Left)
+	assert.Equal(t, history.Unclear, cell.Finding(history.Stock).Result)
+	assert.Less(t, s.readings, 20)
+}
+
+// An order without an answer is asked for, if the shop tells: then nothing of it is unknown.
+func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
+	s := newSmallShop(t)
+	s.tell, s.lose = true, func(n int) bool { return n%3 == 0 }
+	cell := runIn(t, s, 30, 25)
+	tally, resolved := cell.Tally(), 0
+	assert.Equal(t, 25, tally.Sold)
+	assert.Equal(t, 5, tally.Refused)
+	assert.Zero(t, tally.Unknown)
+	for _, op := range cell.All() {
+		if op.Resolved {
+			resolved++
+			assert.True(t, op.Done.Known())
+			assert.Equal(t, op.Outcome == history.Sold, len(op.Units) == 1)
+		}
+	}
+	assert.Equal(t, 10, resolved)
+	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
+}
+
+// Who does not tell need not: what is unknown stays so.
+func TestAShopNeedNotTellOfOrders(t *testing.T) {
+	s := newSmallShop(t)
+	s.lose = func(n int) bool { return n == 1 }
+	cell := runIn(t, s, 3, 10)
+	assert.Equal(t, 1, cell.Tally().Unknown)
+	assert.Positive(t, s.asked)
+}
+
+// What the client saw of itself comes with the cell.
+func TestACrowdsCellTellsOfTheClient(t *testing.T) {
+	cell := runIn(t, newSmallShop(t), 30, 25)
+	require.NotNil(t, cell.Client)
+	assert.Equal(t, 30, cell.Client.Asked)
+	assert.Equal(t, 30, cell.Client.Delivered)
+	assert.Equal(t, "closed", cell.Client.Loop)
+	assert.Positive(t, cell.Client.Start)
+}
