@@ -75,17 +75,17 @@ func (in *Instance) UnderLock(o *Order) {
 
 // Acquire writes down that the order took the lock.
 func (o *Order) Acquire() {
-	o.command("set", "true")
+	o.Command("set", "true")
 	o.lease = map[string]any{"token": o.ID, "fence": 0, "acquired_at": o.now(), "lost": false}
 	if o.Fenced {
-		o.lease["fence"] = o.token()
+		o.lease["fence"] = o.Token()
 	}
 }
 
 // Release writes down that the order gave the lock back.
 func (o *Order) Release() {
 	o.lease["released_at"] = o.now()
-	o.command("eval:release", "1")
+	o.Command("eval:release", "1")
 }
 
 // Sold makes the answer that of a sale which left so many units.
@@ -120,12 +120,21 @@ func (o *Order) shown() {
 // Lease is the lease of the answer, which has one.
 func (o *Order) Lease() map[string]any { return o.lease }
 
-// command writes down a command that took a moment.
-func (o *Order) command(cmd, reply string) {
+// Hide leaves the lease and the trace out of the answer.
+func (o *Order) Hide() {
+	delete(o.Doc, "lease")
+	delete(o.Doc, "trace")
+}
+
+// Command writes down a command that took a moment, with the lock's key.
+func (o *Order) Command(cmd, reply string) {
 	at := o.now()
 	o.trace = append(o.trace, map[string]any{
 		"node": "memory", "cmd": cmd, "key": "lock:" + o.Product, "at": at, "end": o.now(), "reply": reply,
 	})
+	if o.Doc["trace"] != nil {
+		o.Doc["trace"] = o.trace
+	}
 }
 
 func (o *Order) now() string { return o.Now().Format(time.RFC3339Nano) }

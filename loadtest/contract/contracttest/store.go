@@ -82,8 +82,8 @@ func (s *Store) arrived() int {
 	return s.came
 }
 
-// token returns the next fencing token.
-func (s *Store) token() int64 {
+// Token returns the next fencing token.
+func (s *Store) Token() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fence++
