@@ -17,11 +17,12 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Run     runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
-	Audit   auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
-	Report  reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
-	List    listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
-	Version kong.VersionFlag `help:"Print which build this is, and end."`
+	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
+	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
+	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
+	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
+	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
+	Version  kong.VersionFlag `help:"Print which build this is, and end."`
 
 	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
@@ -85,6 +86,7 @@ Examples:
   loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
   loadtest report results.json -o report.html
+  loadtest contract http://127.0.0.1:5000
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted.`
 

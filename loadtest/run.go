@@ -39,6 +39,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.Report.run(stdout, stderr)
 	case "list":
 		return c.List.run(stdout)
+	case "contract":
+		return c.Contract.run(ctx, stdout, stderr)
 	case "guardian":
 		fleet.Guard(os.Stdin)
 		return asExpected

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+
+	"stockapi/loadtest/contract"
+)
+
+// contractFlags is what the command contract can be told.
+type contractFlags struct {
+	URL        string `arg:"" help:"Where the service listens, such as http://127.0.0.1:5000."`
+	Rung       string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first that the service lists."`
+	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the service. Also ${env}."`
+}
+
+// run asks the service and prints what was found. The exit code is 1 if something that is needed is not there, and 2 if
+// the service could not be asked.
+func (f *contractFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	u, err := url.Parse(f.URL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return complain(stderr, errors.New("contract: name a URL such as http://127.0.0.1:5000"))
+	}
+	found, err := contract.Check(ctx, contract.Options{
+		Base: strings.TrimRight(f.URL, "/"), Token: f.AdminToken, Rung: f.Rung,
+	})
+	if err != nil {
+		return complain(stderr, err)
+	}
+	found.Write(stdout)
+	if !found.Fulfilled() {
+		return surprised
+	}
+	return asExpected
+}

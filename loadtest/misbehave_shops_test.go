@@ -1,0 +1,463 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/contract/contracttest"
+)
+
+// order is short for what every shop gets.
+type order = contracttest.Order
+
+// tells bends what a's orders are told.
+func tells(tell func(o *order)) func(a, b *contracttest.Instance) {
+	return func(a, b *contracttest.Instance) { a.Tell, b.Tell = tell, tell }
+}
+
+// sells bends how orders are served; honest serves one as it should be.
+func sells(sell func(o *order, honest func(*order))) func(a, b *contracttest.Instance) {
+	return func(a, b *contracttest.Instance) {
+		for _, in := range []*contracttest.Instance{a, b} {
+			in.Sell = func(o *order) { sell(o, in.UnderLock) }
+		}
+	}
+}
+
+// probing reports whether the order is a fresh one that is sent after the load.
+func probing(o *order) bool { return o.Number > buyers }
+
+const buyers = 40 // as load has it
+
+// sold reports whether the order is the nth that sells.
+func nth(n int64, seen *atomic.Int64, o *order) bool {
+	return o.Status == http.StatusOK && seen.Add(1) == n
+}
+
+// onSale edits the answer to the nth sale.
+func onSale(n int64, edit func(o *order)) func(a, b *contracttest.Instance) {
+	var seen atomic.Int64
+	return tells(func(o *order) {
+		if nth(n, &seen, o) {
+			edit(o)
+		}
+	})
+}
+
+// bare makes the answer one of that status with nothing in it.
+func bare(o *order, status int) { o.Status, o.Doc = status, map[string]any{} }
+
+var misbehaviours = []misbehaviour{
+	{
+		name: "says sold out with 6 of 10 left",
+		bend: sells(func(o *order, honest func(*order)) {
+			if left, _ := o.Instance.Store.Left(o.Product); left <= 6 && !probing(o) {
+				honest = func(o *order) {
+					quantity := o.Quantity
+					o.Quantity = 1000
+					o.UnderLock(o)
+					o.Quantity = quantity
+				}
+			}
+			honest(o)
+		}),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `(?i)refused|sold out`,
+		waits: "refusals are not checked against what was left",
+	},
+	{
+		name: "409 to everybody",
+		bend: tells(func(o *order) { o.Refuse(http.StatusConflict, "sold-out", "sold out: 0 left"); o.Hide() }),
+		want: "BROKEN – – ok – – –", code: surprised, says: `(?i)refused|sold out`,
+		waits: "refusals are not checked against what was left",
+	},
+	{
+		name: "423 to all buyers",
+		bend: sells(func(o *order, honest func(*order)) {
+			if !probing(o) {
+				o.Refuse(http.StatusLocked, "lock-busy", "busy")
+				return
+			}
+			honest(o)
+		}),
+		want: "unknown unknown ok ok – – –", code: surprised, says: `(?i)busy|nobody|no order`,
+		waits: "an ok that rests on nothing is still an ok",
+	},
+	{
+		name: "423 to everybody", slow: true, flags: []string{"--ttl", "10ms"},
+		bend: sells(func(o *order, _ func(*order)) { o.Refuse(http.StatusLocked, "lock-busy", "busy") }),
+		want: "unknown – – BROKEN – – –", code: surprised, says: `did not get through in`,
+		waits: "an ok that rests on nothing is still an ok",
+	},
+	{
+		name: "500 that sells all",
+		bend: tells(func(o *order) {
+			if o.Status == http.StatusOK {
+				bare(o, http.StatusInternalServerError)
+			}
+		}),
+		want: "unknown unknown unknown ok – – –", code: surprised, says: `10 (units|orders)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "500 that sells some and loses units",
+		bend: sells(func(o *order, honest func(*order)) {
+			honest(o)
+			if o.Status == http.StatusOK && o.Number%2 == 0 {
+				o.Take(o.Product, 1)
+				bare(o, http.StatusInternalServerError)
+			}
+		}),
+		want: "BROKEN unknown unknown ok – – –", code: surprised, says: `\d sold, but the stock went from 10 to 0`,
+	},
+	{
+		name: "a unit lost beside a 500 that sold nothing",
+		bend: func() func(a, b *contracttest.Instance) {
+			var seen atomic.Int64
+			return sells(func(o *order, honest func(*order)) {
+				if o.Number == 3 {
+					bare(o, http.StatusInternalServerError)
+					return
+				}
+				honest(o)
+				if nth(4, &seen, o) {
+					o.Take(o.Product, 1) // and tells nobody
+				}
+			})
+		}(),
+		want: "unknown unknown unknown ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "a unit may vanish beside an unknown outcome",
+	},
+	{
+		name: "a 200 with two units, one of them another's",
+		bend: onSale(5, func(o *order) {
+			o.Doc["units"] = []int64{o.Left + 1, o.Left + 2}
+		}),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
+		waits: "what a discarded answer names is dropped",
+	},
+	{
+		name: "a 200 without units",
+		bend: onSale(5, func(o *order) { o.Doc["units"] = []int64{} }),
+		want: "unknown ok ok ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "a 200 for another's order, with a unit of its own",
+		bend: onSale(5, func(o *order) { o.Doc["order"] = o.Product + "-1" }),
+		want: "unknown ok ok ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "a 200 for another's order, with somebody else's unit",
+		bend: onSale(5, func(o *order) {
+			o.Doc["order"], o.Doc["units"] = "somebody-else", []int64{o.Left + 2}
+		}),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
+		waits: "what a discarded answer names is dropped",
+	},
+	{
+		name: "more 200s than units, without units",
+		bend: sells(func(o *order, honest func(*order)) {
+			honest(o)
+			if !probing(o) {
+				o.Status, o.Doc["order"], o.Doc["units"], o.Doc["quantity"] = http.StatusOK, o.ID, []int64{}, 0
+			}
+		}),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `40`,
+		waits: "200s without units are not counted",
+	},
+	{
+		name: "a 200 that is no JSON",
+		bend: onSale(5, func(o *order) { o.Doc = nil }),
+		want: "unknown unknown unknown ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "one unit for all",
+		bend: sells(func(o *order, _ func(*order)) {
+			o.Acquire()
+			o.Release()
+			o.Sold(9)
+			o.Hide()
+		}),
+		want: "BROKEN – – ok – – –", code: surprised, says: `a sold unit 10 to order \d+ at \S+ s; a sold unit 10 again to order \d+`,
+	},
+	{
+		name: "a unit beyond the stock",
+		bend: onSale(5, func(o *order) { o.Doc["units"] = []int64{1000} }),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `a sold unit 1000 to order \d+, of a stock of 10`,
+	},
+	{
+		name: "a lost unit",
+		bend: onSale(5, func(o *order) { o.Take(o.Product, 1) }),
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `9 sold, but the stock went from 10 to 0`,
+	},
+	{
+		name: "a stock that is always one off",
+		bend: func(a, _ *contracttest.Instance) {
+			a.Count = func(left int64) int64 {
+				if left == 10 {
+					return left
+				}
+				return left + 1
+			}
+		},
+		want: "BROKEN ok ok ok – – –", code: surprised, says: `10 sold, but the stock went from 10 to 1`,
+	},
+	{
+		name: "one lease of all",
+		bend: tells(func(o *order) {
+			if o.Number != 3 {
+				o.Hide()
+			}
+		}),
+		want: "ok unknown unknown ok – – –", code: surprised, says: `(?i)lease`,
+		waits: "exclusion is ok from a single lease",
+	},
+	{
+		name: "leases without an end",
+		bend: tells(func(o *order) {
+			if l := o.Lease(); l != nil {
+				delete(l, "released_at")
+			}
+		}),
+		want: "ok unknown ok ok – – –", code: surprised, says: `(?i)lease`,
+		waits: "a lease without an end overlaps nothing",
+	},
+	{
+		name: "instances that nobody introduced",
+		bend: tells(func(o *order) {
+			for _, name := range []string{"instance", "instance_name"} {
+				if o.Doc[name] != nil {
+					o.Doc[name] = fmt.Sprintf("pod-%d", o.Number)
+				}
+			}
+		}),
+		want: "ok unknown unknown ok – – –", code: surprised, says: `(?i)clock|introduced|name`,
+		waits: "each such name has a clock of its own, in which nothing overlaps",
+	},
+	{
+		name: "clocks too far apart to see an overlap", two: true,
+		bend: func(a, b *contracttest.Instance) {
+			b.Clock, b.Now = "of b", ahead(3*time.Second)
+			for _, in := range []*contracttest.Instance{a, b} {
+				in.Sell = func(o *order) { time.Sleep(15 * time.Millisecond); in.UnderLock(o); time.Sleep(15 * time.Millisecond) }
+			}
+		},
+		want: "ok unknown ok ok – – –", code: surprised, says: `(?i)clock`,
+		waits: "the resolution of the clocks is not looked at",
+	},
+	{
+		name: "two at once on one clock",
+		bend: sells(func(o *order, _ func(*order)) { unlocked(o) }),
+		want: "ok BROKEN – ok – – –", code: surprised, says: `both held the lock for \d+\.\d+ ms`,
+	},
+	{
+		name: "two at once on two clocks", two: true,
+		bend: func(a, b *contracttest.Instance) {
+			b.Clock, b.Now = "of b", ahead(3*time.Second)
+			sells(func(o *order, _ func(*order)) { unlocked(o) })(a, b)
+		},
+		want: "ok BROKEN – ok – – –", code: surprised,
+		says: `on [ab] and order \S+ on [ab] both held the lock for ([1-9]|0\.\d*[1-9])`,
+	},
+	{
+		name: "a lock that frees somebody else's", bend: freesAnothers(),
+		want: "ok ok BROKEN ok – – –", code: surprised, says: `removed lock:\S+ at \S+ s although order \d+ on a had taken it`,
+	},
+	{
+		name: "tokens that fall", rung: "v15",
+		bend: func(a, _ *contracttest.Instance) {
+			a.Tell = func(o *order) {
+				if l := o.Lease(); l != nil {
+					l["fence"] = 1000 - o.Token()
+				}
+			}
+		},
+		want: "ok ok ok ok BROKEN – –", code: surprised, says: `got token \d+ at .* only token \d+`,
+	},
+	{
+		name: "a token that two get", rung: "v15",
+		bend: func(a, _ *contracttest.Instance) {
+			a.Tell = func(o *order) {
+				if l := o.Lease(); l != nil {
+					l["fence"] = 1 + o.Token()/2
+				}
+			}
+		},
+		want: "ok ok ok ok BROKEN – –", code: surprised, says: `both got token \d+`,
+	},
+	{
+		name: "an order that hangs", slow: true, flags: []string{"--wait", "0s"},
+		bend: func(a, _ *contracttest.Instance) {
+			a.Sell = patient(a)
+			a.Tell = func(o *order) {
+				if o.Number == 3 {
+					<-o.Request.Context().Done()
+					o.Status = 0
+				}
+			}
+		},
+		want: "unknown unknown unknown ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "connections that are cut",
+		bend: tells(func(o *order) {
+			if o.Number == 3 {
+				o.Status = 0
+			}
+		}),
+		want: "unknown unknown unknown ok – – –", code: surprised, says: `1 (units?|orders?)`,
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+	{
+		name: "a stock that cannot be read",
+		bend: func(a, _ *contracttest.Instance) { a.Without = append(a.Without, "GET /stock/{product}") },
+		want: "unknown ok ok ok – – –", code: surprised, says: `the stock could not be read`,
+	},
+}
+
+var innocents = []misbehaviour{
+	{name: "as it should be", want: holds},
+	{name: "as it should be, over two", two: true, want: holds},
+	{name: "atomic", rung: "v17", bend: tells(func(o *order) { o.Hide() }), want: "ok – – ok – – –"},
+	{
+		name: "one late reading of the stock", want: holds,
+		bend: func(a, _ *contracttest.Instance) {
+			var asked atomic.Int64
+			a.Count = func(left int64) int64 {
+				if asked.Add(1) == 2 { // the first one after the load is for the size of the probe
+					return left + 3
+				}
+				return left
+			}
+		},
+		waits: "a late reading of the stock is believed",
+	},
+	{
+		name: "a clock that is set forward", bend: steps(2 * time.Second),
+		want: "ok unknown unknown ok – – –", code: surprised,
+		waits: "own-release believes a clock that was set",
+	},
+	{
+		name: "a clock that is set back", bend: steps(-2 * time.Second),
+		want: "ok unknown unknown ok – – –", code: surprised,
+		waits: "own-release believes a clock that was set",
+	},
+	{
+		name: "one clock ahead by seconds", two: true, want: holds,
+		bend: func(_, b *contracttest.Instance) { b.Clock, b.Now = "of b", ahead(3*time.Second) },
+	},
+	{
+		name: "one clock behind by an hour", two: true, want: holds,
+		bend: func(_, b *contracttest.Instance) { b.Clock, b.Now = "of b", ahead(-time.Hour) },
+	},
+	{
+		name: "stalls of 200 ms under the lock", slow: true, want: holds,
+		bend: sells(func(o *order, honest func(*order)) {
+			if o.Number%20 == 7 {
+				o.Work = 200 * time.Millisecond
+			}
+			honest(o)
+		}),
+	},
+	{
+		name: "stalls of 200 ms before the answer", slow: true, want: holds,
+		bend: tells(func(o *order) {
+			if o.Number%10 == 7 {
+				time.Sleep(200 * time.Millisecond)
+			}
+		}),
+	},
+	{
+		name: "an answer that is lost, of an order that can be asked for", want: "ok unknown unknown ok – – –", code: surprised,
+		bend: func(a, _ *contracttest.Instance) {
+			a.Without = nil
+			a.Tell = func(o *order) {
+				if o.Number == 3 {
+					o.Status = 0
+				}
+			}
+		},
+		waits: "nobody asks for orders yet",
+	},
+	{
+		name: "lost answers, and a 500", want: "unknown unknown unknown ok – – –", code: surprised,
+		bend: tells(func(o *order) {
+			switch o.Number {
+			case 3:
+				o.Status = 0
+			case 5:
+				bare(o, http.StatusInternalServerError)
+			}
+		}),
+		waits: "books that balance by unknown outcomes alone are called ok",
+	},
+}
+
+// ahead returns a clock that is ahead by so much.
+func ahead(by time.Duration) func() time.Time {
+	return func() time.Time { return time.Now().Add(by) }
+}
+
+// steps has a's clock be set by so much in the middle of the load.
+func steps(by time.Duration) func(a, b *contracttest.Instance) {
+	return func(a, _ *contracttest.Instance) {
+		a.Now = func() time.Time {
+			if a.Orders() > buyers/2 {
+				return time.Now().Add(by)
+			}
+			return time.Now()
+		}
+	}
+}
+
+// unlocked serves an order without a lock that keeps others out, and without harm to the stock. It has no trace, which
+// would tell as well.
+func unlocked(o *order) {
+	o.Acquire()
+	left, enough := o.Take(o.Product, o.Quantity)
+	time.Sleep(20 * time.Millisecond)
+	o.Release()
+	o.Left = left
+	if enough {
+		o.Sold(left)
+	} else {
+		o.Refuse(http.StatusConflict, "sold-out", "sold out")
+	}
+	delete(o.Doc, "trace")
+}
+
+// patient serves orders as they should be, and waits for the lock also where they do not say so.
+func patient(in *contracttest.Instance) func(o *order) {
+	return func(o *order) {
+		o.Wait = time.Second
+		in.UnderLock(o)
+	}
+}
+
+// freesAnothers has one order remove the lock once more, when another has had it since.
+func freesAnothers() func(a, b *contracttest.Instance) {
+	return func(a, _ *contracttest.Instance) {
+		var served atomic.Int64
+		a.Sell = func(o *order) {
+			a.UnderLock(o)
+			served.Add(1)
+		}
+		a.Tell = func(o *order) {
+			if o.Number != 5 {
+				return
+			}
+			ctx, cancel := context.WithTimeout(o.Request.Context(), 10*time.Second)
+			defer cancel()
+			for before := served.Load(); served.Load() < before+2 && ctx.Err() == nil; {
+				time.Sleep(time.Millisecond)
+			}
+			o.Command("del", "1")
+		}
+	}
+}

@@ -1,0 +1,47 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/contract/contracttest"
+	"stockapi/loadtest/history"
+)
+
+// A client that may not open enough files measures itself: the shop is not to blame for what never reached it.
+func TestAClientWithoutFiles(t *testing.T) {
+	if waits := "what never left the client counts as the service's refusal"; waits != "" {
+		t.Skip(waits)
+	}
+	shop := contracttest.NewInstance(contracttest.NewStore(), "a")
+	url, file := serve(t, shop), filepath.Join(t.TempDir(), "results.json")
+	// The hard limit goes down as well: Go raises the soft one to it.
+	cmd := exec.Command("sh", "-c", `ulimit -n 48 && exec "$0" "$@"`, os.Args[0],
+		"--targets", url, "--scenarios", "one-instance", "--rungs", "v4", "--requests", "400", "--concurrency", "200", "--json", file)
+	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, out.String())
+	assert.Equal(t, couldNotRun, exit.ExitCode(), out.String())
+	assert.Less(t, shop.Orders(), 400, "some never left")
+	assert.Regexp(t, `(?i)too many open files|file descriptors|no files`, out.String())
+	recorded, err := history.Read(file)
+	require.NoError(t, err)
+	c := recorded.Cells[0]
+	assert.Equal(t, history.Invalid, c.Finding(history.Valid).Result, out.String())
+	for _, v := range history.Verdicts {
+		assert.Contains(t, []history.Result{history.Unclear, history.NotApplicable}, c.Finding(v).Result, v)
+	}
+	assert.Positive(t, c.Tally().NotSent)
+	assert.Zero(t, c.Tally().NotSold, "no word of the shop's")
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/contract/contracttest"
+	"stockapi/loadtest/history"
+)
+
+// The shops of this file are what a sceptic would try loadtest with: each does all that docs/contract.md asks for but one
+// thing. They are to loadtest what scripts/mutants is to the service. What a shop does is in misbehave_shops_test.go.
+
+// misbehaviour is a shop and what has to be found of it.
+type misbehaviour struct {
+	name string
+	bend func(a, b *contracttest.Instance)
+	// rung is which one it says it is, v4 if none is named; two has both instances take part.
+	rung string
+	two  bool
+	// flags are for loadtest, beside the load of all.
+	flags []string
+	// slow is one that takes seconds, in which nothing happens.
+	slow bool
+
+	// want are the results in the order of history.Verdicts, and code is the exit code.
+	want string
+	code int
+	// says is a regular expression for a sentence of the output.
+	says string
+	// waits is why the row does not hold yet.
+	waits string
+}
+
+// load is that of every row: 10 units and 40 buyers, 10 at once.
+var load = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", "--wait", "5s"}
+
+// holds is what has to be found of a shop that does nothing wrong, and whose rung has a lock.
+const holds = "ok ok ok ok – – –"
+
+func TestShopsThatMisbehave(t *testing.T) {
+	for _, m := range misbehaviours {
+		t.Run(m.name, func(t *testing.T) {
+			if m.waits != "" {
+				t.Skip(m.waits)
+			}
+			if m.slow {
+				t.Parallel()
+			}
+			code, found, out := m.run(t)
+			assert.Equal(t, m.want, found, out)
+			assert.Equal(t, m.code, code, out)
+			assert.Regexp(t, m.says, out)
+		})
+	}
+}
+
+// run drives the shop as loadtest drives any, and returns the exit code, the results of the one cell, and the output.
+func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
+	t.Helper()
+	store := contracttest.NewStore()
+	a, b := contracttest.NewInstance(store, "a"), contracttest.NewInstance(store, "b")
+	rung := m.rung
+	if rung == "" {
+		rung = "v4"
+	}
+	for _, in := range []*contracttest.Instance{a, b} {
+		in.Rungs = []string{rung}
+		in.Without = []string{"GET /orders/{order}"} // who asks for orders is told the truth, which is not the point here
+	}
+	if m.bend != nil {
+		m.bend(a, b)
+	}
+	urls, scenario := serve(t, a), "one-instance"
+	if m.two {
+		urls, scenario = urls+","+serve(t, b), "two-instances"
+	}
+	file := filepath.Join(t.TempDir(), "results.json")
+	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung, "--json", file}, load...)
+	code, stdout, stderr := loadtest(t, append(args, m.flags...)...)
+	out = stdout + stderr
+	recorded, err := history.Read(file)
+	if err != nil {
+		return code, "", out // there was no cell
+	}
+	require.Len(t, recorded.Cells, 1, out)
+	return code, results(recorded.Cells[0]), out
+}
+
+func serve(t *testing.T, in *contracttest.Instance) (url string) {
+	t.Helper()
+	server := httptest.NewServer(in.Handler())
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// results are those of a cell in one line, in the order of history.Verdicts; before them that it is invalid, if it is.
+func results(c *history.Cell) string {
+	var all []string
+	if valid := c.Finding(history.Valid).Result; valid == history.Invalid {
+		all = append(all, "invalid:")
+	}
+	for _, v := range history.Verdicts {
+		all = append(all, string(c.Finding(v).Result))
+	}
+	return strings.Join(all, " ")
+}
+
+// often is how many times a shop is tried that does nothing wrong.
+const often = 50
+
+// A shop that does nothing wrong is never accused, whatever its clocks do, and however slow it is now and then.
+func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
+	for _, m := range innocents {
+		t.Run(m.name, func(t *testing.T) {
+			if m.waits != "" {
+				t.Skip(m.waits)
+			}
+			for i := range m.times() {
+				code, found, out := m.run(t)
+				require.NotContains(t, found, "BROKEN", "try %d:\n%s", i+1, out)
+				require.NotEmpty(t, found, out)
+				if code == couldNotRun {
+					require.Contains(t, found, "invalid:", out) // a machine that is too slow accuses nobody
+					continue
+				}
+				require.Equal(t, m.want, found, "try %d:\n%s", i+1, out)
+				require.Equal(t, m.code, code, "try %d:\n%s", i+1, out)
+			}
+		})
+	}
+}
+
+// times is how often a shop is tried: one that takes its time, less often.
+func (m *misbehaviour) times() int {
+	if m.slow || testing.Short() {
+		return 5
+	}
+	return often
+}
+
+// A server that is no shop is no shop that misbehaves: there is nothing to be judged.
+func TestNotAShopAtAll(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }))
+	defer server.Close()
+	code, _, stderr := loadtest(t, "--targets", server.URL, "--scenarios", "one-instance", "--rungs", "v4")
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `(?m)^loadtest: .*/rungs .*no JSON of ours`, stderr)
+	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+}
