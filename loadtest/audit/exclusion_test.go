@@ -92,7 +92,8 @@ func TestOverlapBeyondTheClocksUncertaintyCounts(t *testing.T) {
 	c.Ops[1].Lease.ReleasedAt += 18 * ms // until 35 by the client's clock
 	c.Ops[1].Done += 18 * ms
 	f := judge(t, c, history.Exclusion, history.Broken)
-	assert.Contains(t, f.Because, "clocks known to 8.000 ms")
+	assert.Contains(t, f.Because, "both held the lock for at least 5.000 ms at +0.023 s")
+	assert.Contains(t, f.Because, "clocks known to 4.000 ms")
 }
 
 func TestOverlapWithinTheClocksUncertaintyDoesNot(t *testing.T) {
