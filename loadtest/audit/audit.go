@@ -19,6 +19,9 @@ func Judge(c *history.Cell) []history.Finding {
 	answers := []history.Finding{stock(b)}
 	b.receipts, b.sends, b.refusals = nil, nil, nil // a million of each, and the leases are yet to come
 	l := readLeases(b)
+	if len(b.clocks.ids) > 1 {
+		l.compareWithOthers()
+	}
 	answers = append(answers, exclusion(l), history.Finding{}, liveness(b), fence(l), inOrder(l), herd(l))
 	l.all, l.grants = nil, nil
 	answers[2] = ownRelease(b)
@@ -41,16 +44,28 @@ func judged(first history.Finding, answers []history.Finding) []history.Finding 
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
 // Exclusion answers whether ever two orders held the lock at once.
-func Exclusion(c *history.Cell) history.Finding { return exclusion(readLeases(readBooks(c))) }
+func Exclusion(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return exclusion(l)
+}
 
 // OwnRelease answers whether anybody removed a lock that was not theirs.
-func OwnRelease(c *history.Cell) history.Finding { return ownRelease(readBooks(c)) }
+func OwnRelease(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return ownRelease(l.books)
+}
 
 // Liveness answers whether a fresh request got through once the load was over.
 func Liveness(c *history.Cell) history.Finding { return liveness(readBooks(c)) }
 
 // Fence answers whether the fencing tokens grew with every acquisition.
-func Fence(c *history.Cell) history.Finding { return fence(readLeases(readBooks(c))) }
+func Fence(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return fence(l)
+}
 
 func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}

@@ -31,6 +31,9 @@ type books struct {
 	// removed are the keys that somebody removed, and made and removals how many commands are to be looked at.
 	removed        map[uint64]struct{}
 	made, removals int
+	// Where there are several clocks, before is, for each op, how late it seems to have been by its clock when it got the
+	// lock, and after how far its clock was ahead at most when it gave it back.
+	before, after []history.Instant
 	// error is by how much the client's own clock may be wrong, as far as it can be told.
 	error history.Instant
 }

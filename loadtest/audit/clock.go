@@ -20,7 +20,7 @@ import (
 // That holds for a clock that runs on. One that was set while the cell ran has no such offset. If the bounds exclude
 // each other, or a time runs backwards within an order, it is known, and no two times of that clock are compared. A
 // clock that was set back while everybody waited leaves no such trace, but another: from then on every answer seems to
-// come late. See [clocks.late].
+// come late, or to have been sent early. See [clocks.late] and [clocks.ahead].
 type clocks struct {
 	// ids names the clocks by number, byInstance tells the one of an instance, by its name.
 	ids        []string
@@ -128,6 +128,14 @@ func (k *clocks) late(op *history.Op) history.Instant {
 		late += max(0, history.Instant(op.Latency)-(op.Done-op.Due))
 	}
 	return late
+}
+
+// ahead returns how far an op's clock can have been ahead of the client's while the op was under way, from the op alone.
+func (k *clocks) ahead(op *history.Op) history.Instant {
+	if first, _, _ := moments(op); first != far {
+		return first - op.Sent
+	}
+	return far
 }
 
 // set names a clock that was set while the cell ran, of those that are used.

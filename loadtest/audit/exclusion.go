@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -20,7 +21,7 @@ func exclusion(l *leases) history.Finding {
 	}
 	h := &hits{}
 	l.overlapsWithin(true, h)
-	l.overlapsAcross(h)
+	l.overlapsAcross(true, h)
 	if h.total > 0 {
 		return h.broken(history.Exclusion, l.overlap)
 	}
@@ -36,7 +37,9 @@ func (l *leases) unsure() string {
 		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
 	}
 	h := &hits{}
-	if l.overlapsWithin(false, h); h.total > 0 {
+	l.overlapsWithin(false, h)
+	l.overlapsAcross(false, h)
+	if h.total > 0 {
 		return "unless a clock was set during the cell, which late answers leave open: " + l.overlap(h.first[0]).Text
 	}
 	if l.unanswered > 0 {
@@ -59,16 +62,8 @@ func (l *leases) unsure() string {
 // can deceive. The one of the two that came later would then have been answered late, by as much as the clock was set
 // back. So with strict, as much is taken off the lease.
 func (l *leases) overlapsWithin(strict bool, h *hits) {
-	byClock := map[int32]int{}
-	for i := range l.all {
-		byClock[l.all[i].clock]++
-	}
-	slices.SortFunc(l.all, func(a, b lease) int { return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.op, b.op)) })
-	for from := 0; from < len(l.all); {
-		n := byClock[l.all[from].clock]
-		l.within(from, from+n, strict, h)
-		from += n
-	}
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
 }
 
 func (l *leases) within(from, to int, strict bool, h *hits) {
@@ -87,20 +82,100 @@ func (l *leases) within(from, to int, strict bool, h *hits) {
 }
 
 // overlapsAcross holds the leases of different clocks against each other, on the client's timeline: each began at the
-// latest, and ended at the earliest, when its clock's bounds say so.
-func (l *leases) overlapsAcross(h *hits) {
+// latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody waited
+// may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
+func (l *leases) overlapsAcross(strict bool, h *hits) {
 	if len(l.clocks.ids) < 2 {
 		return
 	}
 	spans := make([]span, 0, len(l.all))
 	for i := range l.all {
 		one := &l.all[i]
-		if b := l.clocks.bounds[one.clock]; !b.set && b.lo > -far && b.hi < far {
-			s := span{begin: one.acquired + one.late - b.lo, end: one.until - b.hi, lease: int32(i), clock: one.clock, reading: one.reading}
-			spans = append(spans, s)
+		b := l.clocks.bounds[one.clock]
+		if b.set || b.lo <= -far || b.hi >= far {
+			continue
 		}
+		s := span{begin: one.acquired + one.late - b.lo, end: one.until - b.hi, lease: int32(i), clock: one.clock, reading: one.reading}
+		if strict {
+			s.begin = one.acquired + l.before[one.op] - b.lo
+			s.end = one.until - max(b.hi, l.after[one.op])
+		}
+		spans = append(spans, s)
 	}
 	overlaps(spans, true, func(a, b *span) { h.add(l.pair(a, b)) })
+}
+
+// compareWithOthers bounds each lease's clock by other orders than its own, in the middle of which it may have been set: by
+// those that were over before it was sent, and those that were sent after it was over. A clock that was set once ran on in
+// the one time or in the other, so the worse of what the two tell holds. Without anybody before, or after, nothing does.
+func (l *leases) compareWithOthers() {
+	l.before, l.after = make([]history.Instant, l.Len()), make([]history.Instant, l.Len())
+	for i := range l.before {
+		l.before[i], l.after[i] = far, far
+	}
+	least := make([]history.Instant, len(l.all))
+	l.sort(func(a, b *lease) int { return cmp.Compare(b.sent, a.sent) })
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			done := l.all[i].done
+			if n := sort.Search(to-from, func(j int) bool { return l.all[from+j].sent < done }); n > 0 {
+				l.after[l.all[i].op] = least[from+n-1]
+			}
+		}
+	})
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.done, b.done) })
+	over := func(from, to int, sent history.Instant) int {
+		return sort.Search(to-from, func(j int) bool { return l.all[from+j].done > sent })
+	}
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			one, before := &l.all[i], l.all[i].ahead
+			if n := over(from, to, one.sent); n > 0 {
+				before = least[from+n-1]
+			}
+			l.after[one.op] = max(l.after[one.op], before)
+		}
+	})
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.late })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			one := &l.all[i]
+			if n := over(from, to, one.sent); n > 0 {
+				l.before[one.op] = max(one.late, least[from+n-1])
+			}
+		}
+	})
+}
+
+// leastSoFar fills in, for each lease, the least that it or one before it of the same clock has.
+func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Instant) {
+	for i := range l.all {
+		least[i] = of(&l.all[i])
+		if i > 0 && l.all[i-1].clock == l.all[i].clock {
+			least[i] = min(least[i], least[i-1])
+		}
+	}
+}
+
+// sort sorts the leases by clock, and those of one by that.
+func (l *leases) sort(by func(a, b *lease) int) {
+	slices.SortFunc(l.all, func(a, b lease) int {
+		return cmp.Or(cmp.Compare(a.clock, b.clock), by(&a, &b), cmp.Compare(a.op, b.op))
+	})
+}
+
+// eachClock calls do with the leases of each clock, once they are sorted.
+func (l *leases) eachClock(do func(from, to int)) {
+	for from := 0; from < len(l.all); {
+		to := from
+		for to < len(l.all) && l.all[to].clock == l.all[from].clock {
+			to++
+		}
+		do(from, to)
+		from = to
+	}
 }
 
 // pair is the hit of two spans: when it was by the client's clock, for the order of hits, and for how long both held the
@@ -161,25 +236,14 @@ func (l *leases) median() time.Duration {
 // resolution returns how much two leases must overlap so that it shows, whatever clocks they are of: nine of ten do. It
 // is the widths of the two clocks that are known worst, and 0 where there is one clock alone.
 func (l *leases) resolution() time.Duration {
-	byClock := map[int32][]lease{}
-	slices.SortFunc(l.all, func(a, b lease) int { return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.op, b.op)) })
-	for from := 0; from < len(l.all); {
-		to := from
-		for to < len(l.all) && l.all[to].clock == l.all[from].clock {
-			to++
-		}
-		byClock[l.all[from].clock] = l.all[from:to]
-		from = to
-	}
-	if len(byClock) < 2 {
-		return 0
-	}
 	var worst, second time.Duration
-	for clock, own := range byClock {
-		b := l.clocks.bounds[clock]
-		width := time.Duration(far)
+	n := 0
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.eachClock(func(from, to int) {
+		n++
+		b, width := l.clocks.bounds[l.all[from].clock], time.Duration(far)
 		if !b.set && b.lo > -far && b.hi < far {
-			width = time.Duration(b.hi-b.lo) + quantile(own, 9, 10, func(one *lease) (history.Instant, bool) { return one.late, true })
+			width = time.Duration(b.hi-b.lo) + quantile(l.all[from:to], 9, 10, func(one *lease) (history.Instant, bool) { return one.late, true })
 		}
 		switch {
 		case width > worst:
@@ -187,6 +251,9 @@ func (l *leases) resolution() time.Duration {
 		case width > second:
 			second = width
 		}
+	})
+	if n < 2 {
+		return 0
 	}
 	return worst + second
 }

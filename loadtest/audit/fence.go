@@ -93,8 +93,18 @@ func (l *leases) fellBack(strict bool) *hits {
 	}
 	if len(byClock) > 1 {
 		l.fellBackAmong(usable, judged, h,
-			func(g *grant) history.Instant { return g.begun - l.clocks.bounds[g.clock].hi },
-			func(g *grant) history.Instant { return g.surelyEnded(true) - l.clocks.bounds[g.clock].lo })
+			func(g *grant) history.Instant {
+				if strict {
+					return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)
+				}
+				return g.begun - l.clocks.bounds[g.clock].hi
+			},
+			func(g *grant) history.Instant {
+				if strict {
+					return g.ended + l.before[g.op] - l.clocks.bounds[g.clock].lo
+				}
+				return g.ended - l.clocks.bounds[g.clock].lo
+			})
 	}
 	return h
 }

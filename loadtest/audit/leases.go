@@ -16,7 +16,8 @@ type leases struct {
 // lease is one order's, by its clock.
 type lease struct {
 	acquired, until history.Instant
-	sent, late      history.Instant
+	sent, done      history.Instant
+	late, ahead     history.Instant
 	op, clock       int32
 	reading, buyer  bool
 }
@@ -46,7 +47,7 @@ func readLeases(b *books) *leases {
 func (l *leases) add(i int32, op *history.Op) {
 	clock := l.clocks.of(op.Instance)
 	one := lease{
-		acquired: op.Lease.AcquiredAt, until: until(op.Lease), sent: op.Sent, late: l.clocks.late(op),
+		acquired: op.Lease.AcquiredAt, until: until(op.Lease), sent: op.Sent, done: op.Done, late: l.clocks.late(op), ahead: l.clocks.ahead(op),
 		op: i, clock: clock, reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
 	// An order that was stopped, and that found its lease lost when it went on, before it did anything else: what stands

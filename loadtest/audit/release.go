@@ -133,37 +133,44 @@ func (s *steps) set() (id string, yes bool) {
 // late.
 func (s *steps) foreign(strict bool) *hits {
 	h := &hits{}
-	timely := func(late history.Instant) history.Instant {
-		if strict {
-			return late
-		}
-		return 0
-	}
 	judged := make([]bool, len(s.removals))
-	own := func(clock int32) (lo, hi history.Instant, usable bool) { return 0, 0, !s.clocks.bounds[clock].set }
-	s.foreignOn(true, own, timely, judged, h)
-	if len(s.clocks.ids) > 1 {
-		s.foreignOn(false, func(clock int32) (lo, hi history.Instant, usable bool) {
-			b := s.clocks.bounds[clock]
-			return b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
-		}, func(late history.Instant) history.Instant { return late }, judged, h)
+	s.foreignOn(true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
+		if !strict {
+			late = 0
+		}
+		return -late, 0, !s.clocks.bounds[clock].set
+	}, judged, h)
+	if s.before == nil {
+		return h
 	}
+	s.foreignOn(false, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
+		b := s.clocks.bounds[clock]
+		lo, hi, usable = b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
+		if strict {
+			lo, hi = b.lo-s.before[op], max(b.hi, s.after[op])
+		}
+		return lo, hi, usable
+	}, judged, h)
 	return h
 }
 
-// foreignOn compares the steps on one timeline: each clock's own, or the client's, which an instant less its clock's offset
-// is of. It marks the removals that it found foreign.
-func (s *steps) foreignOn(apart bool, offset func(clock int32) (lo, hi history.Instant, usable bool),
-	timely func(late history.Instant) history.Instant, judged []bool, h *hits,
-) {
+// offsetOf bounds what an instant that an op wrote down by its clock is ahead of its timeline.
+type offsetOf func(clock, op int32, late history.Instant) (lo, hi history.Instant, usable bool)
+
+// foreignOn compares the steps on one timeline: each clock's own, which keeps them apart, or the client's. It marks the
+// removals that it found foreign.
+func (s *steps) foreignOn(apart bool, offset offsetOf, judged []bool, h *hits) {
 	line := func(key uint64, clock int32) timeline {
 		if !apart {
 			clock = 0
 		}
 		return timeline{key, clock}
 	}
-	began := func(m *made) history.Instant { _, hi, _ := offset(m.clock); return m.at - hi }
-	ended := func(m *made) history.Instant { lo, _, _ := offset(m.clock); return m.end + timely(m.late) - lo }
+	began := func(m *made) history.Instant { _, hi, _ := offset(m.clock, m.op, m.late); return m.at - hi }
+	ended := func(m *made) history.Instant {
+		lo, _, _ := offset(m.clock, m.op, m.late)
+		return m.end - lo
+	}
 	by := func(m *made, t timeline, at history.Instant) int {
 		return cmp.Or(line(m.key, m.clock).compare(t), cmp.Compare(began(m), at))
 	}
@@ -179,18 +186,18 @@ func (s *steps) foreignOn(apart bool, offset func(clock int32) (lo, hi history.I
 		if i+1 < len(s.made) && line(s.made[i].key, s.made[i].clock) == line(s.made[i+1].key, s.made[i+1].clock) {
 			first[i] = first[i+1]
 		}
-		if _, _, usable := offset(s.made[i].clock); usable {
+		if _, _, usable := offset(s.made[i].clock, s.made[i].op, s.made[i].late); usable {
 			first[i] = first[i].with(int32(i), sooner, same)
 		}
 	}
 	for i := range s.removals {
 		r := &s.removals[i]
-		lo, hi, usable := offset(r.clock)
+		lo, hi, usable := offset(r.clock, r.op, r.late)
 		if !usable || judged[i] {
 			continue
 		}
 		t := line(r.key, r.clock)
-		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since+timely(r.late)-lo) >= 0 })
+		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since-lo) >= 0 })
 		if n == len(s.made) || line(s.made[n].key, s.made[n].clock) != t {
 			continue
 		}

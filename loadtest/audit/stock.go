@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -111,16 +112,20 @@ func (b *books) beyond(h hit) history.Evidence {
 	}
 }
 
+// orderly is how much the client's clock may be wrong so that its times tell what came first.
+const orderly = history.Instant(100 * time.Millisecond)
+
 // wrongRefusals returns the orders that were told that the stock does not suffice when it must have, and how many were
 // shown to be told so rightly. Whatever was left when an order was refused, it was at least what all orders had not taken
-// that were sent by then, those of unknown outcome included.
+// that were sent by then, those of unknown outcome included. Where the client's clock may have been set, that is all of them.
 func (b *books) wrongRefusals() (h *hits, checked int) {
 	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.sent, y.sent) })
 	slices.SortFunc(b.refusals, func(x, y refusal) int { return cmp.Or(cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op)) })
 	h = &hits{}
+	off, timed := 4*b.error, b.error <= orderly
 	next, left := 0, b.Initial
 	for _, r := range b.refusals {
-		for next < len(b.sends) && (!r.done.Known() || b.sends[next].sent <= r.done+b.error) {
+		for next < len(b.sends) && (!timed || !r.done.Known() || b.sends[next].sent <= r.done+off) {
 			left -= b.sends[next].quantity
 			next++
 		}
