@@ -9,29 +9,63 @@ import (
 // maxEvidence bounds what is kept per finding; Because says how many there were.
 const maxEvidence = 5
 
-// Judge answers all questions about a cell, in the order of history.Verdicts. A cell that was not run gets
-// no answers.
+// Judge answers whether a cell is a measurement of the service, and then all questions about it, in the order of
+// history.Verdicts. A cell that was not run gets no answers.
 func Judge(c *history.Cell) []history.Finding {
 	if c.NotRun != "" {
 		return nil
 	}
-	clocks := boundClocks(c)
-	return []history.Finding{
-		Stock(c),
-		exclusion(c, clocks),
-		OwnRelease(c),
-		Liveness(c),
-		fence(c, clocks),
-		inOrder(c, clocks),
-		herd(c, clocks),
+	b := readBooks(c)
+	answers := []history.Finding{stock(b)}
+	b.receipts, b.sends, b.refusals = nil, nil, nil // a million of each, and the leases are yet to come
+	l := readLeases(b)
+	if len(b.clocks.ids) > 1 {
+		l.compareWithOthers()
 	}
+	answers = append(answers, exclusion(l), history.Finding{}, liveness(b), fence(l), inOrder(l), herd(l))
+	l.all, l.grants = nil, nil
+	answers[2] = ownRelease(b)
+	return judged(valid(b, answers), answers)
 }
 
+// judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell nothing.
+func judged(first history.Finding, answers []history.Finding) []history.Finding {
+	if first.Result == history.Invalid {
+		for i, f := range answers {
+			if f.Result != history.NotApplicable {
+				answers[i] = found(f.Verdict, history.Unclear, "the cell is no measurement of the service: %s", first.Because)
+			}
+		}
+	}
+	return append([]history.Finding{first}, answers...)
+}
+
+// Stock answers whether the books balance.
+func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
+
 // Exclusion answers whether ever two orders held the lock at once.
-func Exclusion(c *history.Cell) history.Finding { return exclusion(c, boundClocks(c)) }
+func Exclusion(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return exclusion(l)
+}
+
+// OwnRelease answers whether anybody removed a lock that was not theirs.
+func OwnRelease(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return ownRelease(l.books)
+}
+
+// Liveness answers whether a fresh request got through once the load was over.
+func Liveness(c *history.Cell) history.Finding { return liveness(readBooks(c)) }
 
 // Fence answers whether the fencing tokens grew with every acquisition.
-func Fence(c *history.Cell) history.Finding { return fence(c, boundClocks(c)) }
+func Fence(c *history.Cell) history.Finding {
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return fence(l)
+}
 
 func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
@@ -46,13 +80,40 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 	return f
 }
 
-// unanswered counts the orders whose lease, if they had one, nobody knows.
-func unanswered(c *history.Cell) int {
-	n := 0
-	for i := range c.Ops {
-		if c.Ops[i].Outcome == history.Unknown && c.Ops[i].Lease == nil {
-			n++
-		}
+// hit is a violation between two ops, as small as there may be a million of them.
+type hit struct {
+	at    history.Instant
+	a, b  int32 // numbers of ops
+	value int64 // the unit or the token that it is about
+	key   uint64
+}
+
+// hits counts violations and keeps the first ones.
+type hits struct {
+	total int
+	first []hit
+}
+
+func (h *hits) add(one hit) {
+	h.total++
+	i := len(h.first)
+	for i > 0 && one.at < h.first[i-1].at {
+		i--
 	}
-	return n
+	if i == maxEvidence {
+		return
+	}
+	h.first = append(h.first, hit{})
+	copy(h.first[i+1:], h.first[i:])
+	h.first[i] = one
+	h.first = h.first[:min(len(h.first), maxEvidence)]
+}
+
+// broken makes a finding of the hits, in the words that tell finds for one.
+func (h *hits) broken(v history.Verdict, tell func(hit) history.Evidence) history.Finding {
+	ev := make([]history.Evidence, 0, len(h.first))
+	for _, one := range h.first {
+		ev = append(ev, tell(one))
+	}
+	return broken(v, ev, h.total)
 }

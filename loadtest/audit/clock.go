@@ -2,85 +2,154 @@ package audit
 
 import (
 	"math"
+	"strings"
 
 	"stockapi/loadtest/history"
 )
 
-// clocks bounds, from a history alone, how far each instance's clock is ahead of the client's. An order was sent
-// before its instance acquired and answered after its instance released, so with the offset defined as
+// clocks bounds, from a history alone, how far each instance's clock is ahead of the client's. Whatever an instance
+// wrote down of an order, it wrote after the order was sent and before it was answered. So with the offset defined as
 // "instance minus client":
 //
-//	acquired_at - offset >= sent        =>  offset <= acquired_at - sent
-//	released_at - offset <= answered    =>  offset >= released_at - answered
+//	its first moment - offset >= sent       =>  offset <= first - sent
+//	its last moment - offset <= answered    =>  offset >= last - answered
 //
-// Every order with a lease narrows the bounds, and the best one leaves an uncertainty of about the shortest
+// Every order with a lease or a trace narrows the bounds, and the best one leaves an uncertainty of about the shortest
 // round trip without waiting.
+//
+// That holds for a clock that runs on. One that was set while the cell ran has no such offset. If the bounds exclude
+// each other, or a time runs backwards within an order, it is known, and no two times of that clock are compared. A
+// clock that was set back while everybody waited leaves no such trace, but another: from then on every answer seems to
+// come late, or to have been sent early. See [clocks.late] and [clocks.ahead].
 type clocks struct {
-	// of maps an instance to the id of its clock; instances that share an id share an offset.
-	of     map[string]string
-	bounds map[string]bound
+	// ids names the clocks by number, byInstance tells the one of an instance, by its name.
+	ids        []string
+	byInstance map[string]int32
+	byID       map[string]int32
+	bounds     []bound
+	// stranger is an instance that nobody introduced.
+	stranger string
 }
 
-// bound is a closed range of nanoseconds.
-type bound struct{ lo, hi history.Instant }
+// bound is a closed range of nanoseconds. Set says that no constant offset explains the clock.
+type bound struct {
+	lo, hi history.Instant
+	set    bool
+}
 
-func boundClocks(c *history.Cell) *clocks {
-	k := &clocks{of: map[string]string{}, bounds: map[string]bound{}}
+// far is beyond every instant, and can be added to one.
+const far = history.Instant(math.MaxInt64 / 8)
+
+func newClocks(c *history.Cell) *clocks {
+	k := &clocks{byInstance: map[string]int32{}, byID: map[string]int32{}}
 	for _, in := range c.Instances {
-		k.of[in.Name] = in.Clock
-	}
-	for i := range c.Ops {
-		if c.Ops[i].Lease != nil {
-			k.narrow(&c.Ops[i])
+		id := in.Clock
+		if id == "" {
+			id = "of " + in.Name
 		}
+		k.byInstance[in.Name] = k.number(id)
 	}
 	return k
 }
 
-// clock returns the clock id of an instance. One that names none, or that nobody introduced, has a clock of its own.
-func (k *clocks) clock(instance string) string {
-	if id := k.of[instance]; id != "" {
-		return id
+func (k *clocks) number(id string) int32 {
+	n, known := k.byID[id]
+	if !known {
+		n = int32(len(k.ids))
+		k.byID[id] = n
+		k.ids = append(k.ids, id)
+		k.bounds = append(k.bounds, bound{lo: -far, hi: far})
 	}
-	return "of " + instance
+	return n
 }
 
+// of returns the number of an instance's clock. One that names none, or that nobody introduced, has a clock of its own.
+func (k *clocks) of(instance string) int32 {
+	if n, known := k.byInstance[instance]; known {
+		return n
+	}
+	instance = strings.Clone(instance)
+	if k.stranger == "" {
+		k.stranger = instance
+	}
+	n := k.number("of " + instance)
+	k.byInstance[instance] = n
+	return n
+}
+
+// narrow learns from one op.
 func (k *clocks) narrow(op *history.Op) {
-	id := k.clock(op.Instance)
-	b := k.bound(id)
-	b.hi = min(b.hi, op.Lease.AcquiredAt-op.Sent)
+	first, last, backwards := moments(op)
+	if last == -far {
+		return
+	}
+	b := &k.bounds[k.of(op.Instance)]
+	b.hi = min(b.hi, first-op.Sent)
 	if op.Done.Known() {
-		b.lo = max(b.lo, until(op.Lease)-op.Done)
+		b.lo = max(b.lo, last-op.Done)
 	}
-	k.bounds[id] = b
+	b.set = b.set || backwards || b.lo > b.hi
 }
 
-// bound returns what is known of a clock's offset; of one that granted no lease, that is nothing.
-func (k *clocks) bound(id string) bound {
-	if b, known := k.bounds[id]; known {
-		return b
+// moments returns the first and the last moment that an instance wrote down of an op, and whether any time in it runs
+// backwards.
+func moments(op *history.Op) (first, last history.Instant, backwards bool) {
+	first, last = far, -far
+	see := func(from, to history.Instant) {
+		if !from.Known() || !to.Known() {
+			return
+		}
+		first, last = min(first, from), max(last, to)
+		backwards = backwards || to < from
 	}
-	return bound{math.MinInt64 / 8, math.MaxInt64 / 8}
+	if op.Lease != nil {
+		see(op.Lease.AcquiredAt, until(op.Lease))
+	}
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; cmd.Cmd != woken {
+			see(cmd.At, cmd.End)
+		}
+	}
+	return first, last, backwards
 }
 
-// stepped returns the clock that no constant offset explains: it was set while the cell ran.
-func (k *clocks) stepped() (id string, yes bool) {
-	for id, b := range k.bounds {
-		if b.lo > b.hi {
-			return id, true
+// late returns by how much later an op's answer seems to have come than the promptest of the same clock, as far as it is
+// known, and by how much the client's own clock was set back meanwhile. An order that came after the clock was set back by
+// some time is late by that time, or more: it proves nothing that setting the clock explains.
+func (k *clocks) late(op *history.Op) history.Instant {
+	if !op.Done.Known() {
+		return 0
+	}
+	var late history.Instant
+	if _, last, _ := moments(op); last != -far {
+		late = max(0, k.bounds[k.of(op.Instance)].lo-(last-op.Done))
+	}
+	if op.Latency > 0 {
+		late += max(0, history.Instant(op.Latency)-(op.Done-op.Due))
+	}
+	return late
+}
+
+// ahead returns how far an op's clock can have been ahead of the client's while the op was under way, from the op alone.
+func (k *clocks) ahead(op *history.Op) history.Instant {
+	if first, _, _ := moments(op); first != far {
+		return first - op.Sent
+	}
+	return far
+}
+
+// set names a clock that was set while the cell ran, of those that are used.
+func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
+	for n := range k.bounds {
+		if k.bounds[n].set && used(int32(n)) {
+			return k.ids[n], true
 		}
 	}
 	return "", false
 }
 
-// shift bounds what must be added to an instant of clock from to make it one of clock to.
-func (k *clocks) shift(from, to string) bound {
-	if from == to {
-		return bound{}
-	}
-	f, t := k.bound(from), k.bound(to)
-	return bound{t.lo - f.hi, t.hi - f.lo}
-}
+// woken is no command: it notes that an order was woken.
+const woken = "woken"
 
 // until is the last moment of which a lease is known to have been believed in.
 func until(l *history.Lease) history.Instant {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -14,148 +13,262 @@ import (
 // exclusion answers whether ever two orders held the lock at once. The time from acquired_at to released_at is a
 // time in which an order definitely believed to hold it, so two that overlap are a violation, whatever each of
 // them then did: an order that was refused for lack of stock counts as much as one that sold.
-func exclusion(c *history.Cell, k *clocks) history.Finding {
-	groups := leasesByClock(c, k)
-	if len(groups) == 0 {
+//
+// It is ok only if the leases were seen of all that must have had one, and if an overlap of theirs would have shown.
+func exclusion(l *leases) history.Finding {
+	if len(l.all) == 0 {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
 	}
-	if id, yes := k.stepped(); yes {
-		return found(history.Exclusion, history.Unclear, "the clock %q was set during the cell: its times cannot be compared", id)
+	h := &hits{}
+	l.overlapsWithin(true, h)
+	l.overlapsAcross(true, h)
+	if h.total > 0 {
+		return h.broken(history.Exclusion, l.overlap)
 	}
-	var ev []history.Evidence
-	for i, g := range groups {
-		ev = append(ev, overlapsWithin(c, g)...)
-		for _, h := range groups[i+1:] {
-			ev = append(ev, overlapsAcross(c, g, h, k.shift(h.clock, g.clock))...)
-		}
-	}
-	if len(ev) > 0 {
-		slices.SortStableFunc(ev, func(a, b history.Evidence) int { return cmp.Compare(a.At[0], b.At[0]) })
-		return broken(history.Exclusion, ev, len(ev))
-	}
-	if n := unanswered(c); n > 0 {
-		return found(history.Exclusion, history.Unclear, "%d orders were never answered: they may have held the lock at any time", n)
+	if why := l.unsure(); why != "" {
+		return found(history.Exclusion, history.Unclear, "%s", why)
 	}
 	return history.Finding{Verdict: history.Exclusion, Result: history.OK}
 }
 
-// group is the leases of one clock by acquired_at, and for each the one among it and its predecessors that ends
-// last. That makes "does any earlier lease reach into this one?" a single look.
-type group struct {
-	clock string
-	ops   []*history.Op
-	last  []*history.Op
-	// lastWriter is the same among those that do not only read: readers share the lock with each other.
-	lastWriter []*history.Op
+// unsure is why it cannot be said that no two held the lock at once, or "".
+func (l *leases) unsure() string {
+	if id, yes := l.set(); yes {
+		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
+	}
+	h := &hits{}
+	l.overlapsWithin(false, h)
+	l.overlapsAcross(false, h)
+	if h.total > 0 {
+		return "unless a clock was set during the cell, which late answers leave open: " + l.overlap(h.first[0]).Text
+	}
+	if l.unanswered > 0 {
+		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
+	}
+	if l.seen < l.due {
+		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end", l.due, l.seen)
+	}
+	if l.clocks.stranger != "" {
+		return fmt.Sprintf("the instance %q was not asked who it is: its clock is not known", l.clocks.stranger)
+	}
+	if res, median := l.resolution(), l.median(); res > median {
+		return fmt.Sprintf("the clocks show overlaps of more than %s ms, and half of the leases last no longer than %s ms",
+			millis(history.Instant(res)), millis(history.Instant(median)))
+	}
+	return ""
 }
 
-func leasesByClock(c *history.Cell, k *clocks) []*group {
-	byClock := map[string]*group{}
-	var groups []*group
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		if op.Lease == nil {
+// overlapsWithin holds the leases of each clock against each other. Both are by the same clock, so only one that was set
+// can deceive. The one of the two that came later would then have been answered late, by as much as the clock was set
+// back. So with strict, as much is taken off the lease.
+func (l *leases) overlapsWithin(strict bool, h *hits) {
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
+}
+
+func (l *leases) within(from, to int, strict bool, h *hits) {
+	if l.clocks.bounds[l.all[from].clock].set {
+		return
+	}
+	spans := make([]span, 0, to-from)
+	for i, one := range l.all[from:to] {
+		s := span{begin: one.acquired, end: one.until, lease: int32(from + i), reading: one.reading}
+		if strict {
+			s.begin += one.late
+		}
+		spans = append(spans, s)
+	}
+	overlaps(spans, false, func(a, b *span) { h.add(l.pair(a, b)) })
+}
+
+// overlapsAcross holds the leases of different clocks against each other, on the client's timeline: each began at the
+// latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody waited
+// may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
+func (l *leases) overlapsAcross(strict bool, h *hits) {
+	if len(l.clocks.ids) < 2 {
+		return
+	}
+	spans := make([]span, 0, len(l.all))
+	for i := range l.all {
+		one := &l.all[i]
+		b := l.clocks.bounds[one.clock]
+		if b.set || b.lo <= -far || b.hi >= far {
 			continue
 		}
-		if op.Lease.Noticed && stopped(c, op) {
-			op = heldAtFirst(op)
+		s := span{begin: one.acquired + one.late - b.lo, end: one.until - b.hi, lease: int32(i), clock: one.clock, reading: one.reading}
+		if strict {
+			s.begin = one.acquired + l.before[one.op] - b.lo
+			s.end = one.until - max(b.hi, l.after[one.op])
 		}
-		id := k.clock(op.Instance)
-		if byClock[id] == nil {
-			byClock[id] = &group{clock: id}
-			groups = append(groups, byClock[id])
+		spans = append(spans, s)
+	}
+	overlaps(spans, true, func(a, b *span) { h.add(l.pair(a, b)) })
+}
+
+// compareWithOthers bounds each lease's clock by other orders than its own, in the middle of which it may have been set: by
+// those that were over before it was sent, and those that were sent after it was over. A clock that was set once ran on in
+// the one time or in the other, so the worse of what the two tell holds. Without anybody before, or after, nothing does.
+func (l *leases) compareWithOthers() {
+	l.before, l.after = make([]history.Instant, l.Len()), make([]history.Instant, l.Len())
+	for i := range l.before {
+		l.before[i], l.after[i] = far, far
+	}
+	least := make([]history.Instant, len(l.all))
+	l.sort(func(a, b *lease) int { return cmp.Compare(b.sent, a.sent) })
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			done := l.all[i].done
+			if n := sort.Search(to-from, func(j int) bool { return l.all[from+j].sent < done }); n > 0 {
+				l.after[l.all[i].op] = least[from+n-1]
+			}
 		}
-		byClock[id].ops = append(byClock[id].ops, op)
+	})
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.done, b.done) })
+	over := func(from, to int, sent history.Instant) int {
+		return sort.Search(to-from, func(j int) bool { return l.all[from+j].done > sent })
 	}
-	for _, g := range groups {
-		g.sort()
-	}
-	return groups
-}
-
-// stopped reports whether an order's process was stopped while it was under way.
-func stopped(c *history.Cell, op *history.Op) bool {
-	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool { return f.Stopped && f.Order == op.Order })
-}
-
-// heldAtFirst is an order that was stopped, and that found its lease lost when it went on, before it did anything else.
-// What stands still believes nothing: all that is known of such a lease is when it was taken.
-func heldAtFirst(op *history.Op) *history.Op {
-	known, lease := *op, *op.Lease
-	lease.ReleasedAt = history.Never
-	known.Lease = &lease
-	return &known
-}
-
-func (g *group) sort() {
-	slices.SortStableFunc(g.ops, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
-	var last, lastWriter *history.Op
-	for _, op := range g.ops {
-		last = later(last, op)
-		if op.Phase != history.Reading {
-			lastWriter = later(lastWriter, op)
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			one, before := &l.all[i], l.all[i].ahead
+			if n := over(from, to, one.sent); n > 0 {
+				before = least[from+n-1]
+			}
+			l.after[one.op] = max(l.after[one.op], before)
 		}
-		g.last, g.lastWriter = append(g.last, last), append(g.lastWriter, lastWriter)
-	}
+	})
+	l.leastSoFar(least, func(one *lease) history.Instant { return one.late })
+	l.eachClock(func(from, to int) {
+		for i := from; i < to; i++ {
+			one := &l.all[i]
+			if n := over(from, to, one.sent); n > 0 {
+				l.before[one.op] = max(one.late, least[from+n-1])
+			}
+		}
+	})
 }
 
-// later returns the op whose lease ends later.
-func later(a, b *history.Op) *history.Op {
-	if a != nil && until(a.Lease) > until(b.Lease) {
-		return a
-	}
-	return b
-}
-
-// against returns, of the first n leases, the one that ends last of those that op's must not overlap, or nil.
-func (g *group) against(op *history.Op, n int) *history.Op {
-	switch {
-	case n == 0:
-		return nil
-	case op.Phase == history.Reading:
-		return g.lastWriter[n-1]
-	}
-	return g.last[n-1]
-}
-
-// overlapsWithin reports each lease that an earlier one of the same clock reaches into.
-func overlapsWithin(c *history.Cell, g *group) []history.Evidence {
-	var ev []history.Evidence
-	for i := 1; i < len(g.ops); i++ {
-		before := g.against(g.ops[i], i)
-		if before != nil && before.Order != g.ops[i].Order && until(before.Lease) > g.ops[i].Lease.AcquiredAt {
-			ev = append(ev, overlap(c, before, g.ops[i], bound{}))
+// leastSoFar fills in, for each lease, the least that it or one before it of the same clock has.
+func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Instant) {
+	for i := range l.all {
+		least[i] = of(&l.all[i])
+		if i > 0 && l.all[i-1].clock == l.all[i].clock {
+			least[i] = min(least[i], least[i-1])
 		}
 	}
-	return ev
 }
 
-// overlapsAcross reports each lease of h that overlaps one of g whatever the true shift between their clocks is:
-// the latest it can have begun lies before the other's end, and the earliest it can have ended after its start.
-func overlapsAcross(c *history.Cell, g, h *group, shift bound) []history.Evidence {
-	var ev []history.Evidence
-	for _, op := range h.ops {
-		begin, end := op.Lease.AcquiredAt+shift.hi, until(op.Lease)+shift.lo
-		n := sort.Search(len(g.ops), func(i int) bool { return g.ops[i].Lease.AcquiredAt >= end })
-		if before := g.against(op, n); before != nil && until(before.Lease) > begin {
-			ev = append(ev, overlap(c, before, op, shift))
+// sort sorts the leases by clock, and those of one by that.
+func (l *leases) sort(by func(a, b *lease) int) {
+	slices.SortFunc(l.all, func(a, b lease) int {
+		return cmp.Or(cmp.Compare(a.clock, b.clock), by(&a, &b), cmp.Compare(a.op, b.op))
+	})
+}
+
+// eachClock calls do with the leases of each clock, once they are sorted.
+func (l *leases) eachClock(do func(from, to int)) {
+	for from := 0; from < len(l.all); {
+		to := from
+		for to < len(l.all) && l.all[to].clock == l.all[from].clock {
+			to++
+		}
+		do(from, to)
+		from = to
+	}
+}
+
+// pair is the hit of two spans: when it was by the client's clock, for the order of hits, and for how long both held the
+// lock, at least.
+func (l *leases) pair(a, b *span) hit {
+	x, y := &l.all[a.lease], &l.all[b.lease]
+	at := max(a.begin, b.begin)
+	long := min(x.until-x.acquired, y.until-y.acquired, a.end-b.begin, b.end-a.begin)
+	if x.clock == y.clock {
+		at = max(x.acquired, y.acquired)
+		long = min(x.until, y.until) - at
+		if lo := l.clocks.bounds[x.clock].lo; lo > -far {
+			at -= lo
 		}
 	}
-	return ev
+	return hit{at: at, a: x.op, b: y.op, value: int64(long)}
 }
 
-// overlap puts a violation into words; b's times are shifted to a's clock, to the least overlap possible.
-func overlap(c *history.Cell, a, b *history.Op, shift bound) history.Evidence {
-	begin := max(a.Lease.AcquiredAt, b.Lease.AcquiredAt+shift.hi)
-	end := min(until(a.Lease), until(b.Lease)+shift.lo)
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s on %s and %s on %s both held the lock for %.3f ms at %s",
-		order(c, a), instance(c, a), order(c, b), instance(c, b), float64(max(end-begin, 0))/float64(time.Millisecond), begin)
-	if shift != (bound{}) {
-		fmt.Fprintf(&text, ", clocks known to %.3f ms", float64(shift.hi-shift.lo)/float64(time.Millisecond))
+// overlap puts a violation into words.
+func (l *leases) overlap(h hit) history.Evidence {
+	a, b := *l.At(int(h.a)), *l.At(int(h.b))
+	from, to := l.clocks.bounds[l.clocks.of(a.Instance)], l.clocks.bounds[l.clocks.of(b.Instance)]
+	one := l.clocks.of(a.Instance) == l.clocks.of(b.Instance)
+	var long, known string
+	if one {
+		h.at = max(a.Lease.AcquiredAt, b.Lease.AcquiredAt)
+	}
+	if h.value > 0 {
+		long = fmt.Sprintf(" for %s ms", millis(history.Instant(h.value)))
+	}
+	if !one {
+		known = fmt.Sprintf(", clocks known to %s ms", millis(from.hi-from.lo+to.hi-to.lo))
+		if h.value > 0 {
+			long = fmt.Sprintf(" for at least %s ms", millis(history.Instant(h.value)))
+		}
 	}
 	return history.Evidence{
-		Text: text.String(), Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
-		At: []history.Instant{begin, end},
+		Text: fmt.Sprintf("%s on %s and %s on %s both held the lock%s at %s%s",
+			order(l.Cell, &a), instance(l.Cell, &a), order(l.Cell, &b), instance(l.Cell, &b), long, h.at, known),
+		Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
+		At: []history.Instant{h.at, h.at + history.Instant(h.value)},
 	}
+}
+
+// millis renders a time in ms with so many decimals that it is not zero unless it is.
+func millis(d history.Instant) string {
+	if d != 0 && -time.Microsecond < time.Duration(d) && time.Duration(d) < time.Microsecond {
+		return fmt.Sprintf("%.6f", float64(d)/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.3f", float64(d)/float64(time.Millisecond))
+}
+
+// median returns how long half of the leases last at most, of those that take time at all.
+func (l *leases) median() time.Duration {
+	return quantile(l.all, 1, 2, func(one *lease) (history.Instant, bool) { return one.until - one.acquired, one.until > one.acquired })
+}
+
+// resolution returns how much two leases must overlap so that it shows, whatever clocks they are of: nine of ten do. It
+// is the widths of the two clocks that are known worst, and 0 where there is one clock alone.
+func (l *leases) resolution() time.Duration {
+	var worst, second time.Duration
+	n := 0
+	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.eachClock(func(from, to int) {
+		n++
+		b, width := l.clocks.bounds[l.all[from].clock], time.Duration(far)
+		if !b.set && b.lo > -far && b.hi < far {
+			width = time.Duration(b.hi-b.lo) + quantile(l.all[from:to], 9, 10, func(one *lease) (history.Instant, bool) { return one.late, true })
+		}
+		switch {
+		case width > worst:
+			worst, second = width, worst
+		case width > second:
+			second = width
+		}
+	})
+	if n < 2 {
+		return 0
+	}
+	return worst + second
+}
+
+// quantile returns what n of m are not above.
+func quantile(ls []lease, n, m int, of func(*lease) (history.Instant, bool)) time.Duration {
+	values := make([]history.Instant, 0, len(ls))
+	for i := range ls {
+		if v, counts := of(&ls[i]); counts {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return time.Duration(values[(len(values)-1)*n/m])
 }

@@ -71,7 +71,7 @@ func TestExclusionWithALostAnswerIsUnknown(t *testing.T) {
 
 // The instances' clocks are their own from here on: b's is an hour ahead.
 func twoClocks() *history.Cell {
-	c := forge(5)
+	c := forge(8)
 	c.Instances[1].Clock = "other"
 	for i := range c.Ops {
 		if c.Ops[i].Instance == "b" {
@@ -89,10 +89,19 @@ func TestClocksThatDifferByAnHourAreBoundedByTheHistory(t *testing.T) {
 
 func TestOverlapBeyondTheClocksUncertaintyCounts(t *testing.T) {
 	c := twoClocks()
-	c.Ops[1].Lease.ReleasedAt += 18 * ms // until 35 by the client's clock
-	c.Ops[1].Done += 18 * ms
+	c.Ops[3].Lease.ReleasedAt += 18 * ms // until 55 by the client's clock
+	c.Ops[3].Done += 18 * ms
 	f := judge(t, c, history.Exclusion, history.Broken)
-	assert.Contains(t, f.Because, "clocks known to 8.000 ms")
+	assert.Contains(t, f.Because, "order 3 on b and order 4 on a both held the lock for at least 5.000 ms")
+	assert.Contains(t, f.Because, "clocks known to 4.000 ms")
+}
+
+// Where nobody came before, or after, a clock may have been set in the middle.
+func TestOverlapOfTheFirstOnItsClockIsUnknown(t *testing.T) {
+	c := twoClocks()
+	c.Ops[1].Lease.ReleasedAt += 8 * ms // until 25, three more than order 2 came in
+	c.Ops[1].Done += 8 * ms
+	judge(t, c, history.Exclusion, history.Unclear)
 }
 
 func TestOverlapWithinTheClocksUncertaintyDoesNot(t *testing.T) {

@@ -12,40 +12,37 @@ import (
 // fence answers whether the fencing tokens grew with every acquisition. A token is only held against another if
 // the one acquisition had surely ended before the other began; between two that may have crossed, either order
 // is right. The same token twice is wrong in any order.
-func fence(c *history.Cell, k *clocks) history.Finding {
-	grants := fenced(c, k)
-	if len(grants) == 0 {
+func fence(l *leases) history.Finding {
+	if len(l.grants) == 0 {
 		return history.Finding{Verdict: history.Fence, Result: history.NotApplicable}
 	}
-	if id, yes := k.stepped(); yes {
-		return found(history.Fence, history.Unclear, "the clock %q was set during the cell: its times cannot be compared", id)
+	if h := l.sameToken(); h.total > 0 {
+		return h.broken(history.Fence, func(one hit) history.Evidence { return l.tokens(one, "%s and %s both got token %d") })
 	}
-	ev := append(sameToken(c, grants), fellBack(c, grants, k)...)
-	if len(ev) > 0 {
-		return broken(history.Fence, ev, len(ev))
+	if h := l.fellBack(true); h.total > 0 {
+		return h.broken(history.Fence, l.fellBackInWords)
 	}
-	if n := unanswered(c); n > 0 {
-		return found(history.Fence, history.Unclear, "%d orders were never answered: their tokens are not known", n)
+	if why := l.unsureOfTokens(); why != "" {
+		return found(history.Fence, history.Unclear, "%s", why)
 	}
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }
 
-// grant is the giving of one token: it happened between begun and ended, by the instance's clock.
-type grant struct {
-	op           *history.Op
-	clock        string
-	begun, ended history.Instant
-}
-
-func fenced(c *history.Cell, k *clocks) []grant {
-	var grants []grant
-	for i := range c.Ops {
-		if op := &c.Ops[i]; op.Lease != nil && op.Lease.Fence != 0 {
-			id := k.clock(op.Instance)
-			grants = append(grants, grant{op, id, begun(op, k.bound(id)), op.Lease.AcquiredAt})
-		}
+// unsureOfTokens is why it cannot be said that the tokens grew, or "".
+func (l *leases) unsureOfTokens() string {
+	if id, yes := l.set(); yes {
+		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
 	}
-	return grants
+	if h := l.fellBack(false); h.total > 0 {
+		return "unless a clock was set during the cell, which late answers leave open: " + l.fellBackInWords(h.first[0]).Text
+	}
+	if l.unanswered > 0 {
+		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
+	}
+	if n := len(l.all) - len(l.grants); n > 0 {
+		return fmt.Sprintf("%d of %d leases came without a token", n, len(l.all))
+	}
+	return ""
 }
 
 // begun is the latest command before the acquire returned that can have been the acquiring one; without a trace,
@@ -59,57 +56,102 @@ func begun(op *history.Op, b bound) history.Instant {
 	return op.Sent + b.lo
 }
 
-func sameToken(c *history.Cell, grants []grant) []history.Evidence {
-	first := map[int64]*history.Op{}
-	var ev []history.Evidence
-	for _, g := range grants {
-		token := g.op.Lease.Fence
-		if other := first[token]; other != nil {
-			ev = append(ev, tokens(other, g.op, fmt.Sprintf("%s and %s both got token %d", order(c, other), order(c, g.op), token)))
+func (l *leases) sameToken() *hits {
+	slices.SortFunc(l.grants, func(a, b grant) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op)) })
+	h := &hits{}
+	first := 0
+	for i := 1; i < len(l.grants); i++ {
+		if l.grants[i].token != l.grants[first].token {
+			first = i
 			continue
 		}
-		first[token] = g.op
+		h.add(hit{at: history.Instant(l.grants[i].op), a: l.grants[first].op, b: l.grants[i].op, value: l.grants[i].token})
 	}
-	return ev
+	return h
 }
 
-// fellBack looks, for each grant, at the highest token among those surely given before it.
-func fellBack(c *history.Cell, grants []grant, k *clocks) []history.Evidence {
-	byClock := map[string][]grant{}
-	for _, g := range grants {
-		byClock[g.clock] = append(byClock[g.clock], g)
-	}
-	var ev []history.Evidence
-	for id, earlier := range byClock {
-		slices.SortStableFunc(earlier, func(a, b grant) int { return cmp.Compare(a.ended, b.ended) })
-		highest := runningMax(earlier)
-		for _, g := range grants {
-			begun := g.begun + k.shift(g.clock, id).lo
-			n := sort.Search(len(earlier), func(i int) bool { return earlier[i].ended > begun })
-			if n > 0 && highest[n-1].Lease.Fence > g.op.Lease.Fence {
-				h := highest[n-1]
-				ev = append(ev, tokens(h, g.op, fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
-					order(c, h), h.Lease.Fence, h.Lease.AcquiredAt, order(c, g.op), g.op.Lease.Fence, g.ended)))
+// fellBack looks, for each grant, at the highest token among those surely given before it: by the same clock, and then on
+// the client's timeline by all of them. With strict, a clock that was set back cannot deceive.
+func (l *leases) fellBack(strict bool) *hits {
+	h := &hits{}
+	byClock := map[int32][]int32{}
+	var usable []int32
+	for i := range l.grants {
+		clock := l.grants[i].clock
+		if b := l.clocks.bounds[clock]; !b.set {
+			byClock[clock] = append(byClock[clock], int32(i))
+			if b.lo > -far && b.hi < far {
+				usable = append(usable, int32(i))
 			}
 		}
 	}
-	return ev
+	judged := make([]bool, len(l.grants))
+	for _, own := range byClock {
+		l.fellBackAmong(own, judged, h,
+			func(g *grant) history.Instant { return g.begun },
+			func(g *grant) history.Instant { return g.surelyEnded(strict) })
+	}
+	if len(byClock) > 1 {
+		l.fellBackAmong(usable, judged, h,
+			func(g *grant) history.Instant {
+				if strict {
+					return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)
+				}
+				return g.begun - l.clocks.bounds[g.clock].hi
+			},
+			func(g *grant) history.Instant {
+				if strict {
+					return g.ended + l.before[g.op] - l.clocks.bounds[g.clock].lo
+				}
+				return g.ended - l.clocks.bounds[g.clock].lo
+			})
+	}
+	return h
 }
 
-func runningMax(grants []grant) []*history.Op {
-	highest := make([]*history.Op, len(grants))
-	for i, g := range grants {
-		highest[i] = g.op
-		if i > 0 && highest[i-1].Lease.Fence > g.op.Lease.Fence {
+func (g *grant) surelyEnded(strict bool) history.Instant {
+	if strict {
+		return g.ended + g.late
+	}
+	return g.ended
+}
+
+// fellBackAmong compares these grants on one timeline, and marks those that it found fallen back.
+func (l *leases) fellBackAmong(some []int32, judged []bool, h *hits, begun, ended func(*grant) history.Instant) {
+	slices.SortFunc(some, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(ended(&l.grants[a]), ended(&l.grants[b])), cmp.Compare(l.grants[a].op, l.grants[b].op))
+	})
+	highest := make([]int32, len(some))
+	for i, g := range some {
+		highest[i] = g
+		if i > 0 && l.grants[highest[i-1]].token > l.grants[g].token {
 			highest[i] = highest[i-1]
 		}
 	}
-	return highest
+	for _, g := range some {
+		one := &l.grants[g]
+		n := sort.Search(len(some), func(i int) bool { return ended(&l.grants[some[i]]) > begun(one) })
+		if n == 0 || judged[g] || l.grants[highest[n-1]].token <= one.token {
+			continue
+		}
+		judged[g] = true
+		h.add(hit{at: ended(one), a: l.grants[highest[n-1]].op, b: one.op, value: one.token})
+	}
 }
 
-func tokens(a, b *history.Op, text string) history.Evidence {
+func (l *leases) fellBackInWords(one hit) history.Evidence {
+	ev := l.tokens(one, "%s and %s: %d")
+	a, b := *l.At(int(one.a)), *l.At(int(one.b))
+	ev.Text = fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
+		order(l.Cell, &a), a.Lease.Fence, a.Lease.AcquiredAt, order(l.Cell, &b), b.Lease.Fence, b.Lease.AcquiredAt)
+	return ev
+}
+
+func (l *leases) tokens(one hit, format string) history.Evidence {
+	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	return history.Evidence{
-		Text: text, Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
+		Text:   fmt.Sprintf(format, order(l.Cell, &a), order(l.Cell, &b), one.value),
+		Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
 		At: []history.Instant{a.Lease.AcquiredAt, b.Lease.AcquiredAt},
 	}
 }

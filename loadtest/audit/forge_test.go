@@ -24,11 +24,10 @@ func forge(n int) *history.Cell {
 	for i := range n {
 		c.Ops = append(c.Ops, forgeSale(i, int64(10-i)))
 	}
-	t := history.Instant(10*n) * ms
-	c.Ops = append(c.Ops, history.Op{
-		Order: "p-probe-1", Phase: history.Probe, Instance: "a", Outcome: history.Refused, Status: 409, Quantity: 11,
-		Sent: t, Done: t + 9*ms,
-	})
+	refused := forgeSale(n, 0)
+	refused.Order, refused.Phase, refused.Instance = "p-probe-1", history.Probe, "a"
+	refused.Outcome, refused.Status, refused.Quantity, refused.Units, refused.Left = history.Refused, 409, 11, nil, 0
+	c.Ops = append(c.Ops, refused)
 	return c
 }
 

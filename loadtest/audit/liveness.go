@@ -8,48 +8,70 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Liveness answers whether a fresh request got through once the load was over: an answer that needed the lock,
+// liveness answers whether a fresh request got through once the load was over: an answer that needed the lock,
 // a sale or a refusal for lack of stock, within the cell's limit.
-func Liveness(c *history.Cell) history.Finding {
-	tries := probes(c)
-	if len(tries) == 0 {
+func liveness(b *books) history.Finding {
+	if len(b.probes) == 0 {
 		return found(history.Liveness, history.Unclear, "no fresh request was sent")
 	}
-	first, last := tries[0], decisive(tries)
+	first, last := *b.firstProbe(), *b.decisive()
 	took := time.Duration(last.Done - first.Sent)
 	switch {
 	case !last.Done.Known():
-		return stuck(c, first, last, "a fresh request was not answered")
-	case last.Outcome != history.Sold && last.Outcome != history.Refused:
-		return stuck(c, first, last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
-	case took > c.Limit:
-		return stuck(c, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
+		return stuck(b.Cell, &first, &last, "a fresh request was not answered")
+	case !gotThrough(&last):
+		return stuck(b.Cell, &first, &last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
+	case took > b.Limit:
+		return stuck(b.Cell, &first, &last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 	}
 	return history.Finding{Verdict: history.Liveness, Result: history.OK}
+}
+
+func gotThrough(op *history.Op) bool {
+	return op.Outcome == history.Sold || op.Outcome == history.Refused
 }
 
 // Recovery returns after how long a fresh request got through once the load was over, or that none did in that time. It
 // is zero where nobody knows: none was sent, or the last was never answered.
 func Recovery(c *history.Cell) (took time.Duration, through bool) {
-	tries := probes(c)
-	if len(tries) == 0 {
+	b := &books{Cell: c}
+	for i, op := range c.All() {
+		if op.Phase == history.Probe {
+			b.probes = append(b.probes, int32(i))
+		}
+	}
+	if len(b.probes) == 0 {
 		return 0, false
 	}
-	last := decisive(tries)
+	sent, last := b.firstProbe().Sent, b.decisive()
 	if !last.Done.Known() {
 		return 0, false
 	}
-	return time.Duration(last.Done - tries[0].Sent), last.Outcome == history.Sold || last.Outcome == history.Refused
+	return time.Duration(last.Done - sent), gotThrough(last)
 }
 
-// decisive is the first of the tries that got through, or if none did the last.
-func decisive(tries []*history.Op) *history.Op {
-	for _, op := range tries {
-		if op.Outcome == history.Sold || op.Outcome == history.Refused {
+// firstProbe is the fresh request that was sent first.
+func (b *books) firstProbe() *history.Op { return b.At(int(b.inTurn()[0])) }
+
+// decisive is the first of the fresh requests that got through, or if none did the last.
+func (b *books) decisive() *history.Op {
+	tries := b.inTurn()
+	for _, i := range tries {
+		if op := b.At(int(i)); gotThrough(op) {
 			return op
 		}
 	}
-	return tries[len(tries)-1]
+	return b.At(int(tries[len(tries)-1]))
+}
+
+// inTurn returns the numbers of the fresh requests, as they were sent.
+func (b *books) inTurn() []int32 {
+	sent := make(map[int32]history.Instant, len(b.probes))
+	for _, i := range b.probes {
+		sent[i] = b.At(int(i)).Sent
+	}
+	slices.SortStableFunc(b.probes, func(x, y int32) int { return cmp.Compare(sent[x], sent[y]) })
+	return b.probes
 }
 
 func stuck(c *history.Cell, first, last *history.Op, text string) history.Finding {
@@ -60,15 +82,4 @@ func stuck(c *history.Cell, first, last *history.Op, text string) history.Findin
 		Text: before(c) + text, Orders: []string{first.Order, last.Order}, Instances: []string{first.Instance, last.Instance},
 		At: []history.Instant{first.Sent, last.Done},
 	}}, 1)
-}
-
-func probes(c *history.Cell) []*history.Op {
-	var tries []*history.Op
-	for i := range c.Ops {
-		if c.Ops[i].Phase == history.Probe {
-			tries = append(tries, &c.Ops[i])
-		}
-	}
-	slices.SortStableFunc(tries, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
-	return tries
 }

@@ -10,17 +10,17 @@ import (
 // happen, and whether it got through. Where the scenario sends none, the fresh requests at its end are meant, all
 // together: see [Recovery].
 func Next(c *history.Cell) (took time.Duration, through bool) {
-	var next *history.Op
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		if op.Phase == history.Buy && afterFault(c, op) && op.Done.Known() && (next == nil || op.Sent < next.Sent) {
-			next = op
+	next, sent := -1, history.Never
+	for i, op := range c.All() {
+		if op.Phase == history.Buy && op.Sent < sent && op.Done.Known() && afterFault(c, op) {
+			next, sent = i, op.Sent
 		}
 	}
-	if next == nil {
+	if next < 0 {
 		return Recovery(c)
 	}
-	return time.Duration(next.Done - next.Sent), next.Outcome == history.Sold || next.Outcome == history.Refused
+	op := c.At(next)
+	return time.Duration(op.Done - op.Sent), gotThrough(op)
 }
 
 // afterFault reports whether the order was sent after the first fault, and was not struck by any itself.

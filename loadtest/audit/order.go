@@ -10,58 +10,68 @@ import (
 
 // inOrder answers whether the lock was had in the order in which the orders came. It can only be asked where each was
 // known to wait before the next one was sent.
-func inOrder(c *history.Cell, k *clocks) history.Finding {
-	if !c.InLine {
+func inOrder(l *leases) history.Finding {
+	if !l.InLine {
 		return history.Finding{Verdict: history.Order, Result: history.NotApplicable}
 	}
-	line := inLine(c)
-	if why := untimed(c, k, line); why != "" {
+	line := l.inLine()
+	if why := l.untimed(line); why != "" {
 		return found(history.Order, history.Unclear, "%s: who was first cannot be told", why)
 	}
-	if ev := overtakings(c, line); len(ev) > 0 {
-		return broken(history.Order, ev, len(ev))
+	if h := overtakings(line); h.total > 0 {
+		return h.broken(history.Order, l.overtaking)
 	}
 	return history.Finding{Verdict: history.Order, Result: history.OK}
 }
 
 // untimed is why the leases of these orders cannot be put in order, or "".
-func untimed(c *history.Cell, k *clocks, line []*history.Op) string {
-	if slices.ContainsFunc(line, func(op *history.Op) bool { return k.clock(op.Instance) != k.clock(line[0].Instance) }) {
+func (l *leases) untimed(line []lease) string {
+	if slices.ContainsFunc(line, func(one lease) bool { return one.clock != line[0].clock }) {
 		return "the instances have no clock in common"
 	}
-	if n := unanswered(c); n > 0 {
-		return fmt.Sprintf("%d orders were never answered", n)
+	if len(line) > 0 && l.clocks.bounds[line[0].clock].set {
+		return "the clock was set during the cell"
+	}
+	if l.unanswered > 0 {
+		return fmt.Sprintf("%d orders were never answered", l.unanswered)
 	}
 	return ""
 }
 
-// inLine returns the buyers that had the lock, as they came.
-func inLine(c *history.Cell) []*history.Op {
-	var line []*history.Op
-	for i := range c.Ops {
-		if op := &c.Ops[i]; op.Phase == history.Buy && op.Lease != nil {
-			line = append(line, op)
+// inLine returns the leases of the buyers, as they came.
+func (l *leases) inLine() []lease {
+	var line []lease
+	for _, one := range l.all {
+		if one.buyer {
+			line = append(line, one)
 		}
 	}
-	slices.SortStableFunc(line, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
+	slices.SortFunc(line, func(a, b lease) int { return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.op, b.op)) })
 	return line
 }
 
-// overtakings returns each order that had the lock before one that had come earlier.
-func overtakings(c *history.Cell, line []*history.Op) []history.Evidence {
-	var ev []history.Evidence
-	for i, op := range line {
-		for _, earlier := range line[:i] {
-			if op.Lease.AcquiredAt < earlier.Lease.AcquiredAt {
-				ev = append(ev, history.Evidence{
-					Text: fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
-						order(c, op), op.Instance, op.Sent, op.Lease.AcquiredAt, order(c, earlier), earlier.Instance, earlier.Sent),
-					Orders: []string{op.Order, earlier.Order}, Instances: []string{op.Instance, earlier.Instance},
-					At: []history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt},
-				})
-				break
-			}
+// overtakings returns each order that had the lock before one that had come earlier, with the last of those to have it.
+// That one would have been overtaken by as much if the clock had been set back in between; then it was answered late.
+func overtakings(line []lease) *hits {
+	h := &hits{}
+	latest := 0
+	for i := range line {
+		if line[i].acquired+line[i].late < line[latest].acquired {
+			h.add(hit{at: history.Instant(i), a: line[i].op, b: line[latest].op})
+		}
+		if line[i].acquired > line[latest].acquired {
+			latest = i
 		}
 	}
-	return ev
+	return h
+}
+
+func (l *leases) overtaking(one hit) history.Evidence {
+	op, earlier := *l.At(int(one.a)), *l.At(int(one.b))
+	return history.Evidence{
+		Text: fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
+			order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt, order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
+		Orders: []string{op.Order, earlier.Order}, Instances: []string{op.Instance, earlier.Instance},
+		At: []history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt},
+	}
 }

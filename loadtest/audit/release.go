@@ -11,127 +11,99 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// OwnRelease answers whether anybody removed a lock that was not theirs, from the commands the orders sent.
+// ownRelease answers whether anybody removed a lock that was not theirs, from the commands the orders sent.
 //
 // The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. So
 // if order A made the key, then B's SET NX succeeded, and then A removed something without having made the key
 // again in between, what A removed was not A's. A semaphore's permit proves that much only when it is the first one. Commands take time, so "then" means: began after the other had
 // ended. A command whose reply was lost may have made the key at any later time; it excuses its own order, and
 // it is never held against another.
-func OwnRelease(c *history.Cell) history.Finding {
-	clocks := boundClocks(c)
-	keys, removals := lockKeys(c, clocks)
-	if removals == 0 {
+func ownRelease(b *books) history.Finding {
+	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
-	var ev []history.Evidence
-	for _, k := range keys {
-		for _, r := range k.removals {
-			if e, foreign := k.judge(c, r, clocks); foreign {
-				ev = append(ev, e)
-			}
-		}
+	s := readSteps(b)
+	if h := s.foreign(true); h.total > 0 {
+		return h.broken(history.OwnRelease, s.tell)
 	}
-	if len(ev) > 0 {
-		slices.SortStableFunc(ev, func(a, b history.Evidence) int { return cmp.Compare(a.At[0], b.At[0]) })
-		return broken(history.OwnRelease, ev, len(ev))
+	if id, yes := s.set(); yes {
+		return found(history.OwnRelease, history.Unclear, "the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
 	}
-	if n := unanswered(c); n > 0 {
-		return found(history.OwnRelease, history.Unclear, "%d orders were never answered: what they removed is not known", n)
+	if h := s.foreign(false); h.total > 0 {
+		return found(history.OwnRelease, history.Unclear, "unless a clock was set during the cell, which late answers leave open: %s", s.tell(h.first[0]).Text)
+	}
+	if b.unanswered > 0 {
+		return found(history.OwnRelease, history.Unclear, "%d orders were never answered: what they removed is not known", b.unanswered)
 	}
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
 }
 
-// step is a command with the order that sent it.
-type step struct {
-	*history.Command
-	op    *history.Op
-	clock string
+// steps is what a look at the commands leaves.
+type steps struct {
+	*books
+	made     []made
+	removals []removal
 }
 
-// lockKey is what happened to one key on one node.
-type lockKey struct {
-	node, key string
-	// made is every successful set-if-absent by the clock of who sent it, in order of At.
-	made map[string][]step
-	// owned is, per order, every command after which the key was its own or, the reply being lost, may be.
-	owned    map[string][]step
-	removals []step
+// made is a set-if-absent that succeeded. The key is one that somebody removed.
+type made struct {
+	key       uint64
+	at, end   history.Instant
+	late      history.Instant
+	op, clock int32
 }
 
-// lockKeys sorts the traces by node and key. Only keys that somebody removed are of interest.
-func lockKeys(c *history.Cell, clocks *clocks) (keys []*lockKey, removals int) {
-	byName := map[[2]string]*lockKey{}
-	for i := range c.Ops {
-		op := &c.Ops[i]
-		for j := range op.Trace {
-			cmd := &op.Trace[j]
-			name := [2]string{cmd.Node, cmd.Key}
-			if byName[name] == nil {
-				byName[name] = newLockKey(cmd.Node, cmd.Key)
-				keys = append(keys, byName[name])
+// removal is a key removed by an order that had last known it to be its own at since.
+type removal struct {
+	key       uint64
+	since, at history.Instant
+	late      history.Instant
+	op, clock int32
+}
+
+func readSteps(b *books) *steps {
+	s := &steps{books: b}
+	s.removals = make([]removal, 0, b.removals)
+	s.made = make([]made, 0, min(b.made, 2*b.removals))
+	for i, op := range b.All() {
+		if len(op.Trace) > 0 {
+			s.add(int32(i), op)
+		}
+	}
+	return s
+}
+
+func (s *steps) add(i int32, op *history.Op) {
+	clock, late := s.clocks.of(op.Instance), s.clocks.late(op)
+	for j := range op.Trace {
+		cmd := &op.Trace[j]
+		switch {
+		case makes(cmd.Cmd):
+			if !succeeded(cmd) || !alone(cmd) {
+				continue
 			}
-			byName[name].add(step{cmd, op, clocks.clock(op.Instance)})
+			key := keyOf(cmd)
+			if _, removed := s.removed[key]; removed {
+				s.made = append(s.made, made{key, cmd.At, cmd.End, late, i, clock})
+			}
+		case removes(cmd.Cmd) && succeeded(cmd):
+			if since, known := ownedBefore(op, cmd); known {
+				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock})
+			}
 		}
-	}
-	keys = slices.DeleteFunc(keys, func(k *lockKey) bool { return len(k.removals) == 0 })
-	for _, k := range keys {
-		for _, made := range k.made {
-			slices.SortStableFunc(made, func(a, b step) int { return cmp.Compare(a.At, b.At) })
-		}
-		removals += len(k.removals)
-	}
-	return keys, removals
-}
-
-func newLockKey(node, key string) *lockKey {
-	return &lockKey{node: node, key: key, made: map[string][]step{}, owned: map[string][]step{}}
-}
-
-func (k *lockKey) add(s step) {
-	done := succeeded(s.Command)
-	switch {
-	case makes(s.Cmd):
-		if done && alone(s.Command) {
-			k.made[s.clock] = append(k.made[s.clock], s)
-		}
-		if done || s.Err != "" {
-			k.owned[s.op.Order] = append(k.owned[s.op.Order], s)
-		}
-	case renews(s.Cmd):
-		// A renewal that succeeded found the key to be its own, or made it so: the article's script makes
-		// it again when it is gone.
-		if done || s.Err != "" {
-			k.owned[s.op.Order] = append(k.owned[s.op.Order], s)
-		}
-	case removes(s.Cmd) && done:
-		k.removals = append(k.removals, s)
 	}
 }
 
-// judge says whether r removed what was not its order's.
-func (k *lockKey) judge(c *history.Cell, r step, clocks *clocks) (history.Evidence, bool) {
-	since, known := k.ownedBefore(r)
-	if !known {
-		return history.Evidence{}, false
-	}
-	other, proved := k.madeByAnother(r, since, clocks)
-	if !proved {
-		return history.Evidence{}, false
-	}
-	return history.Evidence{
-		Text: fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
-			order(c, r.op), instance(c, r.op), k.key, r.At, order(c, other.op), other.op.Instance, other.End),
-		Orders: []string{r.op.Order, other.op.Order}, Instances: []string{r.op.Instance, other.op.Instance},
-		At: []history.Instant{r.At, other.End},
-	}, true
-}
-
-// ownedBefore returns when r's order last knew the key to be its own before it sent r. That is not known if it
+// ownedBefore returns when the order last knew the key to be its own before it sent r. That is not known if it
 // never did, or if a command of its own was under way or lost its reply: that may have made the key anew at the
-// last moment.
-func (k *lockKey) ownedBefore(r step) (since history.Instant, known bool) {
-	for _, s := range k.owned[r.op.Order] {
+// last moment. A renewal that succeeded found the key to be its own, or made it so: the article's script makes it again
+// when it is gone.
+func ownedBefore(op *history.Op, r *history.Command) (since history.Instant, known bool) {
+	for i := range op.Trace {
+		s := &op.Trace[i]
+		if s.Node != r.Node || s.Key != r.Key || !makes(s.Cmd) && !renews(s.Cmd) || !succeeded(s) && s.Err == "" {
+			continue
+		}
 		switch {
 		case s.At >= r.End:
 		case s.Err != "" || s.End > r.At:
@@ -143,22 +115,150 @@ func (k *lockKey) ownedBefore(r step) (since history.Instant, known bool) {
 	return since, known
 }
 
-// madeByAnother finds a set-if-absent of another order that surely began after since and had succeeded before r
-// was sent. While the locks are right there is hardly one to pass over, so this ends at once.
-func (k *lockKey) madeByAnother(r step, since history.Instant, clocks *clocks) (step, bool) {
-	for clock, made := range k.made {
-		shift := clocks.shift(clock, r.clock)
-		from := sort.Search(len(made), func(i int) bool { return made[i].At+shift.lo >= since })
-		for _, s := range made[from:] {
-			if s.At+shift.lo >= r.At {
-				break
-			}
-			if s.End+shift.hi <= r.At && s.op.Order != r.op.Order {
-				return s, true
-			}
+// set names a clock that a removal was timed by and that was set while the cell ran.
+func (s *steps) set() (id string, yes bool) {
+	used := make([]bool, len(s.clocks.ids))
+	for i := range s.removals {
+		used[s.removals[i].clock] = true
+	}
+	for i := range s.made {
+		used[s.made[i].clock] = true
+	}
+	return s.clocks.set(func(clock int32) bool { return used[clock] })
+}
+
+// foreign finds, for each removal, a set-if-absent of another order that surely began after the remover last owned the key
+// and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by all of them. With
+// strict, a clock that was set back cannot deceive: who came later is taken to have come as much later as it was answered
+// late.
+func (s *steps) foreign(strict bool) *hits {
+	h := &hits{}
+	judged := make([]bool, len(s.removals))
+	s.foreignOn(true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
+		if !strict {
+			late = 0
+		}
+		return -late, 0, !s.clocks.bounds[clock].set
+	}, judged, h)
+	if s.before == nil {
+		return h
+	}
+	s.foreignOn(false, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
+		b := s.clocks.bounds[clock]
+		lo, hi, usable = b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
+		if strict {
+			lo, hi = b.lo-s.before[op], max(b.hi, s.after[op])
+		}
+		return lo, hi, usable
+	}, judged, h)
+	return h
+}
+
+// offsetOf bounds what an instant that an op wrote down by its clock is ahead of its timeline.
+type offsetOf func(clock, op int32, late history.Instant) (lo, hi history.Instant, usable bool)
+
+// foreignOn compares the steps on one timeline: each clock's own, which keeps them apart, or the client's. It marks the
+// removals that it found foreign.
+func (s *steps) foreignOn(apart bool, offset offsetOf, judged []bool, h *hits) {
+	line := func(key uint64, clock int32) timeline {
+		if !apart {
+			clock = 0
+		}
+		return timeline{key, clock}
+	}
+	began := func(m *made) history.Instant { _, hi, _ := offset(m.clock, m.op, m.late); return m.at - hi }
+	ended := func(m *made) history.Instant {
+		lo, _, _ := offset(m.clock, m.op, m.late)
+		return m.end - lo
+	}
+	by := func(m *made, t timeline, at history.Instant) int {
+		return cmp.Or(line(m.key, m.clock).compare(t), cmp.Compare(began(m), at))
+	}
+	slices.SortFunc(s.made, func(a, b made) int {
+		return cmp.Or(by(&a, line(b.key, b.clock), began(&b)), cmp.Compare(a.op, b.op))
+	})
+	// first[i] is which of those from i on, on the same timeline, ended first, and which of other orders.
+	first := make([]last, len(s.made))
+	sooner := func(a, b int32) bool { return ended(&s.made[a]) < ended(&s.made[b]) }
+	same := func(a, b int32) bool { return s.made[a].op == s.made[b].op }
+	for i := len(s.made) - 1; i >= 0; i-- {
+		first[i] = last{-1, -1}
+		if i+1 < len(s.made) && line(s.made[i].key, s.made[i].clock) == line(s.made[i+1].key, s.made[i+1].clock) {
+			first[i] = first[i+1]
+		}
+		if _, _, usable := offset(s.made[i].clock, s.made[i].op, s.made[i].late); usable {
+			first[i] = first[i].with(int32(i), sooner, same)
 		}
 	}
-	return step{}, false
+	for i := range s.removals {
+		r := &s.removals[i]
+		lo, hi, usable := offset(r.clock, r.op, r.late)
+		if !usable || judged[i] {
+			continue
+		}
+		t := line(r.key, r.clock)
+		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since-lo) >= 0 })
+		if n == len(s.made) || line(s.made[n].key, s.made[n].clock) != t {
+			continue
+		}
+		other := first[n].against(func(j int32) bool { return s.made[j].op == r.op })
+		if other < 0 || ended(&s.made[other]) > r.at-hi || !s.sameKey(r, &s.made[other]) {
+			continue
+		}
+		judged[i] = true
+		h.add(hit{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
+	}
+}
+
+// timeline is one on which instants can be compared: a key's, by one clock or by the client's.
+type timeline struct {
+	key   uint64
+	clock int32
+}
+
+func (t timeline) compare(o timeline) int {
+	return cmp.Or(cmp.Compare(t.key, o.key), cmp.Compare(t.clock, o.clock))
+}
+
+// keyOf stands for a key on a node: names of keys may be as many as orders. Two that have it in common are told apart
+// before anybody is accused, by sameKey.
+func keyOf(cmd *history.Command) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, text := range [...]string{cmd.Node, "\x00", cmd.Key} {
+		for i := range len(text) {
+			h = (h ^ uint64(text[i])) * 1099511628211
+		}
+	}
+	return h
+}
+
+func (s *steps) sameKey(r *removal, m *made) bool {
+	removed, ok := s.command(r.op, r.at, r.key, removes)
+	made, also := s.command(m.op, m.at, m.key, makes)
+	return ok && also && removed.Node == made.Node && removed.Key == made.Key
+}
+
+// command reads a command again that an order sent at that moment.
+func (s *steps) command(op int32, at history.Instant, key uint64, kind func(string) bool) (history.Command, bool) {
+	for _, cmd := range s.At(int(op)).Trace {
+		if cmd.At == at && kind(cmd.Cmd) && succeeded(&cmd) && keyOf(&cmd) == key {
+			return cmd, true
+		}
+	}
+	return history.Command{}, false
+}
+
+// tell puts a removal of another's lock into words.
+func (s *steps) tell(one hit) history.Evidence {
+	r, _ := s.command(one.a, one.at, one.key, removes)
+	m, _ := s.command(one.b, history.Instant(one.value), one.key, makes)
+	op, other := *s.At(int(one.a)), *s.At(int(one.b))
+	return history.Evidence{
+		Text: fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
+			order(s.Cell, &op), instance(s.Cell, &op), r.Key, r.At, order(s.Cell, &other), other.Instance, m.End),
+		Orders: []string{op.Order, other.Order}, Instances: []string{op.Instance, other.Instance},
+		At: []history.Instant{r.At, m.End},
+	}
 }
 
 func makes(cmd string) bool {

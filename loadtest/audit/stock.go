@@ -4,108 +4,145 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"stockapi/loadtest/history"
 )
 
-// sale is one unit of one definite sale.
-type sale struct {
-	unit int64
-	op   *history.Op
-}
-
-// Stock answers whether the books balance: no unit was sold twice or never existed, and what is left is what the
-// sales leave. The stock that is left proves nothing by itself: read, decide, write never goes below zero.
-func Stock(c *history.Cell) history.Finding {
-	sales := unitsSold(c)
-	if ev := soldTwice(c, sales); len(ev) > 0 {
-		return broken(history.Stock, ev, len(ev))
+// stock answers whether the books balance: no unit was sold twice or never existed, nobody was refused what was there,
+// and what is left is what the sales leave. The stock that is left proves nothing by itself: read, decide, write never
+// goes below zero.
+//
+// A unit that an answer of status 200 names is sold, whatever else is wrong with the answer.
+func stock(b *books) history.Finding {
+	if h := b.soldTwice(); h.total > 0 {
+		return h.broken(history.Stock, b.twice)
 	}
-	if ev := neverExisted(c, sales); len(ev) > 0 {
-		return broken(history.Stock, ev, len(ev))
+	if h := b.neverExisted(); h.total > 0 {
+		return h.broken(history.Stock, b.beyond)
 	}
-	return balance(c, int64(len(sales)), unknownQuantity(c))
+	if b.twoHundreds > b.Initial {
+		return broken(history.Stock, []history.Evidence{{
+			Text: fmt.Sprintf("%d units were sold, by answers of status 200, of a stock of %d", b.twoHundreds, b.Initial),
+		}}, 1)
+	}
+	if h, _ := b.wrongRefusals(); h.total > 0 {
+		return h.broken(history.Stock, b.wrongRefusal)
+	}
+	f := b.balance()
+	crowd := len(b.Faults) == 0 // a fault may be that nobody gets the lock
+	if f.Result == history.OK && crowd && b.sales == 0 && b.Initial > 0 {
+		return found(history.Stock, history.Unclear, "nothing was sold, so nothing was shown")
+	}
+	return f
 }
 
 // balance compares the units taken from the stock with the units known to be sold.
 //
-// With unknown outcomes there is one case that is certain all the same: to come down to what is left, the stock
-// passed every unit above it, so each unit that no answer names was sold by an order that never got its answer.
-// If those units are as many as those orders wanted, then each of them sold just that, and none sold twice.
-func balance(c *history.Cell, sold, unknown int64) history.Finding {
-	if c.Left == nil {
+// With unknown outcomes there is one case that is certain all the same. To come down to what is left, the stock passed
+// every unit above it, so some order took each unit that no answer names. If those are as many as the orders of unknown
+// outcome wanted, and each of these sent its write and never saw the reply, then each of them sold just that, and none
+// sold twice. Of an order that does not show such a write it may be that it sold nothing, and that a unit was lost.
+func (b *books) balance() history.Finding {
+	if b.Left == nil {
 		return found(history.Stock, history.Unclear, "the stock could not be read at the end")
 	}
-	gone := c.Initial - *c.Left
+	gone, sold := b.Initial-*b.Left, int64(len(b.receipts))
 	switch {
-	case gone < sold || gone > sold+unknown:
-		text := fmt.Sprintf("%d sold, but the stock went from %d to %d", sold, c.Initial, *c.Left)
-		if unknown > 0 {
-			text += fmt.Sprintf(", and the %d of unknown outcome do not explain it", unknown)
+	case gone < sold || gone > sold+b.open:
+		text := fmt.Sprintf("%d sold, but the stock went from %d to %d", sold, b.Initial, *b.Left)
+		if b.open > 0 {
+			text += fmt.Sprintf(", and the %d of unknown outcome do not explain it", b.open)
 		}
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
-	case gone == sold+unknown:
-		return found(history.Stock, history.OK, "")
-	default:
-		return found(history.Stock, history.Unclear, "%d units are of unknown outcome: they may be others' units sold again", unknown)
+	case gone < sold+b.open:
+		return found(history.Stock, history.Unclear, "%d units are of unknown outcome: they may be others' units sold again", b.open)
+	case b.unexplained > 0:
+		return found(history.Stock, history.Unclear,
+			"%d units are of unknown outcome and as many are gone, but no write without a reply shows for %d of them: one may have been lost and another not sold",
+			b.open, b.unexplained)
 	}
+	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }
 
-// unitsSold returns every unit of every definite sale, in the order in which the answers came.
-func unitsSold(c *history.Cell) []sale {
-	var sales []sale
-	for i := range c.Ops {
-		if op := &c.Ops[i]; op.Outcome == history.Sold {
-			for _, u := range op.Units {
-				sales = append(sales, sale{u, op})
-			}
-		}
-	}
-	slices.SortStableFunc(sales, func(a, b sale) int { return cmp.Compare(a.op.Done, b.op.Done) })
-	return sales
-}
-
-func unknownQuantity(c *history.Cell) int64 {
-	var n int64
-	for i := range c.Ops {
-		if c.Ops[i].Outcome == history.Unknown {
-			n += c.Ops[i].Quantity
-		}
-	}
-	return n
-}
-
-// soldTwice returns one piece of evidence per sale of a unit that had been sold already.
-func soldTwice(c *history.Cell, sales []sale) []history.Evidence {
-	first := map[int64]*history.Op{}
-	var ev []history.Evidence
-	for _, s := range sales {
-		before, again := first[s.unit]
-		if !again {
-			first[s.unit] = s.op
+// soldTwice returns each receipt for a unit for which there had been one.
+func (b *books) soldTwice() *hits {
+	slices.SortFunc(b.receipts, func(x, y receipt) int {
+		return cmp.Or(cmp.Compare(x.unit, y.unit), cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op))
+	})
+	h := &hits{}
+	first := 0
+	for i := 1; i < len(b.receipts); i++ {
+		if b.receipts[i].unit != b.receipts[first].unit {
+			first = i
 			continue
 		}
-		ev = append(ev, history.Evidence{
-			Text: twiceInWords(c, s.unit, before, s.op), Unit: s.unit,
-			Orders:    []string{before.Order, s.op.Order},
-			Instances: []string{before.Instance, s.op.Instance},
-			At:        []history.Instant{before.Done, s.op.Done},
-		})
+		r := b.receipts[i]
+		h.add(hit{at: r.done, a: b.receipts[first].op, b: r.op, value: r.unit})
 	}
-	return ev
+	return h
+}
+
+func (b *books) twice(h hit) history.Evidence {
+	before, again := *b.At(int(h.a)), *b.At(int(h.b))
+	return history.Evidence{
+		Text: twiceInWords(b.Cell, h.value, &before, &again), Unit: h.value,
+		Orders:    []string{before.Order, again.Order},
+		Instances: []string{before.Instance, again.Instance},
+		At:        []history.Instant{before.Done, again.Done},
+	}
 }
 
 // neverExisted returns the sales of units beyond the stock: serial numbers run from 1 to the initial stock.
-func neverExisted(c *history.Cell, sales []sale) []history.Evidence {
-	var ev []history.Evidence
-	for _, s := range sales {
-		if s.unit >= 1 && s.unit <= c.Initial {
+func (b *books) neverExisted() *hits {
+	h := &hits{}
+	for _, r := range b.receipts {
+		if r.unit < 1 || r.unit > b.Initial {
+			h.add(hit{at: r.done, a: r.op, value: r.unit})
+		}
+	}
+	return h
+}
+
+func (b *books) beyond(h hit) history.Evidence {
+	op := b.At(int(h.a))
+	return history.Evidence{
+		Text: fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", op.Instance, h.value, order(b.Cell, op), b.Initial),
+		Unit: h.value, Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
+	}
+}
+
+// orderly is how much the client's clock may be wrong so that its times tell what came first.
+const orderly = history.Instant(100 * time.Millisecond)
+
+// wrongRefusals returns the orders that were told that the stock does not suffice when it must have, and how many were
+// shown to be told so rightly. Whatever was left when an order was refused, it was at least what all orders had not taken
+// that were sent by then, those of unknown outcome included. Where the client's clock may have been set, that is all of them.
+func (b *books) wrongRefusals() (h *hits, checked int) {
+	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.sent, y.sent) })
+	slices.SortFunc(b.refusals, func(x, y refusal) int { return cmp.Or(cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op)) })
+	h = &hits{}
+	off, timed := 4*b.error, b.error <= orderly
+	next, left := 0, b.Initial
+	for _, r := range b.refusals {
+		for next < len(b.sends) && (!timed || !r.done.Known() || b.sends[next].sent <= r.done+off) {
+			left -= b.sends[next].quantity
+			next++
+		}
+		if left >= r.quantity {
+			h.add(hit{at: r.done, a: r.op, value: left})
 			continue
 		}
-		ev = append(ev, history.Evidence{
-			Text: fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", s.op.Instance, s.unit, order(c, s.op), c.Initial),
-			Unit: s.unit, Orders: []string{s.op.Order}, Instances: []string{s.op.Instance}, At: []history.Instant{s.op.Done},
-		})
+		checked++
 	}
-	return ev
+	return h, checked
+}
+
+func (b *books) wrongRefusal(h hit) history.Evidence {
+	op := b.At(int(h.a))
+	return history.Evidence{
+		Text: fmt.Sprintf("%s refused %s at %s, which wanted %d, although at least %d of %d were left",
+			instance(b.Cell, op), order(b.Cell, op), op.Done, op.Quantity, h.value, b.Initial),
+		Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
+	}
 }

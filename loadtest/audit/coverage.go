@@ -1,0 +1,40 @@
+package audit
+
+import (
+	"math"
+
+	"stockapi/loadtest/history"
+)
+
+// CoverageOf returns how much the verdicts of a cell rest on; nil if it was not run.
+func CoverageOf(c *history.Cell) *history.Coverage {
+	if c.NotRun != "" {
+		return nil
+	}
+	b := readBooks(c)
+	_, checked := b.wrongRefusals()
+	cover := &history.Coverage{
+		Sales: b.sales, Refusals: b.refused, Checked: checked, Resolved: b.resolved, Unknown: b.unknown,
+	}
+	if b.sales > 0 {
+		cover.Rarer = math.Min(1, rule/float64(b.sales))
+	}
+	b.receipts, b.sends, b.refusals = nil, nil, nil
+	if l := readLeases(b); len(l.all) > 0 {
+		cover.Leases, cover.Expected, cover.Resolution = b.seen, b.due, l.resolution()
+	}
+	return cover
+}
+
+// rule is the rule of three: what was not seen in n trials happens, with a confidence of 95 %, less often than 3 times
+// in n. It is -ln(0.05), rounded up.
+const rule = 3
+
+// Needed returns how many sales it takes so that a fault of that frequency per sale would have shown, with a probability
+// of 95 %; 0 if no number does.
+func Needed(power float64) (sales int) {
+	if !(power > 0) || rule/power > math.MaxInt32 {
+		return 0
+	}
+	return int(math.Ceil(rule / math.Min(power, 1)))
+}

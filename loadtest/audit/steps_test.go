@@ -1,0 +1,148 @@
+package audit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+// wall is a clock: it is off, it drifts, and it was set.
+type wall struct {
+	off   history.Instant
+	drift float64
+	steps []step
+}
+
+type step struct{ at, by history.Instant }
+
+func (w wall) read(t history.Instant) history.Instant {
+	t, real := t+w.off+history.Instant(w.drift*float64(t)), t
+	for _, s := range w.steps {
+		if real >= s.at {
+			t += s.by
+		}
+	}
+	return t
+}
+
+// weather is what clocks and machines may do in a cell.
+type weather struct {
+	steps, ownSteps int // of each instance's clock, of the client's
+	drift           float64
+	stalls          bool
+	oneClock        bool // all instances and the client read the same
+}
+
+// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by one,
+// wait for each other, and are answered promptly or late.
+func crowd(r *rand.Rand, w weather) *history.Cell {
+	instances, initial := 1+r.IntN(3), int64(r.IntN(60))
+	us := history.Instant(time.Microsecond)
+	delay := func() history.Instant {
+		d := history.Instant(r.Int64N(int64(400*us))) + 20*us
+		if w.stalls && r.IntN(12) == 0 {
+			d += history.Instant(r.Int64N(int64(200 * ms)))
+		}
+		return d
+	}
+	const end = 600 * ms
+	set := func(n int) wall {
+		k := wall{off: history.Instant(r.Int64N(int64(time.Hour))) - history.Instant(30*time.Minute), drift: w.drift * (2*r.Float64() - 1)}
+		for range n {
+			by := history.Instant(r.Int64N(int64(10*us) << r.IntN(30)))
+			k.steps = append(k.steps, step{history.Instant(r.Int64N(int64(end))), by - 2*by*history.Instant(r.IntN(2))})
+		}
+		return k
+	}
+	client := set(w.ownSteps)
+	c := &history.Cell{Product: "p", Initial: initial, Limit: time.Hour}
+	clocks := make([]wall, instances)
+	for i := range clocks {
+		clocks[i] = set(w.steps)
+		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i)})
+		if w.oneClock {
+			clocks[i], c.Instances[i].Clock = client, "c"
+		}
+	}
+	now, left, orders := ms, initial, 5+r.IntN(120)
+	for i := range orders {
+		in := r.IntN(instances)
+		k := clocks[in]
+		sent := now - delay()
+		if waited := history.Instant(r.Int64N(int64(80 * ms))); r.IntN(3) > 0 {
+			sent = max(0, sent-waited)
+		}
+		asked := max(now, sent+10*us)
+		acquired := asked + delay()
+		released := acquired + delay()*4
+		removed := released + delay()
+		done := removed + delay()
+		now = removed + 1
+		op := history.Op{Order: fmt.Sprint("p-", i), Phase: history.Buy, Instance: c.Instances[in].Name, Quantity: 1,
+			Due: client.read(sent), Sent: client.read(sent), Done: client.read(done), Latency: time.Duration(done - sent),
+			Outcome: history.Refused, Status: 409}
+		if left > 0 {
+			op.Outcome, op.Status, op.Units, op.Left = history.Sold, 200, []int64{left}, left-1
+			left--
+		}
+		op.Lease = &history.Lease{Fence: int64(i + 1), AcquiredAt: k.read(acquired + us), ReleasedAt: k.read(released)}
+		op.Trace = []history.Command{
+			{Node: "n", Cmd: "set", Key: "lock", At: k.read(asked), End: k.read(acquired), Reply: "true"},
+			{Node: "n", Cmd: "eval:release", Key: "lock", At: k.read(released + us), End: k.read(removed), Reply: "1"},
+		}
+		c.Ops = append(c.Ops, op)
+	}
+	c.Left = &left
+	if r.IntN(2) == 0 {
+		c.Ops[orders-1].Phase = history.Probe
+	}
+	r.Shuffle(orders, func(i, j int) { c.Ops[i], c.Ops[j] = c.Ops[j], c.Ops[i] })
+	return c
+}
+
+var weathers = map[string]weather{
+	"skew":                      {},
+	"stalls":                    {stalls: true},
+	"drift":                     {drift: 5e-4, stalls: true},
+	"a step of each clock":      {steps: 1},
+	"a step and stalls":         {steps: 1, stalls: true},
+	"steps":                     {steps: 3, stalls: true, drift: 1e-4},
+	"one clock":                 {oneClock: true, stalls: true},
+	"one clock that is set":     {oneClock: true, ownSteps: 1},
+	"one clock, set and stalls": {oneClock: true, ownSteps: 2, stalls: true},
+	"the client's is set":       {ownSteps: 1, stalls: true},
+}
+
+// A correct shop is never found broken, whatever its clocks and its machine do. And where they do nothing, it is ok.
+func TestACorrectShopIsNeverBroken(t *testing.T) {
+	for name, w := range weathers {
+		t.Run(name, func(t *testing.T) {
+			results := map[history.Verdict]map[history.Result]int{}
+			for seed := range uint64(1000) {
+				c := crowd(rand.New(rand.NewPCG(seed, 7)), w)
+				for _, f := range audit.Judge(c) {
+					if f.Verdict == history.Liveness {
+						continue // half of the crowds have nobody to ask
+					}
+					require.NotEqual(t, history.Broken, f.Result, "seed %d, %s: %s", seed, f.Verdict, f.Because)
+					if results[f.Verdict] == nil {
+						results[f.Verdict] = map[history.Result]int{}
+					}
+					results[f.Verdict][f.Result]++
+				}
+			}
+			t.Log(results)
+			if w.steps+w.ownSteps == 0 && w.drift == 0 {
+				assert.Greater(t, results[history.OwnRelease][history.OK], 980)
+				assert.Greater(t, results[history.Fence][history.OK], 980)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// valid answers whether the cell is a measurement of the service, and not of the client or of a machine that had no time
+// for either. A cell whose client did not look at itself is taken to be one, unless an order never left it.
+func valid(b *books, answers []history.Finding) history.Finding {
+	for _, why := range []string{b.undelivered(), b.starved(), b.tooSlowFor(answers)} {
+		if why != "" {
+			return found(history.Valid, history.Invalid, "%s", why)
+		}
+	}
+	return history.Finding{Verdict: history.Valid, Result: history.OK}
+}
+
+// undelivered is what kept requests from leaving the client, or "".
+func (b *books) undelivered() string {
+	missing, asked := b.notSent, b.Len()
+	if cl := b.Client; cl != nil && cl.Asked-cl.Delivered >= missing {
+		missing, asked = cl.Asked-cl.Delivered, cl.Asked
+	}
+	if missing == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d requests never left the client", missing, asked)
+	if errs := b.clientErrors(); len(errs) > 0 {
+		text += ": " + strings.Join(errs, "; ")
+	}
+	return text
+}
+
+// clientErrors names what kept the client from sending, the most frequent first.
+func (b *books) clientErrors() []string {
+	errs := map[string]int{}
+	if b.Client != nil {
+		maps.Copy(errs, b.Client.Errors)
+	}
+	if len(errs) == 0 && b.notSent > 0 {
+		for _, op := range b.All() {
+			if op.Outcome == history.NotSent {
+				errs[op.Detail]++
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(errs), func(x, y string) int {
+		if errs[x] != errs[y] {
+			return errs[y] - errs[x]
+		}
+		return strings.Compare(x, y)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d × %s", errs[name], name)
+	}
+	return names[:min(len(names), maxEvidence)]
+}
+
+// starved is why what was measured is mostly the client's own waiting for the processor, or "".
+func (b *books) starved() string {
+	if b.Client == nil || b.Elapsed <= 0 || b.Client.Away <= b.Elapsed/2 {
+		return ""
+	}
+	return fmt.Sprintf("machine too slow for this cell: the client did not get the processor for %s of %s",
+		b.Client.Away.Round(time.Millisecond), b.Elapsed.Round(time.Millisecond))
+}
+
+// nodesPatience is the part of a lease in which a node of a lock has to answer: where the processor is not to be had for
+// longer, it may seem to be gone.
+const nodesPatience = 20
+
+// tooSlowFor is how a machine that stood still explains what was found broken, or "". What stands still for half a lease
+// lets it end. What does so for a moment makes servers look as if they were gone, and then a fresh request is not told that
+// the lock is taken, but that nobody knows.
+func (b *books) tooSlowFor(answers []history.Finding) string {
+	if b.Client == nil || b.TTL <= 0 || history.Worst(answers) != history.Broken {
+		return ""
+	}
+	text := fmt.Sprintf("machine too slow for this cell: the client did not get the processor for %s at once, and a lease lasts %s",
+		b.Client.Longest.Round(time.Millisecond), b.TTL)
+	if b.Client.Longest >= b.TTL/2 {
+		return text
+	}
+	alone := history.FindingOf(answers, history.Liveness).Result == history.Broken
+	if alone && len(b.probes) > 0 && b.Client.Longest >= b.TTL/nodesPatience && b.decisive().Outcome != history.Busy {
+		return text
+	}
+	return ""
+}
