@@ -64,6 +64,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		progress: report.NewProgress(stderr, terminal(stderr)),
 		client:   shop.NewClient(f.Concurrency, f.AdminToken),
 	}
+	s.client.StockTTL = f.stockTTL()
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)

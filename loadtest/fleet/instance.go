@@ -26,7 +26,7 @@ func (f *Fleet) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
-		"--product", f.options.Product, "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
 	}
