@@ -200,6 +200,40 @@ func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
 	}
 }
 
+// The guardian may be killed too, at the same moment. Then its directory is left, but no process.
+func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends processes with their parent")
+	}
+	for _, database := range []string{"mariadb", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			path := stockapi(t)
+			for _, server := range []string{"redis-server", "java", "mariadbd"} {
+				if _, err := exec.LookPath(server); err != nil {
+					t.Skip("no " + server + " on PATH")
+				}
+			}
+			ownTemp(t)
+			t.Cleanup(func() { killAll(t) })
+			running := func(text string) bool {
+				for _, line := range processes(os.Getenv("TMPDIR")) {
+					if strings.Contains(line, text) {
+						return true
+					}
+				}
+				return false
+			}
+			killedUnderWay(t, func() {
+				for _, server := range []string{"redis-server", "java", database, "--instance a", "guardian"} {
+					require.Eventually(t, func() bool { return running(server) }, time.Minute, 10*time.Millisecond, server)
+				}
+				kill(t, "guardian")
+			}, "--stockapi", path, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
+			assert.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond)
+		})
+	}
+}
+
 // killedUnderWay runs a loadtest, looks around when its first cell is done and the second under way, and kills it.
 func killedUnderWay(t *testing.T, look func(), args ...string) {
 	t.Helper()
