@@ -101,7 +101,7 @@ func (c *child) spawn(ready readiness, urls chan<- string) error {
 		return errors.Join(err, out.Close())
 	}
 	detach(c.cmd)
-	if err := startWithParent(c.cmd, c.quits); err != nil {
+	if err := c.fleet.parent.start(c.cmd, c.quits); err != nil {
 		return errors.Join(err, out.Close())
 	}
 	how := "pid"

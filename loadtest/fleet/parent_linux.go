@@ -3,16 +3,29 @@ package fleet
 import (
 	"os/exec"
 	"runtime"
-	"sync"
 	"syscall"
 )
 
-// startWithParent starts a process that the kernel ends when loadtest ends, in whatever way: also where the guardian was
-// killed with it, and where the process stands still. One that quits is told to, so that it takes along what it started.
+// A parent starts the processes of a fleet, so that the kernel ends them when loadtest ends, in whatever way: also where
+// the guardian was killed with it, and where a process stands still.
 //
-// The kernel goes by the thread that started the child, not by the process. So one thread starts them all, and does
-// nothing else for as long as loadtest lives.
-func startWithParent(cmd *exec.Cmd, quits bool) error {
+// The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
+// else, and ends when the last of them is gone.
+type parent chan func()
+
+func newParent() parent {
+	work := make(parent)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for do := range work {
+			do()
+		}
+	}()
+	return work
+}
+
+// start starts a process. One that quits is told to, when loadtest ends, so that it takes along what it started.
+func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -21,18 +34,9 @@ func startWithParent(cmd *exec.Cmd, quits bool) error {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
 	}
 	started := make(chan error, 1)
-	parent() <- func() { started <- cmd.Start() }
+	p <- func() { started <- cmd.Start() }
 	return <-started
 }
 
-// parent returns what the one thread is to do.
-var parent = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread() // and never unlocked: a thread that is would end, or start others' children
-		for do := range work {
-			do()
-		}
-	}()
-	return work
-})
+// dismiss ends the thread, and with it what it started.
+func (p parent) dismiss() { close(p) }
