@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"context"
+	"errors"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -11,17 +13,27 @@ import (
 //
 // The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
 // else, and ends when the last of them is gone.
-type parent chan func()
+type parent struct {
+	work chan func()
+	over context.Context
+	end  context.CancelFunc
+}
 
 func newParent() parent {
-	work := make(parent)
+	p := parent{work: make(chan func())}
+	p.over, p.end = context.WithCancel(context.Background())
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		for do := range work {
-			do()
+		for {
+			select {
+			case do := <-p.work:
+				do()
+			case <-p.over.Done():
+				return
+			}
 		}
 	}()
-	return work
+	return p
 }
 
 // start starts a process. One that quits is told to, when loadtest ends, so that it takes along what it started.
@@ -34,9 +46,13 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
 	}
 	started := make(chan error, 1)
-	p <- func() { started <- cmd.Start() }
-	return <-started
+	select {
+	case p.work <- func() { started <- cmd.Start() }:
+		return <-started
+	case <-p.over.Done():
+		return errors.New("the run is over")
+	}
 }
 
 // dismiss ends the thread, and with it what it started.
-func (p parent) dismiss() { close(p) }
+func (p parent) dismiss() { p.end() }
