@@ -29,7 +29,10 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	for _, d := range differ {
 		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
 	}
-	if !good || len(differ) > 0 {
+	switch {
+	case run.Interrupted != "" || len(run.Cells) == 0:
+		return couldNotRun // as the run itself said
+	case !good || len(differ) > 0:
 		return surprised
 	}
 	return asExpected

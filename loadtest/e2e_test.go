@@ -102,7 +102,7 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(), "two run side by side")
 	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
-	assert.Equal(t, asExpected, code)
+	assert.Equal(t, couldNotRun, code, "as the run itself")
 	assert.Contains(t, stdout, "the run was not finished: interrupted")
 	assert.Empty(t, left())
 }
@@ -196,6 +196,40 @@ func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
 				assert.GreaterOrEqual(t, len(left()), 10, "a directory, a guardian, a Redis, a janitor, five nodes, an instance")
 			}, "--stockapi", path, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
 			assert.Eventually(t, func() bool { return len(left()) == 0 }, 20*time.Second, 20*time.Millisecond)
+		})
+	}
+}
+
+// The guardian may be killed too, at the same moment. Then its directory is left, but no process.
+func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends processes with their parent")
+	}
+	for _, database := range []string{"mariadb", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			path := stockapi(t)
+			for _, server := range []string{"redis-server", "java", "mariadbd"} {
+				if _, err := exec.LookPath(server); err != nil {
+					t.Skip("no " + server + " on PATH")
+				}
+			}
+			ownTemp(t)
+			t.Cleanup(func() { killAll(t) })
+			running := func(text string) bool {
+				for _, line := range processes(os.Getenv("TMPDIR")) {
+					if strings.Contains(line, text) {
+						return true
+					}
+				}
+				return false
+			}
+			killedUnderWay(t, func() {
+				for _, server := range []string{"redis-server", "java", database, "--instance a", "guardian"} {
+					require.Eventually(t, func() bool { return running(server) }, time.Minute, 10*time.Millisecond, server)
+				}
+				kill(t, "guardian")
+			}, "--stockapi", path, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
+			assert.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}
 }

@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case done:
 		return asExpected
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; the guardian then cleans up
 	switch command {
@@ -47,6 +47,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		return c.Run.run(ctx, stdout, stderr)
 	}
+}
+
+// endings are the signals that end a run in order: also that its terminal has gone, unless nohup said to ignore that.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // complain says in one line why it could not run.

@@ -68,6 +68,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		progress: report.NewProgress(stderr, terminal(stderr)),
 		client:   shop.NewClient(f.Concurrency, f.AdminToken), heart: attack.NewHeart(), spool: f.newSpool(),
 	}
+	s.client.StockTTL = f.stockTTL()
 	defer s.spool.Close()
 	defer s.heart.Close()
 	defer s.progress.Close()

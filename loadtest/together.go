@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/join"
 	"stockapi/loadtest/scenario"
 )
@@ -93,7 +95,7 @@ func unshared(f *runFlags, rung scenario.Rung) string {
 }
 
 // terms are what the parties have to agree on.
-func (f *runFlags) terms(specs []scenario.Spec) join.Terms {
+func (f *runFlags) terms(specs []scenario.Spec, stockapi string) join.Terms {
 	var cells []string
 	for _, spec := range specs {
 		cells = append(cells, spec.Title())
@@ -103,6 +105,9 @@ func (f *runFlags) terms(specs []scenario.Spec) join.Terms {
 		instances = "given"
 	}
 	return join.Terms{
+		{Flag: "the build of loadtest", Value: thisBuild()},
+		{Flag: "the build of stockapi", Value: stockapi},
+		{Flag: "--instances", Value: fmt.Sprint(f.Instances)},
 		{Flag: "--scenarios, --rungs or --repeat", Value: strings.Join(cells, ", ")},
 		{Flag: "--targets", Value: instances},
 		{Flag: "--requests", Value: fmt.Sprint(f.Requests)},
@@ -117,6 +122,30 @@ func (f *runFlags) terms(specs []scenario.Spec) join.Terms {
 	}
 }
 
+// stockapiBuild says which build of stockapi this party's instances are, as far as it can be told before they run: of
+// those that were given the first says so, and the executable that is to be started does. One that is built from this
+// module is of loadtest's own build.
+func (s *session) stockapiBuild(ctx context.Context) string {
+	if len(s.flags.Targets) > 0 {
+		ladder, err := s.client.Ladder(ctx, s.flags.Targets[0])
+		if err != nil {
+			return "" // the cells will say why
+		}
+		return ladder.Build
+	}
+	path := fleet.Installed(s.flags.Stockapi)
+	if path == "" {
+		return thisBuild()
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	says, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(says))
+}
+
 // secret stands for a text that may hold a password: it differs where that does.
 func secret(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
@@ -127,7 +156,7 @@ func (s *session) together(ctx context.Context) (err error) {
 	}
 	party, ctx, err := join.Gather(ctx, join.Options{
 		URL: s.flags.meetingPlace(), Name: s.flags.Join, Parties: s.flags.Parties, Wait: s.flags.JoinWait,
-		Terms: s.flags.terms(s.specs), Say: s.progress.Say,
+		Terms: s.flags.terms(s.specs, s.stockapiBuild(ctx)), Say: s.progress.Say,
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/join"
 	"stockapi/loadtest/latch/latchtest"
 )
 
@@ -174,4 +176,18 @@ func TestAPartyThatIsInterruptedEndsTheRunForAll(t *testing.T) {
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, interrupted.String(), "loadtest: interrupted, with ")
 	assert.Regexp(t, `party [12] \(.*\) is gone`, stderr)
+}
+
+// Parties of different builds, or with different numbers of instances, prove nothing together.
+func TestPartiesDisagreeOnBuildsAndInstances(t *testing.T) {
+	f := &runFlags{Instances: 2}
+	ours := f.terms(nil, "91fd240cb04c go1.26")
+	for name, theirs := range map[string]join.Terms{
+		"the build of stockapi": f.terms(nil, "0123456789ab+dirty go1.26"), "--instances": (&runFlags{Instances: 3}).terms(nil, "91fd240cb04c go1.26"),
+	} {
+		i := slices.IndexFunc(ours, func(term join.Term) bool { return term.Flag == name })
+		require.GreaterOrEqual(t, i, 0)
+		assert.NotEqual(t, ours[i], theirs[i])
+	}
+	assert.Contains(t, ours, join.Term{Flag: "the build of loadtest", Value: thisBuild()})
 }

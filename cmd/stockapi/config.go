@@ -38,8 +38,9 @@ type config struct {
 	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for. ${default}."`
 	MaxQuantity int64         `default:"1000" help:"Most units in one request. ${default}."`
 
-	Product string `default:"10000" help:"Product to open the shop with, if it has no stock yet. ${default}."`
-	Stock   int64  `default:"100" help:"Units to open the shop with. ${default}."`
+	Product  string        `default:"10000" help:"Product to open the shop with, if it has no stock yet. ${default}."`
+	Stock    int64         `default:"100" help:"Units to open the shop with. ${default}."`
+	StockTTL time.Duration `name:"stock-ttl" placeholder:"TIME" help:"How long those are there. Default: for good."`
 
 	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
@@ -114,6 +115,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
 	case c.Orders < 0 || c.Orders > maxOrders:
 		return fmt.Errorf("--orders must lie between 0 and %d: %w", maxOrders, errUsage)
+	case c.StockTTL < 0 || c.StockTTL > handlers.MaxStockTTL || c.StockTTL > 0 && c.StockTTL < time.Second:
+		return fmt.Errorf("--stock-ttl must lie between 1s and %v: %w", handlers.MaxStockTTL, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:

@@ -27,9 +27,9 @@ func exitCode(stderr io.Writer, err error) int {
 	return 1
 }
 
-// run is stockapi without its process: it returns when ctx ends, on SIGTERM or an interrupt, or on an error.
+// run is stockapi without its process: it returns when ctx ends, on SIGTERM, SIGHUP or an interrupt, or on an error.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	backend.Silence()
@@ -45,6 +45,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runReady(ctx, args[1:], stdout)
 	}
 	return runServe(ctx, args, stdin, stdout, stderr)
+}
+
+// endings are the signals that end the process in order: also that its terminal has gone, unless nohup said to ignore that.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // untilEOF returns a context that ends with ctx, or when nothing more can come from stdin. A process that was told to

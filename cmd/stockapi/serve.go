@@ -118,7 +118,7 @@ func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Call, on strin
 
 // open puts the product that the shop opens with on the shelf, unless it is there.
 func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
-	created, err := shelf.Open(ctx, c.Product, c.Stock)
+	created, err := shelf.Open(ctx, c.Product, c.Stock, c.StockTTL)
 	if err != nil {
 		return fmt.Errorf("%w: can this user write to %s?", err, backend.Redact(c.Redis))
 	}

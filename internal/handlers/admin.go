@@ -3,8 +3,10 @@ package handlers
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,6 +16,7 @@ import (
 type stockBody struct {
 	Product  string `json:"product"`
 	Quantity int64  `json:"quantity"`
+	TTL      string `json:"ttl,omitempty"` // as it was put; empty: it is there for good, or nobody asked
 }
 
 // authorized lets only those pass who know the admin token, if there is one.
@@ -53,26 +56,31 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 func (s *server) getStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
 		left, err := s.admin.Left(ctx, product)
-		return stockBody{product, left}, err
+		return stockBody{Product: product, Quantity: left}, err
 	})
 }
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		p, overridden, err := readParams(c.Request, "quantity")
+		p, overridden, err := readParams(c.Request, "quantity", "ttl")
 		if err != nil {
 			return nil, err
 		}
-		quantity := int64(-1)
+		quantity, ttl := int64(-1), time.Duration(0)
 		for _, given := range []params{overridden, p} {
-			if err := given.integer("quantity", &quantity, 0, MaxStock); err != nil {
+			if err := errors.Join(given.integer("quantity", &quantity, 0, MaxStock),
+				given.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
 				return nil, err
 			}
 		}
 		if quantity < 0 {
 			return nil, badInput("quantity is missing")
 		}
-		return stockBody{product, quantity}, s.admin.Put(ctx, product, quantity)
+		put := stockBody{Product: product, Quantity: quantity}
+		if ttl > 0 {
+			put.TTL = ttl.String()
+		}
+		return put, s.admin.PutFor(ctx, product, quantity, ttl)
 	})
 }
 

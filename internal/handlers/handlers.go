@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -31,7 +32,7 @@ type Shop interface {
 // Admin is what the administrative routes act on.
 type Admin interface {
 	Left(ctx context.Context, product string) (int64, error)
-	Put(ctx context.Context, product string, quantity int64) error
+	PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error
 	Remove(ctx context.Context, product string) error
 	BreakLocks(ctx context.Context, product string) (int64, error)
 }

@@ -192,13 +192,13 @@ func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, 
 func (f *fakeShop) Read(context.Context, string, sale.Order) (sale.Receipt, error) {
 	return f.receipt, f.err
 }
-func (f *fakeShop) Rungs() []sale.Status                              { return nil }
-func (f *fakeShop) Closed() bool                                      { return f.closed }
-func (f *fakeShop) Left(context.Context, string) (int64, error)       { return 0, f.err }
-func (f *fakeShop) Put(context.Context, string, int64) error          { return f.err }
-func (f *fakeShop) Remove(context.Context, string) error              { return f.err }
-func (f *fakeShop) BreakLocks(context.Context, string) (int64, error) { return 0, f.err }
-func (f *fakeShop) ready(context.Context) error                       { return f.err }
+func (f *fakeShop) Rungs() []sale.Status                                       { return nil }
+func (f *fakeShop) Closed() bool                                               { return f.closed }
+func (f *fakeShop) Left(context.Context, string) (int64, error)                { return 0, f.err }
+func (f *fakeShop) PutFor(context.Context, string, int64, time.Duration) error { return f.err }
+func (f *fakeShop) Remove(context.Context, string) error                       { return f.err }
+func (f *fakeShop) BreakLocks(context.Context, string) (int64, error)          { return 0, f.err }
+func (f *fakeShop) ready(context.Context) error                                { return f.err }
 
 var errPanic = errors.New("a handler's fault")
 
@@ -383,6 +383,9 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	require.NoError(t, inside.Server().Set("DistributedLock_10000", "another's"))
 	call(423, "POST", "/v4/decrease", "")
 	call(404, "POST", "/v99/decrease", "")
+	assert.JSONEq(t, `{"product":"short","quantity":3,"ttl":"1h0m0s"}`, call(200, "PUT", "/stock/short", `{"quantity":3,"ttl":"1h"}`).Body.String())
+	call(400, "PUT", "/stock/short?quantity=3&ttl=721h", "")
+	call(400, "PUT", "/stock/short", `{"quantity":3,"ttl":"0s"}`)
 	call(200, "GET", "/stock/10000", "")
 	call(204, "DELETE", "/stock/10000", "")
 	call(404, "POST", "/v0/decrease", "")

@@ -29,6 +29,12 @@ type Bounds struct {
 // MaxStock is how many units of a product there may be.
 const MaxStock = 1_000_000_000
 
+// The bounds of how long a product may be there, if not for good.
+const (
+	minStockTTL = time.Second
+	MaxStockTTL = 30 * 24 * time.Hour
+)
+
 const (
 	defaultProduct = "10000"
 	minTTL         = 10 * time.Millisecond // below it a lease ends before its first command has returned

@@ -63,7 +63,7 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 		t.Skip("needs " + missing)
 	}
 	shelf := stock.NewShelf(client)
-	_, err := shelf.Open(context.Background(), product, 100)
+	_, err := shelf.Open(context.Background(), product, 100, 0)
 	require.NoError(t, err)
 	return New("a", shelf, b, m, slog.New(slog.DiscardHandler)), b
 }

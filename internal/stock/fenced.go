@@ -25,7 +25,7 @@ func fenceKey(product string) string { return "{" + Key(product) + "}:fence" }
 // sellFenced is Sell with the token checked on reading and on writing, each in one step with it.
 func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence).Text()
+	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, remembered.Milliseconds()).Text()
 	left, err := parse(o.Product, value, stale(err))
 	if err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) (int64, er
 	}
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
 	err = seenThrough(ctx, func(ctx context.Context) error {
-		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left).Err())
+		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left, remembered.Milliseconds()).Err())
 	})
 	return left, readable(o.Product, err)
 }

@@ -1,7 +1,8 @@
 -- Reads the stock for the holder of a fencing token, and remembers the token: from now on every older one is refused.
 -- Reading has to be fenced too. If only writes were, two holders could both read, and then both write, the one with
 -- the older token first: each write finds its token the newest yet, and the same unit is sold twice.
--- KEYS[1] the stock, KEYS[2] the newest token seen, ARGV[1] the token. Returns the stock (false: none), or an error.
+-- KEYS[1] the stock, KEYS[2] the newest token seen, ARGV[1] the token, ARGV[2] for how many ms it is
+-- remembered of a product whose TTL has ended. Returns the stock (false: none), or an error.
 local left = redis.pcall('GET', KEYS[1]) -- a table if it is of another type
 if not left then
   return false
@@ -16,5 +17,9 @@ end
 if tonumber(ARGV[1]) < tonumber(newest) then
   return redis.error_reply('STALE a newer token has been seen')
 end
-redis.call('SET', KEYS[2], ARGV[1])
+redis.call('SET', KEYS[2], ARGV[1], 'KEEPTTL')
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl > 0 then
+  redis.call('PEXPIRE', KEYS[2], ttl + ARGV[2])
+end
 return left

@@ -174,10 +174,15 @@ var (
 // products that ever were do not fill Redis.
 const remembered = 24 * time.Hour
 
-// Put sets how many units of a product there are, whatever the key held before. Sales under a fencing token that are
-// under way are refused when they write.
+// Put sets how many units of a product there are, for good, whatever the key held before. Sales under a fencing token
+// that are under way are refused when they write.
 func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
-	if err := s.put(ctx, product, quantity); err != nil {
+	return s.PutFor(ctx, product, quantity, 0)
+}
+
+// PutFor is Put with a TTL, after which the product is gone; 0 is for good. No sale prolongs it.
+func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error {
+	if err := s.put(ctx, product, quantity, ttl); err != nil {
 		return fmt.Errorf("write the stock: %w", err)
 	}
 	return nil
@@ -185,19 +190,20 @@ func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
 
 // Remove takes a product off the shelf altogether, and refuses those sales too.
 func (s *Shelf) Remove(ctx context.Context, product string) error {
-	if err := s.put(ctx, product, ""); err != nil {
+	if err := s.put(ctx, product, "", 0); err != nil {
 		return fmt.Errorf("remove the stock: %w", err)
 	}
 	return nil
 }
 
-func (s *Shelf) put(ctx context.Context, product string, quantity any) error {
-	return put.Run(ctx, s.rdb, []string{Key(product), fenceKey(product)}, quantity, remembered.Milliseconds()).Err()
+func (s *Shelf) put(ctx context.Context, product string, quantity any, ttl time.Duration) error {
+	keys := []string{Key(product), fenceKey(product)}
+	return put.Run(ctx, s.rdb, keys, quantity, remembered.Milliseconds(), ttl.Milliseconds()).Err()
 }
 
-// Open puts a product on the shelf if it is not there yet, and reports whether it did.
-func (s *Shelf) Open(ctx context.Context, product string, quantity int64) (bool, error) {
-	created, err := s.rdb.SetNX(ctx, Key(product), quantity, 0).Result()
+// Open puts a product on the shelf if it is not there yet, and reports whether it did. It stays for the TTL, 0 for good.
+func (s *Shelf) Open(ctx context.Context, product string, quantity int64, ttl time.Duration) (bool, error) {
+	created, err := s.rdb.SetNX(ctx, Key(product), quantity, ttl).Result()
 	if err != nil {
 		return false, fmt.Errorf("open the stock: %w", err)
 	}

@@ -217,3 +217,41 @@ func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 		}
 	})
 }
+
+func TestStockThatWasPutForATimeLeavesNothingForGood(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+			s, ctx := newShelf(t, start), context.Background()
+			ends := func(when string, most time.Duration) {
+				for _, key := range s.rdb.Keys(ctx, "*").Val() {
+					ttl := s.rdb.PTTL(ctx, key).Val()
+					assert.Positive(t, ttl, "%s of %s, %s", key, kind, when)
+					assert.LessOrEqual(t, ttl, most+remembered, "%s of %s, %s", key, kind, when)
+				}
+			}
+			_, err := s.Seller(kind)(ctx, order(1, nil)) // its token has no TTL
+			require.NoError(t, err)
+			require.NoError(t, s.PutFor(ctx, "p", 10, time.Hour))
+			ends("after it was put", time.Hour)
+			_, err = s.Seller(kind)(ctx, order(3, nil))
+			require.NoError(t, err, kind)
+			ends("after a sale", time.Hour)
+			require.NoError(t, s.rdb.Del(ctx, fenceKey("p")).Err())
+			_, err = s.Seller(kind)(ctx, order(4, nil))
+			require.NoError(t, err, kind)
+			ends("after the first sale under a token", time.Hour)
+
+			require.NoError(t, s.Put(ctx, "p", 10))
+			for _, key := range s.rdb.Keys(ctx, "*").Val() {
+				assert.Negative(t, s.rdb.PTTL(ctx, key).Val(), "%s of %s is there for good again", key, kind)
+			}
+		}
+	})
+}
+
+func TestShopThatOpensForATimeLeavesNothingForGood(t *testing.T) {
+	s := NewShelf(backendtest.Client(t, backendtest.StartEmbedded(t)))
+	_, err := s.Open(t.Context(), "p", 10, time.Hour)
+	require.NoError(t, err)
+	assert.Positive(t, s.rdb.PTTL(t.Context(), Key("p")).Val())
+}

@@ -139,7 +139,7 @@ func TestAStockThatIsPutDuringASaleStays(t *testing.T) {
 					if err := s.Remove(ctx, "p"); err != nil {
 						return err
 					}
-					_, err := s.Open(ctx, "p", 50)
+					_, err := s.Open(ctx, "p", 50, 0)
 					return err
 				},
 			} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -86,6 +87,10 @@ func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Back
 		return nil, err
 	}
 	version, err := ping(ctx, url)
+	for begun := time.Now(); err != nil && ctx.Err() == nil && time.Since(begun) < readyWithin; {
+		f.say("the %s just started does not answer yet…", kind)
+		version, err = ping(ctx, url) // which takes its time; if the process dies the context ends
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
 	}
@@ -101,6 +106,7 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no Redis at %s: %w", redact(url), err)
 	}
+	endLeftovers(ctx, url)
 	text := fmt.Sprintf("Redis %s at %s", version, redact(url))
 	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
 }

@@ -13,11 +13,26 @@ import (
 	"time"
 )
 
-// readyWithin is how long a process may take to say that it is ready.
-const readyWithin = 10 * time.Second
+const (
+	// readyWithin is how long a process may take to say that it is ready, also on a machine that is busy with others: it
+	// lives, and one that has died is noticed at once.
+	readyWithin = 2 * time.Minute
+	// sayAfter is when it is said that it takes long.
+	sayAfter = 10 * time.Second
+)
 
 // errNotReady is what is said of a process that runs, and never says that it is ready.
 var errNotReady = errors.New("did not get ready")
+
+// errEnded is what is said of a process that ended without ever having said so.
+var errEnded = errors.New("ended before it was ready")
+
+// say tells what is going on, if anybody wants to know.
+func (f *Fleet) say(format string, args ...any) {
+	if f.options.Say != nil {
+		f.options.Say(fmt.Sprintf(format, args...))
+	}
+}
 
 // child is one process of the fleet, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
 // alone, which then stops its children in order.
@@ -54,13 +69,15 @@ func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, s
 	}
 	timer := time.NewTimer(readyWithin)
 	defer timer.Stop()
+	slow := time.AfterFunc(sayAfter, func() { f.say("%s is not ready after %s, waiting on…", name, sayAfter) })
+	defer slow.Stop()
 	var err error
 	select {
 	case url := <-urls:
 		c.expected.Store(false)
 		return c, url, nil
 	case <-c.gone:
-		err = fmt.Errorf("%s ended before it was ready%s", name, c.lastLine())
+		err = fmt.Errorf("%s %w%s", name, errEnded, c.lastLine())
 	case <-timer.C:
 		err = fmt.Errorf("%s %w within %s%s", name, errNotReady, readyWithin, c.lastLine())
 	case <-ctx.Done():
@@ -101,7 +118,7 @@ func (c *child) spawn(ready readiness, urls chan<- string) error {
 		return errors.Join(err, out.Close())
 	}
 	detach(c.cmd)
-	if err := c.cmd.Start(); err != nil {
+	if err := c.fleet.parent.start(c.cmd, c.quits); err != nil {
 		return errors.Join(err, out.Close())
 	}
 	how := "pid"

@@ -12,6 +12,7 @@ import (
 type Fleet struct {
 	dir      string
 	guardian *guardian
+	parent   parent
 	fail     context.CancelCauseFunc
 	options  Options
 
@@ -65,7 +66,7 @@ func New(ctx context.Context, o Options) (*Fleet, context.Context, error) {
 	}
 	g.tell("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
-	return &Fleet{dir: dir, guardian: g, fail: fail, options: o}, ctx, nil
+	return &Fleet{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
 }
 
 // Close ends every process that is still there and removes what they wrote.
@@ -84,6 +85,7 @@ func (f *Fleet) Close() error {
 	all.Wait()
 	err := os.RemoveAll(f.dir)
 	f.guardian.dismiss()
+	f.parent.dismiss()
 	return err
 }
 

@@ -15,7 +15,7 @@ type Terms []Term
 type Term struct{ Flag, Value string }
 
 // longest is how much of two values is worth showing.
-const longest = 60
+const longest = 160
 
 // text writes the terms down, a line each.
 func (t Terms) text() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Ladder is what GET /rungs says of an instance.
@@ -58,8 +59,16 @@ func (c *Client) Alive(ctx context.Context, base string) error {
 	return c.call(ctx, http.MethodGet, base+"/livez", "", nil)
 }
 
-// SetStock puts so many units of the product on the shelf.
+// SetStock puts so many units of the product on the shelf, for the client's StockTTL: whatever ends this process, they do
+// not stay for good. A service that does not know of TTLs, and refuses what it does not know, is asked without.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
+	if c.StockTTL > 0 {
+		body := fmt.Sprintf(`{"quantity":%d,"ttl":%q}`, quantity, c.StockTTL)
+		err := c.call(ctx, http.MethodPut, base+"/stock/"+product, body, nil)
+		if err == nil || !strings.Contains(err.Error(), " answered 4") {
+			return err
+		}
+	}
 	return c.call(ctx, http.MethodPut, base+"/stock/"+product, fmt.Sprintf(`{"quantity":%d}`, quantity), nil)
 }
 

@@ -17,6 +17,9 @@ const maxBody = 32 << 20
 // Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller:
 // net/http's own default of two would make every burst pay for new connections and measure those.
 type Client struct {
+	// StockTTL is for how long SetStock puts a product on the shelf; 0: for good.
+	StockTTL time.Duration
+
 	http  *http.Client
 	token string
 }

@@ -1,0 +1,16 @@
+//go:build unix
+
+package main
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestATerminalThatGoesEndsAnInstanceInOrder(t *testing.T) {
+	in := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP))
+	require.NoError(t, in.wait())
+}

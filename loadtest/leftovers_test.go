@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
+	for want, f := range map[time.Duration]runFlags{
+		time.Hour + 3*31*time.Second: {Requests: 300, Concurrency: 100, Wait: 20 * time.Second, Work: time.Second},
+		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},
+		mostStockTTL:                 {Requests: 10_000_000, Concurrency: 1, Wait: time.Hour},
+	} {
+		assert.Equal(t, want, f.stockTTL())
+	}
+}
+
+// noEnd returns the keys that have no TTL: at this instant, whoever is under way.
+var noEnd = redis.NewScript(`
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  if redis.call('PTTL', key) == -1 then found[#found + 1] = key end
+end
+return found`)
+
+// Everything that a run is told to stop for, and everything that started it, may be killed at any instant. So at no
+// instant there is a key without a TTL, but for the lock that has none: it is what v1 shows.
+func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
+	needsProc(t)
+	path, url := stockapi(t), foreignRedis(t)
+	left := ownTemp(t)
+	o, err := redis.ParseURL(url)
+	require.NoError(t, err)
+	client := redis.NewClient(o)
+	defer client.Close()
+
+	cmd := exec.Command(os.Args[0], "--stockapi", path, "--backend", url, "--scenarios", "two-instances",
+		"--rungs", "v1,v5,v7,v8,v9,v10,v11,v15", "--requests", "30", "--concurrency", "10", "--work", "20ms")
+	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { killAll(t) })
+	stays, seen := map[string]bool{}, map[string]bool{}
+	ofLastRung := func() bool {
+		found, err := noEnd.Run(context.Background(), client, nil).StringSlice()
+		assert.NoError(t, err)
+		for _, key := range found {
+			stays[key] = true
+		}
+		all, err := client.Keys(context.Background(), "*").Result()
+		assert.NoError(t, err)
+		for _, key := range all {
+			_, rung, _ := strings.Cut(key[max(strings.Index(key, "lt-"), 0):], "-v")
+			rung, _, _ = strings.Cut(rung, "}")
+			seen[rung] = true
+		}
+		return seen["15"]
+	}
+	require.Eventually(t, ofLastRung, 2*time.Minute, time.Millisecond)
+	killAll(t)
+	_ = cmd.Wait()
+	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond, left)
+	ofLastRung()
+	remain, err := client.Keys(context.Background(), "*").Result()
+	require.NoError(t, err)
+	assert.NotEmpty(t, remain, "nobody could remove it")
+	for key := range stays {
+		lock, _ := strings.CutPrefix(key, "DistributedLock_lt-")
+		assert.Regexp(t, `^[0-9a-f]{8}-\d+-v1(_5)?$`, lock, "%s stays for good", key)
+	}
+}
+
+// killAll kills every process that keeps its temporary files where this test does, all at one moment.
+func killAll(t *testing.T) {
+	t.Helper()
+	for pid := range processes(os.Getenv("TMPDIR")) {
+		if p, err := os.FindProcess(pid); err == nil && pid != os.Getpid() {
+			_ = p.Kill()
+		}
+	}
+}
