@@ -54,6 +54,10 @@ fuzz: ## what a client may send, for a minute
 twenty: build ## twenty whole runs in a row on each backend: all as expected?
 	scripts/twenty
 
+.PHONY: large
+large: ## the memory that a run of a million orders takes, and its audit
+	scripts/large
+
 .PHONY: mutants
 mutants: ## break rungs on purpose: does the run notice?
 	scripts/mutants

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
@@ -13,7 +15,21 @@ import (
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
 func (f *auditFlags) run(stdout, stderr io.Writer) int {
-	run, err := history.Read(f.File)
+	return again(f.File, stdout, stderr, func(run *history.Run, rows []*scenario.Row) error {
+		report.Header(stdout, run)
+		tell(stdout, rows, colourful(stdout))
+		if run.Interrupted != "" {
+			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
+		}
+		return nil
+	})
+}
+
+// again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.
+func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*scenario.Row) error) int {
+	spool := history.NewSpool(os.TempDir())
+	defer spool.Close()
+	run, err := history.Open(file, spool)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -21,18 +37,31 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	for _, c := range run.Cells {
 		differ = append(differ, rejudge(c)...)
 	}
-	report.Header(stdout, run)
-	good := tell(stdout, scenario.Assess(run.Cells), colourful(stdout))
-	if run.Interrupted != "" {
-		fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
+	rows := scenario.Assess(run.Cells)
+	if err := errors.Join(show(run, rows), spool.Err()); err != nil {
+		return complain(stderr, err)
 	}
 	for _, d := range differ {
 		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
 	}
+	return codeOf(run, rows, differ, stderr)
+}
+
+// codeOf is the exit code of a run that was judged again.
+func codeOf(run *history.Run, rows []*scenario.Row, differ []string, stderr io.Writer) int {
+	ran, met, invalid := 0, 0, false
+	for _, r := range rows {
+		ran, met = ran+r.Ran(), met+r.Met
+		for _, c := range r.Cells {
+			invalid = invalid || c.Finding(history.Valid).Result == history.Invalid
+		}
+	}
 	switch {
-	case run.Interrupted != "" || len(run.Cells) == 0:
-		return couldNotRun // as the run itself said
-	case !good || len(differ) > 0:
+	case run.Interrupted != "" || invalid:
+		return couldNotRun
+	case ran == 0:
+		return complain(stderr, errors.New("none of the cells could be run"))
+	case met < ran || len(differ) > 0:
 		return surprised
 	}
 	return asExpected
@@ -44,7 +73,9 @@ func rejudge(c *history.Cell) []string {
 	c.Findings = audit.Judge(c)
 	var differ []string
 	for _, f := range c.Findings {
-		if was := history.FindingOf(recorded, f.Verdict).Result; was != f.Result {
+		was := history.FindingOf(recorded, f.Verdict).Result
+		unasked := f.Verdict == history.Valid && was == history.NotApplicable // as in files of before there was the question
+		if was != f.Result && !unasked {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))
 		}
 	}

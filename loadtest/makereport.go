@@ -8,38 +8,35 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/scenario"
 )
 
-// run makes the report of a file again.
+// run makes the report of a file again. As in an audit, the verdicts are judged again.
 func (f *reportFlags) run(stdout, stderr io.Writer) int {
 	to := f.Output
 	if to == "" {
-		to = strings.TrimSuffix(f.File, ".json") + ".html"
+		to = beside(f.File)
 	}
-	differ, err := makeReport(f.File, to)
-	if err != nil {
-		return complain(stderr, err)
-	}
-	fmt.Fprintf(stdout, "wrote %s\n", to)
-	for _, d := range differ {
-		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
-	}
-	if len(differ) > 0 {
-		return surprised
-	}
-	return asExpected
+	return again(f.File, stdout, stderr, func(run *history.Run, _ []*scenario.Row) error {
+		if err := makeReport(run, to); err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "wrote %s\n", to)
+		return nil
+	})
 }
 
-// makeReport makes a report, and Porcupine's windows beside it, from a file that --json wrote and from nothing else, so
-// that the same file makes the same report at any time. As in an audit, the verdicts are judged again.
-func makeReport(from, to string) (differ []string, err error) {
-	run, err := history.Read(from)
-	if err != nil {
-		return nil, err
+// beside is the name of the report of a file.
+func beside(file string) string {
+	for _, ending := range []string{".gz", ".json", ".jsonl"} {
+		file = strings.TrimSuffix(file, ending)
 	}
-	for _, c := range run.Cells {
-		differ = append(differ, rejudge(c)...)
-	}
+	return file + ".html"
+}
+
+// makeReport makes a report of a run, and Porcupine's windows beside it, from what its file holds and from nothing else,
+// so that the same file makes the same report at any time.
+func makeReport(run *history.Run, to string) error {
 	windows, err := writeWindows(run, to)
-	return differ, errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, windows) }))
+	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, windows) }))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,18 +76,34 @@ func (s *session) write(rows []*scenario.Row) error {
 		errs = append(errs, history.Write(s.flags.JSON, s.history))
 	}
 	if dir := s.flags.Out; dir != "" {
-		errs = append(errs, history.Write(filepath.Join(dir, "results.json"), s.history))
+		errs = append(errs, writeResults(dir, s.history))
 		errs = append(errs, history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
 			report.Header(w, s.history)
 			tell(w, rows, false)
 			return nil
 		}))
 		if errors.Join(errs...) == nil {
-			_, err := makeReport(filepath.Join(dir, "results.json"), filepath.Join(dir, "report.html"))
-			errs = append(errs, err)
+			errs = append(errs, makeReport(s.history, filepath.Join(dir, "report.html")))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// writeResults writes the run's file, and removes that of a run before it which has another name.
+func writeResults(dir string, run *history.Run) error {
+	const small = "results.json"
+	name := history.Name(small, run)
+	if err := history.Write(filepath.Join(dir, name), run); err != nil {
+		return err
+	}
+	other := small
+	if name == small {
+		other = history.LargeName(small)
+	}
+	if err := os.Remove(filepath.Join(dir, other)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // checkOutputs finds out before the run, not after it, whether its results can be written.

@@ -48,7 +48,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 	cases := map[string]struct{ content, reason string }{
 		"cut short":     {string(good[:len(good)/2]), "cut short after"},
 		"empty":         {"", "cut short after 0 bytes"},
-		"other version": {strings.Replace(string(good), `"version":1`, `"version":2`, 1), "version 2"},
+		"other version": {strings.Replace(string(good), `"version":1`, `"version":3`, 1), "version 3"},
 		"other format":  {`{"format":"k6","version":1}`, `format is "k6"`},
 		"no JSON":       {"left: 0\n", "no JSON of ours"},
 		"lost an order": {strings.Replace(string(good), `"ops":2`, `"ops":3`, 1), "2 orders where its head says 3"},

@@ -249,8 +249,6 @@ func (s *stored) all(yield func(int, *Op) bool) {
 // decode reads block number n, of which the last is still in memory.
 func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
 	if n == len(s.blocks) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		first = s.n - s.last.count
 		ops, err = decodeBlock(s.last.buf, s.last.count)
 	} else {
@@ -261,6 +259,8 @@ func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
 		first = b.first
 		ops, err = s.spool.read(slices.Grow(buf, b.size)[:b.size], b.at, next-first)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, op := range s.changed {
 		if i >= first && i < first+len(ops) {
 			ops[i-first] = op

@@ -43,7 +43,8 @@ const (
 )
 
 // lockKeys finds every lock key of a cell: what somebody made, and is not the stock. Of a large cell it takes what
-// bears on the time that is drawn.
+// bears on the time that is drawn: each hold that begins in it, and who had the key before. How that one's hold ended is
+// then a guess, if somebody removed the key who did not have it.
 func lockKeys(c *history.Cell, w window) []*lockKey { return lockKeysOf(c, w, c.Len() <= maxWhole) }
 
 func lockKeysOf(c *history.Cell, w window, whole bool) []*lockKey {

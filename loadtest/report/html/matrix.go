@@ -91,6 +91,8 @@ func classOf(r history.Result) string {
 		return "broken"
 	case history.Unclear:
 		return "unknown"
+	case history.Invalid:
+		return "invalid"
 	case history.NotApplicable:
 	}
 	return "none" // and what a forged file may say

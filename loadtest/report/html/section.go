@@ -17,7 +17,10 @@ type section struct {
 	Surprises       []string
 	Story           string
 	Why, NotRun     string
+	Invalid         string
 	Verdicts        []verdict
+	Coverage        []fact
+	Client          []fact
 	Command         string
 	Numbers         []fact
 	Others          []string
@@ -51,6 +54,10 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
 	}
+	if f := c.Finding(history.Valid); f.Result == history.Invalid {
+		s.Invalid = clip(f.Because, 600)
+	}
+	s.Coverage, s.Client = coverage(c.Coverage), client(c.Client)
 	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
 	return s
 }
@@ -85,7 +92,10 @@ func story(c *history.Cell) string {
 	}
 	t := c.Tally()
 	found := "No violation was found: "
-	if history.Worst(c.Findings) == history.Unclear {
+	switch history.Worst(c.Findings) {
+	case history.Invalid:
+		found = "This is a measurement of the client, or of the machine, and says nothing of the lock: "
+	case history.Unclear:
 		found = "Nothing is proved either way: "
 	}
 	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",
@@ -99,6 +109,7 @@ func numbers(c *history.Cell) []fact {
 		{"refused", fmt.Sprint(t.Refused)},
 		{"busy", fmt.Sprint(t.Busy)},
 		{"not sold", fmt.Sprint(t.NotSold)},
+		{"not sent", fmt.Sprint(t.NotSent)},
 		{"unknown", fmt.Sprint(t.Unknown)},
 		{"left", left(c) + " of " + fmt.Sprint(c.Initial)},
 		{"units sold twice", fmt.Sprint(c.SoldTwice())},

@@ -1,0 +1,331 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Read reads a file that Write wrote, now or in the past, into memory. Anything else is refused with ErrNotHistory and the
+// reason in one line.
+func Read(path string) (*Run, error) { return Open(path, Memory()) }
+
+// Open reads a file as Read does, but what is too much for memory goes to the spool, and is there until that is closed.
+func Open(path string, spool *Spool) (*Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := &reader{spool: spool}
+	text, err := r.unpacked(f)
+	if err == nil {
+		r.text = json.NewDecoder(text)
+		err = r.read()
+	}
+	var disk *os.PathError
+	switch {
+	case err == nil:
+		return r.run, nil
+	case spool.Err() != nil:
+		return nil, spool.Err()
+	case errors.As(err, &disk):
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s is %w: %w", path, ErrNotHistory, r.explain(err))
+}
+
+// reader reads a file value by value.
+type reader struct {
+	spool *Spool
+	text  *json.Decoder
+	run   *Run
+	head  struct {
+		format  string
+		version int
+	}
+	said  counts // by the head
+	ended bool   // of lines, that there was an end
+}
+
+// unpacked undoes the compression, if there is any. What a file begins with tells, whatever it is called.
+func (r *reader) unpacked(f io.Reader) (io.Reader, error) {
+	buf := bufio.NewReaderSize(f, 1<<20)
+	if magic, _ := buf.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return buf, nil
+	}
+	return gzip.NewReader(buf)
+}
+
+func (r *reader) read() error {
+	if err := r.object(r.member); err != nil {
+		return err
+	}
+	if err := r.known(); err != nil {
+		return err
+	}
+	if r.head.version == Lines && r.run != nil {
+		if err := r.lines(); err != nil {
+			return err
+		}
+	}
+	switch _, err := r.text.Token(); {
+	case err == nil:
+		return errors.New("something follows its end")
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return r.check()
+}
+
+// member reads one member of the file's head, which in a document holds everything.
+func (r *reader) member(name string) error {
+	switch name {
+	case "format":
+		return r.text.Decode(&r.head.format)
+	case "version":
+		return r.text.Decode(&r.head.version)
+	case "cells":
+		return r.text.Decode(&r.said.Cells)
+	case "ops":
+		return r.text.Decode(&r.said.Ops)
+	case "run":
+		if err := r.known(); err != nil { // what another version has there may not fit our types
+			return err
+		}
+		run := &Run{}
+		present, err := r.split("cells", run, func() error {
+			return r.list("cells", func() error { return r.cell(run) })
+		})
+		if present {
+			r.run = run
+		}
+		return err
+	}
+	var unknown json.RawMessage
+	return r.text.Decode(&unknown)
+}
+
+// known refuses what is not of a format and a version that can be read.
+func (r *reader) known() error {
+	if r.head.format != Format {
+		return fmt.Errorf("its format is %q, not %q", clip(r.head.format), Format)
+	}
+	if v := r.head.version; v != Document && v != Lines {
+		return fmt.Errorf("it is version %d, this loadtest reads versions %d and %d", v, Document, Lines)
+	}
+	return nil
+}
+
+func clip(s string) string { return string([]rune(s)[:min(len([]rune(s)), 40)]) }
+
+// cell reads a cell of a document.
+func (r *reader) cell(run *Run) error {
+	c := &Cell{}
+	c.Keep(r.spool)
+	var h head
+	present, err := r.split("ops", &h, func() error {
+		return r.list("ops", func() error {
+			var op Op
+			if err := r.text.Decode(&op); err != nil {
+				return err
+			}
+			return c.Add(&op)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if !present {
+		return fmt.Errorf("cell %d is missing", len(run.Cells)+1)
+	}
+	run.Cells = append(run.Cells, c.with(&h))
+	return nil
+}
+
+// with gives the cell its head, and forgets where its ops would go if there were more of them.
+func (c *Cell) with(h *head) *Cell {
+	whole := Cell(*h)
+	whole.Ops = c.Ops
+	if c.onDisk() {
+		whole.stored = c.stored
+	}
+	return &whole
+}
+
+// lines reads what follows the head among lines.
+func (r *reader) lines() error {
+	var h *head
+	c, left := &Cell{}, 0
+	finish := func() error {
+		if h == nil {
+			return nil
+		}
+		if left > 0 {
+			return fmt.Errorf("cell %d lacks %d orders", len(r.run.Cells)+1, left)
+		}
+		r.run.Cells = append(r.run.Cells, c.with(h))
+		return nil
+	}
+	for !r.ended {
+		var line struct {
+			Cell *head   `json:"cell"`
+			Ops  int     `json:"ops"`
+			End  *counts `json:"end"`
+			Op
+		}
+		if err := r.text.Decode(&line); err != nil {
+			return err
+		}
+		switch {
+		case line.Cell != nil:
+			if err := finish(); err != nil {
+				return err
+			}
+			h, c, left = line.Cell, &Cell{}, line.Ops
+			c.Keep(r.spool)
+		case line.End != nil:
+			if err := finish(); err != nil {
+				return err
+			}
+			if r.ended = true; *line.End != r.said {
+				return errors.New("its end and its head do not say the same")
+			}
+		case h == nil || left == 0:
+			return fmt.Errorf("cell %d has more orders than its head says", len(r.run.Cells)+1)
+		default:
+			left--
+			if err := c.Add(&line.Op); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) check() error {
+	if r.run == nil || r.said.Cells == 0 {
+		return errors.New("it holds no cells")
+	}
+	if n := len(r.run.Cells); n != r.said.Cells {
+		return fmt.Errorf("it holds %d cells where its head says %d", n, r.said.Cells)
+	}
+	if n := r.run.ops(); n != r.said.Ops {
+		return fmt.Errorf("it holds %d orders where its head says %d", n, r.said.Ops)
+	}
+	return nil
+}
+
+// object reads an object, of which member reads the members.
+func (r *reader) object(member func(name string) error) error {
+	if err := r.delim('{'); err != nil {
+		return err
+	}
+	for r.text.More() {
+		name, err := r.text.Token()
+		if err != nil {
+			return err
+		}
+		if err := member(name.(string)); err != nil { // the names of an object's members are strings
+			return err
+		}
+	}
+	return r.delim('}')
+}
+
+// split reads an object into a value, but for one member, which is read by itself; a null is not present.
+func (r *reader) split(apart string, into any, read func() error) (present bool, err error) {
+	first, err := r.text.Token()
+	if err != nil || first == nil {
+		return false, err
+	}
+	if first != json.Delim('{') {
+		return false, fmt.Errorf("json: cannot unmarshal %v as an object", first)
+	}
+	rest := map[string]json.RawMessage{}
+	for r.text.More() {
+		name, err := r.text.Token()
+		if err != nil {
+			return false, err
+		}
+		if name == apart {
+			err = read()
+		} else {
+			var value json.RawMessage
+			err = r.text.Decode(&value)
+			rest[name.(string)] = value
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := r.delim('}'); err != nil {
+		return false, err
+	}
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return false, err
+	}
+	return true, json.Unmarshal(text, into)
+}
+
+// list reads an array, of which one reads the next element. A null is an empty one.
+func (r *reader) list(what string, one func() error) error {
+	first, err := r.text.Token()
+	if err != nil || first == nil {
+		return err
+	}
+	if first != json.Delim('[') {
+		return fmt.Errorf("json: cannot unmarshal %v as a list of %s", first, what)
+	}
+	for r.text.More() {
+		if err := one(); err != nil {
+			return err
+		}
+	}
+	return r.delim(']')
+}
+
+func (r *reader) delim(want json.Delim) error {
+	got, err := r.text.Token()
+	if err == nil && got != want {
+		err = fmt.Errorf("it is no JSON of ours: there is %v where %v should be", got, want)
+	}
+	return err
+}
+
+// explain says what is wrong with a file of which that became.
+func (r *reader) explain(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it is cut short after %d bytes", r.offset())
+	}
+	if broken := syntaxOf(err); broken != nil || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		return fmt.Errorf("it is no JSON of ours: %w", err)
+	}
+	return err
+}
+
+// offset is how far the text was read.
+func (r *reader) offset() int64 {
+	if r.text == nil {
+		return 0
+	}
+	n := r.text.InputOffset()
+	if rest, err := io.Copy(io.Discard, r.text.Buffered()); err == nil {
+		n += rest
+	}
+	return n
+}
+
+func syntaxOf(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return err
+	}
+	return nil
+}
