@@ -22,7 +22,8 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 		differ = append(differ, rejudge(c)...)
 	}
 	report.Header(stdout, run)
-	good := tell(stdout, scenario.Assess(run.Cells), colourful(stdout))
+	rows := scenario.Assess(run.Cells)
+	good := tell(stdout, rows, colourful(stdout))
 	if run.Interrupted != "" {
 		fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
 	}
@@ -32,7 +33,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	if !good || len(differ) > 0 {
 		return surprised
 	}
-	return asExpected
+	return codeOf(rows, good)
 }
 
 // rejudge replaces a cell's verdicts by new ones and says where they differ.

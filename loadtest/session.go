@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -218,6 +219,11 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, st stage
 			return context.Cause(ctx) // the reason for the reason: a process that died, say
 		}
 		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
+	}
+	if again, slow := s.specs[i].AgainLonger(cell); slow {
+		if cell, err = s.cell(ctx, i, again, <-s.ground.prepare(ctx, again)); err != nil {
+			return fmt.Errorf("%s, once more: %w", s.specs[i].Title(), cmp.Or(context.Cause(ctx), err))
+		}
 	}
 	done[i] = cell
 	s.progress.Finished(cell)

@@ -71,4 +71,3 @@ func settle(op *history.Op, told shop.Told, now history.Instant) {
 		op.Units = told.Units
 	}
 }
-
