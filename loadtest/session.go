@@ -82,8 +82,13 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 func (f *runFlags) newHistory() *history.Run {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
+	seedOf := ""
+	if f.Rate > 0 {
+		seedOf = "when each order falls due"
+	}
 	return &history.Run{
-		ID: hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(),
+		SeedOf: seedOf,
+		ID:     hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(),
 		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,

@@ -101,6 +101,8 @@ func tables(w io.Writer, rows []*scenario.Row, colour bool) {
 		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
 		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
 		fmt.Fprintln(w)
+		coverages(w, rows[start:end])
+		clients(w, rows[start:end])
 		parties(w, rows[start:end])
 		start = end
 	}
