@@ -44,7 +44,9 @@ func columns(rows []*scenario.Row) []column {
 		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
 		column{"left", 4, true, func(_ *scenario.Row, c *history.Cell) string { return left(c) }},
 		column{"twice", 5, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
-		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string { return rate(c.Tally().Buyers, c.Elapsed) }},
+		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string {
+			return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
+		}},
 		column{"p50 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
 		column{"p99 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
 		column{"cmd/sale", 8, true, func(_ *scenario.Row, c *history.Cell) string { return perSale(c) }},
