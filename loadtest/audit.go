@@ -44,33 +44,29 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*sce
 	for _, d := range differ {
 		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
 	}
-	return codeOf(run, rows, differ, stderr)
+	return againCode(run, rows, differ, stderr)
 }
 
-// codeOf is the exit code of a run that was judged again.
-func codeOf(run *history.Run, rows []*scenario.Row, differ []string, stderr io.Writer) int {
-	ran, met, invalid := 0, 0, false
+// againCode is the exit code of a run that was judged again.
+func againCode(run *history.Run, rows []*scenario.Row, differ []string, stderr io.Writer) int {
+	ran, good := 0, len(differ) == 0
 	for _, r := range rows {
-		ran, met = ran+r.Ran(), met+r.Met
-		for _, c := range r.Cells {
-			invalid = invalid || c.Finding(history.Valid).Result == history.Invalid
-		}
+		ran += r.Ran()
+		good = good && len(r.Surprises) == 0
 	}
 	switch {
-	case run.Interrupted != "" || invalid:
+	case run.Interrupted != "":
 		return couldNotRun
 	case ran == 0:
 		return complain(stderr, errors.New("none of the cells could be run"))
-	case met < ran || len(differ) > 0:
-		return surprised
 	}
-	return asExpected
+	return codeOf(rows, good)
 }
 
 // rejudge replaces a cell's verdicts by new ones and says where they differ.
 func rejudge(c *history.Cell) []string {
 	recorded := c.Findings
-	c.Findings = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c), audit.CoverageOf(c)
 	var differ []string
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -45,10 +46,13 @@ type runFlags struct {
 	Concurrency int           `default:"100" help:"How many at once."`
 	Stock       int64         `default:"100" help:"How many units there are to sell."`
 	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
+	Power       float64       `placeholder:"P" help:"Choose requests and stock so that a fault of one sale in 1/P or more would show, with a confidence of 95 %, such as 1e-4. Not with --requests or --stock."`
 	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
 	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
 	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
-	Seed        *uint64       `placeholder:"N" help:"Seed of all that is random in the load. Default: a new one, which is printed."`
+	Seed        *uint64       `placeholder:"N" help:"Seed of when orders fall due in an open loop; a closed one has nothing random. Default: a new one, which is printed."`
+
+	sized []string // which flags gave the size of the load
 
 	Join     string        `placeholder:"NAME" help:"Make one run together with other load generators, on any machines, that are told the same NAME: every cell begins at one instant, and each comes to the verdict on what all did. What they run has to agree. They meet at the Redis of --backend, or at --meet. Without --scenarios it is two-instances, and with --targets one-instance too; the others are for one alone. Of --seed the first one's counts."`
 	Parties  int           `default:"2" help:"How many load generators --join brings together."`
@@ -88,7 +92,7 @@ Examples:
   loadtest report results.json -o report.html
   loadtest contract http://127.0.0.1:5000
 
-Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted.`
+Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell is not valid: the client or the machine was too slow for it.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int
@@ -114,6 +118,11 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	if err != nil {
 		return nil, "", false, err
 	}
+	for _, p := range parsed.Path {
+		if p.Flag != nil && (p.Flag.Name == "requests" || p.Flag.Name == "stock") {
+			c.Run.sized = append(c.Run.sized, "--"+p.Flag.Name)
+		}
+	}
 	command, _, _ = strings.Cut(parsed.Command(), " ")
 	return c, command, false, nil
 }
@@ -137,7 +146,29 @@ func (f *runFlags) check() error {
 		seed := rand.Uint64() >> 32 // short enough to type again
 		f.Seed = &seed
 	}
+	if err := f.power(); err != nil {
+		return err
+	}
 	return errors.Join(f.sizes(), f.durations(), f.places(), f.joining())
+}
+
+// refused is how many orders more than there is stock a run of a chosen power sends: as many as the usual one.
+const refused = 200
+
+// power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales happens
+// in fewer than 3/n of them, with a confidence of 95 %.
+func (f *runFlags) power() error {
+	switch {
+	case f.Power == 0:
+		return nil
+	case !(f.Power >= 1e-6 && f.Power <= 0.5):
+		return errors.New("--power must lie between 1e-6 and 0.5")
+	case len(f.sized) > 0:
+		return fmt.Errorf("--power chooses the size of the load: leave out %s, or --power", strings.Join(f.sized, " and "))
+	}
+	f.Stock = int64(math.Ceil(3 / f.Power))
+	f.Requests = int(f.Stock) + refused
+	return nil
 }
 
 func (f *runFlags) sizes() error {

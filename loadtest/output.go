@@ -39,8 +39,8 @@ func (s *session) finish(err error, stderr io.Writer) int {
 		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, len(s.history.Cells), len(s.specs)))
 	case ran == 0:
 		code = complain(stderr, errors.New("none of the cells could be run"))
-	case !good:
-		code = surprised
+	default:
+		code = codeOf(rows, good)
 	}
 	if s.swept != nil && (err == nil || s.flags.outlasted()) {
 		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", s.swept))
@@ -49,6 +49,17 @@ func (s *session) finish(err error, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	return code
+}
+
+// codeOf is the exit code of rows that were run. A surprise is more than a cell that is not valid: that says nothing.
+func codeOf(rows []*scenario.Row, good bool) int {
+	switch {
+	case !good:
+		return surprised
+	case !scenario.AllValid(rows):
+		return couldNotRun
+	}
+	return asExpected
 }
 
 // outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends, with

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // loadtest runs the program in this process.
@@ -37,6 +39,10 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--repeat 0", "--repeat must lie between"},
 		{"--rate=-5", "--rate must lie between"},
 		{"--rate 0.001", "within a day"},
+		{"--power 0.9", "--power must lie between 1e-6 and 0.5"},
+		{"--power NaN", "--power must lie between 1e-6 and 0.5"},
+		{"--power 1e-3 --stock 100", "--power chooses the size of the load: leave out --stock, or --power"},
+		{"--power 1e-3 --stock 1 --requests 300", "leave out --stock and --requests, or --power"},
 		{"--wait=-1s", "--wait must lie between"},
 		{"--ttl 1ms", "--ttl must lie between"},
 		{"--work 2h", "--work must lie between"},
@@ -98,6 +104,26 @@ func TestKeysThatMayBeLeft(t *testing.T) {
 		assert.Equal(t, couldNotRun, s.finish(c.err, &errs))
 		assert.Equal(t, c.want, strings.Count(errs.String(), "\n"), "%+v: %s", c.flags, &errs)
 	}
+}
+
+// A power chooses as much stock as has to be sold for it, and somewhat more buyers.
+func TestAPowerChoosesTheLoad(t *testing.T) {
+	for power, want := range map[string]int64{"1e-4": 30_000, "0.03": 100, "1e-6": 3_000_000} {
+		c, _, _, err := parse([]string{"--power", power}, io.Discard, io.Discard)
+		require.NoError(t, err)
+		require.NoError(t, c.Run.check())
+		assert.InDelta(t, want, c.Run.Stock, 1)
+		assert.EqualValues(t, c.Run.Stock+200, c.Run.Requests)
+	}
+}
+
+// Where nothing surprises, but something was not measured, the run proves nothing.
+func TestAnInvalidCellIsNoProof(t *testing.T) {
+	surprise := &scenario.Row{Surprises: []string{"x"}}
+	invalid, good := &scenario.Row{Invalid: []string{"y"}}, &scenario.Row{Met: 1}
+	assert.Equal(t, asExpected, codeOf([]*scenario.Row{good}, true))
+	assert.Equal(t, couldNotRun, codeOf([]*scenario.Row{good, invalid}, true))
+	assert.Equal(t, surprised, codeOf([]*scenario.Row{surprise, invalid}, false))
 }
 
 func TestHelpIsEnough(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -107,8 +108,13 @@ func besides(file string) string {
 func (f *runFlags) newHistory() *history.Run {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
+	seedOf := ""
+	if f.Rate > 0 {
+		seedOf = "when each order falls due"
+	}
 	return &history.Run{
 		ID: hex.EncodeToString(id[:]), Seed: *f.Seed, Started: time.Now(), Loadtest: thisBuild(),
+		SeedOf:  seedOf,
 		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
@@ -244,6 +250,11 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, st stage
 			return context.Cause(ctx) // the reason for the reason: a process that died, say
 		}
 		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
+	}
+	if again, slow := s.specs[i].AgainLonger(cell); slow {
+		if cell, err = s.cell(ctx, i, again, <-s.ground.prepare(ctx, again)); err != nil {
+			return fmt.Errorf("%s, once more: %w", s.specs[i].Title(), cmp.Or(context.Cause(ctx), err))
+		}
 	}
 	done[i] = cell
 	s.progress.Finished(cell)

@@ -4,8 +4,10 @@ import "time"
 
 // Run is everything that one loadtest did, and on what.
 type Run struct {
-	ID      string    `json:"id"`
-	Seed    uint64    `json:"seed"`
+	ID   string `json:"id"`
+	Seed uint64 `json:"seed"`
+	// SeedOf is what the seed determines, empty if nothing: a closed loop goes as the answers come.
+	SeedOf  string    `json:"seed_of,omitempty"`
 	Started time.Time `json:"started"`
 	// Loadtest is which build of loadtest it was.
 	Loadtest string `json:"loadtest,omitempty"`

@@ -41,7 +41,13 @@ func entryOf(r *scenario.Row, repeat int) entry {
 	if c.NotRun != "" {
 		return entry{"n/r", text.Colors{text.FgYellow}}
 	}
+	if scenario.Invalid(c) != "" {
+		return entry{"inv", text.Colors{text.FgYellow}}
+	}
 	e := entry{inLetters(c.Findings), colourOf(c.Findings)}
+	if c.Longer > 0 {
+		e.text += "~"
+	}
 	if len(r.Surprises) > 0 {
 		e.text += "!"
 		e.colour = text.Colors{text.FgYellow, text.Bold}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/scenario"
@@ -23,7 +24,7 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 		repeat = max(repeat, len(r.Cells))
 	}
 	fmt.Fprintf(w, "faults%s; what broke: %s\n", leases(rows), legend)
-	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, ! not as expected")
+	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, ! not as expected, ~ with longer leases")
 	if repeat > 1 {
 		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n", repeat)
 	}
@@ -39,7 +40,28 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 		}
 		fmt.Fprintln(w)
 	}
+	runOnceMore(w, rows)
 	notRunBecause(w, rows)
+}
+
+// runOnceMore says which cells were run again with longer leases.
+func runOnceMore(w io.Writer, rows []*scenario.Row) {
+	var titles []string
+	for _, r := range rows {
+		for _, c := range r.Cells {
+			if title := c.Scenario + " " + c.Rung; c.Longer > 0 && !slices.Contains(titles, title) {
+				titles = append(titles, title)
+			}
+		}
+	}
+	if len(titles) == 0 {
+		return
+	}
+	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " + strings.Join(titles, ", ")
+	for _, line := range wrap(text, pageWidth) {
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w)
 }
 
 // leases says how long locks lasted, if any cell was run.

@@ -11,8 +11,8 @@ import (
 // Header says what was driven, how, and on what.
 func Header(w io.Writer, run *history.Run) {
 	m, l := run.Machine, run.Whole()
-	fmt.Fprintf(w, "run       %s, seed %d, %s on %s/%s with %d CPUs, %s\n",
-		run.ID, run.Seed, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go)
+	fmt.Fprintf(w, "run       %s, %s%s on %s/%s with %d CPUs, %s\n",
+		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go)
 	fmt.Fprintf(w, "backend   %s\n", run.Backend.Text)
 	fmt.Fprintf(w, "stockapi  %s\n", run.Backend.Stockapi)
 	fmt.Fprintf(w, "load      %d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s%s\n",
@@ -25,6 +25,14 @@ func Header(w io.Writer, run *history.Run) {
 		fmt.Fprintln(w, "          Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	fmt.Fprintln(w)
+}
+
+// seed tells the seed with what it determines; nothing if it determines nothing.
+func seed(run *history.Run) string {
+	if run.SeedOf == "" {
+		return ""
+	}
+	return fmt.Sprintf("seed %d (%s), ", run.Seed, run.SeedOf)
 }
 
 // from says how many load generators the load comes from, if several.

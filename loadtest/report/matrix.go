@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type column struct {
 	value func(*scenario.Row, *history.Cell) string
 }
 
-// columns are made for 120 characters. Not-sold and met only take their place if there is something to say.
+// columns are made for 120 characters. Not-sold, not-sent and met only take their place if there is something
+// to say.
 func columns(rows []*scenario.Row) []column {
 	cols := []column{
 		{"", 1, false, mark},
@@ -35,19 +37,40 @@ func columns(rows []*scenario.Row) []column {
 	if anyRow(rows, func(c *history.Cell) bool { return c.Tally().NotSold > 0 }) {
 		cols = append(cols, column{"not-sold", 8, true, count(func(t history.Tally) int { return t.NotSold })})
 	}
+	if anyRow(rows, func(c *history.Cell) bool { return c.Tally().NotSent > 0 }) {
+		cols = append(cols, column{"not-sent", 8, true, count(func(t history.Tally) int { return t.NotSent })})
+	}
 	cols = append(cols,
 		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
 		column{"left", 4, true, func(_ *scenario.Row, c *history.Cell) string { return left(c) }},
 		column{"twice", 5, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
-		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string { return rate(c.Tally().Buyers, c.Elapsed) }},
+		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string {
+			return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
+		}},
 		column{"p50 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
 		column{"p99 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
 		column{"cmd/sale", 8, true, func(_ *scenario.Row, c *history.Cell) string { return perSale(c) }},
 	)
+	cols = fitting(cols)
 	if anyRepeated(rows) {
 		cols = append(cols, column{"met", 5, true, func(r *scenario.Row, _ *history.Cell) string {
 			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 		}})
+	}
+	return cols
+}
+
+// fitting leaves out figures where not-sold or not-sent take their place: where orders came to nothing for reasons other than
+// the stock and the lock, a measure of speed says least.
+func fitting(cols []column) []column {
+	for _, spare := range []string{"cmd/sale", "p50 ms"} {
+		width := 0
+		for _, c := range cols {
+			width += c.width + 1
+		}
+		if width > pageWidth {
+			cols = slices.DeleteFunc(cols, func(c column) bool { return c.title == spare })
+		}
 	}
 	return cols
 }
@@ -80,6 +103,8 @@ func tables(w io.Writer, rows []*scenario.Row, colour bool) {
 		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
 		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
 		fmt.Fprintln(w)
+		coverages(w, rows[start:end])
+		clients(w, rows[start:end])
 		parties(w, rows[start:end])
 		start = end
 	}
@@ -157,7 +182,7 @@ func paint(title, v string) string {
 }
 
 func mark(r *scenario.Row, _ *history.Cell) string {
-	if len(r.Surprises) > 0 {
+	if len(r.Surprises) > 0 || len(r.Invalid) > 0 {
 		return "!"
 	}
 	return ""
@@ -172,6 +197,9 @@ func rung(r *scenario.Row, _ *history.Cell) string {
 
 // verdict is the worst result, and of which of the questions.
 func verdict(c *history.Cell) string {
+	if scenario.Invalid(c) != "" {
+		return "not valid"
+	}
 	worst := history.Worst(c.Findings)
 	if worst != history.Broken && worst != history.Unclear {
 		return string(worst)
@@ -189,11 +217,22 @@ func count(of func(history.Tally) int) func(*scenario.Row, *history.Cell) string
 	return func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
 }
 
+// left is what the buyers left: what a probe has bought of it since is put back.
 func left(c *history.Cell) string {
 	if c.Left == nil {
 		return "?"
 	}
-	return fmt.Sprint(*c.Left)
+	return fmt.Sprint(*c.Left + boughtByProbes(c))
+}
+
+// boughtByProbes counts the units of probes: of a large stock a probe cannot ask for more than there is, and buys one.
+func boughtByProbes(c *history.Cell) (units int64) {
+	for _, op := range c.All() {
+		if op.Phase == history.Probe && op.Outcome == history.Sold {
+			units += int64(len(op.Units))
+		}
+	}
+	return units
 }
 
 func rate(buyers int, in time.Duration) string {

@@ -16,6 +16,9 @@ func Line(c *history.Cell) string {
 	if c.NotRun != "" {
 		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
 	}
+	if why := scenario.Invalid(c); why != "" {
+		return "! " + why
+	}
 	if surprises := scenario.Surprises(c); len(surprises) > 0 {
 		return "! " + strings.Join(surprises, "; ")
 	}
@@ -26,25 +29,33 @@ func Line(c *history.Cell) string {
 	return line
 }
 
-// Summary is the last word: as expected, or what was not. It reports whether all that was run is as expected.
+// Summary is the last word: as expected, or what was not, and what is no measurement of its rung. It reports whether all
+// that was measured is as expected.
 func Summary(w io.Writer, rows []*scenario.Row) bool {
-	met, ran, skipped := 0, 0, 0
+	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
 	for _, r := range rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
+		invalid, surprises = invalid+len(r.Invalid), surprises+len(r.Surprises)
 	}
-	notRun := ""
+	others := ""
+	if invalid > 0 {
+		others += fmt.Sprintf("; %d not valid", invalid)
+	}
 	if skipped > 0 {
-		notRun = fmt.Sprintf("; %d not run", skipped)
+		others += fmt.Sprintf("; %d not run", skipped)
 	}
-	if met == ran {
-		fmt.Fprintf(w, "as expected (%d of %d cells%s)\n", met, ran, notRun)
-		return true
+	switch {
+	case surprises > 0:
+		fmt.Fprintf(w, "NOT as expected (%d of %d cells are%s):\n", met, ran, others)
+	case invalid > 0:
+		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured (%d of %d cells are as expected%s):\n", met, ran, others)
+	default:
+		fmt.Fprintf(w, "as expected (%d of %d cells%s)\n", met, ran, others)
 	}
-	fmt.Fprintf(w, "NOT as expected (%d of %d cells are%s):\n", met, ran, notRun)
 	for _, r := range rows {
-		for _, s := range r.Surprises {
+		for _, s := range append(r.Surprises, r.Invalid...) {
 			fmt.Fprintf(w, "  %s\n", s)
 		}
 	}
-	return false
+	return surprises == 0
 }

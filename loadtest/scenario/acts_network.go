@@ -154,7 +154,7 @@ func playRedisDown(ctx context.Context, p *play) error {
 	}
 	for i, in := range p.cell.Instances {
 		begun := time.Now()
-		for p.Client.Ready(ctx, in.URL) && time.Since(begun) < within {
+		for p.Client.Ready(ctx, in.URL) && time.Since(begun) < within+p.slack() {
 			continue // until it has noticed: a command on a connection that is just being closed is one in doubt
 		}
 		o := p.order(ctx, i, strconv.Itoa(i+1), shop.Order{})

@@ -56,7 +56,7 @@ func (p *play) reader(ctx context.Context, n int) *pending {
 
 // heldOrKeptOut waits until the order is inside, or has not got in for a while.
 func (o *pending) heldOrKeptOut(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, keptOut)
+	ctx, cancel := context.WithTimeout(ctx, keptOut+o.slack())
 	defer cancel()
 	_, err := o.heldOrAnswered(ctx)
 	if ctx.Err() != nil {

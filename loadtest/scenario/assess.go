@@ -14,6 +14,8 @@ type Row struct {
 	Met int
 	// Surprises are the differences, in either direction: a fault that was predicted to show and did not is one.
 	Surprises []string
+	// Invalid are the sentences of cells that are no measurement of the rung: neither as expected nor a surprise.
+	Invalid []string
 }
 
 // Assess sorts the cells into rows, in the order in which they come, and compares their findings with the table.
@@ -36,6 +38,10 @@ func (r *Row) add(c *history.Cell) {
 	if c.NotRun != "" {
 		return
 	}
+	if why := Invalid(c); why != "" {
+		r.Invalid = append(r.Invalid, why)
+		return
+	}
 	surprises := Surprises(c)
 	if len(surprises) == 0 {
 		r.Met++
@@ -43,32 +49,56 @@ func (r *Row) add(c *history.Cell) {
 	r.Surprises = append(r.Surprises, surprises...)
 }
 
-// Surprises says, one line each, where the findings of a cell differ from what the table expects.
+// Surprises says, one line each, where the findings of a cell differ from what the table expects. One that is no measurement
+// of its rung has none.
 func Surprises(c *history.Cell) []string {
-	title := c.Title()
-	if c.Repetition > 1 {
-		title += fmt.Sprintf(" (repetition %d)", c.Repetition)
-	}
-	e, known := Expected(c.Scenario, c.Rung)
-	if !known {
-		return []string{title + ": the table expects nothing of this cell"}
+	if Invalid(c) != "" {
+		return nil
 	}
 	var out []string
+	for _, d := range differences(c) {
+		out = append(out, title(c)+": "+d.text)
+	}
+	return out
+}
+
+// difference is one between what is expected of a cell and what was found.
+type difference struct {
+	text string
+	// excusable is whether a machine that was too slow can be why.
+	excusable bool
+}
+
+// differences are all of them, whether the cell is valid or not.
+func differences(c *history.Cell) []difference {
+	e, known := Expected(c.Scenario, c.Rung)
+	if !known {
+		return []difference{{text: "the table expects nothing of this cell"}}
+	}
+	var out []difference
 	if c.CutShort != "" {
-		out = append(out, title+": could not be played to its end: "+c.CutShort)
+		out = append(out, difference{"could not be played to its end: " + c.CutShort, true})
 	}
 	for _, v := range history.Verdicts {
 		want, f := e.Verdicts.Of(v), c.Finding(v)
 		if want == f.Result {
 			continue
 		}
-		line := fmt.Sprintf("%s: %s was expected to be %s and is %s", title, v, want, f.Result)
+		text := fmt.Sprintf("%s was expected to be %s and is %s", v, want, f.Result)
 		if f.Because != "" {
-			line += ": " + f.Because
+			text += ": " + f.Because
 		}
-		out = append(out, line)
+		out = append(out, difference{text, byTheClock(c, v, f.Result)})
 	}
 	return out
+}
+
+// title names a cell, with its repetition where there are several.
+func title(c *history.Cell) string {
+	if c.Repetition > 1 {
+		return fmt.Sprintf("%s (repetition %d)", c.Title(), c.Repetition)
+	}
+	return c.Title()
 }
 
 // Ran is how many of the row's cells were run at all.
@@ -82,12 +112,27 @@ func (r *Row) Ran() int {
 	return n
 }
 
-// Shown is the cell that stands for the row: the first that is not as expected, else the first.
+// Shown is the cell that stands for the row: the first that is not as expected, or else not valid, else the first.
 func (r *Row) Shown() *history.Cell {
+	shown := r.Cells[0]
 	for _, c := range r.Cells {
-		if c.NotRun == "" && len(Surprises(c)) > 0 {
+		switch {
+		case c.NotRun != "":
+		case len(Surprises(c)) > 0:
 			return c
+		case Invalid(c) != "" && Invalid(shown) == "":
+			shown = c
 		}
 	}
-	return r.Cells[0]
+	return shown
+}
+
+// AllValid reports whether all cells that were run are measurements of their rungs.
+func AllValid(rows []*Row) bool {
+	for _, r := range rows {
+		if len(r.Invalid) > 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/loadtest/attack"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/shop"
 )
@@ -43,6 +44,7 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
+	defer p.watch()()
 	err := spec.Scenario.play(ctx, p)
 	if err == nil {
 		err = r.probe(ctx, c, p.probes, p.nested)
@@ -62,6 +64,21 @@ func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error 
 	p.clear(ctx)
 	c.Elapsed = time.Since(c.Start)
 	return err
+}
+
+// watch looks at the heart while the cell is played, and notes what the client saw of itself.
+func (p *play) watch() (end func()) {
+	var heart *attack.Watch
+	if p.Heart != nil {
+		heart = p.Heart.Watch()
+	}
+	return func() {
+		p.cell.Client = attack.ClientOf(p.cell.Ops)
+		p.cell.Client.Loop = "closed" // each step waits for the one before it
+		if heart != nil {
+			p.cell.Client.Away, p.cell.Client.Longest = heart.Stop()
+		}
+	}
 }
 
 // opening sells one unit on each instance, to show that the rung works while nothing is wrong with it. It also makes
@@ -194,8 +211,8 @@ func (o *pending) until(ctx context.Context, so func() (bool, error)) error {
 		if yes || err != nil {
 			return err
 		}
-		if time.Since(begun) > within {
-			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, within)
+		if bound := within + 2*o.slack(); time.Since(begun) > bound {
+			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, bound.Round(time.Millisecond))
 		}
 		select {
 		case <-time.After(2 * time.Millisecond):

@@ -23,14 +23,26 @@ const margin = 5 * time.Second
 const faultMargin = time.Second
 
 // limit is how soon a fresh request has to get through.
-func (s Scenario) limit(ttl time.Duration) time.Duration {
+func (s Scenario) limit(ttl, slack time.Duration) time.Duration {
 	switch {
 	case s.Within > 0:
 		return s.Within
 	case s.Fault():
-		return ttl + faultMargin
+		return ttl + faultMargin + slack
 	}
-	return ttl + margin
+	return ttl + margin + slack
+}
+
+// maxSlack bounds what a busy machine is given.
+const maxSlack = 5 * time.Second
+
+// slack is what every step may take longer, by what the machine has shown lately: some ten steps make a way, and each may
+// be held up once.
+func (r *Runner) slack() time.Duration {
+	if r.Heart == nil {
+		return 0
+	}
+	return min(10*r.Heart.Lately(), maxSlack)
 }
 
 // patience is what an answer may take beyond all that it was asked to wait for, before it counts as lost.
@@ -57,12 +69,13 @@ type Runner struct {
 // cell could not be run; that the rung does not hold is no error but a finding.
 func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, World: r.World, Load: spec.Scenario.load()}
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Heart: r.Heart, World: r.World, Load: spec.Scenario.load()}
+		r.Load.Wait *= time.Duration(max(1, spec.longer))
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL), Start: time.Now(),
-		NotRun: r.Joint.NotRun(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL, r.slack()), Start: time.Now(),
+		NotRun: r.Joint.NotRun(), Longer: spec.longer,
 	}
 	if err := r.introduce(ctx, c, urls); err != nil {
 		return c, err
@@ -79,7 +92,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	if err != nil {
 		return nil, err
 	}
-	c.Findings = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c), audit.CoverageOf(c)
 	return c, ctx.Err()
 }
 

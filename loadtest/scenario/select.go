@@ -12,6 +12,8 @@ type Spec struct {
 	Rung       Rung
 	Instances  int
 	Repetition int
+
+	longer float64 // by how much its leases are lengthened, 0 if not
 }
 
 // Title names the cell as histories do.
@@ -39,7 +41,7 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 				continue
 			}
 			for i := range repeat {
-				specs = append(specs, Spec{s, rung, s.size(instances), i + 1})
+				specs = append(specs, Spec{Scenario: s, Rung: rung, Instances: s.size(instances), Repetition: i + 1})
 			}
 		}
 	}

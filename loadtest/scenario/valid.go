@@ -1,0 +1,109 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// longerBy is by how much leases are lengthened where the machine was too slow for those of the scenario.
+const longerBy = 4
+
+const (
+	// longEnough is a lease that need not be lengthened further: no instance lets anybody wait for a multiple of it.
+	longEnough = 10 * time.Second
+	// serverTime is how long an instance waits for a server, unless told otherwise.
+	serverTime = time.Second
+	// nodeTime is how long one of several nodes has to answer at most, whatever the lease.
+	nodeTime = 50 * time.Millisecond
+)
+
+// Longer returns the cell with leases so many times as long, and all that has to go with them.
+func (s Spec) Longer(by float64) Spec {
+	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
+	lease := s.Scenario.Lease()
+	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
+	s.Scenario.Timeout = times(cmp.Or(s.Scenario.Timeout, serverTime))
+	s.longer = by
+	return s
+}
+
+// AgainLonger returns the cell as it is to be run once more, and whether it is: if it is not as expected, and that may be
+// because the machine was too slow for its leases.
+func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
+	if !s.Scenario.Fault() || s.longer > 0 || tooSlow(c) == "" {
+		return s, false
+	}
+	return s.Longer(longerBy), true
+}
+
+// Invalid is why the cell is no measurement of its rung, empty if it is one: the client did not do its part, or the
+// machine was too slow for the cell. What is proven all the same is not excused by that.
+func Invalid(c *history.Cell) string {
+	if f := c.Finding(history.Valid); f.Result == history.Invalid {
+		return title(c) + ": not valid: " + f.Because
+	}
+	return tooSlow(c)
+}
+
+// tooSlow is the sentence of a cell that is not as expected on a machine that was too slow for it. It is empty if the cell
+// is as expected, or the machine was fast enough, or a slow machine cannot be why.
+func tooSlow(c *history.Cell) string {
+	if c.Client == nil || c.Client.Longest < allowed(c) {
+		return ""
+	}
+	different := differences(c)
+	if len(different) == 0 {
+		return ""
+	}
+	var said []string
+	for _, d := range different {
+		if !d.excusable {
+			return ""
+		}
+		said = append(said, d.text)
+	}
+	again := ""
+	if c.Longer > 0 {
+		again = fmt.Sprintf(", %g times as long as they were first", c.Longer)
+	}
+	return fmt.Sprintf("%s: machine too slow for this cell: nothing ran for %s at once, under leases of %s%s: %s", title(c),
+		c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
+}
+
+// allowed is how long the machine may stand still before the cell has to reckon with it. Half of a lease is the time that
+// a renewal has; an instance may have stood still for twice as long as this process did.
+func allowed(c *history.Cell) time.Duration {
+	least := min(c.TTL, serverTime) / 4
+	if rungOf(c.Rung).OnNodes() {
+		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, nodeTime/2)
+	}
+	return least
+}
+
+// byTheClock reports whether a machine that stands still can make a cell differ in that verdict from what is expected of
+// it. That it shows less than it was to, it always can. That it breaks what was to hold, only if a lease can run out
+// meanwhile: never in a crowd, whose leases are long, and never what holds without leases.
+func byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
+	if got != history.Broken || v == history.Liveness {
+		return true
+	}
+	s, _ := Find(c.Scenario)
+	rung := rungOf(c.Rung)
+	if !s.Fault() || KindOf(c.Rung) == noneShared {
+		return false
+	}
+	switch v {
+	case history.Exclusion, history.Herd:
+		return true
+	case history.Stock:
+		return rung.Name != "fenced"
+	case history.OwnRelease:
+		return rung.Number == "v1.5" || rung.Number == "v2" || rung.Number == "v3"
+	default:
+		return false // tokens and places in line do not depend on how long anything takes
+	}
+}
