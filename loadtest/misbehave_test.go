@@ -33,6 +33,8 @@ type misbehaviour struct {
 	// want are the results in the order of history.Verdicts, and code is the exit code.
 	want string
 	code int
+	// or is what may be found as well, as a surprise, if anything may.
+	or string
 	// says is a regular expression for a sentence of the output.
 	says string
 	// waits is why the row does not hold yet.
@@ -54,12 +56,23 @@ func TestShopsThatMisbehave(t *testing.T) {
 			if m.slow {
 				t.Parallel()
 			}
-			code, found, out := m.run(t)
+			code, found, out := m.measured(t)
 			assert.Equal(t, m.want, found, out)
 			assert.Equal(t, m.code, code, out)
 			assert.Regexp(t, m.says, out)
 		})
 	}
+}
+
+// measured runs the row until the machine was fast enough for it to be a measurement, ten times at most.
+func (m *misbehaviour) measured(t *testing.T) (code int, found, out string) {
+	t.Helper()
+	for range 10 {
+		if code, found, out = m.run(t); !strings.HasPrefix(found, "invalid:") {
+			break
+		}
+	}
+	return code, found, out
 }
 
 // run drives the shop as loadtest drives any, and returns the exit code, the results of the one cell, and the output.
@@ -132,6 +145,10 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 				require.NotEmpty(t, found, out)
 				if code == couldNotRun {
 					require.Contains(t, found, "invalid:", out) // a machine that is too slow accuses nobody
+					continue
+				}
+				if m.or != "" && found == m.or {
+					require.Equal(t, surprised, code, out)
 					continue
 				}
 				require.Equal(t, m.want, found, "try %d:\n%s", i+1, out)
