@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
@@ -30,7 +31,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
 	}
 	switch {
-	case run.Interrupted != "" || len(run.Cells) == 0:
+	case run.Interrupted != "" || !slices.ContainsFunc(run.Cells, func(c *history.Cell) bool { return c.NotRun == "" }):
 		return couldNotRun // as the run itself said
 	case !good || len(differ) > 0:
 		return surprised
