@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 
 func TestBuildIsNamedByVersionOrRevision(t *testing.T) {
 	revision := []debug.BuildSetting{{Key: "vcs.revision", Value: "91fd240cb04c5bff44e1fc2a3756240de04ee6b5"}}
-	dirty := append(revision, debug.BuildSetting{Key: "vcs.modified", Value: "true"})
+	dirty := slices.Concat(revision, []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}})
 	for want, info := range map[string]*debug.BuildInfo{
 		"unknown":                   nil,
 		"v1.2.3 go1.26":             {GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: dirty},

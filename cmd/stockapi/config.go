@@ -111,22 +111,29 @@ func (c *config) check() error {
 		return fmt.Errorf("--ttl must lie between 10ms and --max-ttl (%v): %w", c.MaxTTL, errUsage)
 	case c.Wait > c.MaxWait:
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
-	case c.Stock > handlers.MaxStock:
-		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
-	case c.Orders < 0 || c.Orders > maxOrders:
-		return fmt.Errorf("--orders must lie between 0 and %d: %w", maxOrders, errUsage)
-	case c.StockTTL < 0 || c.StockTTL > handlers.MaxStockTTL || c.StockTTL > 0 && c.StockTTL < time.Second:
-		return fmt.Errorf("--stock-ttl must lie between 1s and %v: %w", handlers.MaxStockTTL, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
-	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1 || c.Stock < 0:
+	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
-	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.Retry, c.DrainTimeout) <= 0 || c.RedlockTimeout < 5*time.Millisecond || c.DrainDelay < 0:
+	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.RedlockTimeout, c.Retry, c.DrainTimeout) <= 0 || c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
 	}
-	return c.checkSession()
+	return errors.Join(c.checkShelf(), c.checkSession())
+}
+
+// checkShelf looks at what the shop opens with, and what it remembers.
+func (c *config) checkShelf() error {
+	switch {
+	case c.Stock < 0 || c.Stock > handlers.MaxStock:
+		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
+	case c.StockTTL < 0 || c.StockTTL > handlers.MaxStockTTL || c.StockTTL > 0 && c.StockTTL < time.Second:
+		return fmt.Errorf("--stock-ttl must lie between 1s and %v: %w", handlers.MaxStockTTL, errUsage)
+	case c.Orders < 0 || c.Orders > maxOrders:
+		return fmt.Errorf("--orders must lie between 0 and %d: %w", maxOrders, errUsage)
+	}
+	return nil
 }
 
 func (c *config) checkSession() error {

@@ -223,7 +223,9 @@ func TestReadingsAreNotRemembered(t *testing.T) {
 	assert.Equal(t, "forgotten", outcome)
 }
 
-// BenchmarkOrders compares an order that is remembered with one that is not: go test -bench Orders ./internal/handlers
+// BenchmarkOrders compares an order that is remembered with one that is not.
+//
+//	go test -run '^$' -bench Orders ./internal/handlers
 func BenchmarkOrders(b *testing.B) {
 	for _, most := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(most), func(b *testing.B) {
