@@ -62,7 +62,7 @@ func (l *leases) unsure() string {
 // can deceive. The one of the two that came later would then have been answered late, by as much as the clock was set
 // back. So with strict, as much is taken off the lease.
 func (l *leases) overlapsWithin(strict bool, h *hits) {
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
 }
 
@@ -114,7 +114,7 @@ func (l *leases) compareWithOthers() {
 		l.before[i], l.after[i] = far, far
 	}
 	least := make([]history.Instant, len(l.all))
-	l.sort(func(a, b *lease) int { return cmp.Compare(b.sent, a.sent) })
+	l.sort(func(a, b lease) int { return cmp.Compare(b.sent, a.sent) })
 	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
@@ -124,7 +124,7 @@ func (l *leases) compareWithOthers() {
 			}
 		}
 	})
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.done, b.done) })
+	l.sort(func(a, b lease) int { return cmp.Compare(a.done, b.done) })
 	over := func(from, to int, sent history.Instant) int {
 		return sort.Search(to-from, func(j int) bool { return l.all[from+j].done > sent })
 	}
@@ -160,9 +160,9 @@ func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Ins
 }
 
 // sort sorts the leases by clock, and those of one by that.
-func (l *leases) sort(by func(a, b *lease) int) {
+func (l *leases) sort(by func(a, b lease) int) {
 	slices.SortFunc(l.all, func(a, b lease) int {
-		return cmp.Or(cmp.Compare(a.clock, b.clock), by(&a, &b), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.clock, b.clock), by(a, b), cmp.Compare(a.op, b.op))
 	})
 }
 
@@ -238,7 +238,7 @@ func (l *leases) median() time.Duration {
 func (l *leases) resolution() time.Duration {
 	var worst, second time.Duration
 	n := 0
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) {
 		n++
 		b, width := l.clocks.bounds[l.all[from].clock], time.Duration(far)

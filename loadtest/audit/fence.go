@@ -75,7 +75,7 @@ func (l *leases) sameToken() *hits {
 func (l *leases) fellBack(strict bool) *hits {
 	h := &hits{}
 	byClock := map[int32][]int32{}
-	var usable []int32
+	usable := make([]int32, 0, len(l.grants))
 	for i := range l.grants {
 		clock := l.grants[i].clock
 		if b := l.clocks.bounds[clock]; !b.set {

@@ -57,6 +57,9 @@ func (l *leases) add(i int32, op *history.Op) {
 	}
 	l.all = append(l.all, one)
 	if op.Lease.Fence != 0 {
+		if l.grants == nil {
+			l.grants = make([]grant, 0, l.locks-len(l.all)+1)
+		}
 		l.grants = append(l.grants, grant{
 			token: op.Lease.Fence, begun: begun(op, l.clocks.bounds[clock]), ended: one.acquired, late: one.late, op: i, clock: clock,
 		})
