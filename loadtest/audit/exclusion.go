@@ -85,7 +85,7 @@ func (l *leases) within(from, to int, strict bool, h *hits) {
 // latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody waited
 // may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
 func (l *leases) overlapsAcross(strict bool, h *hits) {
-	if len(l.clocks.ids) < 2 {
+	if l.before == nil {
 		return
 	}
 	spans := make([]span, 0, len(l.all))
@@ -109,30 +109,35 @@ func (l *leases) overlapsAcross(strict bool, h *hits) {
 // those that were over before it was sent, and those that were sent after it was over. A clock that was set once ran on in
 // the one time or in the other, so the worse of what the two tell holds. Without anybody before, or after, nothing does.
 func (l *leases) compareWithOthers() {
+	if len(l.clocks.ids) < 2 || len(l.all) == 0 {
+		return
+	}
 	l.before, l.after = make([]history.Instant, l.Len()), make([]history.Instant, l.Len())
 	for i := range l.before {
 		l.before[i], l.after[i] = far, far
 	}
 	least := make([]history.Instant, len(l.all))
-	l.sort(func(a, b lease) int { return cmp.Compare(b.sent, a.sent) })
-	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.sort(func(a, b lease) int { return cmp.Compare(l.trips[b.op].sent, l.trips[a.op].sent) })
+	l.leastSoFar(least, func(one *lease) history.Instant { return l.trips[one.op].ahead })
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
-			done := l.all[i].done
-			if n := sort.Search(to-from, func(j int) bool { return l.all[from+j].sent < done }); n > 0 {
+			done := l.trips[l.all[i].op].done
+			if n := sort.Search(to-from, func(j int) bool { return l.trips[l.all[from+j].op].sent < done }); n > 0 {
 				l.after[l.all[i].op] = least[from+n-1]
 			}
 		}
 	})
-	l.sort(func(a, b lease) int { return cmp.Compare(a.done, b.done) })
+	l.sort(func(a, b lease) int { return cmp.Compare(l.trips[a.op].done, l.trips[b.op].done) })
 	over := func(from, to int, sent history.Instant) int {
-		return sort.Search(to-from, func(j int) bool { return l.all[from+j].done > sent })
+		return sort.Search(to-from, func(j int) bool { return l.trips[l.all[from+j].op].done > sent })
 	}
-	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.leastSoFar(least, func(one *lease) history.Instant { return l.trips[one.op].ahead })
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
-			one, before := &l.all[i], l.all[i].ahead
-			if n := over(from, to, one.sent); n > 0 {
+			one := &l.all[i]
+			t := l.trips[one.op]
+			before := t.ahead
+			if n := over(from, to, t.sent); n > 0 {
 				before = least[from+n-1]
 			}
 			l.after[one.op] = max(l.after[one.op], before)
@@ -142,7 +147,7 @@ func (l *leases) compareWithOthers() {
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
 			one := &l.all[i]
-			if n := over(from, to, one.sent); n > 0 {
+			if n := over(from, to, l.trips[one.op].sent); n > 0 {
 				l.before[one.op] = max(one.late, least[from+n-1])
 			}
 		}
