@@ -70,8 +70,10 @@ func rejudge(c *history.Cell) []string {
 	var differ []string
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
-		unasked := f.Verdict == history.Valid && was == history.NotApplicable // as in files of before there was the question
-		if was != f.Result && !unasked {
+		if f.Verdict == history.Valid && was == history.NotApplicable {
+			continue // nobody asked when the file was written
+		}
+		if was != f.Result {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))
 		}
 	}

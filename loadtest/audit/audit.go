@@ -16,16 +16,20 @@ func Judge(c *history.Cell) []history.Finding {
 		return nil
 	}
 	b := readBooks(c)
-	answers := []history.Finding{stock(b)}
+	answers := make([]history.Finding, 7)
+	answers[0] = stock(b)
+	answers[3] = liveness(b)
 	b.receipts, b.sends, b.refusals = nil, nil, nil // a million of each, and the leases are yet to come
-	l := readLeases(b)
-	if len(b.clocks.ids) > 1 {
-		l.compareWithOthers()
-	}
-	answers = append(answers, exclusion(l), history.Finding{}, liveness(b), fence(l), inOrder(l), herd(l))
-	l.all, l.grants = nil, nil
-	answers[2] = ownRelease(b)
+	answers[1], answers[5], answers[6] = aboutLeases(b)
+	answers[2], answers[4] = ownRelease(b), fence(b)
 	return judged(valid(b, answers), answers)
+}
+
+// aboutLeases gives the answers for which the leases are needed, which are not kept.
+func aboutLeases(b *books) (excluded, ordered, herded history.Finding) {
+	l := readLeases(b)
+	l.compareWithOthers()
+	return exclusion(l), inOrder(l), herd(l)
 }
 
 // judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell nothing.
@@ -45,16 +49,15 @@ func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
 // Exclusion answers whether ever two orders held the lock at once.
 func Exclusion(c *history.Cell) history.Finding {
-	l := readLeases(readBooks(c))
-	l.compareWithOthers()
-	return exclusion(l)
+	answer, _, _ := aboutLeases(readBooks(c))
+	return answer
 }
 
 // OwnRelease answers whether anybody removed a lock that was not theirs.
 func OwnRelease(c *history.Cell) history.Finding {
-	l := readLeases(readBooks(c))
-	l.compareWithOthers()
-	return ownRelease(l.books)
+	b := readBooks(c)
+	aboutLeases(b)
+	return ownRelease(b)
 }
 
 // Liveness answers whether a fresh request got through once the load was over.
@@ -62,9 +65,9 @@ func Liveness(c *history.Cell) history.Finding { return liveness(readBooks(c)) }
 
 // Fence answers whether the fencing tokens grew with every acquisition.
 func Fence(c *history.Cell) history.Finding {
-	l := readLeases(readBooks(c))
-	l.compareWithOthers()
-	return fence(l)
+	b := readBooks(c)
+	aboutLeases(b)
+	return fence(b)
 }
 
 func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {

@@ -25,9 +25,9 @@ type books struct {
 	open, unexplained int64
 	// unanswered counts the orders whose lease, if they had one, nobody knows.
 	unanswered int
-	// locks counts the leases; due the orders that must have had one, and seen those of which it is known from its
+	// locks counts the leases, fenced those with a token; due the orders that must have had one, and seen those of which it is known from its
 	// beginning to its end.
-	locks, due, seen int
+	locks, fenced, due, seen int
 	// removed are the keys that somebody removed, and made and removals how many commands are to be looked at.
 	removed        map[uint64]struct{}
 	made, removals int
@@ -144,6 +144,9 @@ func (b *books) addSale(i int32, op *history.Op) {
 func (b *books) addLease(op *history.Op, struck bool) {
 	if op.Lease != nil {
 		b.locks++
+		if op.Lease.Fence != 0 {
+			b.fenced++
+		}
 	}
 	if op.Outcome != history.Sold && op.Outcome != history.Refused {
 		return
@@ -163,7 +166,7 @@ func (b *books) addCommand(cmd *history.Command) {
 	case removes(cmd.Cmd) && succeeded(cmd):
 		b.removals++
 		b.removed[keyOf(cmd)] = struct{}{}
-	case makes(cmd.Cmd):
+	case makes(cmd.Cmd) && !writesStock(b.Cell, cmd):
 		b.made++
 	}
 }

@@ -31,10 +31,12 @@ type clocks struct {
 	stranger string
 }
 
-// bound is a closed range of nanoseconds. Set says that no constant offset explains the clock.
+// bound is a closed range of nanoseconds. Set says that no constant offset explains the clock, locks that leases were
+// timed by it.
 type bound struct {
 	lo, hi history.Instant
 	set    bool
+	locks  bool
 }
 
 // far is beyond every instant, and can be added to one.
@@ -79,11 +81,15 @@ func (k *clocks) of(instance string) int32 {
 
 // narrow learns from one op.
 func (k *clocks) narrow(op *history.Op) {
+	if op.Lease == nil && len(op.Trace) == 0 {
+		return
+	}
+	b := &k.bounds[k.of(op.Instance)]
 	first, last, backwards := moments(op)
 	if last == -far {
 		return
 	}
-	b := &k.bounds[k.of(op.Instance)]
+	b.locks = b.locks || op.Lease != nil
 	b.hi = min(b.hi, first-op.Sent)
 	if op.Done.Known() {
 		b.lo = max(b.lo, last-op.Done)

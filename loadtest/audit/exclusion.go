@@ -62,7 +62,7 @@ func (l *leases) unsure() string {
 // can deceive. The one of the two that came later would then have been answered late, by as much as the clock was set
 // back. So with strict, as much is taken off the lease.
 func (l *leases) overlapsWithin(strict bool, h *hits) {
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
 }
 
@@ -85,7 +85,7 @@ func (l *leases) within(from, to int, strict bool, h *hits) {
 // latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody waited
 // may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
 func (l *leases) overlapsAcross(strict bool, h *hits) {
-	if len(l.clocks.ids) < 2 {
+	if l.before == nil {
 		return
 	}
 	spans := make([]span, 0, len(l.all))
@@ -109,30 +109,35 @@ func (l *leases) overlapsAcross(strict bool, h *hits) {
 // those that were over before it was sent, and those that were sent after it was over. A clock that was set once ran on in
 // the one time or in the other, so the worse of what the two tell holds. Without anybody before, or after, nothing does.
 func (l *leases) compareWithOthers() {
+	if len(l.clocks.ids) < 2 || len(l.all) == 0 {
+		return
+	}
 	l.before, l.after = make([]history.Instant, l.Len()), make([]history.Instant, l.Len())
 	for i := range l.before {
 		l.before[i], l.after[i] = far, far
 	}
 	least := make([]history.Instant, len(l.all))
-	l.sort(func(a, b *lease) int { return cmp.Compare(b.sent, a.sent) })
-	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.sort(func(a, b lease) int { return cmp.Compare(l.trips[b.op].sent, l.trips[a.op].sent) })
+	l.leastSoFar(least, func(one *lease) history.Instant { return l.trips[one.op].ahead })
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
-			done := l.all[i].done
-			if n := sort.Search(to-from, func(j int) bool { return l.all[from+j].sent < done }); n > 0 {
+			done := l.trips[l.all[i].op].done
+			if n := sort.Search(to-from, func(j int) bool { return l.trips[l.all[from+j].op].sent < done }); n > 0 {
 				l.after[l.all[i].op] = least[from+n-1]
 			}
 		}
 	})
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.done, b.done) })
+	l.sort(func(a, b lease) int { return cmp.Compare(l.trips[a.op].done, l.trips[b.op].done) })
 	over := func(from, to int, sent history.Instant) int {
-		return sort.Search(to-from, func(j int) bool { return l.all[from+j].done > sent })
+		return sort.Search(to-from, func(j int) bool { return l.trips[l.all[from+j].op].done > sent })
 	}
-	l.leastSoFar(least, func(one *lease) history.Instant { return one.ahead })
+	l.leastSoFar(least, func(one *lease) history.Instant { return l.trips[one.op].ahead })
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
-			one, before := &l.all[i], l.all[i].ahead
-			if n := over(from, to, one.sent); n > 0 {
+			one := &l.all[i]
+			t := l.trips[one.op]
+			before := t.ahead
+			if n := over(from, to, t.sent); n > 0 {
 				before = least[from+n-1]
 			}
 			l.after[one.op] = max(l.after[one.op], before)
@@ -142,7 +147,7 @@ func (l *leases) compareWithOthers() {
 	l.eachClock(func(from, to int) {
 		for i := from; i < to; i++ {
 			one := &l.all[i]
-			if n := over(from, to, one.sent); n > 0 {
+			if n := over(from, to, l.trips[one.op].sent); n > 0 {
 				l.before[one.op] = max(one.late, least[from+n-1])
 			}
 		}
@@ -160,9 +165,9 @@ func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Ins
 }
 
 // sort sorts the leases by clock, and those of one by that.
-func (l *leases) sort(by func(a, b *lease) int) {
+func (l *leases) sort(by func(a, b lease) int) {
 	slices.SortFunc(l.all, func(a, b lease) int {
-		return cmp.Or(cmp.Compare(a.clock, b.clock), by(&a, &b), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.clock, b.clock), by(a, b), cmp.Compare(a.op, b.op))
 	})
 }
 
@@ -238,7 +243,7 @@ func (l *leases) median() time.Duration {
 func (l *leases) resolution() time.Duration {
 	var worst, second time.Duration
 	n := 0
-	l.sort(func(a, b *lease) int { return cmp.Compare(a.acquired, b.acquired) })
+	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) {
 		n++
 		b, width := l.clocks.bounds[l.all[from].clock], time.Duration(far)

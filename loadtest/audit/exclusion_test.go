@@ -131,3 +131,49 @@ func TestExclusionOfReaders(t *testing.T) {
 		judge(t, c, history.Exclusion, want)
 	}
 }
+
+func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
+	c := forge(5)
+	c.Ops[2].Lease = nil
+	f := judge(t, c, history.Exclusion, history.Unclear)
+	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end", f.Because)
+
+	c = forge(5)
+	c.Ops[2].Lease.ReleasedAt = history.Never
+	judge(t, c, history.Exclusion, history.Unclear)
+	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Text: "killed"}}
+	judge(t, c, history.Exclusion, history.OK)
+
+	c = forge(5)
+	c.Ops[2].Instance = "nobody"
+	f = judge(t, c, history.Exclusion, history.Unclear)
+	assert.Contains(t, f.Because, `"nobody" was not asked who it is`)
+}
+
+func TestExclusionNeedsClocksThatWouldShowIt(t *testing.T) {
+	c := twoClocks()
+	for i := range c.Ops {
+		c.Ops[i].Lease.ReleasedAt = c.Ops[i].Lease.AcquiredAt + 3*ms
+	}
+	f := judge(t, c, history.Exclusion, history.Unclear)
+	assert.Equal(t, "the clocks show overlaps of more than 4.000 ms, and half of the leases last no longer than 3.000 ms", f.Because)
+}
+
+func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 22*ms+7)
+	f := judge(t, c, history.Exclusion, history.Broken)
+	assert.Contains(t, f.Because, "both held the lock for 0.000007 ms")
+}
+
+// Whoever came after the clock had been set back is answered late by as much. An answer that is late alone is just late.
+func TestAnOverlapThatLateAnswersExplainIsUnknown(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 25*ms) // order 2 came in at 22
+	for i := 2; i <= 5; i++ {
+		c.Ops[i].Done += 4 * ms
+	}
+	judge(t, c, history.Exclusion, history.Unclear)
+	c.Ops[3].Done -= 4 * ms
+	judge(t, c, history.Exclusion, history.Broken)
+}

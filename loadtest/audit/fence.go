@@ -12,7 +12,8 @@ import (
 // fence answers whether the fencing tokens grew with every acquisition. A token is only held against another if
 // the one acquisition had surely ended before the other began; between two that may have crossed, either order
 // is right. The same token twice is wrong in any order.
-func fence(l *leases) history.Finding {
+func fence(b *books) history.Finding {
+	l := readGrants(b)
 	if len(l.grants) == 0 {
 		return history.Finding{Verdict: history.Fence, Result: history.NotApplicable}
 	}
@@ -28,8 +29,41 @@ func fence(l *leases) history.Finding {
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }
 
+// grants is what one more look at the ops leaves, where there are tokens.
+type grants struct {
+	*books
+	grants []grant
+}
+
+// grant is the giving of one fencing token: it happened between begun and ended, by the clock.
+type grant struct {
+	token        int64
+	begun, ended history.Instant
+	late         history.Instant
+	op, clock    int32
+}
+
+func readGrants(b *books) *grants {
+	l := &grants{books: b}
+	if b.fenced == 0 {
+		return l
+	}
+	l.grants = make([]grant, 0, b.fenced)
+	for i, op := range b.All() {
+		if op.Lease == nil || op.Lease.Fence == 0 {
+			continue
+		}
+		clock := b.clocks.of(op.Instance)
+		l.grants = append(l.grants, grant{
+			token: op.Lease.Fence, begun: begun(op, b.clocks.bounds[clock]), ended: op.Lease.AcquiredAt,
+			late: b.clocks.late(op), op: int32(i), clock: clock,
+		})
+	}
+	return l
+}
+
 // unsureOfTokens is why it cannot be said that the tokens grew, or "".
-func (l *leases) unsureOfTokens() string {
+func (l *grants) unsureOfTokens() string {
 	if id, yes := l.set(); yes {
 		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
 	}
@@ -39,8 +73,8 @@ func (l *leases) unsureOfTokens() string {
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
 	}
-	if n := len(l.all) - len(l.grants); n > 0 {
-		return fmt.Sprintf("%d of %d leases came without a token", n, len(l.all))
+	if n := l.locks - l.fenced; n > 0 {
+		return fmt.Sprintf("%d of %d leases came without a token", n, l.locks)
 	}
 	return ""
 }
@@ -56,7 +90,7 @@ func begun(op *history.Op, b bound) history.Instant {
 	return op.Sent + b.lo
 }
 
-func (l *leases) sameToken() *hits {
+func (l *grants) sameToken() *hits {
 	slices.SortFunc(l.grants, func(a, b grant) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op)) })
 	h := &hits{}
 	first := 0
@@ -72,10 +106,10 @@ func (l *leases) sameToken() *hits {
 
 // fellBack looks, for each grant, at the highest token among those surely given before it: by the same clock, and then on
 // the client's timeline by all of them. With strict, a clock that was set back cannot deceive.
-func (l *leases) fellBack(strict bool) *hits {
+func (l *grants) fellBack(strict bool) *hits {
 	h := &hits{}
 	byClock := map[int32][]int32{}
-	var usable []int32
+	usable := make([]int32, 0, len(l.grants))
 	for i := range l.grants {
 		clock := l.grants[i].clock
 		if b := l.clocks.bounds[clock]; !b.set {
@@ -91,7 +125,7 @@ func (l *leases) fellBack(strict bool) *hits {
 			func(g *grant) history.Instant { return g.begun },
 			func(g *grant) history.Instant { return g.surelyEnded(strict) })
 	}
-	if len(byClock) > 1 {
+	if l.before != nil {
 		l.fellBackAmong(usable, judged, h,
 			func(g *grant) history.Instant {
 				if strict {
@@ -117,7 +151,7 @@ func (g *grant) surelyEnded(strict bool) history.Instant {
 }
 
 // fellBackAmong compares these grants on one timeline, and marks those that it found fallen back.
-func (l *leases) fellBackAmong(some []int32, judged []bool, h *hits, begun, ended func(*grant) history.Instant) {
+func (l *grants) fellBackAmong(some []int32, judged []bool, h *hits, begun, ended func(*grant) history.Instant) {
 	slices.SortFunc(some, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(ended(&l.grants[a]), ended(&l.grants[b])), cmp.Compare(l.grants[a].op, l.grants[b].op))
 	})
@@ -139,7 +173,7 @@ func (l *leases) fellBackAmong(some []int32, judged []bool, h *hits, begun, ende
 	}
 }
 
-func (l *leases) fellBackInWords(one hit) history.Evidence {
+func (l *grants) fellBackInWords(one hit) history.Evidence {
 	ev := l.tokens(one, "%s and %s: %d")
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	ev.Text = fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
@@ -147,7 +181,7 @@ func (l *leases) fellBackInWords(one hit) history.Evidence {
 	return ev
 }
 
-func (l *leases) tokens(one hit, format string) history.Evidence {
+func (l *grants) tokens(one hit, format string) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	return history.Evidence{
 		Text:   fmt.Sprintf(format, order(l.Cell, &a), order(l.Cell, &b), one.value),

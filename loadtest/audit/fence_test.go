@@ -46,3 +46,9 @@ func TestFenceWithALostAnswerIsUnknown(t *testing.T) {
 	lose(&c.Ops[4])
 	judge(t, c, history.Fence, history.Unclear)
 }
+
+func TestFenceWithLeasesThatHaveNoTokenIsUnknown(t *testing.T) {
+	c := forge(5)
+	c.Ops[2].Lease.Fence = 0
+	judge(t, c, history.Fence, history.Unclear)
+}

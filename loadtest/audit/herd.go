@@ -49,7 +49,7 @@ type release struct {
 // wakes counts how often an order was woken, and returns the releases that somebody waited for, those that woke most
 // first. A wake is put down to the last release before it. The sum does not depend on that.
 func (l *leases) wakes(line []lease) (times int, releases []release) {
-	releases = waitedFor(line)
+	releases = l.waitedFor(line)
 	for _, op := range l.All() {
 		for i := range op.Trace {
 			if op.Trace[i].Cmd != woken {
@@ -66,10 +66,10 @@ func (l *leases) wakes(line []lease) (times int, releases []release) {
 }
 
 // waitedFor returns the releases at which another order waited for the lock: it had been sent, and had not got it.
-func waitedFor(line []lease) []release {
+func (l *leases) waitedFor(line []lease) []release {
 	var sent, had []history.Instant
 	for i := range line {
-		sent, had = append(sent, line[i].sent), append(had, line[i].acquired)
+		sent, had = append(sent, l.trips[line[i].op].sent), append(had, line[i].acquired)
 	}
 	slices.Sort(sent)
 	slices.Sort(had)
@@ -80,7 +80,7 @@ func waitedFor(line []lease) []release {
 	for i := range line {
 		given := line[i].until
 		waiting := before(sent, given) - before(had, given)
-		if line[i].sent < given && given <= line[i].acquired {
+		if l.trips[line[i].op].sent < given && given <= line[i].acquired {
 			waiting-- // itself
 		}
 		if waiting > 0 {

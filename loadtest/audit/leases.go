@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 
 	"stockapi/loadtest/history"
@@ -9,26 +10,22 @@ import (
 // leases is what a second look at a cell's ops leaves, for the verdicts that are about who held the lock, and when.
 type leases struct {
 	*books
-	all    []lease
-	grants []grant
+	all []lease
+	// trips is, by the number of the op, what its lease's clock can be compared with others by: only where there are several
+	// clocks, or where it matters who came first.
+	trips []trip
 }
 
 // lease is one order's, by its clock.
 type lease struct {
 	acquired, until history.Instant
-	sent, done      history.Instant
-	late, ahead     history.Instant
+	late, done      history.Instant
 	op, clock       int32
 	reading, buyer  bool
 }
 
-// grant is the giving of one fencing token: it happened between begun and ended, by the clock.
-type grant struct {
-	token        int64
-	begun, ended history.Instant
-	late         history.Instant
-	op, clock    int32
-}
+// trip is when an order was sent and answered, and how far the clock can have been ahead meanwhile.
+type trip struct{ sent, done, ahead history.Instant }
 
 func readLeases(b *books) *leases {
 	l := &leases{books: b}
@@ -36,19 +33,33 @@ func readLeases(b *books) *leases {
 		return l
 	}
 	l.all = make([]lease, 0, b.locks)
+	if len(b.clocks.ids) > 1 || b.InLine || b.Waiting > 0 {
+		l.trips = make([]trip, b.Len())
+	}
 	for i, op := range b.All() {
-		if op.Lease != nil {
+		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
 			l.add(int32(i), op)
 		}
 	}
+	l.lateWithOthers()
 	return l
 }
 
+// lateWithOthers takes an order not to be later than the next two that the same clock timed: after a clock was set back,
+// they seem as late. An answer that was late by itself, as on a machine that is busy, then excuses nothing.
+func (l *leases) lateWithOthers() {
+	l.sort(func(a, b lease) int { return cmp.Compare(a.done, b.done) })
+	for i := range l.all {
+		for j := i + 1; j < len(l.all) && j <= i+2 && l.all[j].clock == l.all[i].clock && l.all[j].done.Known(); j++ {
+			l.all[i].late = min(l.all[i].late, l.all[j].late)
+		}
+	}
+}
+
 func (l *leases) add(i int32, op *history.Op) {
-	clock := l.clocks.of(op.Instance)
 	one := lease{
-		acquired: op.Lease.AcquiredAt, until: until(op.Lease), sent: op.Sent, done: op.Done, late: l.clocks.late(op), ahead: l.clocks.ahead(op),
-		op: i, clock: clock, reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
+		acquired: op.Lease.AcquiredAt, until: until(op.Lease), late: l.clocks.late(op), done: op.Done, op: i, clock: l.clocks.of(op.Instance),
+		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
 	// An order that was stopped, and that found its lease lost when it went on, before it did anything else: what stands
 	// still believes nothing, and all that is known of such a lease is when it was taken.
@@ -56,10 +67,8 @@ func (l *leases) add(i int32, op *history.Op) {
 		one.until = one.acquired
 	}
 	l.all = append(l.all, one)
-	if op.Lease.Fence != 0 {
-		l.grants = append(l.grants, grant{
-			token: op.Lease.Fence, begun: begun(op, l.clocks.bounds[clock]), ended: one.acquired, late: one.late, op: i, clock: clock,
-		})
+	if l.trips != nil {
+		l.trips[i] = trip{op.Sent, op.Done, l.clocks.ahead(op)}
 	}
 }
 
@@ -69,10 +78,6 @@ func stopped(c *history.Cell, op *history.Op) bool {
 }
 
 // set names a clock that granted leases and was set while the cell ran.
-func (l *leases) set() (id string, yes bool) {
-	used := make([]bool, len(l.clocks.ids))
-	for i := range l.all {
-		used[l.all[i].clock] = true
-	}
-	return l.clocks.set(func(clock int32) bool { return used[clock] })
+func (b *books) set() (id string, yes bool) {
+	return b.clocks.set(func(clock int32) bool { return b.clocks.bounds[clock].locks })
 }

@@ -46,7 +46,9 @@ func (l *leases) inLine() []lease {
 			line = append(line, one)
 		}
 	}
-	slices.SortFunc(line, func(a, b lease) int { return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.op, b.op)) })
+	slices.SortFunc(line, func(a, b lease) int {
+		return cmp.Or(cmp.Compare(l.trips[a.op].sent, l.trips[b.op].sent), cmp.Compare(a.op, b.op))
+	})
 	return line
 }
 

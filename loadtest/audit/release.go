@@ -64,7 +64,7 @@ type removal struct {
 func readSteps(b *books) *steps {
 	s := &steps{books: b}
 	s.removals = make([]removal, 0, b.removals)
-	s.made = make([]made, 0, min(b.made, 2*b.removals))
+	s.made = make([]made, 0, b.made)
 	for i, op := range b.All() {
 		if len(op.Trace) > 0 {
 			s.add(int32(i), op)

@@ -124,3 +124,18 @@ func TestOwnReleaseWithALostAnswerIsUnknown(t *testing.T) {
 	lose(&c.Ops[4])
 	judge(t, c, history.OwnRelease, history.Unclear)
 }
+
+// A removal that came before, by a clock that was set back afterwards, is no removal of another's lock.
+func TestOwnReleaseThatALateAnswerExplainsIsUnknown(t *testing.T) {
+	c := lateRelease("del")
+	c.Ops[1].Done += 4 * ms // it had the lock at 12, and the removal was sent at 15
+	judge(t, c, history.OwnRelease, history.Unclear)
+	c.Ops[1].Done -= 2 * ms
+	judge(t, c, history.OwnRelease, history.Broken)
+}
+
+func TestOwnReleaseByAClockThatWasSetIsUnknown(t *testing.T) {
+	c := lateRelease("del")
+	shift(&c.Ops[3], -60_000*ms)
+	judge(t, c, history.OwnRelease, history.Unclear)
+}

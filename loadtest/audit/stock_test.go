@@ -77,3 +77,86 @@ func TestStockThatCannotBeReadIsUnknown(t *testing.T) {
 	c.Left = nil
 	judge(t, c, history.Stock, history.Unclear)
 }
+
+// A unit that a 200 names is sold, whatever else is wrong with the answer, and to whomever it was said.
+func TestReceiptsAreProofs(t *testing.T) {
+	discarded := func(change func(op *history.Op)) *history.Cell {
+		c := forge(5)
+		op := &c.Ops[4]
+		op.Outcome, op.Detail = history.Unknown, "200, but not as ordered"
+		change(op)
+		return c
+	}
+	for name, change := range map[string]func(op *history.Op){
+		"two units, one of them sold already": func(op *history.Op) { op.Units = []int64{6, 8} },
+		"another's unit":                      func(op *history.Op) { op.Units, op.For = []int64{9}, "p-1" },
+		"the same unit twice":                 func(op *history.Op) { op.Units = []int64{6, 6} },
+		"a unit that never existed":           func(op *history.Op) { op.Units = []int64{11} },
+	} {
+		t.Run(name, func(t *testing.T) { judge(t, discarded(change), history.Stock, history.Broken) })
+	}
+	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Unclear)
+}
+
+func TestMoreTwoHundredsThanUnitsAreAProof(t *testing.T) {
+	c := forge(5)
+	c.Initial, *c.Left = 5, 0
+	for i := range 5 {
+		c.Ops[i].Outcome, c.Ops[i].Units = history.Unknown, nil
+	}
+	probe(c).Quantity = 6
+	judge(t, c, history.Stock, history.Unclear)
+	extra := forgeSale(6, 0)
+	extra.Outcome, extra.Units = history.Unknown, nil
+	c.Ops = append(c.Ops, extra)
+	f := judge(t, c, history.Stock, history.Broken)
+	assert.Equal(t, "6 units were sold, by answers of status 200, of a stock of 5", f.Because)
+}
+
+func TestAWrongRefusalIsFound(t *testing.T) {
+	c := forge(5)
+	probe(c).Quantity = 5 // as many as are left
+	f := judge(t, c, history.Stock, history.Broken)
+	assert.Equal(t, "a refused order probe-1 at +0.059 s, which wanted 5, although at least 5 of 10 were left", f.Because)
+	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "told that all is sold"}}
+	judge(t, c, history.Stock, history.OK)
+
+	c = forge(5)
+	probe(c).Quantity = 5
+	lose(&c.Ops[4])
+	c.Ops[4].Trace = []history.Command{lostSet}
+	probe(c).Quantity = 6
+	judge(t, c, history.Stock, history.OK)
+
+	c = forge(5)
+	probe(c).Quantity, probe(c).Done = 8, c.Ops[3].Sent-1 // two were left less, and three had been sent
+	probe(c).Sent = 0
+	judge(t, c, history.Stock, history.OK)
+	probe(c).Quantity = 7
+	judge(t, c, history.Stock, history.Broken)
+}
+
+// Whoever tells all that all is sold, and that has 100 left, sells nothing that anybody could see.
+func TestNothingSoldIsNothingShown(t *testing.T) {
+	c := forge(5)
+	*c.Left = 10
+	for i := range c.Ops {
+		c.Ops[i].Outcome, c.Ops[i].Units, c.Ops[i].Status, c.Ops[i].Lease = history.Busy, nil, 423, nil
+	}
+	judge(t, c, history.Stock, history.Unclear)
+	c.Initial, *c.Left = 0, 0
+	judge(t, c, history.Stock, history.OK)
+}
+
+func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
+	c := forge(5)
+	lose(&c.Ops[4])
+	f := judge(t, c, history.Stock, history.Unclear)
+	assert.Contains(t, f.Because, "one may have been lost and another not sold")
+	c.Ops[4].Trace = []history.Command{lostSet}
+	c.Ops[4].Trace[0].Err, c.Ops[4].Trace[0].Reply = "", "OK"
+	judge(t, c, history.Stock, history.Unclear)
+	c.Ops[4].Trace[0] = lostSet
+	c.Ops[4].Trace[0].Key = "lock"
+	judge(t, c, history.Stock, history.Unclear)
+}

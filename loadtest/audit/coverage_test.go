@@ -1,0 +1,78 @@
+package audit_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
+	c := forge(5)
+	c.Ops[4].Resolved = true
+	assert.Equal(t, &history.Coverage{Sales: 5, Refusals: 1, Checked: 1, Leases: 6, Expected: 6, Rarer: 0.6, Resolved: 1},
+		audit.CoverageOf(c))
+	c.Ops[3].Lease.ReleasedAt = history.Never
+	lose(&c.Ops[4])
+	cover := audit.CoverageOf(c)
+	assert.Equal(t, 4, cover.Leases)
+	assert.Equal(t, 5, cover.Expected)
+	assert.Equal(t, 1, cover.Unknown)
+	assert.Equal(t, 4*time.Millisecond, audit.CoverageOf(twoClocks()).Resolution)
+	assert.Nil(t, audit.CoverageOf(&history.Cell{NotRun: "needs 5 nodes"}))
+}
+
+func TestPower(t *testing.T) {
+	assert.Equal(t, 30_000, audit.Needed(1e-4))
+	assert.Equal(t, 3, audit.Needed(1))
+	assert.Zero(t, audit.Needed(0))
+	assert.Zero(t, audit.Needed(-1))
+}
+
+// long forges a cell of n orders, each with a lease and three commands, on so many instances with a clock of their own.
+func long(n, instances int) *history.Cell {
+	left := int64(0)
+	c := &history.Cell{Product: "p", Initial: int64(n), Left: &left, Limit: time.Second}
+	for i := range instances {
+		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i%max(1, instances))})
+	}
+	for i := range n {
+		op := forgeSale(i, int64(n-i))
+		op.Order, op.Instance = "p", c.Instances[i%instances].Name
+		op.Trace = append(op.Trace, history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: op.Sent + 4*ms, End: op.Sent + 5*ms, Reply: "OK"})
+		c.Ops = append(c.Ops, op)
+	}
+	return c
+}
+
+// A million orders are judged with little beside them: what is kept of one is a few numbers. All looks together take less
+// than 500 bytes of each, and of those no more than a third at once.
+func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
+	const n = 100_000
+	c := long(n, 2)
+	for i := range c.Instances {
+		c.Instances[i].Clock = "m"
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fs := audit.Judge(c)
+	runtime.ReadMemStats(&after)
+	assert.Equal(t, history.OK, history.FindingOf(fs, history.Exclusion).Result)
+	assert.Equal(t, history.OK, history.FindingOf(fs, history.OwnRelease).Result)
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/n, uint64(500))
+}
+
+// Every instance has a clock of its own, and no two of them are compared one by one.
+func TestTwentyThousandClocksAreNotComparedInPairs(t *testing.T) {
+	c := long(20_000, 20_000)
+	begun := time.Now()
+	for _, f := range audit.Judge(c) {
+		assert.NotEqual(t, history.Broken, f.Result, "%s: %s", f.Verdict, f.Because)
+	}
+	assert.Less(t, time.Since(begun), 10*time.Second, "in pairs it takes 44 s and more")
+}

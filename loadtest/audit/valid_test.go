@@ -1,0 +1,66 @@
+package audit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+// invalid expects that a cell is no measurement of the service, and that each other verdict says so.
+func invalid(t *testing.T, c *history.Cell) string {
+	t.Helper()
+	fs := audit.Judge(c)
+	assert.Equal(t, history.Valid, fs[0].Verdict)
+	assert.Equal(t, history.Invalid, fs[0].Result)
+	for _, f := range fs[1:] {
+		if f.Result != history.NotApplicable {
+			assert.Equal(t, history.Unclear, f.Result, f.Verdict)
+			assert.Contains(t, f.Because, fs[0].Because)
+		}
+	}
+	return fs[0].Because
+}
+
+func TestACellWithoutALookAtTheClientIsValid(t *testing.T) {
+	judge(t, forge(5), history.Valid, history.OK)
+	c := forge(5)
+	c.Client = &history.Client{Asked: 6, Delivered: 6}
+	judge(t, c, history.Valid, history.OK)
+}
+
+func TestWhatNeverLeftTheClientIsNoRefusal(t *testing.T) {
+	c := forge(5)
+	c.Client = &history.Client{Asked: 1000, Delivered: 235, Errors: map[string]int{"dial: too many open files": 765}}
+	assert.Equal(t, "765 of 1000 requests never left the client: 765 × dial: too many open files", invalid(t, c))
+
+	c = forge(5)
+	c.Ops[4] = history.Op{Order: "p-4", Phase: history.Buy, Outcome: history.NotSent, Detail: "no free port", Quantity: 1}
+	assert.Equal(t, "1 of 6 requests never left the client: 1 × no free port", invalid(t, c))
+}
+
+func TestAClientWithoutAProcessorMeasuresItself(t *testing.T) {
+	c := forge(5)
+	c.Elapsed, c.Client = time.Second, &history.Client{Asked: 6, Delivered: 6, Away: 400 * time.Millisecond}
+	judge(t, c, history.Valid, history.OK)
+	c.Client.Away = 600 * time.Millisecond
+	assert.Contains(t, invalid(t, c), "machine too slow for this cell")
+}
+
+// What a machine that stood still explains is nobody's fault. What it does not explain stays one.
+func TestAMachineTooSlowForTheLeases(t *testing.T) {
+	slow := func(longest time.Duration, outcome history.Outcome) *history.Cell {
+		c := forge(5)
+		c.TTL, c.Client = time.Second, &history.Client{Asked: 6, Delivered: 6, Longest: longest}
+		probe(c).Outcome, probe(c).Detail = outcome, "503"
+		return c
+	}
+	judge(t, slow(600*time.Millisecond, history.Refused), history.Valid, history.OK)
+	invalid(t, slow(600*time.Millisecond, history.Busy))
+	invalid(t, slow(60*time.Millisecond, history.NotSold)) // a node had 50 ms to answer
+	judge(t, slow(60*time.Millisecond, history.Busy), history.Liveness, history.Broken)
+	judge(t, slow(10*time.Millisecond, history.NotSold), history.Liveness, history.Broken)
+}
