@@ -37,8 +37,6 @@ type misbehaviour struct {
 	or string
 	// says is a regular expression for a sentence of the output.
 	says string
-	// waits is why the row does not hold yet.
-	waits string
 }
 
 // load is that of every row: 10 units and 40 buyers, 10 at once.
@@ -50,9 +48,6 @@ const holds = "ok ok ok ok – – –"
 func TestShopsThatMisbehave(t *testing.T) {
 	for _, m := range misbehaviours {
 		t.Run(m.name, func(t *testing.T) {
-			if m.waits != "" {
-				t.Skip(m.waits)
-			}
 			if m.slow {
 				t.Parallel()
 			}
@@ -136,9 +131,6 @@ const often = 50
 func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	for _, m := range innocents {
 		t.Run(m.name, func(t *testing.T) {
-			if m.waits != "" {
-				t.Skip(m.waits)
-			}
 			for i := range m.times() {
 				code, found, out := m.run(t)
 				require.NotContains(t, found, "BROKEN", "try %d:\n%s", i+1, out)
