@@ -108,7 +108,9 @@ func (s *server) rungs(c *gin.Context) {
 			list[i].Wait = s.Bounds.DefaultWait.String()
 		}
 	}
-	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "clock": s.Clock, "build": s.Build, "rungs": list})
+	c.JSON(http.StatusOK, gin.H{
+		"instance": s.Instance, "clock": s.Clock, "now": time.Now(), "build": s.Build, "rungs": list,
+	})
 }
 
 // livez serves GET /livez: that this process answers at all. It asks no backend: a restart would not mend one.

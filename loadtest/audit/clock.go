@@ -32,11 +32,12 @@ type clocks struct {
 }
 
 // bound is a closed range of nanoseconds. Set says that no constant offset explains the clock, locks that leases were
-// timed by it.
+// timed by it, steady that it was asked before the orders and after them, and had the same offset.
 type bound struct {
 	lo, hi history.Instant
 	set    bool
 	locks  bool
+	steady bool
 }
 
 // far is beyond every instant, and can be added to one.
@@ -51,7 +52,27 @@ func newClocks(c *history.Cell) *clocks {
 		}
 		k.byInstance[in.Name] = k.number(id)
 	}
+	for _, in := range c.Instances {
+		k.ask(in)
+	}
 	return k
+}
+
+// ask learns from what an instance's clock showed when it was asked before the cell's orders and after them. One that was
+// set meanwhile has another offset then; one that was set twice, there and back, is not reckoned with.
+func (k *clocks) ask(in history.Instance) {
+	if len(in.Offsets) < 2 {
+		return
+	}
+	least, most := -far, far
+	for _, o := range in.Offsets {
+		least, most = max(least, history.Instant(o.Least)), min(most, history.Instant(o.Most))
+	}
+	if least > most {
+		return
+	}
+	b := &k.bounds[k.byInstance[in.Name]]
+	b.steady, b.lo, b.hi = true, max(b.lo, least), min(b.hi, most)
 }
 
 func (k *clocks) number(id string) int32 {
@@ -127,7 +148,7 @@ func (k *clocks) late(op *history.Op) history.Instant {
 		return 0
 	}
 	var late history.Instant
-	if _, last, _ := moments(op); last != -far {
+	if _, last, _ := moments(op); last != -far && !k.bounds[k.of(op.Instance)].steady {
 		late = max(0, k.bounds[k.of(op.Instance)].lo-(last-op.Done))
 	}
 	if op.Latency > 0 {

@@ -52,6 +52,7 @@ var (
 		{"rungs[].needs", list, May, "what a rung lacks that is not available is not told"},
 		{"instance", text, Should, "an order without an answer is put down to nobody, and clocks belong to nobody"},
 		{"clock", text, Should, "overlaps over two instances that are shorter than a round trip do not show"},
+		{"now", moment, May, "overlaps over two clocks are told only where no clock can have been set meanwhile"},
 		{"build", text, May, "results do not tell which build was measured"},
 	}}
 	fill  = Route{Name: "PUT /stock/{product}", Need: Must, Without: noCells}

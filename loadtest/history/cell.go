@@ -69,6 +69,14 @@ type Instance struct {
 	Clock string `json:"clock"`
 	// Build is which stockapi it is, if it says so.
 	Build string `json:"build,omitempty"`
+	// Offsets are by how much its clock was ahead of the client's when it was asked, before the cell's orders and after them.
+	Offsets []Offset `json:"offsets,omitempty"`
+}
+
+// Offset is by how much one clock is ahead of another: it lies between the two.
+type Offset struct {
+	Least time.Duration `json:"least"`
+	Most  time.Duration `json:"most"`
 }
 
 // Share is what one of several load generators did of a cell.

@@ -87,6 +87,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 		return nil, err
 	}
 	r.resolve(ctx, c)
+	r.clocksAgain(ctx, c)
 	r.countUp(ctx, c)
 	c, err := r.Joint.Merge(ctx, c)
 	if err != nil {
@@ -134,10 +135,13 @@ func (r *Runner) load(ctx context.Context, c *history.Cell, spec Spec) error {
 // introduce asks each instance for its name, its clock, and whether it can serve the rung at all.
 func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) error {
 	for _, url := range urls {
+		asked := time.Now()
 		ladder, err := r.Client.Ladder(ctx, url)
 		if err != nil {
 			return err
 		}
+		in := history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock, Build: ladder.Build}
+		in.Offsets = offsets(ladder, asked, time.Now())
 		rung, known := ladder.Rung(c.Rung)
 		switch {
 		case !known:
@@ -145,9 +149,29 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 		case !rung.Available:
 			c.NotRun = "needs " + strings.Join(rung.Needs, " and ")
 		}
-		c.Instances = append(c.Instances, history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock, Build: ladder.Build})
+		c.Instances = append(c.Instances, in)
 	}
 	return nil
+}
+
+// clocksAgain asks the instances that are still there what their clocks show, to learn whether any was set meanwhile.
+func (r *Runner) clocksAgain(ctx context.Context, c *history.Cell) {
+	for i := range c.Instances {
+		in := &c.Instances[i]
+		asked := time.Now()
+		if ladder, err := r.Client.Ladder(ctx, in.URL); err == nil && ladder.Instance == in.Name {
+			in.Offsets = append(in.Offsets, offsets(ladder, asked, time.Now())...)
+		}
+	}
+}
+
+// offsets is by how much an instance's clock was ahead of ours between the two moments, if it told.
+func offsets(l *shop.Ladder, asked, told time.Time) []history.Offset {
+	if l.Now.IsZero() {
+		return nil
+	}
+	now := l.Now.Round(0)
+	return []history.Offset{{Least: now.Sub(told.Round(0)), Most: now.Sub(asked.Round(0))}}
 }
 
 // load is what the orders of a fault scenario ask for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Ladder is what GET /rungs says of an instance.
@@ -13,6 +14,8 @@ type Ladder struct {
 	Instance string `json:"instance"`
 	// Clock is the id of the machine's clock: instances with equal ids read the same one.
 	Clock string `json:"clock"`
+	// Now is what the clock showed while the request was answered; zero if the instance does not say.
+	Now time.Time `json:"now"`
 	// Build is which stockapi it is, if it says so.
 	Build string `json:"build"`
 	Rungs []Rung `json:"rungs"`

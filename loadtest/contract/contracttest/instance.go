@@ -75,7 +75,8 @@ func (in *Instance) rungs(w http.ResponseWriter, _ *http.Request) {
 		rungs = append(rungs, map[string]any{"number": number, "available": true, "needs": []string{}})
 	}
 	in.write(w, "GET /rungs", http.StatusOK, map[string]any{
-		"instance": in.Name, "clock": in.Clock, "build": "of a test", "rungs": rungs,
+		"instance": in.Name, "clock": in.Clock, "now": in.Now().Format(time.RFC3339Nano), "build": "of a test",
+		"rungs": rungs,
 	})
 }
 
