@@ -8,10 +8,10 @@
 // order whose outcome is unknown may have done anything its kind can do, from the moment it was sent until ever after:
 // a verdict that this could change is "unknown", never "ok".
 //
-// The ops of a cell may be a million, and need not lie in memory. So they are looked at three times, one after the
-// other, and each time a few numbers are kept of each: books.go for the stock, leases.go for who held the lock,
-// release.go for the commands. What a piece of evidence needs in words is read again. Nothing takes longer than n log
-// n.
+// The ops of a cell may be a million, and need not lie in memory. So they are looked at one after the other, three times or
+// four, and each time a few numbers are kept of each: books.go for the stock, leases.go for who held the lock, release.go
+// for the commands, fence.go for the tokens. What a piece of evidence needs in words is read again. Nothing takes longer
+// than n log n.
 //
 // Reading order: audit.go, books.go, leases.go, then one file per verdict (valid.go, stock.go, exclusion.go,
 // release.go, liveness.go, fence.go, order.go, herd.go), clock.go for what instants of different machines can tell,

@@ -23,9 +23,9 @@ type wall struct {
 type step struct{ at, by history.Instant }
 
 func (w wall) read(t history.Instant) history.Instant {
-	t, real := t+w.off+history.Instant(w.drift*float64(t)), t
+	t, truth := t+w.off+history.Instant(w.drift*float64(t)), t
 	for _, s := range w.steps {
-		if real >= s.at {
+		if truth >= s.at {
 			t += s.by
 		}
 	}
