@@ -32,7 +32,8 @@ func aboutLeases(b *books) (excluded, ordered, herded history.Finding) {
 	return exclusion(l), inOrder(l), herd(l)
 }
 
-// judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell nothing.
+// judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell
+// nothing.
 func judged(first history.Finding, answers []history.Finding) []history.Finding {
 	if first.Result == history.Invalid {
 		for i, f := range answers {

@@ -25,14 +25,14 @@ type books struct {
 	open, unexplained int64
 	// unanswered counts the orders whose lease, if they had one, nobody knows.
 	unanswered int
-	// locks counts the leases, fenced those with a token; due the orders that must have had one, and seen those of which it is known from its
-	// beginning to its end.
+	// locks counts the leases, fenced those with a token; due the orders that must have had one, and seen those of
+	// which it is known from its beginning to its end.
 	locks, fenced, due, seen int
 	// removed are the keys that somebody removed, and made and removals how many commands are to be looked at.
 	removed        map[uint64]struct{}
 	made, removals int
-	// Where there are several clocks, before is, for each op, how late it seems to have been by its clock when it got the
-	// lock, and after how far its clock was ahead at most when it gave it back.
+	// Where there are several clocks, before is, for each op, how late it seems to have been by its clock when it got
+	// the lock, and after how far its clock was ahead at most when it gave it back.
 	before, after []history.Instant
 	// error is by how much the client's own clock may be wrong, as far as it can be told.
 	error history.Instant

@@ -140,9 +140,9 @@ func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 	return first, last, backwards
 }
 
-// late returns by how much later an op's answer seems to have come than the promptest of the same clock, as far as it is
-// known, and by how much the client's own clock was set back meanwhile. An order that came after the clock was set back by
-// some time is late by that time, or more: it proves nothing that setting the clock explains.
+// late returns by how much later an op's answer seems to have come than the promptest of the same clock, as far as it
+// is known, and by how much the client's own clock was set back meanwhile. An order that came after the clock was set
+// back by some time is late by that time, or more: it proves nothing that setting the clock explains.
 func (k *clocks) late(op *history.Op) history.Instant {
 	if !op.Done.Known() {
 		return 0
@@ -157,7 +157,8 @@ func (k *clocks) late(op *history.Op) history.Instant {
 	return late
 }
 
-// ahead returns how far an op's clock can have been ahead of the client's while the op was under way, from the op alone.
+// ahead returns how far an op's clock can have been ahead of the client's while the op was under way, from the op
+// alone.
 func (k *clocks) ahead(op *history.Op) history.Instant {
 	if first, _, _ := moments(op); first != far {
 		return first - op.Sent
@@ -177,6 +178,13 @@ func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
 
 // woken is no command: it notes that an order was woken.
 const woken = "woken"
+
+// wasSet and perhapsSet are why nothing can be said by clocks.
+const (
+	wasSet = "the clock %q was set during the cell, or does not run as the client's does: " +
+		"its times cannot be compared"
+	perhapsSet = "unless a clock was set during the cell, which late answers leave open: "
+)
 
 // until is the last moment of which a lease is known to have been believed in.
 func until(l *history.Lease) history.Instant {

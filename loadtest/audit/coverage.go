@@ -30,8 +30,8 @@ func CoverageOf(c *history.Cell) *history.Coverage {
 // in n. It is -ln(0.05), rounded up.
 const rule = 3
 
-// Needed returns how many sales it takes so that a fault of that frequency per sale would have shown, with a probability
-// of 95 %; 0 if no number does.
+// Needed returns how many sales it takes so that a fault of that frequency per sale would have shown, with a
+// probability of 95 %; 0 if no number does.
 func Needed(power float64) (sales int) {
 	if !(power > 0) || rule/power > math.MaxInt32 {
 		return 0

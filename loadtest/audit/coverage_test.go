@@ -39,12 +39,14 @@ func long(n, instances int) *history.Cell {
 	left := int64(0)
 	c := &history.Cell{Product: "p", Initial: int64(n), Left: &left, Limit: time.Second}
 	for i := range instances {
-		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i%max(1, instances))})
+		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i)})
 	}
 	for i := range n {
 		op := forgeSale(i, int64(n-i))
 		op.Order, op.Instance = "p", c.Instances[i%instances].Name
-		op.Trace = append(op.Trace, history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: op.Sent + 4*ms, End: op.Sent + 5*ms, Reply: "OK"})
+		op.Trace = append(op.Trace, history.Command{
+			Node: "n", Cmd: "set", Key: "ProductStock_p", At: op.Sent + 4*ms, End: op.Sent + 5*ms, Reply: "OK",
+		})
 		c.Ops = append(c.Ops, op)
 	}
 	return c

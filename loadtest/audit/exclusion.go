@@ -34,19 +34,20 @@ func exclusion(l *leases) history.Finding {
 // unsure is why it cannot be said that no two held the lock at once, or "".
 func (l *leases) unsure() string {
 	if id, yes := l.set(); yes {
-		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
+		return fmt.Sprintf(wasSet, id)
 	}
 	h := &hits{}
 	l.overlapsWithin(false, h)
 	l.overlapsAcross(false, h)
 	if h.total > 0 {
-		return "unless a clock was set during the cell, which late answers leave open: " + l.overlap(h.first[0]).Text
+		return perhapsSet + l.overlap(h.first[0]).Text
 	}
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
 	}
 	if l.seen < l.due {
-		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end", l.due, l.seen)
+		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end",
+			l.due, l.seen)
 	}
 	if l.clocks.stranger != "" {
 		return fmt.Sprintf("the instance %q was not asked who it is: its clock is not known", l.clocks.stranger)
@@ -58,9 +59,9 @@ func (l *leases) unsure() string {
 	return ""
 }
 
-// overlapsWithin holds the leases of each clock against each other. Both are by the same clock, so only one that was set
-// can deceive. The one of the two that came later would then have been answered late, by as much as the clock was set
-// back. So with strict, as much is taken off the lease.
+// overlapsWithin holds the leases of each clock against each other. Both are by the same clock, so only one that was
+// set can deceive. The one of the two that came later would then have been answered late, by as much as the clock was
+// set back. So with strict, as much is taken off the lease.
 func (l *leases) overlapsWithin(strict bool, h *hits) {
 	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
@@ -82,8 +83,8 @@ func (l *leases) within(from, to int, strict bool, h *hits) {
 }
 
 // overlapsAcross holds the leases of different clocks against each other, on the client's timeline: each began at the
-// latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody waited
-// may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
+// latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody
+// waited may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
 func (l *leases) overlapsAcross(strict bool, h *hits) {
 	if l.before == nil {
 		return
@@ -95,7 +96,8 @@ func (l *leases) overlapsAcross(strict bool, h *hits) {
 		if b.set || b.lo <= -far || b.hi >= far {
 			continue
 		}
-		s := span{begin: one.acquired + one.late - b.lo, end: one.until - b.hi, lease: int32(i), clock: one.clock, reading: one.reading}
+		s := span{lease: int32(i), clock: one.clock, reading: one.reading}
+		s.begin, s.end = one.acquired+one.late-b.lo, one.until-b.hi
 		if strict {
 			s.begin = one.acquired + l.before[one.op] - b.lo
 			s.end = one.until - max(b.hi, l.after[one.op])
@@ -105,9 +107,10 @@ func (l *leases) overlapsAcross(strict bool, h *hits) {
 	overlaps(spans, true, func(a, b *span) { h.add(l.pair(a, b)) })
 }
 
-// compareWithOthers bounds each lease's clock by other orders than its own, in the middle of which it may have been set: by
-// those that were over before it was sent, and those that were sent after it was over. A clock that was set once ran on in
-// the one time or in the other, so the worse of what the two tell holds. Without anybody before, or after, nothing does.
+// compareWithOthers bounds each lease's clock by other orders than its own, in the middle of which it may have been
+// set: by those that were over before it was sent, and those that were sent after it was over. A clock that was set
+// once ran on in the one time or in the other, so the worse of what the two tell holds. Without anybody before, or
+// after, nothing does.
 func (l *leases) compareWithOthers() {
 	if len(l.clocks.ids) < 2 || len(l.all) == 0 {
 		return
@@ -183,8 +186,8 @@ func (l *leases) eachClock(do func(from, to int)) {
 	}
 }
 
-// pair is the hit of two spans: when it was by the client's clock, for the order of hits, and for how long both held the
-// lock, at least.
+// pair is the hit of two spans: when it was by the client's clock, for the order of hits, and for how long both held
+// the lock, at least.
 func (l *leases) pair(a, b *span) hit {
 	x, y := &l.all[a.lease], &l.all[b.lease]
 	at := max(a.begin, b.begin)
@@ -235,7 +238,9 @@ func millis(d history.Instant) string {
 
 // median returns how long half of the leases last at most, of those that take time at all.
 func (l *leases) median() time.Duration {
-	return quantile(l.all, 1, 2, func(one *lease) (history.Instant, bool) { return one.until - one.acquired, one.until > one.acquired })
+	return quantile(l.all, 1, 2, func(one *lease) (long history.Instant, counts bool) {
+		return one.until - one.acquired, one.until > one.acquired
+	})
 }
 
 // resolution returns how much two leases must overlap so that it shows, whatever clocks they are of: nine of ten do. It
@@ -248,7 +253,8 @@ func (l *leases) resolution() time.Duration {
 		n++
 		b, width := l.clocks.bounds[l.all[from].clock], time.Duration(far)
 		if !b.set && b.lo > -far && b.hi < far {
-			width = time.Duration(b.hi-b.lo) + quantile(l.all[from:to], 9, 10, func(one *lease) (history.Instant, bool) { return one.late, true })
+			late := func(one *lease) (history.Instant, bool) { return one.late, true }
+			width = time.Duration(b.hi-b.lo) + quantile(l.all[from:to], 9, 10, late)
 		}
 		switch {
 		case width > worst:

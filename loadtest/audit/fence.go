@@ -18,7 +18,9 @@ func fence(b *books) history.Finding {
 		return history.Finding{Verdict: history.Fence, Result: history.NotApplicable}
 	}
 	if h := l.sameToken(); h.total > 0 {
-		return h.broken(history.Fence, func(one hit) history.Evidence { return l.tokens(one, "%s and %s both got token %d") })
+		return h.broken(history.Fence, func(one hit) history.Evidence {
+			return l.tokens(one, "%s and %s both got token %d")
+		})
 	}
 	if h := l.fellBack(true); h.total > 0 {
 		return h.broken(history.Fence, l.fellBackInWords)
@@ -65,10 +67,10 @@ func readGrants(b *books) *grants {
 // unsureOfTokens is why it cannot be said that the tokens grew, or "".
 func (l *grants) unsureOfTokens() string {
 	if id, yes := l.set(); yes {
-		return fmt.Sprintf("the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
+		return fmt.Sprintf(wasSet, id)
 	}
 	if h := l.fellBack(false); h.total > 0 {
-		return "unless a clock was set during the cell, which late answers leave open: " + l.fellBackInWords(h.first[0]).Text
+		return perhapsSet + l.fellBackInWords(h.first[0]).Text
 	}
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
@@ -91,7 +93,9 @@ func begun(op *history.Op, b bound) history.Instant {
 }
 
 func (l *grants) sameToken() *hits {
-	slices.SortFunc(l.grants, func(a, b grant) int { return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op)) })
+	slices.SortFunc(l.grants, func(a, b grant) int {
+		return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
+	})
 	h := &hits{}
 	first := 0
 	for i := 1; i < len(l.grants); i++ {
@@ -104,8 +108,8 @@ func (l *grants) sameToken() *hits {
 	return h
 }
 
-// fellBack looks, for each grant, at the highest token among those surely given before it: by the same clock, and then on
-// the client's timeline by all of them. With strict, a clock that was set back cannot deceive.
+// fellBack looks, for each grant, at the highest token among those surely given before it: by the same clock, and then
+// on the client's timeline by all of them. With strict, a clock that was set back cannot deceive.
 func (l *grants) fellBack(strict bool) *hits {
 	h := &hits{}
 	byClock := map[int32][]int32{}

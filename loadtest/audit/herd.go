@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// herd answers whether a release wakes more of those who wait than it has to: on average more than one per instance. One
-// of them can get the lock, whoever is woken beside it goes back to wait, and what that costs grows with their number. It
-// can only be asked where many were known to wait. Every wake is in the trace of the order that was woken.
+// herd answers whether a release wakes more of those who wait than it has to: on average more than one per instance.
+// One of them can get the lock, whoever is woken beside it goes back to wait, and what that costs grows with their
+// number. It can only be asked where many were known to wait. Every wake is in the trace of the order that was woken.
 func herd(l *leases) history.Finding {
 	if l.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}

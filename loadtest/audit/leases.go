@@ -11,8 +11,8 @@ import (
 type leases struct {
 	*books
 	all []lease
-	// trips is, by the number of the op, what its lease's clock can be compared with others by: only where there are several
-	// clocks, or where it matters who came first.
+	// trips is, by the number of the op, what its lease's clock can be compared with others by: only where there are
+	// several clocks, or where it matters who came first.
 	trips []trip
 }
 
@@ -45,8 +45,8 @@ func readLeases(b *books) *leases {
 	return l
 }
 
-// lateWithOthers takes an order not to be later than the next two that the same clock timed: after a clock was set back,
-// they seem as late. An answer that was late by itself, as on a machine that is busy, then excuses nothing.
+// lateWithOthers takes an order not to be later than the next two that the same clock timed: after a clock was set
+// back, they seem as late. An answer that was late by itself, as on a machine that is busy, then excuses nothing.
 func (l *leases) lateWithOthers() {
 	l.sort(func(a, b lease) int { return cmp.Compare(a.done, b.done) })
 	for i := range l.all {
@@ -58,11 +58,12 @@ func (l *leases) lateWithOthers() {
 
 func (l *leases) add(i int32, op *history.Op) {
 	one := lease{
-		acquired: op.Lease.AcquiredAt, until: until(op.Lease), late: l.clocks.late(op), done: op.Done, op: i, clock: l.clocks.of(op.Instance),
+		acquired: op.Lease.AcquiredAt, until: until(op.Lease), late: l.clocks.late(op), done: op.Done,
+		op: i, clock: l.clocks.of(op.Instance),
 		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
-	// An order that was stopped, and that found its lease lost when it went on, before it did anything else: what stands
-	// still believes nothing, and all that is known of such a lease is when it was taken.
+	// An order that was stopped, and that found its lease lost when it went on, before it did anything else: what
+	// stands still believes nothing, and all that is known of such a lease is when it was taken.
 	if op.Lease.Noticed && stopped(l.Cell, op) {
 		one.until = one.acquired
 	}

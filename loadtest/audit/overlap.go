@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// span is a lease as far as it is certain, on one timeline for all that are compared: its holder had the lock at begin at
-// the latest, and still at end. Where little is certain, end lies before begin.
+// span is a lease as far as it is certain, on one timeline for all that are compared: its holder had the lock at begin
+// at the latest, and still at end. Where little is certain, end lies before begin.
 type span struct {
 	begin, end history.Instant
 	lease      int32
@@ -17,9 +17,9 @@ type span struct {
 	reading    bool
 }
 
-// overlaps calls yield for each span that one before it surely overlaps, with the one of those that ends last. Two overlap
-// surely if each began before the other ended. Readers share the lock with each other. With across, only spans of different
-// clocks are held against each other. It sorts the spans, and takes n log n time.
+// overlaps calls yield for each span that one before it surely overlaps, with the one of those that ends last. Two
+// overlap surely if each began before the other ended. Readers share the lock with each other. With across, only spans
+// of different clocks are held against each other. It sorts the spans, and takes n log n time.
 func overlaps(spans []span, across bool, yield func(before, after *span)) {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.lease, b.lease))

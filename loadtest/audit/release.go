@@ -13,11 +13,11 @@ import (
 
 // ownRelease answers whether anybody removed a lock that was not theirs, from the commands the orders sent.
 //
-// The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. So
-// if order A made the key, then B's SET NX succeeded, and then A removed something without having made the key
-// again in between, what A removed was not A's. A semaphore's permit proves that much only when it is the first one. Commands take time, so "then" means: began after the other had
-// ended. A command whose reply was lost may have made the key at any later time; it excuses its own order, and
-// it is never held against another.
+// The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. So if
+// order A made the key, then B's SET NX succeeded, and then A removed something without having made the key again in
+// between, what A removed was not A's. A semaphore's permit proves that much only when it is the first one. Commands
+// take time, so "then" means: began after the other had ended. A command whose reply was lost may have made the key at
+// any later time; it excuses its own order, and it is never held against another.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -27,13 +27,14 @@ func ownRelease(b *books) history.Finding {
 		return h.broken(history.OwnRelease, s.tell)
 	}
 	if id, yes := s.set(); yes {
-		return found(history.OwnRelease, history.Unclear, "the clock %q was set during the cell, or does not run as the client's does: its times cannot be compared", id)
+		return found(history.OwnRelease, history.Unclear, wasSet, id)
 	}
 	if h := s.foreign(false); h.total > 0 {
-		return found(history.OwnRelease, history.Unclear, "unless a clock was set during the cell, which late answers leave open: %s", s.tell(h.first[0]).Text)
+		return found(history.OwnRelease, history.Unclear, perhapsSet+"%s", s.tell(h.first[0]).Text)
 	}
 	if b.unanswered > 0 {
-		return found(history.OwnRelease, history.Unclear, "%d orders were never answered: what they removed is not known", b.unanswered)
+		return found(history.OwnRelease, history.Unclear,
+			"%d orders were never answered: what they removed is not known", b.unanswered)
 	}
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
 }
@@ -127,10 +128,10 @@ func (s *steps) set() (id string, yes bool) {
 	return s.clocks.set(func(clock int32) bool { return used[clock] })
 }
 
-// foreign finds, for each removal, a set-if-absent of another order that surely began after the remover last owned the key
-// and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by all of them. With
-// strict, a clock that was set back cannot deceive: who came later is taken to have come as much later as it was answered
-// late.
+// foreign finds, for each removal, a set-if-absent of another order that surely began after the remover last owned the
+// key and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by all of
+// them. With strict, a clock that was set back cannot deceive: who came later is taken to have come as much later as it
+// was answered late.
 func (s *steps) foreign(strict bool) *hits {
 	h := &hits{}
 	judged := make([]bool, len(s.removals))
@@ -262,11 +263,12 @@ func (s *steps) tell(one hit) history.Evidence {
 }
 
 func makes(cmd string) bool {
-	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || cmd == "sql:acquire" || strings.HasPrefix(cmd, "eval:acquire")
+	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || cmd == "sql:acquire" ||
+		strings.HasPrefix(cmd, "eval:acquire")
 }
 
-// alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers with
-// how many hold it now; a reader may have come in beside others.
+// alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers
+// with how many hold it now; a reader may have come in beside others.
 func alone(cmd *history.Command) bool {
 	switch cmd.Cmd {
 	case "eval:acquire-permit":

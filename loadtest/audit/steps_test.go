@@ -23,9 +23,9 @@ type wall struct {
 type step struct{ at, by history.Instant }
 
 func (w wall) read(t history.Instant) history.Instant {
-	t, real := t+w.off+history.Instant(w.drift*float64(t)), t
+	t, truth := t+w.off+history.Instant(w.drift*float64(t)), t
 	for _, s := range w.steps {
-		if real >= s.at {
+		if truth >= s.at {
 			t += s.by
 		}
 	}
@@ -54,7 +54,8 @@ func crowd(r *rand.Rand, w weather) *history.Cell {
 	}
 	const end = 600 * ms
 	set := func(n int) wall {
-		k := wall{off: history.Instant(r.Int64N(int64(time.Hour))) - history.Instant(30*time.Minute), drift: w.drift * (2*r.Float64() - 1)}
+		k := wall{off: history.Instant(r.Int64N(int64(time.Hour))) - history.Instant(30*time.Minute)}
+		k.drift = w.drift * (2*r.Float64() - 1)
 		for range n {
 			by := history.Instant(r.Int64N(int64(10*us) << r.IntN(30)))
 			k.steps = append(k.steps, step{history.Instant(r.Int64N(int64(end))), by - 2*by*history.Instant(r.IntN(2))})

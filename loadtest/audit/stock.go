@@ -56,10 +56,12 @@ func (b *books) balance() history.Finding {
 		}
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
 	case gone < sold+b.open:
-		return found(history.Stock, history.Unclear, "%d units are of unknown outcome: they may be others' units sold again", b.open)
+		return found(history.Stock, history.Unclear,
+			"%d units are of unknown outcome: they may be others' units sold again", b.open)
 	case b.unexplained > 0:
 		return found(history.Stock, history.Unclear,
-			"%d units are of unknown outcome and as many are gone, but no write without a reply shows for %d of them: one may have been lost and another not sold",
+			"%d units are of unknown outcome and as many are gone, but no write without a reply shows for %d of them: "+
+				"one may have been lost and another not sold",
 			b.open, b.unexplained)
 	}
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
@@ -116,11 +118,14 @@ func (b *books) beyond(h hit) history.Evidence {
 const orderly = history.Instant(100 * time.Millisecond)
 
 // wrongRefusals returns the orders that were told that the stock does not suffice when it must have, and how many were
-// shown to be told so rightly. Whatever was left when an order was refused, it was at least what all orders had not taken
-// that were sent by then, those of unknown outcome included. Where the client's clock may have been set, that is all of them.
+// shown to be told so rightly. Whatever was left when an order was refused, it was at least what all orders had not
+// taken that were sent by then, those of unknown outcome included. Where the client's clock may have been set, that is
+// all of them.
 func (b *books) wrongRefusals() (h *hits, checked int) {
 	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.sent, y.sent) })
-	slices.SortFunc(b.refusals, func(x, y refusal) int { return cmp.Or(cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op)) })
+	slices.SortFunc(b.refusals, func(x, y refusal) int {
+		return cmp.Or(cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op))
+	})
 	h = &hits{}
 	off, timed := 4*b.error, b.error <= orderly
 	next, left := 0, b.Initial

@@ -93,7 +93,10 @@ func TestReceiptsAreProofs(t *testing.T) {
 		"the same unit twice":                 func(op *history.Op) { op.Units = []int64{6, 6} },
 		"a unit that never existed":           func(op *history.Op) { op.Units = []int64{11} },
 	} {
-		t.Run(name, func(t *testing.T) { judge(t, discarded(change), history.Stock, history.Broken) })
+		t.Run(name, func(t *testing.T) {
+			f := judge(t, discarded(change), history.Stock, history.Broken)
+			assert.Contains(t, f.Because, "sold unit", "the receipt is the proof")
+		})
 	}
 	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Unclear)
 }

@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// valid answers whether the cell is a measurement of the service, and not of the client or of a machine that had no time
-// for either. A cell whose client did not look at itself is taken to be one, unless an order never left it.
+// valid answers whether the cell is a measurement of the service, and not of the client or of a machine that had no
+// time for either. A cell whose client did not look at itself is taken to be one, unless an order never left it.
 func valid(b *books, answers []history.Finding) history.Finding {
 	for _, why := range []string{b.undelivered(), b.starved(), b.tooSlowFor(answers)} {
 		if why != "" {
@@ -71,18 +71,19 @@ func (b *books) starved() string {
 		b.Client.Away.Round(time.Millisecond), b.Elapsed.Round(time.Millisecond))
 }
 
-// nodesPatience is the part of a lease in which a node of a lock has to answer: where the processor is not to be had for
-// longer, it may seem to be gone.
+// nodesPatience is the part of a lease in which a node of a lock has to answer: where the processor is not to be had
+// for longer, it may seem to be gone.
 const nodesPatience = 20
 
-// tooSlowFor is how a machine that stood still explains what was found broken, or "". What stands still for half a lease
-// lets it end. What does so for a moment makes servers look as if they were gone, and then a fresh request is not told that
-// the lock is taken, but that nobody knows.
+// tooSlowFor is how a machine that stood still explains what was found broken, or "". What stands still for half a
+// lease lets it end. What does so for a moment makes servers look as if they were gone, and then a fresh request is not
+// told that the lock is taken, but that nobody knows.
 func (b *books) tooSlowFor(answers []history.Finding) string {
 	if b.Client == nil || b.TTL <= 0 || history.Worst(answers) != history.Broken {
 		return ""
 	}
-	text := fmt.Sprintf("machine too slow for this cell: the client did not get the processor for %s at once, and a lease lasts %s",
+	text := fmt.Sprintf("machine too slow for this cell: "+
+		"the client did not get the processor for %s at once, and a lease lasts %s",
 		b.Client.Longest.Round(time.Millisecond), b.TTL)
 	if b.Client.Longest >= b.TTL/2 {
 		return text
