@@ -28,6 +28,8 @@ type books struct {
 	// locks counts the leases, fenced those with a token; due the orders that must have had one, and seen those of
 	// which it is known from its beginning to its end.
 	locks, fenced, due, seen int
+	// silent counts those of the orders that are due that told no command.
+	silent int
 	// removed are the keys that somebody removed, and made and removals how many commands are to be looked at.
 	removed        map[uint64]struct{}
 	made, removals int
@@ -37,6 +39,9 @@ type books struct {
 	// error is by how much the client's own clock may be wrong, as far as it can be told.
 	error history.Instant
 }
+
+// crowd reports whether nothing but buyers came upon the cell: a fault may be that nobody gets the lock.
+func (b *books) crowd() bool { return len(b.Faults) == 0 && b.CutShort == "" }
 
 // receipt is one unit that an answer names as sold.
 type receipt struct {
@@ -156,6 +161,9 @@ func (b *books) addLease(op *history.Op, struck bool) {
 		return
 	}
 	b.due++
+	if len(op.Trace) == 0 {
+		b.silent++
+	}
 	if ended {
 		b.seen++
 	}

@@ -40,6 +40,8 @@ type bound struct {
 	steady bool
 }
 
+const strangersClock = "the instance %q was not asked who it is: its clock is not known"
+
 // far is beyond every instant, and can be added to one.
 const far = history.Instant(math.MaxInt64 / 8)
 

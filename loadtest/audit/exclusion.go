@@ -49,8 +49,11 @@ func (l *leases) unsure() string {
 		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end",
 			l.due, l.seen)
 	}
+	if len(l.all) < 2 && l.crowd() {
+		return "a single lease overlaps nothing"
+	}
 	if l.clocks.stranger != "" {
-		return fmt.Sprintf("the instance %q was not asked who it is: its clock is not known", l.clocks.stranger)
+		return fmt.Sprintf(strangersClock, l.clocks.stranger)
 	}
 	if res, median := l.resolution(), l.median(); res > median {
 		return fmt.Sprintf("the clocks show overlaps of more than %s ms, and half of the leases last no longer than %s ms",
@@ -155,6 +158,12 @@ func (l *leases) compareWithOthers() {
 			}
 		}
 	})
+	for i := range l.all { // a clock that was asked itself, before the cell and after it, needs no such witnesses
+		one := &l.all[i]
+		if b := l.clocks.bounds[one.clock]; b.steady {
+			l.before[one.op], l.after[one.op] = one.late, b.hi
+		}
+	}
 }
 
 // leastSoFar fills in, for each lease, the least that it or one before it of the same clock has.

@@ -36,6 +36,13 @@ func ownRelease(b *books) history.Finding {
 		return found(history.OwnRelease, history.Unclear,
 			"%d orders were never answered: what they removed is not known", b.unanswered)
 	}
+	if b.silent > 0 {
+		return found(history.OwnRelease, history.Unclear,
+			"of %d orders that must have had the lock, %d told none of their commands", b.due, b.silent)
+	}
+	if b.clocks.stranger != "" {
+		return found(history.OwnRelease, history.Unclear, strangersClock, b.clocks.stranger)
+	}
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
 }
 

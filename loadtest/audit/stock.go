@@ -30,8 +30,7 @@ func stock(b *books) history.Finding {
 		return h.broken(history.Stock, b.wrongRefusal)
 	}
 	f := b.balance()
-	crowd := len(b.Faults) == 0 && b.CutShort == "" // a fault may be that nobody gets the lock
-	if f.Result == history.OK && crowd && b.sales == 0 && b.Initial > 0 {
+	if f.Result == history.OK && b.crowd() && b.sales == 0 && b.Initial > 0 {
 		return found(history.Stock, history.Unclear, "nothing was sold, so nothing was shown")
 	}
 	return f
