@@ -28,7 +28,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 // again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.
 func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*scenario.Row) error) int {
 	spool := history.NewSpool(os.TempDir())
-	defer spool.Close()
+	defer func() { _ = spool.Close() }()
 	run, err := history.Open(file, spool)
 	if err != nil {
 		return complain(stderr, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"stockapi/loadtest/audit"
 	"stockapi/loadtest/fleet"
 )
 
@@ -166,7 +166,7 @@ func (f *runFlags) power() error {
 	case len(f.sized) > 0:
 		return fmt.Errorf("--power chooses the size of the load: leave out %s, or --power", strings.Join(f.sized, " and "))
 	}
-	f.Stock = int64(math.Ceil(3 / f.Power))
+	f.Stock = int64(audit.Needed(f.Power))
 	f.Requests = int(f.Stock) + refused
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *session) finish(err error, stderr io.Writer) int {
 	if len(rows) > 0 {
 		good = tell(s.stdout, rows, colourful(s.stdout))
 	}
-	code := asExpected
+	var code int
 	switch {
 	case err != nil:
 		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, len(s.history.Cells), len(s.specs)))

@@ -70,7 +70,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		client:   shop.NewClient(f.Concurrency, f.AdminToken), heart: attack.NewHeart(), spool: f.newSpool(),
 	}
 	s.client.StockTTL = f.stockTTL()
-	defer s.spool.Close()
+	defer func() { _ = s.spool.Close() }()
 	defer s.heart.Close()
 	defer s.progress.Close()
 	defer s.client.Close()

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -101,6 +102,28 @@ func TestOverlapOfTheFirstOnItsClockIsUnknown(t *testing.T) {
 	c := twoClocks()
 	c.Ops[1].Lease.ReleasedAt += 8 * ms // until 25, three more than order 2 came in
 	c.Ops[1].Done += 8 * ms
+	judge(t, c, history.Exclusion, history.Unclear)
+}
+
+// Unless the clocks were asked themselves, before the cell and after it, and had not been set.
+func TestOverlapOfTheFirstOnClocksThatWereAskedCounts(t *testing.T) {
+	c := twoClocks()
+	c.Ops[1].Lease.ReleasedAt += 8 * ms
+	c.Ops[1].Done += 8 * ms
+	whole := history.Offset{Least: -time.Hour, Most: time.Hour}
+	for i := range c.Instances {
+		c.Instances[i].Offsets = []history.Offset{whole, whole}
+	}
+	judge(t, c, history.Exclusion, history.Broken)
+	for i := range c.Instances { // both were set meanwhile
+		c.Instances[i].Offsets = []history.Offset{whole, {Least: 2 * time.Hour, Most: 3 * time.Hour}}
+	}
+	judge(t, c, history.Exclusion, history.Unclear)
+}
+
+func TestASingleLeaseProvesNothing(t *testing.T) {
+	c := twoClocks()
+	c.Ops = c.Ops[:1]
 	judge(t, c, history.Exclusion, history.Unclear)
 }
 

@@ -37,7 +37,7 @@ type Coverage struct {
 	// Leases is how many leases were seen from their beginning to their end, of so many expected.
 	Leases   int `json:"leases,omitempty"`
 	Expected int `json:"expected,omitempty"`
-	// Resolution is the least overlap of two leases that would surely show, whatever instances they are of.
+	// Resolution is the least overlap of two leases that would show, whatever instances they are of, for nine in ten of them.
 	Resolution time.Duration `json:"resolution,omitempty"`
 	// Rarer is the frequency below which a fault per sale may have been missed, with a confidence of 95 %.
 	Rarer float64 `json:"rarer,omitempty"`

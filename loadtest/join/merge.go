@@ -38,7 +38,7 @@ func Merge(shares []Share) (*history.Cell, error) {
 			sum.Ops = append(sum.Ops, t.op(*op, names[i]))
 		}
 		for _, in := range s.Cell.Instances {
-			in.Name = names[i][in.Name]
+			in.Name, in.Offsets = names[i][in.Name], t.offsets(in.Offsets)
 			if !slices.ContainsFunc(sum.Instances, func(other history.Instance) bool { return same(in, other) }) {
 				sum.Instances = append(sum.Instances, in)
 			}
@@ -50,7 +50,7 @@ func Merge(shares []Share) (*history.Cell, error) {
 	}
 	sum.Elapsed = time.Duration(ended - begun)
 	sum.Latency = attack.LatencyOf(opsOf(shares)...)
-	sum.Commands = commands(shares)
+	sum.Commands, sum.Client = commands(shares), client(shares)
 	return &sum, nil
 }
 
@@ -100,6 +100,41 @@ func (t shift) op(op history.Op, names map[string]string) history.Op {
 		cmd.At, cmd.End = add(cmd.At, t.theirs), add(cmd.End, t.theirs)
 	}
 	return op
+}
+
+// offsets are by how much an instance's clock was ahead of that of the merged cell.
+func (t shift) offsets(of []history.Offset) []history.Offset {
+	var all []history.Offset
+	for _, o := range of {
+		ahead, within := time.Duration(t.ours-t.theirs), time.Duration(t.within)
+		all = append(all, history.Offset{Least: o.Least - ahead - within, Most: o.Most - ahead + within})
+	}
+	return all
+}
+
+// client is what the parties saw of themselves together: what each did is added up, and the worst of what held one up is
+// told. It is nil if one of them did not look.
+func client(shares []Share) *history.Client {
+	var buyers []history.Op
+	for _, ops := range opsOf(shares) {
+		for i := range ops {
+			if ops[i].Phase == history.Buy {
+				buyers = append(buyers, ops[i])
+			}
+		}
+	}
+	sum := attack.ClientOf(buyers)
+	sum.Asked, sum.Rate = 0, 0
+	for _, s := range shares {
+		c := s.Cell.Client
+		if c == nil {
+			return nil
+		}
+		sum.Asked, sum.Rate, sum.AskedRate = sum.Asked+c.Asked, sum.Rate+c.Rate, sum.AskedRate+c.AskedRate
+		sum.Loop, sum.Start = c.Loop, max(sum.Start, c.Start)
+		sum.Away, sum.Longest = max(sum.Away, c.Away), max(sum.Longest, c.Longest)
+	}
+	return sum
 }
 
 // add moves an instant. What never happened, happens at no other time either.
