@@ -48,6 +48,10 @@ func TestAClientWithoutAProcessorMeasuresItself(t *testing.T) {
 	judge(t, c, history.Valid, history.OK)
 	c.Client.Away = 600 * time.Millisecond
 	assert.Contains(t, invalid(t, c), "machine too slow for this cell")
+	c.Client.Loop = "closed"
+	judge(t, c, history.Valid, history.OK)
+	c.Faults = []history.Fault{{}}
+	assert.Contains(t, invalid(t, c), "machine too slow for this cell")
 }
 
 // What a machine that stood still explains is nobody's fault. What it does not explain stays one.
