@@ -115,6 +115,10 @@ func TestOverlapOfTheFirstOnClocksThatWereAskedCounts(t *testing.T) {
 		c.Instances[i].Offsets = []history.Offset{whole, whole}
 	}
 	judge(t, c, history.Exclusion, history.Broken)
+	for i := range c.Instances { // nobody asked again
+		c.Instances[i].Offsets = []history.Offset{whole}
+	}
+	judge(t, c, history.Exclusion, history.Unclear)
 	for i := range c.Instances { // both were set meanwhile
 		c.Instances[i].Offsets = []history.Offset{whole, {Least: 2 * time.Hour, Most: 3 * time.Hour}}
 	}
