@@ -21,10 +21,10 @@ func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
 	if !r.Joint.First() {
 		return // somebody else does
 	}
-	there := c.Instances
+	there, sold := c.Instances, unitsSold(c)
 	var last *int64
 	for n := 0; n < readings && len(there) > 0; n++ {
-		if n > 0 && !sleep(ctx, gapAfter(c, last)) {
+		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
 			return
 		}
 		at := n % len(there)
@@ -41,18 +41,18 @@ func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// gapAfter is how long to wait after a reading.
-func gapAfter(c *history.Cell, last *int64) time.Duration {
-	if last == nil || c.Initial-*last == soldBy(c, history.Buy)+soldBy(c, history.Probe) {
+// gapAfter returns how long to wait after a reading, by what the sales leave.
+func gapAfter(last *int64, wanted int64) time.Duration {
+	if last == nil || *last == wanted {
 		return readGap
 	}
 	return doubtGap
 }
 
-// soldBy counts the units of the definite sales of a phase.
-func soldBy(c *history.Cell, phase history.Phase) (units int64) {
+// unitsSold counts the units of the definite sales.
+func unitsSold(c *history.Cell) (units int64) {
 	for _, op := range c.All() {
-		if op.Phase == phase && op.Outcome == history.Sold {
+		if op.Outcome == history.Sold {
 			units += int64(len(op.Units))
 		}
 	}

@@ -214,9 +214,7 @@ func (o *pending) until(ctx context.Context, so func() (bool, error)) error {
 		if bound := within + 2*o.slack(); time.Since(begun) > bound {
 			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, bound.Round(time.Millisecond))
 		}
-		select {
-		case <-time.After(2 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep(ctx, 2*time.Millisecond) {
 			return context.Cause(ctx)
 		}
 	}

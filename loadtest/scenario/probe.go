@@ -39,9 +39,7 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bo
 		if through || time.Since(begun) > c.Limit {
 			return nil
 		}
-		select {
-		case <-time.After(probeGap):
-		case <-ctx.Done():
+		if !sleep(ctx, probeGap) {
 			return context.Cause(ctx)
 		}
 	}
