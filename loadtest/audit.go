@@ -66,7 +66,7 @@ func againCode(run *history.Run, rows []*scenario.Row, differ []string, stderr i
 // rejudge replaces a cell's verdicts by new ones and says where they differ.
 func rejudge(c *history.Cell) []string {
 	recorded := c.Findings
-	c.Findings, c.Coverage = audit.Judge(c), audit.CoverageOf(c)
+	c.Findings, c.Coverage = audit.Judge(c)
 	var differ []string
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result

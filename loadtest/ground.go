@@ -121,12 +121,11 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 // instances starts them side by side, and returns those that got ready.
 func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
 	var flags []string
-	plan := planOf(spec)
-	if t := plan.Patient(spec.Scenario.Timeout); t > 0 {
+	if t := planOf(spec).Patient(spec.Scenario.Timeout); t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && spec.Scenario.Fault() {
-		flags = append(flags, "--zookeeper-session", plan.Patient(spec.Scenario.Lease()).String()) // its locks have no TTL
+		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
 	}
 	started := make([]*fleet.Instance, spec.Instances)
 	all, ctx := errgroup.WithContext(ctx)
@@ -151,7 +150,8 @@ func (g *own) instanceName(i int) string {
 func planOf(spec scenario.Spec) fleet.Plan {
 	site := spec.Scenario.Site
 	return fleet.Plan{
-		Instances: spec.Instances, Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
+		Instances: spec.Instances, Patience: spec.Patience(),
+		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
 		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: site.Wires,
 		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
 	}

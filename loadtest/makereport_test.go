@@ -17,7 +17,7 @@ import (
 func TestReportIsMadeFromTheFileAlone(t *testing.T) {
 	left := int64(1)
 	c := &history.Cell{Scenario: "one-instance", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left}
-	c.Findings = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c)
 	file := filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: []*history.Cell{c}}))
 

@@ -305,6 +305,11 @@ var misbehaviours = []misbehaviour{
 		want: "unknown unknown unknown ok – – –", code: surprised, says: `1 (units?|orders?)`,
 	},
 	{
+		// The fresh request after the load buys what is left, and 1,000 units at most: no unit is missing.
+		name: "nothing, of a stock that nobody buys up", flags: []string{"--stock", "5000"},
+		want: holds, code: asExpected, says: `v4 lua-release +1 ok +40 +0 +0 +0 +4960 `,
+	},
+	{
 		name: "a stock that cannot be read",
 		bend: func(a, _ *contracttest.Instance) { a.Without = append(a.Without, "GET /stock/{product}") },
 		want: "unknown ok ok ok – – –", code: surprised, says: `the stock could not be read`,

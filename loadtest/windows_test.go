@@ -24,7 +24,7 @@ func oversold(t *testing.T) (file string) {
 		{Scenario: "one-instance", Rung: "v4", Initial: 1, Left: &left, Ops: []history.Op{sale("one")}},
 	}
 	for _, c := range cells {
-		c.Findings = audit.Judge(c)
+		c.Findings, c.Coverage = audit.Judge(c)
 	}
 	file = filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: cells}))

@@ -10,26 +10,23 @@ import (
 const maxEvidence = 5
 
 // Judge answers whether a cell is a measurement of the service, and then all questions about it, in the order of
-// history.Verdicts. A cell that was not run gets no answers.
-func Judge(c *history.Cell) []history.Finding {
+// history.Verdicts. It returns what the answers rest on as well. A cell that was not run gets neither.
+func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	if c.NotRun != "" {
-		return nil
+		return nil, nil
 	}
 	b := readBooks(c)
 	answers := make([]history.Finding, 7)
 	answers[0] = stock(b)
 	answers[3] = liveness(b)
+	cover := b.coverage()
 	b.receipts, b.sends, b.refusals = nil, nil, nil // a million of each, and the leases are yet to come
-	answers[1], answers[5], answers[6] = aboutLeases(b)
-	answers[2], answers[4] = ownRelease(b), fence(b)
-	return judged(valid(b, answers), answers)
-}
-
-// aboutLeases gives the answers for which the leases are needed, which are not kept.
-func aboutLeases(b *books) (excluded, ordered, herded history.Finding) {
 	l := readLeases(b)
+	l.cover(cover)
 	l.compareWithOthers()
-	return exclusion(l), inOrder(l), herd(l)
+	answers[1], answers[5], answers[6] = exclusion(l), inOrder(l), herd(l)
+	answers[2], answers[4] = ownRelease(b), fence(b)
+	return judged(valid(b, answers), answers), cover
 }
 
 // judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell
@@ -50,14 +47,15 @@ func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
 // Exclusion answers whether ever two orders held the lock at once.
 func Exclusion(c *history.Cell) history.Finding {
-	answer, _, _ := aboutLeases(readBooks(c))
-	return answer
+	l := readLeases(readBooks(c))
+	l.compareWithOthers()
+	return exclusion(l)
 }
 
 // OwnRelease answers whether anybody removed a lock that was not theirs.
 func OwnRelease(c *history.Cell) history.Finding {
 	b := readBooks(c)
-	aboutLeases(b)
+	readLeases(b).compareWithOthers()
 	return ownRelease(b)
 }
 
@@ -67,7 +65,7 @@ func Liveness(c *history.Cell) history.Finding { return liveness(readBooks(c)) }
 // Fence answers whether the fencing tokens grew with every acquisition.
 func Fence(c *history.Cell) history.Finding {
 	b := readBooks(c)
-	aboutLeases(b)
+	readLeases(b).compareWithOthers()
 	return fence(b)
 }
 

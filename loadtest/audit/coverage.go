@@ -6,12 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// CoverageOf returns how much the verdicts of a cell rest on; nil if it was not run.
-func CoverageOf(c *history.Cell) *history.Coverage {
-	if c.NotRun != "" {
-		return nil
-	}
-	b := readBooks(c)
+// coverage returns how much the verdicts about the stock rest on.
+func (b *books) coverage() *history.Coverage {
 	_, checked := b.wrongRefusals()
 	cover := &history.Coverage{
 		Sales: b.sales, Refusals: b.refused, Checked: checked, Resolved: b.resolved, Unknown: b.unknown,
@@ -19,11 +15,14 @@ func CoverageOf(c *history.Cell) *history.Coverage {
 	if b.sales > 0 {
 		cover.Rarer = math.Min(1, rule/float64(b.sales))
 	}
-	b.receipts, b.sends, b.refusals = nil, nil, nil
-	if l := readLeases(b); len(l.all) > 0 {
-		cover.Leases, cover.Expected, cover.Resolution = b.seen, b.due, l.resolution()
-	}
 	return cover
+}
+
+// cover adds how much the verdicts about the lock rest on, if any lease was seen.
+func (l *leases) cover(cover *history.Coverage) {
+	if len(l.all) > 0 {
+		cover.Leases, cover.Expected, cover.Resolution = l.seen, l.due, l.resolution()
+	}
 }
 
 // rule is the rule of three: what was not seen in n trials happens, with a confidence of 95 %, less often than 3 times

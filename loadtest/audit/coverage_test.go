@@ -16,15 +16,15 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Resolved = true
 	assert.Equal(t, &history.Coverage{Sales: 5, Refusals: 1, Checked: 1, Leases: 6, Expected: 6, Rarer: 0.6, Resolved: 1},
-		audit.CoverageOf(c))
+		coverage(c))
 	c.Ops[3].Lease.ReleasedAt = history.Never
 	lose(&c.Ops[4])
-	cover := audit.CoverageOf(c)
+	cover := coverage(c)
 	assert.Equal(t, 4, cover.Leases)
 	assert.Equal(t, 5, cover.Expected)
 	assert.Equal(t, 1, cover.Unknown)
-	assert.Equal(t, 4*time.Millisecond, audit.CoverageOf(twoClocks()).Resolution)
-	assert.Nil(t, audit.CoverageOf(&history.Cell{NotRun: "needs 5 nodes"}))
+	assert.Equal(t, 4*time.Millisecond, coverage(twoClocks()).Resolution)
+	assert.Nil(t, coverage(&history.Cell{NotRun: "needs 5 nodes"}))
 }
 
 func TestPower(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	fs := audit.Judge(c)
+	fs := findings(c)
 	runtime.ReadMemStats(&after)
 	assert.Equal(t, history.OK, history.FindingOf(fs, history.Exclusion).Result)
 	assert.Equal(t, history.OK, history.FindingOf(fs, history.OwnRelease).Result)
@@ -73,7 +73,7 @@ func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
 func TestTwentyThousandClocksAreNotComparedInPairs(t *testing.T) {
 	c := long(20_000, 20_000)
 	begun := time.Now()
-	for _, f := range audit.Judge(c) {
+	for _, f := range findings(c) {
 		assert.NotEqual(t, history.Broken, f.Result, "%s: %s", f.Verdict, f.Because)
 	}
 	assert.Less(t, time.Since(begun), 10*time.Second, "in pairs it takes 44 s and more")

@@ -61,10 +61,20 @@ func lose(op *history.Op) {
 	}
 }
 
+func findings(c *history.Cell) []history.Finding {
+	fs, _ := audit.Judge(c)
+	return fs
+}
+
+func coverage(c *history.Cell) *history.Coverage {
+	_, cover := audit.Judge(c)
+	return cover
+}
+
 // judge expects one result, and ok of all other verdicts.
 func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result) history.Finding {
 	t.Helper()
-	f := history.FindingOf(audit.Judge(c), v)
+	f := history.FindingOf(findings(c), v)
 	assert.Equal(t, want, f.Result, "%s: %s", v, f.Because)
 	if want == history.Broken {
 		assert.NotEmpty(t, f.Because)
@@ -76,14 +86,14 @@ func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result
 func TestACorrectHistoryIsOKInAll(t *testing.T) {
 	c := forgeCrowd(5, next)
 	c.InLine = true
-	for _, f := range audit.Judge(c) {
+	for _, f := range findings(c) {
 		assert.Equal(t, history.OK, f.Result, "%s: %s", f.Verdict, f.Because)
 	}
-	assert.Empty(t, audit.Story(audit.Judge(forge(5))))
+	assert.Empty(t, audit.Story(findings(forge(5))))
 }
 
 func TestACellThatWasNotRunHasNoVerdicts(t *testing.T) {
-	assert.Empty(t, audit.Judge(&history.Cell{NotRun: "needs 5 nodes"}))
+	assert.Empty(t, findings(&history.Cell{NotRun: "needs 5 nodes"}))
 }
 
 func TestWithoutALockOnlyStockAndLivenessAreAsked(t *testing.T) {

@@ -65,7 +65,7 @@ func simulate(t *rapid.T) *history.Cell {
 func TestACorrectLockIsNeverFoundBroken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := simulate(t)
-		for _, f := range audit.Judge(c) {
+		for _, f := range findings(c) {
 			if f.Result == history.Broken {
 				t.Fatalf("%s: %s", f.Verdict, f.Because)
 			}

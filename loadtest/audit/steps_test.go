@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -128,7 +127,7 @@ func TestACorrectShopIsNeverBroken(t *testing.T) {
 			results := map[history.Verdict]map[history.Result]int{}
 			for seed := range uint64(1000) {
 				c := crowd(rand.New(rand.NewPCG(seed, 7)), w)
-				for _, f := range audit.Judge(c) {
+				for _, f := range findings(c) {
 					if f.Verdict == history.Liveness {
 						continue // half of the crowds have nobody to ask
 					}

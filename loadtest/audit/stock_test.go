@@ -16,7 +16,7 @@ func TestStockFindsAUnitSoldTwice(t *testing.T) {
 	assert.Equal(t, "b sold unit 9 to order 1 at +0.019 s; b sold unit 9 again to order 3 at +0.039 s", f.Because)
 	assert.Equal(t, int64(9), f.Evidence[0].Unit)
 	assert.Equal(t, []string{"p-1", "p-3"}, f.Evidence[0].Orders)
-	assert.Equal(t, f.Because, audit.Story(audit.Judge(c)))
+	assert.Equal(t, f.Because, audit.Story(findings(c)))
 }
 
 func TestStockThatIsLeftProvesNothing(t *testing.T) {

@@ -15,7 +15,7 @@ func TestAStoryTellsTheFault(t *testing.T) {
 	c.Ops[1].Units = c.Ops[0].Units
 	c.Faults = []history.Fault{{Order: "p-1", Instance: "b", Text: "stopped for 3.000 s under a lease of 2.000 s", At: 4 * ms}}
 	assert.Equal(t, "a sold unit 10 to order 0 at +0.009 s; b, stopped for 3.000 s under a lease of 2.000 s, sold unit 10 again to order 1 at +0.019 s",
-		audit.Story(audit.Judge(c)))
+		audit.Story(findings(c)))
 }
 
 func TestAStoryOfAStuckLockBeginsWithTheFault(t *testing.T) {
@@ -24,5 +24,5 @@ func TestAStoryOfAStuckLockBeginsWithTheFault(t *testing.T) {
 	probe := &c.Ops[2]
 	probe.Outcome, probe.Status, probe.Detail = history.Busy, 423, "423 lock-busy"
 	assert.Equal(t, "order 1 on b, killed at +0.004 s: a fresh request did not get through in 9ms, a answered: 423 lock-busy",
-		audit.Story(audit.Judge(c)))
+		audit.Story(findings(c)))
 }

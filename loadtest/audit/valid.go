@@ -62,10 +62,10 @@ func (b *books) clientErrors() []string {
 	return names[:min(len(names), maxEvidence)]
 }
 
-// starved is why what was measured is mostly the client's own waiting for the processor, or "". A crowd in a closed loop
-// wants all that the machine has, and is the same crowd however slowly it comes.
+// starved is why what was measured is mostly the client's own waiting for the processor, or "". A closed loop comes as
+// slowly as it is let, and is the same all the same; what that does to leases, tooSlowFor asks.
 func (b *books) starved() string {
-	if b.Client == nil || b.crowd() && b.Client.Loop == "closed" || b.Elapsed <= 0 || b.Client.Away <= b.Elapsed/2 {
+	if b.Client == nil || b.Client.Loop == "closed" || b.Elapsed <= 0 || b.Client.Away <= b.Elapsed/2 {
 		return ""
 	}
 	return fmt.Sprintf("machine too slow for this cell: the client did not get the processor for %s of %s",

@@ -75,7 +75,7 @@ func unlocked(c *history.Cell) *history.Cell {
 }
 
 func first(c *history.Cell) *explain.Window {
-	c.Findings = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c)
 	return explain.First(c)
 }
 

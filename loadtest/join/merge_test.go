@@ -81,7 +81,7 @@ func merged(t *testing.T, v history.Verdict, want history.Result, shares ...join
 	t.Helper()
 	c, err := join.Merge(shares)
 	require.NoError(t, err)
-	c.Findings = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c)
 	for _, f := range c.Findings {
 		if f.Verdict == v {
 			assert.Equal(t, want, f.Result, "%s: %s", f.Verdict, f.Because)

@@ -93,7 +93,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	if err != nil {
 		return nil, err
 	}
-	c.Findings, c.Coverage = audit.Judge(c), audit.CoverageOf(c)
+	c.Findings, c.Coverage = audit.Judge(c)
 	return c, ctx.Err()
 }
 

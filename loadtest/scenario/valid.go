@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -21,15 +20,18 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// Longer returns the cell with leases so many times as long, and all that has to go with them.
+// Longer returns the cell with leases so many times as long. Its instances are as much more patient: see
+// [Spec.Patience].
 func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
 	lease := s.Scenario.Lease()
 	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
-	s.Scenario.Timeout = times(cmp.Or(s.Scenario.Timeout, serverTime))
 	s.longer = by
 	return s
 }
+
+// Patience is by what the timeouts of the cell's instances are multiplied; 0: they are as usual.
+func (s Spec) Patience() float64 { return s.longer }
 
 // AgainLonger returns the cell as it is to be run once more, and whether it is: if it is not as expected, and that may be
 // because the machine was too slow for its leases.

@@ -27,7 +27,7 @@ const ms = history.Instant(time.Millisecond)
 
 func runOf(cells ...*history.Cell) *history.Run {
 	for _, c := range cells {
-		c.Findings = audit.Judge(c)
+		c.Findings, c.Coverage = audit.Judge(c)
 	}
 	return &history.Run{
 		ID: "beef", Seed: 7, Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
