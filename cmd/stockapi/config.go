@@ -42,6 +42,8 @@ type config struct {
 	Stock    int64         `default:"100" help:"Units to open the shop with. ${default}."`
 	StockTTL time.Duration `name:"stock-ttl" placeholder:"TIME" help:"How long those are there. Default: for good."`
 
+	SetNXTTL time.Duration `name:"setnx-ttl" placeholder:"TIME" help:"After how long a lock of v1 ends that nobody gives back. Default: never, which is what v1 shows. For tests on a Redis that is somebody else's."`
+
 	MaxRenewals int `default:"3" help:"How often v5.5 and v9 renew a lease before it cancels the work. ${default}."`
 
 	Orders int `default:"10000" help:"How many of the last orders GET /orders/{order} knows the outcome of; 0 for none. ${default}."`
@@ -128,6 +130,8 @@ func (c *config) checkShelf() error {
 	switch {
 	case c.Stock < 0 || c.Stock > handlers.MaxStock:
 		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
+	case c.SetNXTTL < 0 || c.SetNXTTL > 0 && c.SetNXTTL < time.Second:
+		return fmt.Errorf("--setnx-ttl must be 1s or more: %w", errUsage)
 	case c.StockTTL < 0 || c.StockTTL > handlers.MaxStockTTL || c.StockTTL > 0 && c.StockTTL < time.Second:
 		return fmt.Errorf("--stock-ttl must lie between 1s and %v: %w", handlers.MaxStockTTL, errUsage)
 	case c.Orders < 0 || c.Orders > maxOrders:

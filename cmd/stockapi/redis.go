@@ -57,6 +57,9 @@ func connect(
 				client.AddHook(faults) // outside of the trace, so that the trace shows when a command was really sent
 			}
 			client.AddHook(trace.Hook(node, names, m.Commands.Inc))
+			if c.SetNXTTL > 0 {
+				client.AddHook(backend.Mortal(c.SetNXTTL))
+			}
 			s.clients = append(s.clients, client)
 			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)
 		}

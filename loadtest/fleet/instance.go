@@ -27,6 +27,9 @@ func (f *Fleet) StartInstance(
 ) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
 		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+	if b.Kind == "url" {
+		args = append(args, "--setnx-ttl", "1h") // a lock of v1 stays for ever, and that Redis is not ours
+	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
 	}
