@@ -25,10 +25,13 @@ type workshopPart struct {
 //	```sh terminal=1    a command that goes on running, in a terminal of that number, until the part ends or the
 //	                    terminal gets another; the next block begins when it has said what is promised of it
 //	```sh needs=NAME    a script that needs a program which not everybody has
+//	```sh elsewhere     commands that take too long here, and that something else runs: see runElsewhere
 //
-// and each line of the ```text block that follows has to be in its output: see promised.
+// and each line of the ```text block that follows has to be in its output: see broken. A block whose last word is sample,
+// as in ```json sample, shows something and promises nothing.
 type workshopBlock struct {
 	line     int
+	other    bool // run elsewhere
 	exit     int
 	terminal int
 	needs    string
@@ -78,6 +81,8 @@ func (r *partsReader) begin(number int, info string) (err error) {
 	switch {
 	case len(r.parts) == 0:
 		return errors.New("a block under no heading")
+	case strings.HasSuffix(info, " sample"):
+		r.within = func(string) {}
 	case info != "text":
 		r.block, err = newBlock(number, info)
 		last := r.parts[len(r.parts)-1]
@@ -107,6 +112,8 @@ func newBlock(number int, info string) (*workshopBlock, error) {
 			b.terminal, err = strconv.Atoi(value)
 		case "needs":
 			b.needs = value
+		case "elsewhere":
+			b.other = true
 		default:
 			err = fmt.Errorf("there is no %q", key)
 		}

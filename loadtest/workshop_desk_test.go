@@ -36,7 +36,7 @@ type workshopDesk struct {
 }
 
 // workshopTime is how long a script may take, and how long a terminal has to say what is promised of it.
-const workshopTime = 30 * time.Second
+const workshopTime = 3 * time.Minute
 
 // newDesk sets up a desk, which leave has to end.
 func newDesk(t *testing.T) *workshopDesk {
@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *workshopDesk {
 	for _, made := range []string{bin, home, d.tmp} {
 		require.NoError(t, os.Mkdir(made, 0o755))
 	}
-	for _, part := range []string{"cmd", "internal", "loadtest", "scripts"} {
+	for _, part := range []string{"cmd", "examples", "internal", "loadtest", "scripts"} {
 		require.NoError(t, os.CopyFS(filepath.Join(d.module, part), os.DirFS(filepath.Join("..", part))))
 	}
 	for _, file := range []string{"go.mod", "go.sum", "Makefile"} {

@@ -1,0 +1,152 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// documents returns the files that readers are sent to, but for WORKSHOP.md.
+func documents(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	return append(docs, "../README.md", "../CONTRIBUTING.md")
+}
+
+// TestDocuments runs every command of the README and of docs/, as TestWorkshop does.
+func TestDocuments(t *testing.T) {
+	for _, path := range documents(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			_, parts := readDocument(t, path)
+			doParts(t, parts)
+		})
+	}
+}
+
+// TestEveryCommandOfADocumentIsRun looks at the commands that TestDocuments does not run: those of blocks that say
+// elsewhere, and those in the text.
+func TestEveryCommandOfADocumentIsRun(t *testing.T) {
+	others := elsewhere(t)
+	for _, path := range documents(t) {
+		document, parts := readDocument(t, path)
+		run := ""
+		for _, p := range parts {
+			for _, b := range p.blocks {
+				run += b.script
+				for line := range strings.Lines(b.script) {
+					if b.other {
+						assert.NoError(t, others.runs(line), "%s:%d", path, b.line)
+					}
+				}
+			}
+		}
+		for _, command := range commandsIn(document) {
+			if !strings.Contains(run, command) {
+				assert.NoError(t, others.runs(command), path)
+			}
+		}
+		for _, link := range links.FindAllStringSubmatch(document, -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(path), link[1]))
+			assert.NoError(t, err, path)
+		}
+	}
+	assert.Error(t, others.runs("go run ./loadtest --bogus"))
+	assert.Error(t, others.runs("go test -run NoSuchTest ./loadtest"))
+	assert.Error(t, others.runs("make bogus"))
+}
+
+// links are those to files of this repository.
+var links = regexp.MustCompile(`\]\(([^):#]+)\)`)
+
+// commandsIn returns the commands that stand in the text between backticks.
+func commandsIn(document string) (found []string) {
+	for i, span := range strings.Split(document, "`") {
+		for _, command := range []string{"go run ", "go test ", "make ", "curl ", "scripts/", "docker-compose "} {
+			if i%2 == 1 && strings.HasPrefix(span, command) && !strings.HasSuffix(span, "\n") {
+				found = append(found, span)
+			}
+		}
+	}
+	return found
+}
+
+// runElsewhere knows what is run by something else than TestDocuments: by a script, by CI, or as a test of this module.
+type runElsewhere struct {
+	scripts string // the text of all that is run: scripts, CI, docker-compose.yml, WORKSHOP.md
+	make    string // the Makefile
+}
+
+func elsewhere(t *testing.T) (e runElsewhere) {
+	t.Helper()
+	files, err := filepath.Glob("../scripts/*")
+	require.NoError(t, err)
+	for _, path := range append(files, "../.ci/run", "../docker-compose.yml", "../WORKSHOP.md") {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		e.scripts += string(data)
+	}
+	data, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	e.make = string(data)
+	return e
+}
+
+// runs returns an error unless something runs the command: a script has it word for word, the Makefile has the target, the
+// tests that it names are there.
+func (e runElsewhere) runs(command string) error {
+	command, _, _ = strings.Cut(command, "#")
+	command = strings.TrimSpace(command)
+	words := strings.Fields(command)
+	switch {
+	case command == "" || strings.Contains(e.scripts, command):
+		return nil
+	case words[0] == "make":
+		if regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(words[1]) + `:`).MatchString(e.make) {
+			return nil
+		}
+	case strings.HasPrefix(words[0], "scripts/"):
+		_, err := os.Stat(filepath.Join("..", words[0]))
+		return err
+	case strings.HasPrefix(command, "go test "):
+		return testsNamed(words)
+	}
+	return fmt.Errorf("nothing runs %q", command)
+}
+
+// testsNamed returns an error unless a `go test -run PATTERN PACKAGE` runs at least one test.
+func testsNamed(words []string) error {
+	i := slices.Index(words, "-run")
+	if i < 0 {
+		return fmt.Errorf("%q names no test", words)
+	}
+	pattern, err := regexp.Compile(strings.Trim(words[i+1], "'"))
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join("..", words[len(words)-1], "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, f := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(string(data), -1) {
+			if pattern.MatchString(f[1]) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%q runs no test", words)
+}
