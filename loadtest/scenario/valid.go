@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -76,10 +77,11 @@ func tooSlow(c *history.Cell) string {
 		c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
 }
 
-// allowed is how long the machine may stand still before the cell has to reckon with it. Half of a lease is the time that
-// a renewal has; an instance may have stood still for twice as long as this process did.
+// allowed returns how long the machine may stand still before the cell has to reckon with it. A renewal has half of a
+// lease, and a server may take its timeout; an instance may have stood still for twice as long as this process did.
 func allowed(c *history.Cell) time.Duration {
-	least := min(c.TTL, serverTime) / 4
+	s, _ := Find(c.Scenario)
+	least := min(c.TTL, cmp.Or(s.Timeout, serverTime)) / 4
 	if rungOf(c.Rung).OnNodes() {
 		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, nodeTime/2)
 	}

@@ -49,6 +49,8 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"slow, and the crowd's probe waited":   {set(on("two-instances", "v6", slow), history.Liveness, history.Broken), true},
 		"too slow for nodes":                   {set(on("crash", "v6", 30*time.Millisecond), history.Liveness, history.Broken), true},
 		"not too slow for nodes":               {set(on("crash", "v6", fast), history.Liveness, history.Broken), false},
+		"too slow for a server's 300 ms":       {set(on("reply-lost", "v4", 100*time.Millisecond), history.Liveness, history.Unclear), true},
+		"not too slow for a server's 1 s":      {set(on("crash", "v4", 100*time.Millisecond), history.Liveness, history.Broken), false},
 		"not too slow without nodes":           {set(on("crash", "v4", 30*time.Millisecond), history.Liveness, history.Broken), false},
 	} {
 		surprises, why := scenario.Surprises(c.cell), scenario.Invalid(c.cell)
