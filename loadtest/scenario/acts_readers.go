@@ -54,9 +54,10 @@ func (p *play) reader(ctx context.Context, n int) *pending {
 	return p.send(ctx, n%2, "reader-"+strconv.Itoa(n), history.Reading, shop.Order{Fault: "hold@after:" + p.rung.Read, Wait: 2 * p.cell.Limit})
 }
 
-// heldOrKeptOut waits until the order is inside, or has not got in for a while.
+// heldOrKeptOut waits until the order is inside, or has not got in for a while: on a slow machine longer, but not for so
+// long that the writer, which waits meanwhile, comes too late by that alone.
 func (o *pending) heldOrKeptOut(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, keptOut+o.slack())
+	ctx, cancel := context.WithTimeout(ctx, keptOut+min(o.slack(), o.cell.Limit/4))
 	defer cancel()
 	_, err := o.heldOrAnswered(ctx)
 	if ctx.Err() != nil {
