@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // loadtest runs the program in this process.
@@ -119,11 +119,11 @@ func TestAPowerChoosesTheLoad(t *testing.T) {
 
 // Where nothing surprises, but something was not measured, the run proves nothing.
 func TestAnInvalidCellIsNoProof(t *testing.T) {
-	surprise := &scenario.Row{Surprises: []string{"x"}}
-	invalid, good := &scenario.Row{Invalid: []string{"y"}}, &scenario.Row{Met: 1}
-	assert.Equal(t, asExpected, codeOf([]*scenario.Row{good}, true))
-	assert.Equal(t, couldNotRun, codeOf([]*scenario.Row{good, invalid}, true))
-	assert.Equal(t, surprised, codeOf([]*scenario.Row{surprise, invalid}, false))
+	surprise := &catalog.Row{Surprises: []string{"x"}}
+	invalid, good := &catalog.Row{Invalid: []string{"y"}}, &catalog.Row{Met: 1}
+	assert.Equal(t, asExpected, codeOf([]*catalog.Row{good}, true))
+	assert.Equal(t, couldNotRun, codeOf([]*catalog.Row{good, invalid}, true))
+	assert.Equal(t, surprised, codeOf([]*catalog.Row{surprise, invalid}, false))
 }
 
 func TestHelpIsEnough(t *testing.T) {

@@ -1,4 +1,4 @@
-package scenario
+package catalog
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ type Spec struct {
 	Instances  int
 	Repetition int
 
-	longer float64 // by how much its leases are lengthened, 0 if not
+	longer float64 // the factor by which its leases are lengthened, 0 if they are not
 }
 
 // Title names the cell as histories do.
@@ -22,7 +22,7 @@ func (s Spec) Title() string {
 }
 
 // Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
-// No names means all. A rung goes by number or by name; a name that nobody has is an error that lists those known.
+// No names means all. A rung goes by number or by name. A name that is not known is an error that lists those known.
 func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 	if err := known("scenario", scenarios, scenarioNames()); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 			continue
 		}
 		for _, e := range s.Expect {
-			rung := rungOf(e.Rung)
+			rung := RungOf(e.Rung)
 			if len(rungs) > 0 && !slices.Contains(rungs, rung.Number) && !slices.Contains(rungs, rung.Name) {
 				continue
 			}
