@@ -149,12 +149,12 @@ func (g *own) instanceName(i int) string {
 }
 
 func planOf(spec catalog.Spec) fleet.Plan {
-	site := spec.Scenario.Site
+	topology := spec.Scenario.Topology
 	return fleet.Plan{
 		Instances: spec.Instances, Patience: spec.Patience(),
 		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
-		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: site.Wires,
-		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
+		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: topology.Links,
+		OwnLocks: topology.OwnLocks, ReplicatedLocks: topology.ReplicatedLocks, ReplicatedStock: topology.ReplicatedStock,
 	}
 }
 

@@ -18,8 +18,8 @@ type Scenario struct {
 	Crowd bool
 	// Stops reports whether a process is stopped and continued, which not every system can do.
 	Stops bool
-	// Site is what the scenario needs around the instances, because it is going to harm it.
-	Site Site
+	// Topology says which servers and links the scenario needs, because it injects faults there.
+	Topology Topology
 	// TTL is that of the locks, 0 for the usual one. Timeout is how long an instance waits for a server to answer, 0 for
 	// its default. Within is how soon a fresh request has to get through, 0 for the TTL and a margin.
 	TTL, Timeout, Within time.Duration
@@ -34,11 +34,11 @@ type Scenario struct {
 	groups groups // Expect and NotApplicable are made of them
 }
 
-// Site is what a scenario needs around its instances, because it is going to harm it.
-type Site struct {
-	// Wires: each instance reaches each of its servers over a wire of its own.
-	Wires bool
-	// OwnLocks: a lock server, or five nodes, that serve this cell alone.
+// A Topology says which servers and links a scenario needs, because it injects faults there.
+type Topology struct {
+	// Links: each instance reaches each of its servers over its own link.
+	Links bool
+	// OwnLocks: a lock server, or five nodes, for this cell alone.
 	OwnLocks bool
 	// ReplicatedLocks and ReplicatedStock: a primary and a replica, with a Sentinel.
 	ReplicatedLocks, ReplicatedStock bool

@@ -80,3 +80,26 @@ func TestSelect(t *testing.T) {
 	_, err = catalog.Select([]string{"rain"}, nil, 2, 1)
 	require.ErrorContains(t, err, `no scenario "rain"; there are one-instance, two-instances`)
 }
+
+// Part restricts the table to what is named. What it leaves out is nowhere, and the table is as it was.
+func TestPart(t *testing.T) {
+	whole, err := catalog.Part(nil)
+	require.NoError(t, err)
+	assert.Equal(t, catalog.Table, whole)
+
+	some, err := catalog.Part([]string{"v16", "pause", "late-release", "lua-release"})
+	require.NoError(t, err)
+	require.Len(t, some, 2)
+	assert.Equal(t, []string{"late-release", "pause"}, []string{some[0].Name, some[1].Name})
+	assert.Len(t, some[0].Expect, 1)
+	assert.Len(t, some[0].NotApplicable, 1)
+	assert.Len(t, some[1].Expect, 2)
+
+	shared, err := catalog.Part([]string{"write-only-fence"})
+	require.NoError(t, err)
+	require.Len(t, shared, 1, "the scenario, not the rung of that name")
+	assert.Len(t, shared[0].Expect, 2)
+
+	_, err = catalog.Part([]string{"v4", "rain"})
+	require.ErrorContains(t, err, `no scenario or rung "rain"; there are one-instance`)
+}

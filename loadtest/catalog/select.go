@@ -32,12 +32,12 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 	}
 	var specs []Spec
 	for _, s := range Table {
-		if len(scenarios) > 0 && !slices.Contains(scenarios, s.Name) {
+		if !s.among(scenarios) {
 			continue
 		}
 		for _, e := range s.Expect {
 			rung := RungOf(e.Rung)
-			if len(rungs) > 0 && !slices.Contains(rungs, rung.Number) && !slices.Contains(rungs, rung.Name) {
+			if !rung.among(rungs) {
 				continue
 			}
 			for i := range repeat {
@@ -46,6 +46,57 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 		}
 	}
 	return specs, nil
+}
+
+// Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
+// them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name that
+// is not known is an error that lists those known.
+func Part(names []string) ([]Scenario, error) {
+	if err := known("scenario or rung", names, slices.Concat(scenarioNames(), rungNames())); err != nil {
+		return nil, err
+	}
+	var scenarios, rungs []string
+	for _, n := range names {
+		if slices.Contains(scenarioNames(), n) {
+			scenarios = append(scenarios, n)
+		} else {
+			rungs = append(rungs, n)
+		}
+	}
+	var part []Scenario
+	for _, s := range Table {
+		if s.among(scenarios) {
+			part = append(part, s.with(rungs))
+		}
+	}
+	return part, nil
+}
+
+// with returns the scenario with these rungs alone.
+func (s Scenario) with(rungs []string) Scenario {
+	whole := s
+	s.Expect, s.NotApplicable = nil, map[string]string{}
+	for _, e := range whole.Expect {
+		if RungOf(e.Rung).among(rungs) {
+			s.Expect = append(s.Expect, e)
+		}
+	}
+	for number, why := range whole.NotApplicable {
+		if RungOf(number).among(rungs) {
+			s.NotApplicable[number] = why
+		}
+	}
+	return s
+}
+
+// among reports whether the scenario is one of those named, if any are.
+func (s Scenario) among(names []string) bool {
+	return len(names) == 0 || slices.Contains(names, s.Name)
+}
+
+// among reports whether the rung is one of those named, by number or by name, if any are.
+func (r Rung) among(names []string) bool {
+	return len(names) == 0 || slices.Contains(names, r.Number) || slices.Contains(names, r.Name)
 }
 
 func (s Scenario) size(several int) int {

@@ -8,7 +8,7 @@ var cutOff = Scenario{
 	Name:      "cut-off",
 	Does:      "the holder loses its lock server, but not the stock: what it sends there vanishes",
 	Instances: 2,
-	Site:      Site{Wires: true},
+	Topology:  Topology{Links: true},
 	Timeout:   300 * time.Millisecond,
 	groups: all(
 		on("v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"),
@@ -30,7 +30,7 @@ var replyLost = Scenario{
 	Name:      "reply-lost",
 	Does:      "the acquire is carried out, but its reply is lost; a fresh request has 1 s of a lease of 3 s",
 	Instances: 2,
-	Site:      Site{Wires: true, OwnLocks: true},
+	Topology:  Topology{Links: true, OwnLocks: true},
 	TTL:       3 * time.Second,
 	Timeout:   300 * time.Millisecond,
 	Within:    time.Second,
@@ -57,7 +57,7 @@ var lateReply = Scenario{
 	Name:      "late-reply",
 	Does:      "the reply to the acquire comes when the lease is over, and a second holder is inside",
 	Instances: 2,
-	Site:      Site{Wires: true, OwnLocks: true},
+	Topology:  Topology{Links: true, OwnLocks: true},
 	Timeout:   4 * time.Second,
 	groups: all(
 		on("v1 v12-session", holds, "without a TTL there is no second holder"),
@@ -78,7 +78,7 @@ var redisDown = Scenario{
 	Name:      "redis-down",
 	Does:      "all servers are away, an order is sent to each instance, and they come back",
 	Instances: 2,
-	Site:      Site{Wires: true},
+	Topology:  Topology{Links: true},
 	Timeout:   300 * time.Millisecond,
 	groups: all(
 		on("v0 v0.5 v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v10 v11 v12 v15 v15-write-only v16 v17", holds,
@@ -94,7 +94,7 @@ var minorityDown = Scenario{
 	Name:      "minority-down",
 	Does:      "two of five Redlock nodes are away, one refusing, one silent",
 	Instances: 2,
-	Site:      Site{Wires: true},
+	Topology:  Topology{Links: true},
 	groups: all(
 		on("v6", holds, "three of five are a majority"),
 		on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
@@ -106,7 +106,7 @@ var majorityDown = Scenario{
 	Name:      "majority-down",
 	Does:      "three of five Redlock nodes are away, and stay away",
 	Instances: 2,
-	Site:      Site{Wires: true},
+	Topology:  Topology{Links: true},
 	groups: all(
 		on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
 		on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
@@ -118,7 +118,7 @@ var quorumReturns = Scenario{
 	Name:      "quorum-returns",
 	Does:      "three of five nodes are away while one tries; two return; a fresh request has 1 s of a lease of 3 s",
 	Instances: 2,
-	Site:      Site{Wires: true},
+	Topology:  Topology{Links: true},
 	TTL:       3 * time.Second,
 	Within:    time.Second,
 	groups: all(

@@ -6,7 +6,7 @@ var nodeRestart = Scenario{
 	Name:      "node-restart",
 	Does:      "the lock server, or one of the nodes that granted, restarts empty while the lock is held",
 	Instances: 2,
-	Site:      Site{OwnLocks: true},
+	Topology:  Topology{OwnLocks: true},
 	TTL:       longLease,
 	groups: all(
 		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9", oversold,
@@ -33,7 +33,7 @@ var delayedRestart = Scenario{
 	Name:      "delayed-restart",
 	Does:      "the same, but the node comes back only after the TTL",
 	Instances: 2,
-	Site:      Site{OwnLocks: true},
+	Topology:  Topology{OwnLocks: true},
 	groups: all(
 		on("v6", holds, "what the node has forgotten is over by the time that it votes again"),
 		skipOthers("its lock is not granted by some of several nodes, of which one could grant it again"),
@@ -44,7 +44,7 @@ var clockJump = Scenario{
 	Name:      "clock-jump",
 	Does:      "the clock of the lock server, or of three nodes, jumps past the lease (simulated)",
 	Instances: 2,
-	Site:      Site{OwnLocks: true},
+	Topology:  Topology{OwnLocks: true},
 	TTL:       longLease,
 	groups: all(
 		on("v1 v12-session", holds, "without a TTL no clock can end it"),
@@ -65,7 +65,7 @@ var failover = Scenario{
 	Name:      "failover",
 	Does:      "the primary of the locks dies before it has replicated the lock, and the replica is promoted",
 	Instances: 2,
-	Site:      Site{ReplicatedLocks: true},
+	Topology:  Topology{ReplicatedLocks: true},
 	TTL:       longLease,
 	groups: all(
 		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9", oversold,
@@ -89,7 +89,7 @@ var stockFailover = Scenario{
 	Name:      "stock-failover",
 	Does:      "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and well",
 	Instances: 2,
-	Site:      Site{ReplicatedStock: true},
+	Topology:  Topology{ReplicatedStock: true},
 	TTL:       longLease,
 	groups: all(
 		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v7 v8 v9 v9-nodes v10 v11 v12 v12-session v13 v14", soldTwice,

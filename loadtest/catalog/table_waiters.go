@@ -14,7 +14,7 @@ var queueOrder = Scenario{
 		"them stopped",
 	Instances: 2,
 	Stops:     true,
-	Site:      Site{OwnLocks: true},
+	Topology:  Topology{OwnLocks: true},
 	TTL:       longLease,
 	Asks:      history.Order,
 	groups: all(

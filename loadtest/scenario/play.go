@@ -40,13 +40,13 @@ type pending struct {
 	op   history.Op // once done is closed
 }
 
-// perform plays the scenario's part before the probes, sends those, and then waits for whatever is still under way.
+// perform injections the scenario's part before the probes, sends those, and then waits for whatever is still under way.
 func (r *Runner) perform(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
 	defer p.watch()()
-	err := plays[spec.Scenario.Name](ctx, p)
+	err := injections[spec.Scenario.Name](ctx, p)
 	if err == nil {
 		err = r.probe(ctx, c, p.probes, p.nested)
 	}

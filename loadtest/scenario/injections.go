@@ -2,8 +2,8 @@ package scenario
 
 import "context"
 
-// plays are what happens in the fault scenarios, by the scenario's name.
-var plays = map[string]func(context.Context, *play) error{
+// injections maps each fault scenario to the function that injects its fault.
+var injections = map[string]func(context.Context, *play) error{
 	"crash":              playCrash,
 	"slow-work":          playSlowWork,
 	"late-release":       playLateRelease,
