@@ -163,8 +163,8 @@ func TestListTellsOfSome(t *testing.T) {
 }
 
 func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"list", "v44"}, {"list", "pause", "rain"}, {"list", "--width", "12"}, {"list", "--width", "wide"}} {
-		code, stdout, stderr := loadtest(t, args...)
+	for _, args := range []string{"v44", "pause rain", "--width 12", "--width wide"} {
+		code, stdout, stderr := loadtest(t, append([]string{"list"}, strings.Fields(args)...)...)
 		assert.Equal(t, couldNotRun, code, args)
 		assert.Empty(t, stdout, args)
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)

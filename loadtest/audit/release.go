@@ -245,7 +245,9 @@ func (s *steps) sameKey(r *removal, m *made) bool {
 }
 
 // command reads a command again that an order sent at that moment.
-func (s *steps) command(op int32, at history.Instant, key uint64, kind func(*history.Command) bool) (history.Command, bool) {
+func (s *steps) command(
+	op int32, at history.Instant, key uint64, kind func(*history.Command) bool,
+) (history.Command, bool) {
 	for _, cmd := range s.At(int(op)).Trace {
 		if cmd.At == at && kind(&cmd) && cmd.Succeeded() && keyOf(&cmd) == key {
 			return cmd, true

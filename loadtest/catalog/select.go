@@ -49,8 +49,8 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 }
 
 // Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
-// them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name that
-// is not known is an error that lists those known.
+// them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
+// that is not known is an error that lists those known.
 func Part(names []string) ([]Scenario, error) {
 	if err := known("scenario or rung", names, slices.Concat(scenarioNames(), rungNames())); err != nil {
 		return nil, err

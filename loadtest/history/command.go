@@ -34,7 +34,8 @@ func (c *Command) Renews() bool {
 	return strings.HasPrefix(c.Cmd, "eval:renew") || c.Cmd == "sql:renew"
 }
 
-// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was there.
+// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
+// there.
 func (c *Command) Prolongs() bool { return c.Renews() || c.Cmd == "expire" || c.Cmd == "pexpire" }
 
 // Releases reports whether the command removes a lock.
@@ -84,8 +85,8 @@ func (c *Command) OnLock() bool {
 	return !c.WritesStock() && !c.onPlace() && (c.Acquires() || c.Prolongs() || c.Releases())
 }
 
-// onPlace reports whether the command is about a place in a queue: a sequential node of ZooKeeper's, at the end of whose
-// name the server put ten digits. An order that has a place may still wait for the lock.
+// onPlace reports whether the command is about a place in a queue: a sequential node of ZooKeeper's, at the end of
+// whose name the server put ten digits. An order that has a place may still wait for the lock.
 func (c *Command) onPlace() bool {
 	const digits = 10
 	if !strings.HasPrefix(c.Cmd, "zk:") || len(c.Key) < digits {

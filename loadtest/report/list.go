@@ -22,7 +22,8 @@ func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	l := lister{w, width}
 	for _, s := range scenarios {
 		l.wrapped("", s.Name+": "+s.Does)
-		if before := 2 + listedRung + len(history.Verdicts)*(1+listedResult) + 1; width == 0 || width-before >= listedReason {
+		before := 2 + listedRung + len(history.Verdicts)*(1+listedResult) + 1
+		if width == 0 || width-before >= listedReason {
 			l.table(s)
 		} else {
 			l.paragraphs(s)

@@ -40,7 +40,7 @@ type pending struct {
 	op   history.Op // once done is closed
 }
 
-// perform injections the scenario's part before the probes, sends those, and then waits for whatever is still under way.
+// perform plays the scenario's part before the probes, sends those, and then waits for whatever is still under way.
 func (r *Runner) perform(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

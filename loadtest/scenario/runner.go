@@ -76,8 +76,8 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
-		NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: limit(spec.Scenario, r.Load.TTL, r.slack()),
+		Start: time.Now(), NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
 	}
 	if err := r.introduce(ctx, c, urls); err != nil {
 		return c, err

@@ -34,7 +34,8 @@ func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
 
 // worked reports whether it is known that an order was at the lock or at the stock at all.
 func worked(op *history.Op) bool {
-	return op.Lease != nil || slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return onStock(&cmd) || cmd.Fault() })
+	atWork := func(cmd history.Command) bool { return onStock(&cmd) || cmd.Fault() }
+	return op.Lease != nil || slices.ContainsFunc(op.Trace, atWork)
 }
 
 // active is the time in which an order was at the lock or at the stock, as far as it is known; else the time in
