@@ -41,11 +41,12 @@ type lister struct {
 // table prints a line for each rung, and a column for each verdict.
 func (l lister) table(s catalog.Scenario) {
 	line := func(rung string, results []string, why string) {
-		head := fmt.Sprintf("  %-*s", listedRung, rung)
+		var head strings.Builder
+		fmt.Fprintf(&head, "  %-*s", listedRung, rung)
 		for _, r := range results {
-			head += fmt.Sprintf(" %-*s", listedResult, r)
+			fmt.Fprintf(&head, " %-*s", listedResult, r)
 		}
-		l.wrapped(head+" ", why)
+		l.wrapped(head.String()+" ", why)
 	}
 	var names []string
 	for _, v := range history.Verdicts {
