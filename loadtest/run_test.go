@@ -218,6 +218,16 @@ func TestBlackBox(t *testing.T) {
 	}
 }
 
+// TestReportsRunNothing keeps what runs cells out of what reports them and of the catalogue.
+func TestReportsRunNothing(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	for _, runs := range []string{"scenario", "attack", "fleet", "join", "shop"} {
+		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
+	}
+}
+
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
 	file := filepath.Join(t.TempDir(), "h.json")

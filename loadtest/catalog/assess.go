@@ -6,15 +6,15 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Row is all repetitions of one scenario × rung, with what the table expects of them.
+// A Row holds all repetitions of one scenario × rung, compared with what the table expects of them.
 type Row struct {
 	Scenario, Rung, Name string
 	Cells                []*history.Cell
 	// Met is how many of the cells that were run are as expected.
 	Met int
-	// Surprises are the differences, in either direction: a fault that was predicted to show and did not is one.
+	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
 	Surprises []string
-	// Invalid are the sentences of cells that are no measurement of the rung: neither as expected nor a surprise.
+	// Invalid says why cells are no measurement of the rung. Such a cell is neither as expected nor a surprise.
 	Invalid []string
 }
 
@@ -62,14 +62,14 @@ func Surprises(c *history.Cell) []string {
 	return out
 }
 
-// difference is one between what is expected of a cell and what was found.
+// A difference lies between what is expected of a cell and what was found.
 type difference struct {
 	text string
 	// excusable reports whether a machine that was too slow can be the reason.
 	excusable bool
 }
 
-// differences are all of them, whether the cell is valid or not.
+// differences returns all differences of a cell, whether it is valid or not.
 func differences(c *history.Cell) []difference {
 	e, known := Expected(c.Scenario, c.Rung)
 	if !known {

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Expectation is what must be found when a rung meets a scenario, and why, in one sentence.
+// An Expectation says what must be found when a rung meets a scenario, and why, in one sentence.
 type Expectation struct {
 	Rung    string
 	Results map[history.Verdict]history.Result // one for each verdict
@@ -30,10 +30,10 @@ var (
 	herded        = outcome{history.Herd}
 )
 
-// groups say of every rung, once, what becomes of it in a scenario.
+// groups name every rung once and say what becomes of it in a scenario.
 type groups []group
 
-// group is some rungs of which the same is to be said.
+// A group names rungs that come to the same for the same reason.
 type group struct {
 	rungs  []string
 	others bool // the rungs are all those that no group names
@@ -43,7 +43,7 @@ type group struct {
 	why    string
 }
 
-// on says what the rungs of these numbers come to, and why.
+// on says what the rungs of these numbers, separated by spaces, come to, and why.
 func on(rungs string, breaks outcome, why string) groups {
 	return groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }

@@ -22,7 +22,8 @@ const (
 // Kinds lists all of them, in the order in which reports show them.
 var Kinds = []Kind{Redis, Nodes, SQLRow, SQLSession, ZooKeeper, NoLock}
 
-// Rung is what loadtest knows of a rung. What a rung needs in order to run, the instance says itself.
+// A Rung records what loadtest knows of a rung of the ladder. An instance itself says what a rung needs in order to
+// run.
 type Rung struct {
 	Number, Name string
 	Kind         Kind

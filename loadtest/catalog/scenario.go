@@ -6,7 +6,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Scenario is one thing that happens to the system under test.
+// A Scenario is one thing that happens to the system under test.
 type Scenario struct {
 	Name string
 	// Does says in a sentence what happens.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Spec is one cell that is to be run.
+// A Spec is one cell that is to be run.
 type Spec struct {
 	Scenario   Scenario
 	Rung       Rung

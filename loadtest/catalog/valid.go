@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// longerBy is by how much leases are lengthened where the machine was too slow for those of the scenario.
+// longerBy is the factor by which leases are lengthened if the machine was too slow for those of the scenario.
 const longerBy = 4
 
 const (
@@ -20,7 +20,7 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// Longer returns the cell with leases so many times as long. Its instances are as much more patient: see
+// Longer returns the cell with leases so many times as long. The timeouts of its instances grow by the same factor: see
 // [Spec.Patience].
 func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
