@@ -7,15 +7,15 @@ import (
 	"os"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
 func (f *auditFlags) run(stdout, stderr io.Writer) int {
-	return again(f.File, stdout, stderr, func(run *history.Run, rows []*scenario.Row) error {
+	return again(f.File, stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
 		report.Header(stdout, run)
 		tell(stdout, rows, colourful(stdout))
 		if run.Interrupted != "" {
@@ -26,7 +26,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 }
 
 // again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.
-func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*scenario.Row) error) int {
+func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*catalog.Row) error) int {
 	spool := history.NewSpool(os.TempDir())
 	defer func() { _ = spool.Close() }()
 	run, err := history.Open(file, spool)
@@ -37,7 +37,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*sce
 	for _, c := range run.Cells {
 		differ = append(differ, rejudge(c)...)
 	}
-	rows := scenario.Assess(run.Cells)
+	rows := catalog.Assess(run.Cells)
 	if err := errors.Join(show(run, rows), spool.Err()); err != nil {
 		return complain(stderr, err)
 	}
@@ -48,7 +48,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*sce
 }
 
 // againCode is the exit code of a run that was judged again.
-func againCode(run *history.Run, rows []*scenario.Row, differ []string, stderr io.Writer) int {
+func againCode(run *history.Run, rows []*catalog.Row, differ []string, stderr io.Writer) int {
 	ran, good := 0, len(differ) == 0
 	for _, r := range rows {
 		ran += r.Ran()

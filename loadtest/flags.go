@@ -21,7 +21,7 @@ type commands struct {
 	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
 	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
-	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why."`
+	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print which build this is, and end."`
 
@@ -73,8 +73,6 @@ type reportFlags struct {
 	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html. Porcupine's pictures go to porcupine/ beside it."`
 }
 
-type listFlags struct{}
-
 type guardianCmd struct{}
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks, and proves which rungs oversell.
@@ -90,6 +88,7 @@ Examples:
   loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
   loadtest report results.json -o report.html
+  loadtest list v4 pause
   loadtest contract http://127.0.0.1:5000
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell is not valid: the client or the machine was too slow for it.`

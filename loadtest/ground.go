@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/join"
@@ -18,7 +19,7 @@ import (
 // ground is where cells take place: on instances of our own, or on somebody else's.
 type ground interface {
 	// prepare makes ready, in the background, what a cell needs.
-	prepare(ctx context.Context, spec scenario.Spec) <-chan stage
+	prepare(ctx context.Context, spec catalog.Spec) <-chan stage
 	// backend says what is driven, for the header.
 	backend() history.Backend
 	// clear removes the product from the backend, after the cell's instances are gone.
@@ -72,7 +73,7 @@ func (g *own) clear(ctx context.Context, product string) error {
 	return g.client.Forget(ctx, g.janitor.URL, product)
 }
 
-func (g *own) prepare(ctx context.Context, spec scenario.Spec) <-chan stage {
+func (g *own) prepare(ctx context.Context, spec catalog.Spec) <-chan stage {
 	ready := make(chan stage, 1)
 	notRun := ""
 	switch {
@@ -90,7 +91,7 @@ func (g *own) prepare(ctx context.Context, spec scenario.Spec) <-chan stage {
 }
 
 // set sets the stage: first the servers, then the instances.
-func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
+func (g *own) set(ctx context.Context, spec catalog.Spec) stage {
 	site, err := g.fleet.StartSite(ctx, g.on, planOf(spec))
 	if err != nil {
 		s := stage{leave: func() {}}
@@ -119,7 +120,7 @@ func (g *own) set(ctx context.Context, spec scenario.Spec) stage {
 }
 
 // instances starts them side by side, and returns those that got ready.
-func (g *own) instances(ctx context.Context, spec scenario.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
+func (g *own) instances(ctx context.Context, spec catalog.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
 	var flags []string
 	if t := planOf(spec).Patient(spec.Scenario.Timeout); t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
@@ -147,13 +148,13 @@ func (g *own) instanceName(i int) string {
 	return fleet.InstanceName(i)
 }
 
-func planOf(spec scenario.Spec) fleet.Plan {
-	site := spec.Scenario.Site
+func planOf(spec catalog.Spec) fleet.Plan {
+	topology := spec.Scenario.Topology
 	return fleet.Plan{
 		Instances: spec.Instances, Patience: spec.Patience(),
 		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
-		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: site.Wires,
-		OwnLocks: site.OwnLocks, ReplicatedLocks: site.ReplicatedLocks, ReplicatedStock: site.ReplicatedStock,
+		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: topology.Links,
+		OwnLocks: topology.OwnLocks, ReplicatedLocks: topology.ReplicatedLocks, ReplicatedStock: topology.ReplicatedStock,
 	}
 }
 
@@ -202,13 +203,13 @@ func (g *targets) clear(ctx context.Context, product string) error {
 	return g.client.Forget(ctx, g.urls[0], product)
 }
 
-func (g *targets) prepare(_ context.Context, spec scenario.Spec) <-chan stage {
+func (g *targets) prepare(_ context.Context, spec catalog.Spec) <-chan stage {
 	ready := make(chan stage, 1)
 	s := stage{leave: func() {}}
 	switch {
 	case spec.Scenario.Fault():
 		s.notRun = "needs instances of its own"
-	case spec.Scenario.Instances != scenario.Several:
+	case spec.Scenario.Instances != catalog.Several:
 		s.urls = g.urls[:1]
 	case len(g.urls) < 2:
 		s.notRun = "needs two targets"

@@ -1,39 +1,34 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"io"
 
-	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/report"
 )
 
-const rungWidth = 32
-
-func rungTitle(number string) string { return fmt.Sprintf("%-14s %s", number, scenario.NameOf(number)) }
+type listFlags struct {
+	Names []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs, rungs by number or by name."`
+	Width *int     `placeholder:"N" help:"Make no line wider than N columns. Default: as wide as the terminal; elsewhere lines are not wrapped."`
+}
 
 // run prints the table of expectations.
-func (*listFlags) run(stdout io.Writer) int {
-	for _, s := range scenario.Table {
-		fmt.Fprintf(stdout, "%s: %s\n", s.Name, s.Does)
-		fmt.Fprintf(stdout, "  %-*s", rungWidth, "rung")
-		for _, v := range history.Verdicts {
-			fmt.Fprintf(stdout, " %-11s", v)
-		}
-		fmt.Fprintln(stdout, " because")
-		for _, e := range s.Expect {
-			fmt.Fprintf(stdout, "  %-*s", rungWidth, rungTitle(e.Rung))
-			for _, v := range history.Verdicts {
-				fmt.Fprintf(stdout, " %-11s", e.Verdicts.Of(v))
-			}
-			fmt.Fprintf(stdout, " %s\n", e.Why)
-		}
-		for _, r := range scenario.Rungs {
-			if why := s.Apart[r.Number]; why != "" {
-				fmt.Fprintf(stdout, "  %-*s does not apply: %s\n", rungWidth, rungTitle(r.Number), why)
-			}
-		}
-		fmt.Fprintln(stdout)
+func (f *listFlags) run(stdout, stderr io.Writer) int {
+	width := 0
+	if t := terminal(stdout); t != nil {
+		width, _ = t.Size()
 	}
+	if f.Width != nil {
+		width = *f.Width
+		if width < 40 || width > 1000 {
+			return complain(stderr, errors.New("--width must lie between 40 and 1000"))
+		}
+	}
+	scenarios, err := catalog.Part(f.Names)
+	if err != nil {
+		return complain(stderr, err)
+	}
+	report.List(stdout, scenarios, width)
 	return asExpected
 }

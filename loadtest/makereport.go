@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
-	"stockapi/loadtest/scenario"
 )
 
 // run makes the report of a file again. As in an audit, the verdicts are judged again.
@@ -17,7 +17,7 @@ func (f *reportFlags) run(stdout, stderr io.Writer) int {
 	if to == "" {
 		to = beside(f.File)
 	}
-	return again(f.File, stdout, stderr, func(run *history.Run, _ []*scenario.Row) error {
+	return again(f.File, stdout, stderr, func(run *history.Run, _ []*catalog.Row) error {
 		if err := makeReport(run, to); err != nil {
 			return err
 		}

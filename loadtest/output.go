@@ -11,9 +11,9 @@ import (
 
 	"github.com/mattn/go-isatty"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 // finish reports and writes what was measured, and returns the exit code. err is why there is not more of it.
@@ -24,7 +24,7 @@ func (s *session) finish(err error, stderr io.Writer) int {
 	if err != nil {
 		s.history.Interrupted = err.Error()
 	}
-	rows := scenario.Assess(s.history.Cells)
+	rows := catalog.Assess(s.history.Cells)
 	ran := 0
 	for _, r := range rows {
 		ran += r.Ran()
@@ -52,11 +52,11 @@ func (s *session) finish(err error, stderr io.Writer) int {
 }
 
 // codeOf is the exit code of rows that were run. A surprise is more than a cell that is not valid: that says nothing.
-func codeOf(rows []*scenario.Row, good bool) int {
+func codeOf(rows []*catalog.Row, good bool) int {
 	switch {
 	case !good:
 		return surprised
-	case !scenario.AllValid(rows):
+	case !catalog.AllValid(rows):
 		return couldNotRun
 	}
 	return asExpected
@@ -70,7 +70,7 @@ func (f *runFlags) outlasted() bool {
 }
 
 // tell prints the stories, how soon requests got through, the matrix and the last line: what a terminal still shows at the end is the matrix.
-func tell(w io.Writer, rows []*scenario.Row, colour bool) (asExpected bool) {
+func tell(w io.Writer, rows []*catalog.Row, colour bool) (asExpected bool) {
 	report.Stories(w, rows)
 	report.Recoveries(w, rows)
 	report.Matrix(w, rows, colour)
@@ -78,7 +78,7 @@ func tell(w io.Writer, rows []*scenario.Row, colour bool) (asExpected bool) {
 }
 
 // write writes the files that were asked for, if there is anything to write.
-func (s *session) write(rows []*scenario.Row) error {
+func (s *session) write(rows []*catalog.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}

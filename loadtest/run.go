@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "report":
 		return c.Report.run(stdout, stderr)
 	case "list":
-		return c.List.run(stdout)
+		return c.List.run(stdout, stderr)
 	case "contract":
 		return c.Contract.run(ctx, stdout, stderr)
 	case "guardian":

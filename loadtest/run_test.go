@@ -7,14 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // loadtest runs the program in this process.
@@ -119,11 +121,11 @@ func TestAPowerChoosesTheLoad(t *testing.T) {
 
 // Where nothing surprises, but something was not measured, the run proves nothing.
 func TestAnInvalidCellIsNoProof(t *testing.T) {
-	surprise := &scenario.Row{Surprises: []string{"x"}}
-	invalid, good := &scenario.Row{Invalid: []string{"y"}}, &scenario.Row{Met: 1}
-	assert.Equal(t, asExpected, codeOf([]*scenario.Row{good}, true))
-	assert.Equal(t, couldNotRun, codeOf([]*scenario.Row{good, invalid}, true))
-	assert.Equal(t, surprised, codeOf([]*scenario.Row{surprise, invalid}, false))
+	surprise := &catalog.Row{Surprises: []string{"x"}}
+	invalid, good := &catalog.Row{Invalid: []string{"y"}}, &catalog.Row{Met: 1}
+	assert.Equal(t, asExpected, codeOf([]*catalog.Row{good}, true))
+	assert.Equal(t, couldNotRun, codeOf([]*catalog.Row{good, invalid}, true))
+	assert.Equal(t, surprised, codeOf([]*catalog.Row{surprise, invalid}, false))
 }
 
 func TestHelpIsEnough(t *testing.T) {
@@ -142,6 +144,68 @@ func TestListTellsTheTable(t *testing.T) {
 	assert.Regexp(t, `v16 +cas +does not apply: it has no lock`, stdout)
 }
 
+func TestListTellsOfSome(t *testing.T) {
+	code, stdout, _ := loadtest(t, "list", "v4")
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, len(catalog.Table), strings.Count(stdout, "  v4 "), "in every scenario")
+	assert.NotContains(t, stdout, "  v5 ")
+	assert.Regexp(t, `v4 +lua-release +does not apply: its lock does not lie on several nodes`, stdout)
+
+	code, stdout, _ = loadtest(t, "list", "pause")
+	assert.Equal(t, asExpected, code)
+	assert.True(t, strings.HasPrefix(stdout, "pause: SIGSTOP"), stdout)
+	assert.Equal(t, len(catalog.Rungs)+3, strings.Count(stdout, "\n"), "a title, a heading, the rungs, and a blank line")
+
+	code, both, _ := loadtest(t, "list", "lua-release", "pause", "v17", "crash")
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, 2*(2+2+1), strings.Count(both, "\n"))
+	assert.Regexp(t, `(?s)^crash: .* v4 .* v17 .*\npause: .* v4 +lua-release +BROKEN +BROKEN .* v17 `, both)
+}
+
+func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, args := range []string{"v44", "pause rain", "--width 12", "--width wide"} {
+		code, stdout, stderr := loadtest(t, append([]string{"list"}, strings.Fields(args)...)...)
+		assert.Equal(t, couldNotRun, code, args)
+		assert.Empty(t, stdout, args)
+		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+	_, _, stderr := loadtest(t, "list", "rain")
+	assert.Contains(t, stderr, `there is no scenario or rung "rain"; there are one-instance, two-instances, crash`)
+}
+
+// Whatever the width, list says the same.
+func TestListFitsItsWidth(t *testing.T) {
+	_, whole, _ := loadtest(t, "list")
+	for _, width := range []int{40, 80, 158, 159, 200, 1000} {
+		code, stdout, stderr := loadtest(t, "list", "--width", strconv.Itoa(width))
+		assert.Equal(t, asExpected, code, stderr)
+		for line := range strings.Lines(stdout) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), width)
+		}
+		said := strings.Join(strings.Fields(stdout), " ")
+		for _, s := range catalog.Table {
+			for _, e := range s.Expect {
+				assert.Contains(t, said, e.Why)
+			}
+		}
+		if width == 1000 {
+			assert.Equal(t, whole, stdout)
+		}
+	}
+	_, narrow, _ := loadtest(t, "list", "--width", "80", "slow-work", "v4", "v16", "v0.5")
+	assert.Equal(t, `slow-work: the work takes 2.5 leases, the process is well
+  v4 lua-release: stock, exclusion BROKEN; own-release, liveness ok
+      an atomic release comes after the harm
+  v16 cas: stock, liveness ok
+      the slow one finds the stock written meanwhile, writes nothing, and begins
+      again
+  v0.5 mutex: does not apply
+      its mutex ends at the instance's border: two-instances breaks it without
+      any fault
+
+`, narrow)
+}
+
 // TestBlackBox holds what the whole proof rests on: nothing here can see into the service.
 func TestBlackBox(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./...").Output()
@@ -151,6 +215,16 @@ func TestBlackBox(t *testing.T) {
 		if strings.HasPrefix(pkg, "stockapi") {
 			assert.True(t, strings.HasPrefix(pkg, "stockapi/loadtest"), "%s is inside the service", pkg)
 		}
+	}
+}
+
+// TestReportsRunNothing keeps what runs cells out of what reports them and of the catalogue.
+func TestReportsRunNothing(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	for _, runs := range []string{"scenario", "attack", "fleet", "join", "shop"} {
+		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stockapi/loadtest/attack"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/join"
@@ -34,7 +35,7 @@ const redlockNodes = 5
 // session is one run under way.
 type session struct {
 	flags    *runFlags
-	specs    []scenario.Spec
+	specs    []catalog.Spec
 	stdout   io.Writer
 	progress *report.Progress
 	client   *shop.Client
@@ -54,7 +55,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.check(); err != nil {
 		return complain(stderr, err)
 	}
-	specs, err := scenario.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
+	specs, err := catalog.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -190,7 +191,7 @@ func (s *session) cells(ctx context.Context) error {
 	s.progress.Clear()
 	report.Header(s.stdout, s.history)
 	s.progress.Expect(s.specs)
-	faults := slices.IndexFunc(s.specs, func(spec scenario.Spec) bool { return spec.Scenario.Fault() })
+	faults := slices.IndexFunc(s.specs, func(spec catalog.Spec) bool { return spec.Scenario.Fault() })
 	if faults < 0 {
 		faults = len(s.specs)
 	}
@@ -272,7 +273,7 @@ func (s *session) following(ctx context.Context, i, n int) <-chan stage {
 }
 
 // cell runs one cell on its stage, and leaves nothing of it behind: first its instances go, then its keys.
-func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage) (cell *history.Cell, err error) {
+func (s *session) cell(ctx context.Context, i int, spec catalog.Spec, st stage) (cell *history.Cell, err error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
 	if st.err != nil || st.notRun != "" && s.party == nil {
 		st.leave()
@@ -309,7 +310,7 @@ func (s *session) sweep(ctx context.Context, product string, err error) {
 }
 
 // notRun is the cell of a spec that cannot take place here.
-func notRun(spec scenario.Spec, product, why string) *history.Cell {
+func notRun(spec catalog.Spec, product, why string) *history.Cell {
 	return &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
 		Product: product, NotRun: why,

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/fleet"
 	"stockapi/loadtest/join"
-	"stockapi/loadtest/scenario"
 )
 
 // joinName is what a run that several make together may be called: it becomes a part of keys on Redis.
@@ -58,14 +58,14 @@ func (f *runFlags) meetingPlace() string {
 
 // joinable returns those of the cells that several load generators can run together: those in which a crowd contends.
 // Instances of each party's own are never one. What was asked for by name and cannot be had is an error.
-func (f *runFlags) joinable(specs []scenario.Spec) ([]scenario.Spec, error) {
+func (f *runFlags) joinable(specs []catalog.Spec) ([]catalog.Spec, error) {
 	if f.Join == "" {
 		return specs, nil
 	}
 	var refused string
-	specs = slices.DeleteFunc(specs, func(spec scenario.Spec) bool {
+	specs = slices.DeleteFunc(specs, func(spec catalog.Spec) bool {
 		s := spec.Scenario
-		alone := s.Fault() || s.Instances != scenario.Several && len(f.Targets) == 0
+		alone := s.Fault() || s.Instances != catalog.Several && len(f.Targets) == 0
 		if alone && slices.Contains(f.Scenarios, s.Name) {
 			refused = s.Name
 		}
@@ -82,7 +82,7 @@ func (f *runFlags) joinable(specs []scenario.Spec) ([]scenario.Spec, error) {
 
 // unshared is why the parties do not share the lock of a rung when each has instances of its own: what one of them starts
 // for itself the others know nothing of, and a lock that is not shared would be found broken without any fault of its own.
-func unshared(f *runFlags, rung scenario.Rung) string {
+func unshared(f *runFlags, rung catalog.Rung) string {
 	switch {
 	case rung.OnNodes():
 		return "needs shared nodes"
@@ -95,7 +95,7 @@ func unshared(f *runFlags, rung scenario.Rung) string {
 }
 
 // terms are what the parties have to agree on.
-func (f *runFlags) terms(specs []scenario.Spec, stockapi string) join.Terms {
+func (f *runFlags) terms(specs []catalog.Spec, stockapi string) join.Terms {
 	var cells []string
 	for _, spec := range specs {
 		cells = append(cells, spec.Title())

@@ -8,10 +8,10 @@ import (
 	"path"
 	"path/filepath"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/explain"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
-	"stockapi/loadtest/scenario"
 )
 
 // windowsDir is where Porcupine's windows lie, beside the report.
@@ -24,7 +24,7 @@ func writeWindows(run *history.Run, report string) (map[*history.Cell]html.Windo
 		return nil, nil
 	}
 	windows := map[*history.Cell]html.Window{}
-	rows := scenario.Assess(run.Cells)
+	rows := catalog.Assess(run.Cells)
 	for i, name := range html.Names(rows) {
 		c := rows[i].Shown()
 		w := explain.First(c)

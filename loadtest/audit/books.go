@@ -171,10 +171,10 @@ func (b *books) addLease(op *history.Op, struck bool) {
 
 func (b *books) addCommand(cmd *history.Command) {
 	switch {
-	case removes(cmd.Cmd) && succeeded(cmd):
+	case cmd.Releases() && cmd.Succeeded():
 		b.removals++
 		b.removed[keyOf(cmd)] = struct{}{}
-	case makes(cmd.Cmd) && !writesStock(b.Cell, cmd):
+	case cmd.Acquires() && !writesStock(b.Cell, cmd):
 		b.made++
 	}
 }
@@ -189,10 +189,7 @@ func lostWrite(c *history.Cell, op *history.Op) bool {
 	return false
 }
 
+// writesStock reports whether a command writes the stock of the cell's product.
 func writesStock(c *history.Cell, cmd *history.Command) bool {
-	switch cmd.Cmd {
-	case "set", "eval:write", "eval:take", "decr", "decrby", "incrby":
-		return strings.Contains(strings.ToLower(cmd.Key), "stock") && strings.Contains(cmd.Key, c.Product)
-	}
-	return false
+	return cmd.WritesStock() && strings.Contains(cmd.Key, c.Product)
 }

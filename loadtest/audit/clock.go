@@ -135,7 +135,7 @@ func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 		see(op.Lease.AcquiredAt, until(op.Lease))
 	}
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; cmd.Cmd != woken {
+		if cmd := &op.Trace[i]; !cmd.Woken() {
 			see(cmd.At, cmd.End)
 		}
 	}
@@ -177,9 +177,6 @@ func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
 	}
 	return "", false
 }
-
-// woken is no command: it notes that an order was woken.
-const woken = "woken"
 
 // wasSet and perhapsSet are why nothing can be said by clocks.
 const (

@@ -85,7 +85,7 @@ func (l *grants) unsureOfTokens() string {
 // the earliest moment at which the order can have arrived.
 func begun(op *history.Op, b bound) history.Instant {
 	for _, cmd := range slices.Backward(op.Trace) {
-		if cmd.End <= op.Lease.AcquiredAt && succeeded(&cmd) {
+		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() {
 			return cmd.At
 		}
 	}

@@ -52,7 +52,7 @@ func (l *leases) wakes(line []lease) (times int, releases []release) {
 	releases = l.waitedFor(line)
 	for _, op := range l.All() {
 		for i := range op.Trace {
-			if op.Trace[i].Cmd != woken {
+			if !op.Trace[i].Woken() {
 				continue
 			}
 			times++

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -86,15 +84,15 @@ func (s *steps) add(i int32, op *history.Op) {
 	for j := range op.Trace {
 		cmd := &op.Trace[j]
 		switch {
-		case makes(cmd.Cmd):
-			if !succeeded(cmd) || !alone(cmd) {
+		case cmd.Acquires():
+			if !cmd.Succeeded() || !cmd.AcquiresAlone() {
 				continue
 			}
 			key := keyOf(cmd)
 			if _, removed := s.removed[key]; removed {
 				s.made = append(s.made, made{key, cmd.At, cmd.End, late, i, clock})
 			}
-		case removes(cmd.Cmd) && succeeded(cmd):
+		case cmd.Releases() && cmd.Succeeded():
 			if since, known := ownedBefore(op, cmd); known {
 				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock})
 			}
@@ -109,7 +107,7 @@ func (s *steps) add(i int32, op *history.Op) {
 func ownedBefore(op *history.Op, r *history.Command) (since history.Instant, known bool) {
 	for i := range op.Trace {
 		s := &op.Trace[i]
-		if s.Node != r.Node || s.Key != r.Key || !makes(s.Cmd) && !renews(s.Cmd) || !succeeded(s) && s.Err == "" {
+		if s.Node != r.Node || s.Key != r.Key || !s.Acquires() && !s.Renews() || !s.Succeeded() && s.Err == "" {
 			continue
 		}
 		switch {
@@ -241,15 +239,17 @@ func keyOf(cmd *history.Command) uint64 {
 }
 
 func (s *steps) sameKey(r *removal, m *made) bool {
-	removed, ok := s.command(r.op, r.at, r.key, removes)
-	made, also := s.command(m.op, m.at, m.key, makes)
+	removed, ok := s.command(r.op, r.at, r.key, (*history.Command).Releases)
+	made, also := s.command(m.op, m.at, m.key, (*history.Command).Acquires)
 	return ok && also && removed.Node == made.Node && removed.Key == made.Key
 }
 
 // command reads a command again that an order sent at that moment.
-func (s *steps) command(op int32, at history.Instant, key uint64, kind func(string) bool) (history.Command, bool) {
+func (s *steps) command(
+	op int32, at history.Instant, key uint64, kind func(*history.Command) bool,
+) (history.Command, bool) {
 	for _, cmd := range s.At(int(op)).Trace {
-		if cmd.At == at && kind(cmd.Cmd) && succeeded(&cmd) && keyOf(&cmd) == key {
+		if cmd.At == at && kind(&cmd) && cmd.Succeeded() && keyOf(&cmd) == key {
 			return cmd, true
 		}
 	}
@@ -258,8 +258,8 @@ func (s *steps) command(op int32, at history.Instant, key uint64, kind func(stri
 
 // tell puts a removal of another's lock into words.
 func (s *steps) tell(one hit) history.Evidence {
-	r, _ := s.command(one.a, one.at, one.key, removes)
-	m, _ := s.command(one.b, history.Instant(one.value), one.key, makes)
+	r, _ := s.command(one.a, one.at, one.key, (*history.Command).Releases)
+	m, _ := s.command(one.b, history.Instant(one.value), one.key, (*history.Command).Acquires)
 	op, other := *s.At(int(one.a)), *s.At(int(one.b))
 	return history.Evidence{
 		Text: fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
@@ -267,41 +267,4 @@ func (s *steps) tell(one hit) history.Evidence {
 		Orders: []string{op.Order, other.Order}, Instances: []string{op.Instance, other.Instance},
 		At: []history.Instant{r.At, m.End},
 	}
-}
-
-func makes(cmd string) bool {
-	return cmd == "set" || cmd == "setnx" || cmd == "zk:create" || cmd == "sql:acquire" ||
-		strings.HasPrefix(cmd, "eval:acquire")
-}
-
-// alone reports whether an acquire that succeeded proves that nobody else held the lock. That of a semaphore answers
-// with how many hold it now; a reader may have come in beside others.
-func alone(cmd *history.Command) bool {
-	switch cmd.Cmd {
-	case "eval:acquire-permit":
-		return cmd.Reply == "1"
-	case "eval:acquire-read":
-		return false
-	}
-	return true
-}
-
-func renews(cmd string) bool { return strings.HasPrefix(cmd, "eval:renew") || cmd == "sql:renew" }
-
-func removes(cmd string) bool {
-	return cmd == "del" || cmd == "unlink" || cmd == "getdel" || cmd == "zk:delete" || cmd == "sql:release" ||
-		strings.HasPrefix(cmd, "eval:release")
-}
-
-// succeeded reads a reply as "it was done": OK, true, or a positive number.
-func succeeded(cmd *history.Command) bool {
-	if cmd.Err != "" {
-		return false
-	}
-	switch strings.ToLower(cmd.Reply) {
-	case "ok", "true":
-		return true
-	}
-	n, err := strconv.ParseInt(cmd.Reply, 10, 64)
-	return err == nil && n > 0
 }

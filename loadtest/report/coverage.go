@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // coverages says below a table what each of its rows that says ok rests on. Rows that rest on the same share a line.
-func coverages(w io.Writer, rows []*scenario.Row) {
+func coverages(w io.Writer, rows []*catalog.Row) {
 	var all []*story
 	for _, r := range rows {
 		c := r.Shown()
@@ -65,7 +65,7 @@ func restsOn(c *history.Cell) string {
 
 // clients says below a table where an open loop did not reach the rate that was asked for, and tells latency there once
 // more, from when each order was sent. In a closed loop both are the same.
-func clients(w io.Writer, rows []*scenario.Row) {
+func clients(w io.Writer, rows []*catalog.Row) {
 	said := false
 	for _, r := range rows {
 		c := r.Shown()

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	}
 	cells[3].Coverage = &history.Coverage{Sales: 30000, Rarer: 1e-4}
 	var out bytes.Buffer
-	report.Matrix(&out, scenario.Assess(cells), false)
+	report.Matrix(&out, catalog.Assess(cells), false)
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(), "what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
 		"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n  v17: 30000 sales, rarer than 1 in 10000 not excluded\n")
@@ -34,12 +34,12 @@ func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
 	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100, FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
 	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
 	var out bytes.Buffer
-	report.Matrix(&out, scenario.Assess([]*history.Cell{kept, not}), false)
+	report.Matrix(&out, catalog.Assess([]*history.Cell{kept, not}), false)
 	assert.Regexp(t, `(?m)^  v4 +1\.00 ms +2\.00 ms$`, out.String())
 	assert.Contains(t, out.String(), "; 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
 	kept.Client.Loop = "closed"
 	out.Reset()
-	report.Matrix(&out, scenario.Assess([]*history.Cell{kept}), false)
+	report.Matrix(&out, catalog.Assess([]*history.Cell{kept}), false)
 	assert.NotContains(t, out.String(), "loop")
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // letters stand for the verdicts in the grid, where a word each would not fit.
@@ -29,19 +29,19 @@ var toCome = entry{text: "·"}
 
 // absent is what stands for a cell that was not selected: nothing, or that it does not apply.
 func absent(p place) entry {
-	if _, applies := scenario.Expected(p.scenario, p.rung); applies {
+	if _, applies := catalog.Expected(p.scenario, p.rung); applies {
 		return entry{}
 	}
 	return entry{text: string(history.NotApplicable)}
 }
 
 // entryOf is what stands for a row of which each cell was to be run so often.
-func entryOf(r *scenario.Row, repeat int) entry {
+func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	if c.NotRun != "" {
 		return entry{"n/r", text.Colors{text.FgYellow}}
 	}
-	if scenario.Invalid(c) != "" {
+	if catalog.Invalid(c) != "" {
 		return entry{"inv", text.Colors{text.FgYellow}}
 	}
 	e := entry{inLetters(c.Findings), colourOf(c.Findings)}

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/catalog"
 )
 
 // pageWidth is how wide anything may get that is printed to stay.
 const pageWidth = 120
 
 // faults prints the grid of the fault scenarios, with what its signs mean.
-func faults(w io.Writer, rows []*scenario.Row, colour bool) {
+func faults(w io.Writer, rows []*catalog.Row, colour bool) {
 	var places []place
-	at := map[place]*scenario.Row{}
+	at := map[place]*catalog.Row{}
 	repeat := 0
 	for _, r := range rows {
 		p := place{r.Scenario, r.Rung}
@@ -45,7 +45,7 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 }
 
 // runOnceMore says which cells were run again with longer leases.
-func runOnceMore(w io.Writer, rows []*scenario.Row) {
+func runOnceMore(w io.Writer, rows []*catalog.Row) {
 	var titles []string
 	for _, r := range rows {
 		for _, c := range r.Cells {
@@ -65,7 +65,7 @@ func runOnceMore(w io.Writer, rows []*scenario.Row) {
 }
 
 // leases says how long locks lasted, if any cell was run.
-func leases(rows []*scenario.Row) string {
+func leases(rows []*catalog.Row) string {
 	var ttls []time.Duration
 	for _, r := range rows {
 		if c := r.Shown(); c.NotRun == "" {
@@ -83,7 +83,7 @@ func leases(rows []*scenario.Row) string {
 }
 
 // notRunBecause says, once per reason, why cells of the grid were not run.
-func notRunBecause(w io.Writer, rows []*scenario.Row) {
+func notRunBecause(w io.Writer, rows []*catalog.Row) {
 	var reasons []string
 	count := map[string]int{}
 	for _, r := range rows {

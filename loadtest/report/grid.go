@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/catalog"
 )
 
 // place is where a cell stands in the grid.
@@ -58,9 +58,9 @@ func newGrid(places []place, at func(place) entry) *grid {
 
 // height is where a rung stands on the ladder; what this ladder does not know stands above it.
 func height(rung string) int {
-	i := slices.IndexFunc(scenario.Rungs, func(r scenario.Rung) bool { return r.Number == rung })
+	i := slices.IndexFunc(catalog.Rungs, func(r catalog.Rung) bool { return r.Number == rung })
 	if i < 0 {
-		return len(scenario.Rungs)
+		return len(catalog.Rungs)
 	}
 	return i
 }

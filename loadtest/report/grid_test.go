@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 // asExpected makes a cell in which everything is as the table says, or ok where it says nothing.
 func asExpected(name, rung string) *history.Cell {
 	c := cell(name, rung, nil)
 	c.TTL = 400 * time.Millisecond
-	e, known := scenario.Expected(name, rung)
+	e, known := catalog.Expected(name, rung)
 	for _, v := range history.Verdicts {
-		f := history.Finding{Verdict: v, Result: e.Verdicts.Of(v), Because: "so"}
+		f := history.Finding{Verdict: v, Result: e.Results[v], Because: "so"}
 		if !known {
 			f.Result = history.OK
 		}
@@ -42,7 +42,7 @@ var (
 // faults makes a cell of each of those scenarios with each of those rungs to which it applies.
 func faults(t *testing.T) []*history.Cell {
 	t.Helper()
-	specs, err := scenario.Select(someFaults, someRungs, 2, 1)
+	specs, err := catalog.Select(someFaults, someRungs, 2, 1)
 	require.NoError(t, err)
 	var cells []*history.Cell
 	for _, s := range specs {
@@ -54,7 +54,7 @@ func faults(t *testing.T) []*history.Cell {
 func matrix(t *testing.T, cells []*history.Cell) string {
 	t.Helper()
 	var out bytes.Buffer
-	report.Matrix(&out, scenario.Assess(cells), false)
+	report.Matrix(&out, catalog.Assess(cells), false)
 	assert.LessOrEqual(t, widest(out.String()), 120, out.String())
 	return out.String()
 }
@@ -94,14 +94,14 @@ func TestTheGrid(t *testing.T) {
 }
 
 func TestTheWholeTableIsNoWiderThanAPage(t *testing.T) {
-	specs, err := scenario.Select(nil, nil, 2, 1)
+	specs, err := catalog.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
 	var cells []*history.Cell
 	for _, s := range specs {
 		cells = append(cells, asExpected(s.Scenario.Name, s.Rung.Number))
 	}
 	text := matrix(t, cells)
-	for _, s := range scenario.Table {
+	for _, s := range catalog.Table {
 		assert.Contains(t, "\n"+text, "\n"+s.Name, "it has a line or a table")
 	}
 }

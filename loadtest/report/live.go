@@ -5,8 +5,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // live is the grid of a run under way: it fills as cells finish.
@@ -14,7 +14,7 @@ type live struct {
 	colour   bool
 	places   []place
 	selected map[place]bool
-	rows     map[place]*scenario.Row
+	rows     map[place]*catalog.Row
 
 	// The last drawing is kept until a cell finishes or the terminal changes its width.
 	drawn []string
@@ -22,8 +22,8 @@ type live struct {
 }
 
 // newLive makes an empty grid for the fault scenarios among the specs.
-func newLive(specs []scenario.Spec, colour bool) *live {
-	l := &live{colour: colour, selected: map[place]bool{}, rows: map[place]*scenario.Row{}}
+func newLive(specs []catalog.Spec, colour bool) *live {
+	l := &live{colour: colour, selected: map[place]bool{}, rows: map[place]*catalog.Row{}}
 	for _, s := range specs {
 		if p := (place{s.Scenario.Name, s.Rung.Number}); s.Scenario.Fault() && !l.selected[p] {
 			l.places, l.selected[p] = append(l.places, p), true
@@ -35,7 +35,7 @@ func newLive(specs []scenario.Spec, colour bool) *live {
 // add fills in a cell. Of several repetitions the first is shown, or the first that is not as expected.
 func (l *live) add(c *history.Cell) {
 	p := place{c.Scenario, c.Rung}
-	row := scenario.Assess([]*history.Cell{c})[0]
+	row := catalog.Assess([]*history.Cell{c})[0]
 	if was := l.rows[p]; l.selected[p] && (was == nil || len(was.Surprises) == 0 && len(row.Surprises) > 0) {
 		l.rows[p], l.drawn = row, nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // column is one column of the matrix. Its width is a minimum, the same in each table, so that tables line up.
@@ -19,17 +19,17 @@ type column struct {
 	title string
 	width int
 	right bool
-	value func(*scenario.Row, *history.Cell) string
+	value func(*catalog.Row, *history.Cell) string
 }
 
 // columns are made for 120 characters. Not-sold, not-sent and met only take their place if there is something
 // to say.
-func columns(rows []*scenario.Row) []column {
+func columns(rows []*catalog.Row) []column {
 	cols := []column{
 		{"", 1, false, mark},
 		{"rung", 17, false, rung},
-		{"inst", 4, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }},
-		{"verdict", 23, false, func(_ *scenario.Row, c *history.Cell) string { return verdict(c) }},
+		{"inst", 4, true, func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }},
+		{"verdict", 23, false, func(_ *catalog.Row, c *history.Cell) string { return verdict(c) }},
 		{"sold", 4, true, count(func(t history.Tally) int { return t.Sold })},
 		{"refused", 7, true, count(func(t history.Tally) int { return t.Refused })},
 		{"busy", 4, true, count(func(t history.Tally) int { return t.Busy })},
@@ -42,18 +42,18 @@ func columns(rows []*scenario.Row) []column {
 	}
 	cols = append(cols,
 		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
-		column{"left", 4, true, func(_ *scenario.Row, c *history.Cell) string { return left(c) }},
-		column{"twice", 5, true, func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
-		column{"req/s", 6, true, func(_ *scenario.Row, c *history.Cell) string {
+		column{"left", 4, true, func(_ *catalog.Row, c *history.Cell) string { return left(c) }},
+		column{"twice", 5, true, func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
+		column{"req/s", 6, true, func(_ *catalog.Row, c *history.Cell) string {
 			return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
 		}},
-		column{"p50 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
-		column{"p99 ms", 6, true, func(_ *scenario.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
-		column{"cmd/sale", 8, true, func(_ *scenario.Row, c *history.Cell) string { return perSale(c) }},
+		column{"p50 ms", 6, true, func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
+		column{"p99 ms", 6, true, func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
+		column{"cmd/sale", 8, true, func(_ *catalog.Row, c *history.Cell) string { return perSale(c) }},
 	)
 	cols = fitting(cols)
 	if anyRepeated(rows) {
-		cols = append(cols, column{"met", 5, true, func(r *scenario.Row, _ *history.Cell) string {
+		cols = append(cols, column{"met", 5, true, func(r *catalog.Row, _ *history.Cell) string {
 			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 		}})
 	}
@@ -78,10 +78,10 @@ func fitting(cols []column) []column {
 // Matrix prints one table per scenario in which a crowd contends, one line per rung, and one grid for all scenarios
 // in which something goes wrong. With colour, what is broken stands out; a "!" marks what is not as expected in any
 // case.
-func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
-	var crowds, rest []*scenario.Row
+func Matrix(w io.Writer, rows []*catalog.Row, colour bool) {
+	var crowds, rest []*catalog.Row
 	for _, r := range rows {
-		if s, _ := scenario.Find(r.Scenario); s.Fault() {
+		if s, _ := catalog.Find(r.Scenario); s.Fault() {
 			rest = append(rest, r)
 		} else {
 			crowds = append(crowds, r)
@@ -93,7 +93,7 @@ func Matrix(w io.Writer, rows []*scenario.Row, colour bool) {
 	}
 }
 
-func tables(w io.Writer, rows []*scenario.Row, colour bool) {
+func tables(w io.Writer, rows []*catalog.Row, colour bool) {
 	cols := columns(rows)
 	for start := 0; start < len(rows); {
 		end := start
@@ -111,13 +111,13 @@ func tables(w io.Writer, rows []*scenario.Row, colour bool) {
 }
 
 func titleOf(name string) string {
-	if s, known := scenario.Find(name); known {
+	if s, known := catalog.Find(name); known {
 		return name + ": " + s.Does
 	}
 	return name
 }
 
-func section(cols []column, rows []*scenario.Row, colour bool) string {
+func section(cols []column, rows []*catalog.Row, colour bool) string {
 	t := table.NewWriter()
 	t.SetStyle(style())
 	var head table.Row
@@ -147,7 +147,7 @@ func style() table.Style {
 }
 
 // line renders a row by the cell that stands for it. One that was not run has a reason and no figures.
-func line(cols []column, r *scenario.Row, colour bool) table.Row {
+func line(cols []column, r *catalog.Row, colour bool) table.Row {
 	c := r.Shown()
 	var out table.Row
 	for _, col := range cols {
@@ -181,14 +181,14 @@ func paint(title, v string) string {
 	}
 }
 
-func mark(r *scenario.Row, _ *history.Cell) string {
+func mark(r *catalog.Row, _ *history.Cell) string {
 	if len(r.Surprises) > 0 || len(r.Invalid) > 0 {
 		return "!"
 	}
 	return ""
 }
 
-func rung(r *scenario.Row, _ *history.Cell) string {
+func rung(r *catalog.Row, _ *history.Cell) string {
 	if strings.Contains(r.Rung, "-") { // it speaks for itself
 		return r.Rung
 	}
@@ -197,7 +197,7 @@ func rung(r *scenario.Row, _ *history.Cell) string {
 
 // verdict is the worst result, and of which of the questions.
 func verdict(c *history.Cell) string {
-	if scenario.Invalid(c) != "" {
+	if catalog.Invalid(c) != "" {
 		return "not valid"
 	}
 	worst := history.Worst(c.Findings)
@@ -213,8 +213,8 @@ func verdict(c *history.Cell) string {
 	return string(worst) + " " + strings.Join(which, ", ")
 }
 
-func count(of func(history.Tally) int) func(*scenario.Row, *history.Cell) string {
-	return func(_ *scenario.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
+func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
+	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
 }
 
 // left is what the buyers left: what a probe has bought of it since is put back.
@@ -262,7 +262,7 @@ func perSale(c *history.Cell) string {
 	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
 }
 
-func anyRow(rows []*scenario.Row, is func(*history.Cell) bool) bool {
+func anyRow(rows []*catalog.Row, is func(*history.Cell) bool) bool {
 	for _, r := range rows {
 		if is(r.Shown()) {
 			return true
@@ -271,7 +271,7 @@ func anyRow(rows []*scenario.Row, is func(*history.Cell) bool) bool {
 	return false
 }
 
-func anyRepeated(rows []*scenario.Row) bool {
+func anyRepeated(rows []*catalog.Row) bool {
 	for _, r := range rows {
 		if len(r.Cells) > 1 {
 			return true

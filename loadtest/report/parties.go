@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // parties prints, where several load generators ran the cells together, what each of them bore, and whether they began
 // at one instant.
-func parties(w io.Writer, rows []*scenario.Row) {
-	var joint []*scenario.Row
+func parties(w io.Writer, rows []*catalog.Row) {
+	var joint []*catalog.Row
 	most := 0
 	for _, r := range rows {
 		if n := len(r.Shown().Parties); n > 0 {
@@ -32,7 +32,7 @@ func parties(w io.Writer, rows []*scenario.Row) {
 func shares(most int) []column {
 	cols := []column{{"", 1, false, mark}, {"rung", 17, false, rung}}
 	for i := range most {
-		cols = append(cols, column{fmt.Sprintf("p%d", i+1), 5, true, func(_ *scenario.Row, c *history.Cell) string {
+		cols = append(cols, column{fmt.Sprintf("p%d", i+1), 5, true, func(_ *catalog.Row, c *history.Cell) string {
 			if i >= len(c.Parties) {
 				return ""
 			}
@@ -40,8 +40,8 @@ func shares(most int) []column {
 		}})
 	}
 	return append(cols,
-		column{"began ms", 8, true, func(_ *scenario.Row, c *history.Cell) string { return millis(spread(c.Parties)) }},
-		column{"clocks ms", 9, true, func(_ *scenario.Row, c *history.Cell) string { return "±" + millis(worst(c.Parties)) }},
+		column{"began ms", 8, true, func(_ *catalog.Row, c *history.Cell) string { return millis(spread(c.Parties)) }},
+		column{"clocks ms", 9, true, func(_ *catalog.Row, c *history.Cell) string { return "±" + millis(worst(c.Parties)) }},
 	)
 }
 

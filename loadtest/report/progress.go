@@ -9,8 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // Progress says what is going on, at the bottom of a terminal: in a line, and in a grid of the fault scenarios that
@@ -40,7 +40,7 @@ func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 }
 
 // Expect says which cells will be told of by Finished.
-func (p *Progress) Expect(specs []scenario.Spec) {
+func (p *Progress) Expect(specs []catalog.Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total = len(specs)
@@ -57,12 +57,12 @@ func (p *Progress) Finished(c *history.Cell) {
 	defer p.mu.Unlock()
 	p.finished++
 	line := fmt.Sprintf("%d/%d %s\n", p.finished, p.total, Line(c))
-	s, _ := scenario.Find(c.Scenario)
+	s, _ := catalog.Find(c.Scenario)
 	switch {
 	case p.terminal == nil:
 		fmt.Fprint(p.w, line)
 		return
-	case s.Fault() && (c.NotRun != "" || len(scenario.Surprises(c)) == 0):
+	case s.Fault() && (c.NotRun != "" || len(catalog.Surprises(c)) == 0):
 		line = ""
 	}
 	p.last = fmt.Sprintf("; %s: %s", c.Title(), verdict(c))

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 const before = "$ loadtest\n"
@@ -20,7 +20,7 @@ const before = "$ loadtest\n"
 // started starts a progress of those cells on a terminal.
 func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*vt, *report.Progress) {
 	t.Helper()
-	specs, err := scenario.Select(scenarios, rungs, 2, 1)
+	specs, err := catalog.Select(scenarios, rungs, 2, 1)
 	require.NoError(t, err)
 	screen := newVT(columns, rows)
 	fmt.Fprint(screen, before)
@@ -104,7 +104,7 @@ func TestATerminalOfUnknownSizeHasALine(t *testing.T) {
 	screen := newVT(80, 24)
 	p := report.NewProgress(screen, &report.Terminal{Size: func() (int, int) { return 0, 0 }})
 	defer p.Close()
-	specs, err := scenario.Select([]string{"crash"}, []string{"v1"}, 2, 1)
+	specs, err := catalog.Select([]string{"crash"}, []string{"v1"}, 2, 1)
 	require.NoError(t, err)
 	p.Expect(specs)
 	finish(p, asExpected("crash", "v1"))
@@ -149,7 +149,7 @@ func TestTheLineIsReadAnew(t *testing.T) {
 }
 
 func TestColoursOfTheGrid(t *testing.T) {
-	specs, err := scenario.Select([]string{"crash"}, []string{"v1", "v4"}, 2, 1)
+	specs, err := catalog.Select([]string{"crash"}, []string{"v1", "v4"}, 2, 1)
 	require.NoError(t, err)
 	for _, colour := range []bool{true, false} {
 		var out bytes.Buffer
@@ -166,7 +166,7 @@ func TestElsewhereThereIsALinePerCell(t *testing.T) {
 	var out bytes.Buffer
 	p := report.NewProgress(&out, nil)
 	p.Say("building stockapi…")
-	p.Expect(make([]scenario.Spec, 2))
+	p.Expect(make([]catalog.Spec, 2))
 	finish(p, asExpected("crash", "v2"), told("pause", "v4", "twice"))
 	p.Close()
 	assert.Equal(t, "1/2 crash v2 set-nx-ex: ok\n2/2 pause v4 lua-release: BROKEN stock, exclusion: twice\n", out.String())

@@ -11,8 +11,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // recoveries are the scenarios after which it says something of a lock how soon the next request gets through.
@@ -27,7 +27,7 @@ const (
 
 // A Recovery is how soon requests get through after a fault: a line per scenario, a column per kind of lock.
 type Recovery struct {
-	Kinds []string
+	Kinds []catalog.Kind
 	Lines []RecoveryLine
 }
 
@@ -38,21 +38,22 @@ type RecoveryLine struct {
 }
 
 // NewRecovery makes the table of what was run, or returns nil if that is too little to compare.
-func NewRecovery(rows []*scenario.Row) *Recovery {
-	rows = filter(rows, func(r *scenario.Row) bool {
+func NewRecovery(rows []*catalog.Row) *Recovery {
+	rows = filter(rows, func(r *catalog.Row) bool {
 		return slices.Contains(recoveries, r.Scenario) && slices.ContainsFunc(r.Cells, played)
 	})
-	t := &Recovery{Kinds: filter(scenario.Kinds, func(kind string) bool {
-		return slices.ContainsFunc(rows, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })
+	t := &Recovery{Kinds: filter(catalog.Kinds, func(kind catalog.Kind) bool {
+		return slices.ContainsFunc(rows, func(r *catalog.Row) bool { return catalog.KindOf(r.Rung) == kind })
 	})}
 	for _, name := range recoveries {
-		of := filter(rows, func(r *scenario.Row) bool { return r.Scenario == name })
+		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario == name })
 		if len(of) == 0 {
 			continue
 		}
 		line := RecoveryLine{Scenario: name, TTL: filter(of[0].Cells, played)[0].TTL.String()}
 		for _, kind := range t.Kinds {
-			line.Cells = append(line.Cells, inShort(filter(of, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })))
+			ofKind := func(r *catalog.Row) bool { return catalog.KindOf(r.Rung) == kind }
+			line.Cells = append(line.Cells, inShort(filter(of, ofKind)))
 		}
 		t.Lines = append(t.Lines, line)
 	}
@@ -83,7 +84,7 @@ const (
 )
 
 // nextOf is that of the row's repetition in the middle.
-func nextOf(r *scenario.Row) next {
+func nextOf(r *catalog.Row) next {
 	var all []next
 	for _, c := range filter(r.Cells, played) {
 		took, got := audit.Next(c)
@@ -101,7 +102,7 @@ func nextOf(r *scenario.Row) next {
 }
 
 // inShort says what became of the next requests of rungs of one kind, and names those that differ from most.
-func inShort(rows []*scenario.Row) string {
+func inShort(rows []*catalog.Row) string {
 	var texts []string
 	for result, sign := range []string{through: "", gaveUp: "> ", never: "never"} {
 		var rungs []string
@@ -138,7 +139,7 @@ func between(shortest, longest time.Duration) string {
 func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond).Milliseconds()) }
 
 // Recoveries prints the table, if there is one.
-func Recoveries(w io.Writer, rows []*scenario.Row) {
+func Recoveries(w io.Writer, rows []*catalog.Row) {
 	r := NewRecovery(rows)
 	if r == nil {
 		return

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 // recovered makes a cell after whose fault the next order took so long, with that outcome.
@@ -28,7 +28,7 @@ func stuckFor(name, rung string) *history.Cell {
 
 func recoveries(cells ...*history.Cell) string {
 	var out bytes.Buffer
-	report.Recoveries(&out, scenario.Assess(cells))
+	report.Recoveries(&out, catalog.Assess(cells))
 	return out.String()
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 func findings(stock, exclusion history.Result) []history.Finding {
@@ -27,7 +27,7 @@ func findings(stock, exclusion history.Result) []history.Finding {
 func cell(name, rung string, fs []history.Finding) *history.Cell {
 	var left, commands int64 = 0, 12345
 	return &history.Cell{
-		Scenario: name, Rung: rung, Name: scenario.NameOf(rung), Left: &left, Commands: &commands, Findings: fs,
+		Scenario: name, Rung: rung, Name: catalog.NameOf(rung), Left: &left, Commands: &commands, Findings: fs,
 		Elapsed: 400 * time.Millisecond, Latency: history.Latency{P50: 1234567, P99: 1234567890},
 		Instances: []history.Instance{{}, {}},
 		Ops: []history.Op{
@@ -38,10 +38,10 @@ func cell(name, rung string, fs []history.Finding) *history.Cell {
 	}
 }
 
-func rows() []*scenario.Row {
+func rows() []*catalog.Row {
 	notRun := cell("two-instances", "v6", nil)
 	notRun.NotRun = "needs nodes"
-	return scenario.Assess([]*history.Cell{
+	return catalog.Assess([]*history.Cell{
 		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
 		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
 		cell("two-instances", "v5-as-printed", findings(history.OK, history.Unclear)),
@@ -89,7 +89,7 @@ func TestSeveralPartiesAreToldOf(t *testing.T) {
 		{Party: "p2", Buyers: 300, Elapsed: 500 * time.Millisecond, Began: -history.Instant(1500 * time.Microsecond), Within: 40 * time.Microsecond},
 	}
 	var out bytes.Buffer
-	report.Matrix(&out, scenario.Assess([]*history.Cell{c}), false)
+	report.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)
 	assert.Contains(t, out.String(), "of each party, requests per second")
 	assert.Regexp(t, `v4 lua-release +300 +600 +1\.50 +±0\.04`, out.String())
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"stockapi/loadtest/audit"
-	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/catalog"
 )
 
 // chapter is stories that are told together.
@@ -21,7 +21,7 @@ type story struct{ of, text string }
 
 // Stories tells, for each broken row, its first violation in words: first those that were not expected, then scenario
 // by scenario. Beside those of a herd stands how many were woken where there was none.
-func Stories(w io.Writer, rows []*scenario.Row) {
+func Stories(w io.Writer, rows []*catalog.Row) {
 	told := false
 	for _, c := range chapters(rows) {
 		if len(c.stories) > 0 {
@@ -34,7 +34,7 @@ func Stories(w io.Writer, rows []*scenario.Row) {
 	}
 }
 
-func chapters(rows []*scenario.Row) []*chapter {
+func chapters(rows []*catalog.Row) []*chapter {
 	unexpected := &chapter{title: "broken, and not as expected:"}
 	all := []*chapter{unexpected}
 	for _, r := range rows {
@@ -55,7 +55,7 @@ func chapters(rows []*scenario.Row) []*chapter {
 }
 
 // saidOf is the row's first violation, or if there is none, as was expected, how many a release woke.
-func saidOf(r *scenario.Row) string {
+func saidOf(r *catalog.Row) string {
 	findings := r.Shown().Findings
 	if said := audit.Story(findings); said != "" || len(r.Surprises) > 0 {
 		return said

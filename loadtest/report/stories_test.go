@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 // told makes a cell whose stock broke, with that story.
@@ -22,7 +22,7 @@ func told(name, rung, story string) *history.Cell {
 
 func TestStoriesAreToldByScenarioAndSurprisesFirst(t *testing.T) {
 	var out bytes.Buffer
-	report.Stories(&out, scenario.Assess([]*history.Cell{
+	report.Stories(&out, catalog.Assess([]*history.Cell{
 		told("two-instances", "v0", "one"), told("two-instances", "v0.5", "two"), asExpected("two-instances", "v4"),
 		told("pause", "v4", "three"), told("pause", "v15", "four"),
 	}))
@@ -36,13 +36,13 @@ pause: SIGSTOP at the last instant before the write, until a second has sold
 
 `, out.String())
 	out.Reset()
-	report.Stories(&out, scenario.Assess([]*history.Cell{asExpected("pause", "v17")}))
+	report.Stories(&out, catalog.Assess([]*history.Cell{asExpected("pause", "v17")}))
 	assert.Empty(t, out.String())
 }
 
 func wrapped(story string) []string {
 	var out bytes.Buffer
-	report.Stories(&out, scenario.Assess([]*history.Cell{told("pause", "v4", story)}))
+	report.Stories(&out, catalog.Assess([]*history.Cell{told("pause", "v4", story)}))
 	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")[1:]
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
@@ -20,7 +20,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	slow.CutShort, slow.Client = "it was not held", &history.Client{Longest: time.Second}
 	longer := asExpected("pause", "v4")
 	longer.Longer = 4
-	rows := scenario.Assess([]*history.Cell{bad, slow, longer})
+	rows := catalog.Assess([]*history.Cell{bad, slow, longer})
 	var out bytes.Buffer
 	report.Matrix(&out, rows, false)
 	text := out.String()
@@ -44,6 +44,6 @@ func TestWhatTheProbeBoughtIsNotLost(t *testing.T) {
 	left := int64(1899)
 	c.Left, c.Ops = &left, append(c.Ops, history.Op{Phase: history.Probe, Outcome: history.Sold, Units: []int64{1900}})
 	var out bytes.Buffer
-	report.Matrix(&out, scenario.Assess([]*history.Cell{c}), false)
+	report.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)
 	assert.Contains(t, out.String(), " 1900 ")
 }

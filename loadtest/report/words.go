@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // Line is a finished cell in one line, for while the others still run: its verdict and its story, or after a "!" what
@@ -16,10 +16,10 @@ func Line(c *history.Cell) string {
 	if c.NotRun != "" {
 		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
 	}
-	if why := scenario.Invalid(c); why != "" {
+	if why := catalog.Invalid(c); why != "" {
 		return "! " + why
 	}
-	if surprises := scenario.Surprises(c); len(surprises) > 0 {
+	if surprises := catalog.Surprises(c); len(surprises) > 0 {
 		return "! " + strings.Join(surprises, "; ")
 	}
 	line := fmt.Sprintf("%s: %s", c.Title(), verdict(c))
@@ -31,7 +31,7 @@ func Line(c *history.Cell) string {
 
 // Summary is the last word: as expected, or what was not, and what is no measurement of its rung. It reports whether all
 // that was measured is as expected.
-func Summary(w io.Writer, rows []*scenario.Row) bool {
+func Summary(w io.Writer, rows []*catalog.Row) bool {
 	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
 	for _, r := range rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()

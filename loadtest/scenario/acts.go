@@ -1,11 +1,13 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/shop"
 )
@@ -25,10 +27,7 @@ func (p *play) endlessly() time.Duration { return p.cell.Limit + 1200*time.Milli
 
 // playCrash kills a while it is inside.
 func playCrash(ctx context.Context, p *play) error {
-	point := "before:" + p.rung.Write
-	if p.rung.Number == "v1.5" {
-		point = "after:setnx" // in its gap
-	}
+	point := cmp.Or(p.rung.Gap, "before:"+p.rung.Write)
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (p *play) slowWork(ctx context.Context, harm func() error, note func(first 
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.slowly(), Wait: 4 * p.Load.TTL})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.rung.AfterRead(), Work: p.slowly(), Wait: 4 * p.Load.TTL})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -76,17 +75,9 @@ func (p *play) slowWork(ctx context.Context, harm func() error, note func(first 
 	return second.answered(ctx)
 }
 
-// afterRead is where an order has seen the stock and decides. v17 reads where it writes: there it is before both.
-func (p *play) afterRead() string {
-	if p.rung.Read == p.rung.Write {
-		return "before:" + p.rung.Read
-	}
-	return "after:" + p.rung.Read
-}
-
 // playLateRelease holds a at work past its lease, until b is inside; then a ends, and a third comes while b is inside.
 func playLateRelease(ctx context.Context, p *play) error {
-	first, second, err := p.overtaken(ctx, "hold@"+p.afterRead(), "at work")
+	first, second, err := p.overtaken(ctx, "hold@"+p.rung.AfterRead(), "at work")
 	if err != nil {
 		return err
 	}
@@ -117,10 +108,9 @@ func playCheckDeleteGap(ctx context.Context, p *play) error {
 	return second.goesOn(ctx)
 }
 
-// beforeRelease names every command that may give a lock back, whatever the rung says it does: one whose script has
-// become a GET and a DEL is to be found out, not to slip by.
-const beforeRelease = "hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant," +
-	"hold@before:eval:release-fair,hold@before:zk:delete,hold@before:sql:release"
+// beforeRelease holds an order before every command that gives back the lock of any rung. A rung whose script has
+// become a GET and a DEL must not slip by.
+var beforeRelease = "hold@before:" + strings.Join(catalog.Releases(), ",hold@before:")
 
 // overtaken holds the first order, on a, until the second is inside on b, or has given up waiting for the lock.
 func (p *play) overtaken(ctx context.Context, fault, where string) (first, second *pending, err error) {
@@ -156,14 +146,14 @@ func playPause(ctx context.Context, p *play) error {
 	return p.paused(ctx, "", func(second *pending) error { return second.answered(ctx) }, nil)
 }
 
-// playPauseAtWork stops a in the middle of its work; b sells; a goes on when its work is due to end, so that its last look
-// at the lease comes at the same moment as everything that was to tell it of the loss.
+// playPauseAtWork stops a in the middle of its work; b sells; a goes on when its work is due to end, so that its last
+// look at the lease comes at the same moment as everything that was to tell it of the loss.
 func playPauseAtWork(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
 	work := p.Load.TTL
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: work, Wait: 4 * p.Load.TTL})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.rung.AfterRead(), Work: work, Wait: 4 * p.Load.TTL})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -226,7 +216,7 @@ func playHungHolder(ctx context.Context, p *play) error {
 	if err := p.opening(ctx); err != nil {
 		return err
 	}
-	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.afterRead(), Work: p.endlessly()})
+	first := p.order(ctx, a, "1", shop.Order{Fault: "hold@" + p.rung.AfterRead(), Work: p.endlessly()})
 	if err := first.held(ctx); err != nil {
 		return err
 	}
@@ -293,10 +283,12 @@ func (p *play) joins(ctx context.Context, at, n int) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	asking := map[string]string{"v4": "hold@before:set/lock", "v7": "hold@before:eval:acquire-reentrant",
-		"v13": "hold@before:zk:create"}[p.rung.Number]
-	o := p.order(ctx, at, strconv.Itoa(n), shop.Order{Wait: 20 * time.Second, Fault: asking})
-	if asking == "" {
+	order := shop.Order{Wait: 20 * time.Second}
+	if !p.rung.Queue {
+		order.Fault = "hold@before:" + p.rung.Acquire
+	}
+	o := p.order(ctx, at, strconv.Itoa(n), order)
+	if p.rung.Queue {
 		return o, o.until(ctx, func() (bool, error) {
 			queued, err := locks.Queued(ctx)
 			return queued > before || o.over(), err

@@ -8,12 +8,6 @@ import (
 	"stockapi/loadtest/shop"
 )
 
-// foundTaken is after what an order has found the lock taken: in ZooKeeper, after it has set its watch on what is there.
-var foundTaken = map[string]string{
-	"v7": "hold@after:eval:acquire-reentrant", "v8": "hold@after:eval:acquire-fair",
-	"v13": "hold@after:zk:watch", "v14": "hold@after:zk:watch",
-}
-
 // timeToGoBack is how long each of them works, so that those who were woken in vain wait again by the next release.
 const timeToGoBack = 40 * time.Millisecond
 
@@ -27,7 +21,7 @@ func playHerd(ctx context.Context, p *play) error {
 	var all []*pending
 	for n := range waiters {
 		all = append(all, p.order(ctx, (n+1)%2, strconv.Itoa(n+1), shop.Order{
-			Fault: foundTaken[p.rung.Number], Wait: 20 * time.Second, Work: timeToGoBack,
+			Fault: "hold@after:" + p.rung.Taken, Wait: 20 * time.Second, Work: timeToGoBack,
 		}))
 	}
 	for _, o := range all {

@@ -9,9 +9,6 @@ import (
 	"stockapi/loadtest/shop"
 )
 
-// longLease is for what happens to servers: no lease ends, and none is renewed, while it does.
-const longLease = 30 * time.Second
-
 // usurped holds a at the last instant before its write, lets something happen to the servers of its lock, lets b sell
 // if it now can, and then a go on.
 func (p *play) usurped(ctx context.Context, text string, happens func() error) error {
@@ -38,7 +35,7 @@ func (p *play) usurped(ctx context.Context, text string, happens func() error) e
 // after every 200 ms, is held a second of work before that: what it does at its next look is the question.
 func (p *play) unaware() shop.Order {
 	if p.rung.OnSession() {
-		return shop.Order{Fault: "hold@" + p.afterRead(), Work: time.Second}
+		return shop.Order{Fault: "hold@" + p.rung.AfterRead(), Work: time.Second}
 	}
 	return shop.Order{Fault: "hold@before:" + p.rung.Write}
 }
@@ -53,7 +50,7 @@ func playNodeRestart(ctx context.Context, p *play) error {
 	switch {
 	case p.rung.OnSQL():
 		text = "whose lock server restarted"
-	case p.rung.Quorum():
+	case p.rung.Quorum:
 		forgetful, text = nodes(3, 5), "one of whose three nodes restarted empty"
 		p.kill(nodes(4, 5))
 	case p.rung.OnNodes():

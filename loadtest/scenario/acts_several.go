@@ -19,7 +19,7 @@ func playOppositeOrder(ctx context.Context, p *play) error {
 		return err
 	}
 	with := func(items ...string) shop.Order {
-		return shop.Order{Items: items, Fault: "hold@after:set/lock", Wait: p.Load.TTL}
+		return shop.Order{Items: items, Fault: "hold@after:" + p.rung.Acquire, Wait: p.Load.TTL}
 	}
 	begun := time.Now()
 	first, second := p.order(ctx, a, "1", with(one, two)), p.order(ctx, b, "2", with(two, one))

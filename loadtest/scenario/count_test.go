@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/shop"
@@ -104,7 +105,7 @@ func (s *smallShop) sell(w http.ResponseWriter, r *http.Request) {
 // runIn runs a crowd of so many on a shop.
 func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell {
 	t.Helper()
-	specs, err := scenario.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
+	specs, err := catalog.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
 	require.NoError(t, err)
 	client := shop.NewClient(requests, "")
 	t.Cleanup(client.Close)

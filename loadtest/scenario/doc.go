@@ -1,9 +1,7 @@
-// Package scenario holds the one table of what is done to which rung and what must come of it, and runs single
-// cells of it. The table drives the runner, the matrix, the tests and the documentation; whoever adds a rung or
-// a fault adds it there.
+// Package scenario runs single cells of the catalogue: one rung under one scenario, from a full shelf to the verdicts.
 //
-// Reading order: table.go (scenarios × rungs → expected verdicts, with reasons), faults.go (the part
-// of it in which something goes wrong), select.go (a selection), runner.go (one cell, from full shelf to verdicts),
-// acts.go (what happens in each fault scenario, step by step), play.go (the steps), probe.go (does a fresh request get
-// through?), assess.go (found against expected).
+// Reading order: runner.go (one cell), injections.go (which function injects the fault of which scenario), acts*.go
+// (what happens in each fault scenario, step by step), play.go (the steps), world.go (what faults act on), probe.go
+// (does a fresh request get through?), resolve.go (what became of orders without an answer), count.go (what is left in
+// stock).
 package scenario

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/attack"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/shop"
 )
@@ -20,7 +21,7 @@ const within = 5 * time.Second
 type play struct {
 	*Runner
 	cell *history.Cell
-	rung Rung
+	rung catalog.Rung
 	// orders are all that were sent, by number.
 	orders []*pending
 	// probes is where fresh requests go at the end, and nested whether they take the lock once more.
@@ -40,12 +41,12 @@ type pending struct {
 }
 
 // perform plays the scenario's part before the probes, sends those, and then waits for whatever is still under way.
-func (r *Runner) perform(ctx context.Context, c *history.Cell, spec Spec) error {
+func (r *Runner) perform(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &play{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
 	defer p.watch()()
-	err := spec.Scenario.play(ctx, p)
+	err := injections[spec.Scenario.Name](ctx, p)
 	if err == nil {
 		err = r.probe(ctx, c, p.probes, p.nested)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/attack"
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/join"
 	"stockapi/loadtest/shop"
@@ -23,7 +24,7 @@ const margin = 5 * time.Second
 const faultMargin = time.Second
 
 // limit is how soon a fresh request has to get through.
-func (s Scenario) limit(ttl, slack time.Duration) time.Duration {
+func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 	switch {
 	case s.Within > 0:
 		return s.Within
@@ -36,8 +37,8 @@ func (s Scenario) limit(ttl, slack time.Duration) time.Duration {
 // maxSlack bounds what a busy machine is given.
 const maxSlack = 5 * time.Second
 
-// slack is what every step may take longer, by what the machine has shown lately: some ten steps make a way, and each may
-// be held up once.
+// slack is what every step may take longer, by what the machine has shown lately: some ten steps make a way, and each
+// may be held up once.
 func (r *Runner) slack() time.Duration {
 	if r.Heart == nil {
 		return 0
@@ -67,15 +68,16 @@ type Runner struct {
 
 // Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run; that the rung does not hold is no error but a finding.
-func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
+func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Heart: r.Heart, World: r.World, Load: spec.Scenario.load()}
-		r.Load.Wait *= time.Duration(max(1, spec.longer))
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Heart: r.Heart, World: r.World, Load: faultLoad}
+		r.Load.TTL = spec.Scenario.Lease()
+		r.Load.Wait *= time.Duration(max(1, spec.Patience()))
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL, r.slack()), Start: time.Now(),
-		NotRun: r.Joint.NotRun(), Longer: spec.longer,
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: limit(spec.Scenario, r.Load.TTL, r.slack()),
+		Start: time.Now(), NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
 	}
 	if err := r.introduce(ctx, c, urls); err != nil {
 		return c, err
@@ -97,8 +99,9 @@ func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []stri
 	return c, ctx.Err()
 }
 
-// fill puts the product on the shelf, if the cell takes place. Where several run it together, that is done once, and each
-// looks whether all of its instances have it: those that sell from shelves of their own never sell each other's units.
+// fill puts the product on the shelf, if the cell takes place. Where several run it together, that is done once, and
+// each looks whether all of its instances have it: those that sell from shelves of their own never sell each other's
+// units.
 func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
 	if r.Joint.First() && c.NotRun == "" {
 		if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
@@ -118,7 +121,7 @@ func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
 
 // load brings the crowd, or the fault, upon the cell. A fault that did not come to pass is no reason to give up the
 // others: it is a surprise of its cell.
-func (r *Runner) load(ctx context.Context, c *history.Cell, spec Spec) error {
+func (r *Runner) load(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	if !spec.Scenario.Fault() {
 		return r.burst(ctx, c)
 	}
@@ -174,22 +177,9 @@ func offsets(l *shop.Ladder, asked, told time.Time) []history.Offset {
 	return []history.Offset{{Least: now.Sub(told.Round(0)), Most: now.Sub(asked.Round(0))}}
 }
 
-// load is what the orders of a fault scenario ask for.
-func (s Scenario) load() history.Load {
-	load := faultLoad
-	if s.TTL > 0 {
-		load.TTL = s.TTL
-	}
-	return load
-}
-
-// Lease is how long a lock lasts in a fault scenario if nobody releases it.
-func (s Scenario) Lease() time.Duration { return s.load().TTL }
-
-// faultLoad is what they ask for unless the scenario says otherwise. The lease is short, since most cells wait for its end, and
-// long enough that a renewal at half of it is in time on a machine that is busy. What an order is held or stopped for
-// stays below a second: that is how long the service gives a release that it has begun.
-var faultLoad = history.Load{Stock: 100, TTL: 500 * time.Millisecond, Wait: 300 * time.Millisecond}
+// faultLoad is what the orders of a fault scenario ask for, under the scenario's lease. What an order is held or
+// stopped for stays below a second: that is how long the service gives a release that it has begun.
+var faultLoad = history.Load{Stock: 100, Wait: 300 * time.Millisecond}
 
 // burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {

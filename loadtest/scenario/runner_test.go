@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/shop"
@@ -38,20 +39,20 @@ func busyShop(t *testing.T, rung string) *httptest.Server {
 // give up the rest of the run.
 func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	server := busyShop(t, "v4")
-	specs, err := scenario.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
+	specs, err := catalog.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
 	client := shop.NewClient(2, "")
 	defer client.Close()
 	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), World: &scenario.World{}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
-	assert.Contains(t, cell.CutShort, "order p-1 was to be held (hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair,hold@before:zk:delete,hold@before:sql:release), but was answered: busy")
+	assert.Contains(t, cell.CutShort, "order p-1 was to be held (hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair,hold@before:sql:release,hold@before:zk:delete), but was answered: busy")
 	assert.Len(t, cell.Ops, 3, "two to open, and the one that was to be held")
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
-	surprises := scenario.Surprises(cell)
+	surprises := catalog.Surprises(cell)
 	require.NotEmpty(t, surprises)
 	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-1")
-	assert.Equal(t, 0, scenario.Assess([]*history.Cell{cell})[0].Met)
+	assert.Equal(t, 0, catalog.Assess([]*history.Cell{cell})[0].Met)
 }
 
 // What two instances did to one key over wires of their own, they did to one key.
@@ -64,7 +65,7 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	mux.Handle("/", busyShop(t, "v2").Config.Handler)
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	specs, err := scenario.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
+	specs, err := catalog.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
 	require.NoError(t, err)
 	client := shop.NewClient(2, "")
 	defer client.Close()

@@ -6,16 +6,6 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Site is what a scenario needs around its instances, because it is going to harm it.
-type Site struct {
-	// Wires: each instance reaches each of its servers over a wire of its own.
-	Wires bool
-	// OwnLocks: a lock server, or five nodes, that serve this cell alone.
-	OwnLocks bool
-	// ReplicatedLocks and ReplicatedStock: a primary and a replica, with a Sentinel.
-	ReplicatedLocks, ReplicatedStock bool
-}
-
 // World is what the faults of one cell can be brought upon.
 type World struct {
 	// Processes are the instances, by number.

@@ -11,7 +11,7 @@ import (
 func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; isFault(cmd) {
+		if cmd := &op.Trace[i]; cmd.Fault() {
 			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key, At: cmd.At, End: cmd.End})
 		}
 	}

@@ -91,7 +91,7 @@ type finder struct {
 
 // key returns the lock key that a command is on, nil if it is on none.
 func (f *finder) key(cmd *history.Command) *lockKey {
-	if !onLockKey(cmd) {
+	if !cmd.OnLock() {
 		return nil
 	}
 	name := [2]string{cmd.Node, cmd.Key}
@@ -117,7 +117,7 @@ func (f *finder) add(op *history.Op) {
 func (f *finder) edge(op *history.Op) {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
-		if !makes(cmd) || !done(cmd) || !cmd.End.Known() || !onLockKey(cmd) {
+		if !cmd.Acquires() || !cmd.Succeeded() || !cmd.End.Known() || !cmd.OnLock() {
 			continue
 		}
 		k, at := f.key(cmd), float64(cmd.End)
@@ -136,7 +136,7 @@ func (f *finder) edge(op *history.Op) {
 func (k *lockKey) made(op *history.Op) float64 {
 	at := math.Inf(-1)
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; k.is(cmd) && makes(cmd) && done(cmd) && cmd.End.Known() {
+		if cmd := &op.Trace[i]; k.is(cmd) && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known() {
 			at = max(at, float64(cmd.End))
 		}
 	}
@@ -144,7 +144,7 @@ func (k *lockKey) made(op *history.Op) float64 {
 }
 
 func (k *lockKey) is(cmd *history.Command) bool {
-	return onLockKey(cmd) && cmd.Node == k.node && cmd.Key == k.key
+	return cmd.OnLock() && cmd.Node == k.node && cmd.Key == k.key
 }
 
 // add keeps the commands that an order sent for this key.
@@ -156,15 +156,11 @@ func (k *lockKey) add(op *history.Op) {
 	}
 }
 
-func onLockKey(cmd *history.Command) bool {
-	return !isStock(cmd) && (makes(cmd) || renews(cmd) || removes(cmd))
-}
-
 // onLock is from an order's first command on a lock key to its last.
 func onLock(op *history.Op) span {
 	s := noSpan()
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; onLockKey(cmd) {
+		if cmd := &op.Trace[i]; cmd.OnLock() {
 			s.include(cmd.At, cmd.End)
 		}
 	}
@@ -175,7 +171,7 @@ func onLock(op *history.Op) span {
 func (k *lockKey) reconstruct() {
 	slices.SortStableFunc(k.events, func(a, b event) int { return cmp.Compare(a.End, b.End) })
 	for _, e := range k.events {
-		if makes(e.Command) && done(e.Command) && e.End.Known() {
+		if e.Acquires() && e.Succeeded() && e.End.Known() {
 			k.holds = append(k.holds, &hold{op: e.op, from: float64(e.End), known: float64(e.End), to: math.Inf(1)})
 		}
 	}
@@ -193,7 +189,7 @@ func (k *lockKey) reconstruct() {
 // close ends a hold by its owner's own removal, unless the next one surely began before that.
 func (k *lockKey) close(h, next *hold) {
 	for _, e := range k.events {
-		if e.op == h.op && removes(e.Command) && done(e.Command) && e.End.Known() && float64(e.End) >= h.from {
+		if e.op == h.op && e.Releases() && e.Succeeded() && e.End.Known() && float64(e.End) >= h.from {
 			if next != nil && next.from < float64(e.At) {
 				break
 			}
@@ -213,7 +209,7 @@ func (k *lockKey) steals() {
 			continue
 		}
 		for _, e := range k.events {
-			if e.op != lost.op || !removes(e.Command) || !done(e.Command) || !e.End.Known() {
+			if e.op != lost.op || !e.Releases() || !e.Succeeded() || !e.End.Known() {
 				continue
 			}
 			for _, h := range k.holds {
@@ -229,7 +225,7 @@ func (k *lockKey) steals() {
 func (k *lockKey) sightings() {
 	at := 0
 	for _, e := range k.events {
-		seen := renews(e.Command) && done(e.Command) || makes(e.Command) && e.Err == "" && !done(e.Command)
+		seen := e.Prolongs() && e.Succeeded() || e.Acquires() && e.Err == "" && !e.Succeeded()
 		if !seen || !e.End.Known() {
 			continue
 		}

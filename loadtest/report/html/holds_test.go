@@ -45,3 +45,21 @@ func holdsIn(t require.TestingT, w window, keys []*lockKey) []string {
 	}
 	return out
 }
+
+// A node of ZooKeeper's is a lock key like any other. A place in a queue is none: who has it may still be waiting.
+func TestTheLockKeysOfZooKeeper(t *testing.T) {
+	const lock, place = "/stockapi/ephemeral/k/lock", "/stockapi/sequential/k/_c_5f-0000000007"
+	c := &history.Cell{Ops: []history.Op{{Order: "1", Trace: []history.Command{
+		{Cmd: "zk:create", Key: lock, At: 1, End: 2, Reply: "ok"},
+		{Cmd: "zk:watch", Key: lock, At: 2, End: 3, Reply: "true"},
+		{Cmd: "zk:create", Key: place, At: 3, End: 4, Reply: "ok"},
+		{Cmd: "zk:delete", Key: place, At: 5, End: 6, Reply: "true"},
+		{Cmd: "zk:delete", Key: lock, At: 7, End: 8, Reply: "true"},
+	}}}}
+	keys := lockKeysOf(c, window{span: span{0, 10}}, true)
+	require.Len(t, keys, 1)
+	assert.Equal(t, lock, keys[0].key)
+	require.Len(t, keys[0].holds, 1)
+	assert.Equal(t, freed, keys[0].holds[0].how)
+	assert.InDelta(t, 8, keys[0].holds[0].to, 0)
+}

@@ -34,7 +34,7 @@ func (d *drawing) locks(keys []*lockKey) {
 			}
 		}
 		for _, e := range k.events {
-			if drawn < 2*maxHolds && renews(e.Command) && e.End.Known() && d.shows(float64(e.End)) {
+			if drawn < 2*maxHolds && e.Prolongs() && e.End.Known() && d.shows(float64(e.End)) {
 				d.renewal(e.Command, d.y+2+rowHeight/2-barHeight/2)
 				drawn++
 			}
@@ -113,7 +113,7 @@ func (d *drawing) holdTooltip(h *hold) string {
 // renewal is a small triangle on the upper edge: filled if the lock was still there, hollow if not.
 func (d *drawing) renewal(cmd *history.Command, y float64) {
 	class, what := "renew", "renewed at "
-	if !done(cmd) {
+	if !cmd.Succeeded() {
 		class, what = "renew failed", "a renewal failed at "
 	}
 	x := d.x(float64(cmd.End))

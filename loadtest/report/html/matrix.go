@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // matrix has a line per scenario and a column per rung: there are about as many of either, and the rungs' numbers
 // are the shorter heads.
 type matrix struct {
-	Rungs []scenario.Rung
+	Rungs []catalog.Rung
 	Lines []matrixLine
 }
 
@@ -28,7 +28,7 @@ type matrixCell struct {
 	Surprise                       bool
 }
 
-func newMatrix(rows []*scenario.Row, links []string) matrix {
+func newMatrix(rows []*catalog.Row, links []string) matrix {
 	m := matrix{Rungs: rungsOf(rows)}
 	for i, r := range rows {
 		at := slices.IndexFunc(m.Lines, func(l matrixLine) bool { return l.Name == r.Scenario })
@@ -36,30 +36,30 @@ func newMatrix(rows []*scenario.Row, links []string) matrix {
 			at = len(m.Lines)
 			m.Lines = append(m.Lines, matrixLine{Name: r.Scenario, Does: does(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))})
 		}
-		column := slices.IndexFunc(m.Rungs, func(g scenario.Rung) bool { return g.Number == r.Rung })
+		column := slices.IndexFunc(m.Rungs, func(g catalog.Rung) bool { return g.Number == r.Rung })
 		m.Lines[at].Cells[column] = newMatrixCell(r, links[i])
 	}
 	return m
 }
 
 // rungsOf lists the rungs that the rows have, in the ladder's order; one that the ladder does not know comes last.
-func rungsOf(rows []*scenario.Row) []scenario.Rung {
-	var known, unknown []scenario.Rung
-	for _, g := range scenario.Rungs {
-		if slices.ContainsFunc(rows, func(r *scenario.Row) bool { return r.Rung == g.Number }) {
+func rungsOf(rows []*catalog.Row) []catalog.Rung {
+	var known, unknown []catalog.Rung
+	for _, g := range catalog.Rungs {
+		if slices.ContainsFunc(rows, func(r *catalog.Row) bool { return r.Rung == g.Number }) {
 			known = append(known, g)
 		}
 	}
 	for _, r := range rows {
-		is := func(g scenario.Rung) bool { return g.Number == r.Rung }
+		is := func(g catalog.Rung) bool { return g.Number == r.Rung }
 		if !slices.ContainsFunc(known, is) && !slices.ContainsFunc(unknown, is) {
-			unknown = append(unknown, scenario.Rung{Number: r.Rung, Name: r.Name})
+			unknown = append(unknown, catalog.Rung{Number: r.Rung, Name: r.Name})
 		}
 	}
 	return append(known, unknown...)
 }
 
-func newMatrixCell(r *scenario.Row, link string) matrixCell {
+func newMatrixCell(r *catalog.Row, link string) matrixCell {
 	shown := r.Shown()
 	cell := matrixCell{Link: link, Rung: r.Rung, Surprise: len(r.Surprises) > 0}
 	cell.Word, cell.Class = word(shown)
@@ -99,7 +99,7 @@ func classOf(r history.Result) string {
 }
 
 func does(name string) string {
-	for _, s := range scenario.Table {
+	for _, s := range catalog.Table {
 		if s.Name == name {
 			return s.Does
 		}
@@ -109,7 +109,7 @@ func does(name string) string {
 
 // Names gives each row a name for links and files, such as "two-instances-v0.5". What a forged file puts there is
 // reduced to harmless letters, and made unique.
-func Names(rows []*scenario.Row) []string {
+func Names(rows []*catalog.Row) []string {
 	seen := map[string]bool{}
 	var links []string
 	for i, r := range rows {

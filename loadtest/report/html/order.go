@@ -123,12 +123,11 @@ func (d *drawing) commands(b *bar, middle float64) {
 		cmd := &b.op.Trace[i]
 		switch {
 		case cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)):
-		case isFault(cmd):
-		case isStock(cmd) && reads(cmd):
+		case cmd.ReadsStock():
 			d.el("circle", "", "class", "read", "cx", d.x(float64(cmd.End)), "cy", middle, "r", 3.2)
-		case isStock(cmd):
+		case cmd.WritesStock():
 			d.diamond("write", d.x(float64(cmd.End)), middle, 4)
-		case renews(cmd):
+		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)
 		}
 	}
@@ -141,7 +140,7 @@ func lastWrite(op *history.Op) *history.Command {
 		return nil
 	}
 	for i := len(op.Trace) - 1; i >= 0; i-- {
-		if cmd := &op.Trace[i]; isStock(cmd) && !reads(cmd) && cmd.End.Known() {
+		if cmd := &op.Trace[i]; cmd.WritesStock() && cmd.End.Known() {
 			return cmd
 		}
 	}
@@ -164,7 +163,7 @@ func (d *drawing) tooltip(op *history.Op) string {
 			lines = append(lines, fmt.Sprintf("and %d more", len(op.Trace)-i))
 			break
 		}
-		if isStock(cmd) || isFault(cmd) {
+		if onStock(cmd) || cmd.Fault() {
 			lines = append(lines, inWords(cmd))
 		}
 	}
@@ -172,7 +171,7 @@ func (d *drawing) tooltip(op *history.Op) string {
 }
 
 func inWords(cmd *history.Command) string {
-	if isFault(cmd) {
+	if cmd.Fault() {
 		return fmt.Sprintf("fault %s, %s to %s", clip(cmd.Key, 60), when(cmd.At), when(cmd.End))
 	}
 	text := fmt.Sprintf("%s of the stock, %s to %s", clip(cmd.Cmd, 24), when(cmd.At), when(cmd.End))

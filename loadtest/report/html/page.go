@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
-	"stockapi/loadtest/scenario"
 )
 
 //go:embed report.gohtml
@@ -47,7 +47,7 @@ type recovery struct {
 	*report.Recovery
 }
 
-func newRecovery(rows []*scenario.Row) *recovery {
+func newRecovery(rows []*catalog.Row) *recovery {
 	table := report.NewRecovery(rows)
 	if table == nil {
 		return nil
@@ -90,7 +90,7 @@ func (p printable) Write(b []byte) (int, error) {
 }
 
 func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
-	rows := scenario.Assess(run.Cells)
+	rows := catalog.Assess(run.Cells)
 	p := &page{
 		Title: "stockapi: which locks hold", CSS: template.CSS(style),
 		Facts: facts(run, rows), Notes: notes(run),
@@ -116,7 +116,7 @@ func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
 }
 
 // outcome is the last line of the run, at the top of the page.
-func outcome(run *history.Run, rows []*scenario.Row) (good bool, words string) {
+func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
 	met, ran, all := 0, 0, len(run.Cells)
 	for _, r := range rows {
 		met, ran = met+r.Met, ran+r.Ran()
@@ -136,7 +136,7 @@ func outcome(run *history.Run, rows []*scenario.Row) (good bool, words string) {
 }
 
 // facts says how it all was obtained.
-func facts(run *history.Run, rows []*scenario.Row) []fact {
+func facts(run *history.Run, rows []*catalog.Row) []fact {
 	m, l := run.Machine, run.Whole()
 	out := []fact{
 		{"run", fmt.Sprintf("%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))},
@@ -166,7 +166,7 @@ func loop(l history.Load) string {
 }
 
 // repeated says how often each cell was run.
-func repeated(rows []*scenario.Row) string {
+func repeated(rows []*catalog.Row) string {
 	most := 0
 	for _, r := range rows {
 		most = max(most, len(r.Cells))

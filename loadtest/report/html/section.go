@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // section is one scenario × rung: all that is said of the cell that stands for it.
@@ -36,14 +36,14 @@ type verdict struct {
 	More                         []string
 }
 
-func newSection(run *history.Run, r *scenario.Row, id string) *section {
+func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
 		ID: id, Title: r.Scenario + " × " + rungName(r), Does: does(r.Scenario), Surprises: clipped(r.Surprises),
 		NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
 	}
 	s.Word, s.Class = word(c)
-	expected, known := scenario.Expected(c.Scenario, c.Rung)
+	expected, known := catalog.Expected(c.Scenario, c.Rung)
 	s.Why = clip(expected.Why, 600)
 	if c.NotRun != "" {
 		return s
@@ -52,7 +52,7 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 		if v == history.Order && !c.InLine || v == history.Herd && c.Waiting == 0 {
 			continue // hardly any scenario asks
 		}
-		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Verdicts.Of(v), known))
+		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Results[v], known))
 	}
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		s.Invalid = clip(f.Because, 600)
@@ -62,7 +62,7 @@ func newSection(run *history.Run, r *scenario.Row, id string) *section {
 	return s
 }
 
-func rungName(r *scenario.Row) string {
+func rungName(r *catalog.Row) string {
 	if r.Name == "" || strings.Contains(r.Rung, "-") { // it speaks for itself
 		return r.Rung
 	}
@@ -158,7 +158,7 @@ func perSale(c *history.Cell, sold int) string {
 }
 
 // others is a line for each repetition, if there were several.
-func others(r *scenario.Row) []string {
+func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {
 		found, _ := word(c)

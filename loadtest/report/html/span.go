@@ -34,7 +34,8 @@ func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
 
 // worked reports whether it is known that an order was at the lock or at the stock at all.
 func worked(op *history.Op) bool {
-	return op.Lease != nil || slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isStock(&cmd) || isFault(&cmd) })
+	atWork := func(cmd history.Command) bool { return onStock(&cmd) || cmd.Fault() }
+	return op.Lease != nil || slices.ContainsFunc(op.Trace, atWork)
 }
 
 // active is the time in which an order was at the lock or at the stock, as far as it is known; else the time in
@@ -45,7 +46,7 @@ func active(op *history.Op) span {
 		s.include(op.Lease.AcquiredAt, op.Lease.ReleasedAt)
 	}
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; isStock(cmd) || isFault(cmd) {
+		if cmd := &op.Trace[i]; onStock(cmd) || cmd.Fault() {
 			s.include(cmd.At, cmd.End)
 		}
 	}
@@ -74,37 +75,7 @@ func moment(ns float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-func isFault(cmd *history.Command) bool { return cmd.Cmd == "fault" }
-
-// isStock goes by the name that the service gives the stock's key.
-func isStock(cmd *history.Command) bool {
-	return !isFault(cmd) && strings.HasPrefix(strings.TrimPrefix(cmd.Key, "{"), "ProductStock_")
-}
-
-func reads(cmd *history.Command) bool {
-	switch cmd.Cmd {
-	case "get", "hget", "hmget", "hgetall", "watch":
-		return true
-	}
-	return strings.HasPrefix(cmd.Cmd, "eval:") && strings.Contains(cmd.Cmd, "read")
-}
-
-func makes(cmd *history.Command) bool {
-	return cmd.Cmd == "set" || cmd.Cmd == "setnx" || strings.HasPrefix(cmd.Cmd, "eval:acquire") || cmd.Cmd == "sql:acquire"
-}
-
-func renews(cmd *history.Command) bool {
-	return strings.HasPrefix(cmd.Cmd, "eval:renew") || cmd.Cmd == "sql:renew" || cmd.Cmd == "expire" || cmd.Cmd == "pexpire"
-}
-
-func removes(cmd *history.Command) bool {
-	return cmd.Cmd == "del" || cmd.Cmd == "unlink" || strings.HasPrefix(cmd.Cmd, "eval:release") || cmd.Cmd == "sql:release"
-}
-
-// done reads a reply as "it was done": OK, true, or a positive number.
-func done(cmd *history.Command) bool {
-	r := strings.ToLower(cmd.Reply)
-	return cmd.Err == "" && r != "" && r != "false" && r != "0" && r != "nil" && !strings.HasPrefix(r, "-")
-}
+// onStock reports whether the command reads or writes the stock.
+func onStock(cmd *history.Command) bool { return cmd.ReadsStock() || cmd.WritesStock() }
 
 func short(c *history.Cell, op *history.Op) string { return clip(c.Short(op.Order), 24) }

@@ -98,7 +98,7 @@ func (w *window) rank(op *history.Op) int {
 	switch {
 	case w.focus[op.Order]:
 		return 0
-	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return isFault(&cmd) }):
+	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Fault() }):
 		return 1
 	case active(op).hi <= w.hi:
 		return 2

@@ -1,4 +1,4 @@
-package scenario
+package catalog
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// longerBy is by how much leases are lengthened where the machine was too slow for those of the scenario.
+// longerBy is the factor by which leases are lengthened if the machine was too slow for those of the scenario.
 const longerBy = 4
 
 const (
@@ -21,7 +21,7 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// Longer returns the cell with leases so many times as long. Its instances are as much more patient: see
+// Longer returns the cell with leases so many times as long. The timeouts of its instances grow by the same factor: see
 // [Spec.Patience].
 func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
@@ -31,11 +31,11 @@ func (s Spec) Longer(by float64) Spec {
 	return s
 }
 
-// Patience is by what the timeouts of the cell's instances are multiplied; 0: they are as usual.
+// Patience returns the factor by which the timeouts of the cell's instances are multiplied; 0 if they are as usual.
 func (s Spec) Patience() float64 { return s.longer }
 
-// AgainLonger returns the cell as it is to be run once more, and whether it is: if it is not as expected, and that may be
-// because the machine was too slow for its leases.
+// AgainLonger returns the cell as it is to be run once more, and whether it is to be. It is if it is not as expected
+// and the machine may have been too slow for its leases.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	if !s.Scenario.Fault() || s.longer > 0 || tooSlow(c) == "" {
 		return s, false
@@ -43,8 +43,8 @@ func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	return s.Longer(longerBy), true
 }
 
-// Invalid is why the cell is no measurement of its rung, empty if it is one: the client did not do its part, or the
-// machine was too slow for the cell. What is proven all the same is not excused by that.
+// Invalid returns why the cell is no measurement of its rung, empty if it is one: the client did not do its part, or
+// the machine was too slow for the cell. That does not excuse what is proven all the same.
 func Invalid(c *history.Cell) string {
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		return title(c) + ": not valid: " + f.Because
@@ -52,8 +52,8 @@ func Invalid(c *history.Cell) string {
 	return tooSlow(c)
 }
 
-// tooSlow is the sentence of a cell that is not as expected on a machine that was too slow for it. It is empty if the cell
-// is as expected, or the machine was fast enough, or a slow machine cannot be why.
+// tooSlow says that the machine was too slow for a cell that is not as expected. It is empty if the cell is as
+// expected, or the machine was fast enough, or a slow machine cannot be the reason.
 func tooSlow(c *history.Cell) string {
 	if c.Client == nil || c.Client.Longest < allowed(c) {
 		return ""
@@ -73,8 +73,8 @@ func tooSlow(c *history.Cell) string {
 	if c.Longer > 0 {
 		again = fmt.Sprintf(", %g times as long as they were first", c.Longer)
 	}
-	return fmt.Sprintf("%s: machine too slow for this cell: nothing ran for %s at once, under leases of %s%s: %s", title(c),
-		c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
+	return fmt.Sprintf("%s: machine too slow for this cell: nothing ran for %s at once, under leases of %s%s: %s",
+		title(c), c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
 }
 
 // allowed returns how long the machine may stand still before the cell has to reckon with it. A renewal has half of a
@@ -82,31 +82,31 @@ func tooSlow(c *history.Cell) string {
 func allowed(c *history.Cell) time.Duration {
 	s, _ := Find(c.Scenario)
 	least := min(c.TTL, cmp.Or(s.Timeout, serverTime)) / 4
-	if rungOf(c.Rung).OnNodes() {
+	if RungOf(c.Rung).OnNodes() {
 		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, nodeTime/2)
 	}
 	return least
 }
 
-// byTheClock reports whether a machine that stands still can make a cell differ in that verdict from what is expected of
-// it. That it shows less than it was to, it always can. That it breaks what was to hold, only if a lease can run out
-// meanwhile: never in a crowd, whose leases are long, and never what holds without leases.
+// byTheClock reports whether a machine that stands still can be the reason why a cell differs in that verdict from what
+// is expected of it. It can always be the reason why less shows than should. It can only break what should hold if a
+// lease can run out meanwhile: never in a crowd, whose leases are long, and never what holds without leases.
 func byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
 	if got != history.Broken || v == history.Liveness {
 		return true
 	}
 	s, _ := Find(c.Scenario)
-	rung := rungOf(c.Rung)
-	if !s.Fault() || KindOf(c.Rung) == noneShared {
+	rung := RungOf(c.Rung)
+	if !s.Fault() || rung.Kind == NoLock {
 		return false
 	}
 	switch v {
 	case history.Exclusion, history.Herd:
 		return true
 	case history.Stock:
-		return rung.Name != "fenced"
+		return !rung.Fenced
 	case history.OwnRelease:
-		return rung.Number == "v1.5" || rung.Number == "v2" || rung.Number == "v3"
+		return rung.Blind
 	default:
 		return false // tokens and places in line do not depend on how long anything takes
 	}

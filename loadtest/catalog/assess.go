@@ -1,4 +1,4 @@
-package scenario
+package catalog
 
 import (
 	"fmt"
@@ -6,15 +6,15 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Row is all repetitions of one scenario × rung, with what the table expects of them.
+// A Row holds all repetitions of one scenario × rung, compared with what the table expects of them.
 type Row struct {
 	Scenario, Rung, Name string
 	Cells                []*history.Cell
 	// Met is how many of the cells that were run are as expected.
 	Met int
-	// Surprises are the differences, in either direction: a fault that was predicted to show and did not is one.
+	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
 	Surprises []string
-	// Invalid are the sentences of cells that are no measurement of the rung: neither as expected nor a surprise.
+	// Invalid says why cells are no measurement of the rung. Such a cell is neither as expected nor a surprise.
 	Invalid []string
 }
 
@@ -49,8 +49,8 @@ func (r *Row) add(c *history.Cell) {
 	r.Surprises = append(r.Surprises, surprises...)
 }
 
-// Surprises says, one line each, where the findings of a cell differ from what the table expects. One that is no measurement
-// of its rung has none.
+// Surprises says, one line each, where the findings of a cell differ from what the table expects. A cell that is no
+// measurement of its rung has none.
 func Surprises(c *history.Cell) []string {
 	if Invalid(c) != "" {
 		return nil
@@ -62,14 +62,14 @@ func Surprises(c *history.Cell) []string {
 	return out
 }
 
-// difference is one between what is expected of a cell and what was found.
+// A difference lies between what is expected of a cell and what was found.
 type difference struct {
 	text string
-	// excusable is whether a machine that was too slow can be why.
+	// excusable reports whether a machine that was too slow can be the reason.
 	excusable bool
 }
 
-// differences are all of them, whether the cell is valid or not.
+// differences returns all differences of a cell, whether it is valid or not.
 func differences(c *history.Cell) []difference {
 	e, known := Expected(c.Scenario, c.Rung)
 	if !known {
@@ -80,7 +80,7 @@ func differences(c *history.Cell) []difference {
 		out = append(out, difference{"could not be played to its end: " + c.CutShort, true})
 	}
 	for _, v := range history.Verdicts {
-		want, f := e.Verdicts.Of(v), c.Finding(v)
+		want, f := e.Results[v], c.Finding(v)
 		if want == f.Result {
 			continue
 		}
@@ -101,7 +101,7 @@ func title(c *history.Cell) string {
 	return c.Title()
 }
 
-// Ran is how many of the row's cells were run at all.
+// Ran returns how many of the row's cells were run at all.
 func (r *Row) Ran() int {
 	n := 0
 	for _, c := range r.Cells {
@@ -112,7 +112,7 @@ func (r *Row) Ran() int {
 	return n
 }
 
-// Shown is the cell that stands for the row: the first that is not as expected, or else not valid, else the first.
+// Shown returns the cell that stands for the row: the first that is not as expected, or else not valid, else the first.
 func (r *Row) Shown() *history.Cell {
 	shown := r.Cells[0]
 	for _, c := range r.Cells {

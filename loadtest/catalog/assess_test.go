@@ -1,56 +1,57 @@
-package scenario_test
+package catalog_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/scenario"
 )
 
 // asTheTableSays makes a cell whose findings are just those expected.
 func asTheTableSays(name, rung string) *history.Cell {
-	e, _ := scenario.Expected(name, rung)
-	c := &history.Cell{Scenario: name, Rung: rung, Name: scenario.NameOf(rung)}
+	e, _ := catalog.Expected(name, rung)
+	c := &history.Cell{Scenario: name, Rung: rung, Name: catalog.NameOf(rung)}
 	for _, v := range history.Verdicts {
-		c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Verdicts.Of(v)})
+		c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Results[v]})
 	}
 	return c
 }
 
 func TestBothDirectionsAreASurprise(t *testing.T) {
 	held, broke := asTheTableSays("one-instance", "v0"), asTheTableSays("one-instance", "v4")
-	assert.Empty(t, scenario.Surprises(held))
-	assert.Empty(t, scenario.Surprises(broke))
+	assert.Empty(t, catalog.Surprises(held))
+	assert.Empty(t, catalog.Surprises(broke))
 	held.Findings[0].Result = history.OK
 	broke.Findings[0] = history.Finding{Verdict: history.Stock, Result: history.Broken, Because: "unit 7 twice"}
-	assert.Equal(t, []string{"one-instance v0 nolock: stock was expected to be BROKEN and is ok"}, scenario.Surprises(held))
+	assert.Equal(t, []string{"one-instance v0 nolock: stock was expected to be BROKEN and is ok"},
+		catalog.Surprises(held))
 	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is BROKEN: unit 7 twice"},
-		scenario.Surprises(broke))
+		catalog.Surprises(broke))
 }
 
 func TestUnknownIsNeverAsExpected(t *testing.T) {
-	for _, s := range scenario.Table {
+	for _, s := range catalog.Table {
 		for _, e := range s.Expect {
 			for i := range history.Verdicts {
 				c := asTheTableSays(s.Name, e.Rung)
 				c.Findings[i].Result = history.Unclear
-				assert.Len(t, scenario.Surprises(c), 1)
+				assert.Len(t, catalog.Surprises(c), 1)
 			}
 		}
 	}
 }
 
 func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {
-	assert.Len(t, scenario.Surprises(&history.Cell{Scenario: "rain", Rung: "v4"}), 1)
+	assert.Len(t, catalog.Surprises(&history.Cell{Scenario: "rain", Rung: "v4"}), 1)
 }
 
 func TestRowsCountRepetitions(t *testing.T) {
 	good, bad := asTheTableSays("one-instance", "v4"), asTheTableSays("one-instance", "v4")
 	bad.Repetition, bad.Findings[3].Result = 2, history.Broken
 	skipped := &history.Cell{Scenario: "one-instance", Rung: "v6", Name: "redlock", NotRun: "needs nodes"}
-	rows := scenario.Assess([]*history.Cell{good, bad, skipped})
+	rows := catalog.Assess([]*history.Cell{good, bad, skipped})
 	assert.Len(t, rows, 2)
 	assert.Equal(t, 1, rows[0].Met)
 	assert.Equal(t, 2, rows[0].Ran())

@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+// Kind says where the lock of a rung lies, and so what ends the lock when its holder does not.
+type Kind string
+
+// The kinds of lock.
+const (
+	Redis      Kind = "Redis"
+	Nodes      Kind = "five nodes" // of Redis
+	SQLRow     Kind = "SQL row"
+	SQLSession Kind = "SQL session" // the database ends the lock with the connection
+	ZooKeeper  Kind = "ZooKeeper"   // the server ends the lock with the session
+	NoLock     Kind = "no lock"     // a mutex in one process is not a lock that instances share either
+)
+
+// Kinds lists all of them, in the order in which reports show them.
+var Kinds = []Kind{Redis, Nodes, SQLRow, SQLSession, ZooKeeper, NoLock}
+
+// A Rung records what loadtest knows of a rung of the ladder. An instance itself says what a rung needs in order to
+// run.
+type Rung struct {
+	Number, Name string
+	Kind         Kind
+	// Asked are the verdicts that can be asked of the rung. A scenario may ask for one more.
+	Asked []history.Verdict
+	Shelf
+	Lock
+	Variant Variant
+}
+
+// Shelf names the commands by which an order reads the stock and writes it, as the points of faults are called.
+type Shelf struct {
+	Read, Write string
+	// Fenced reports whether the stock refuses a token that is older than the newest it has seen, on both.
+	Fenced bool
+}
+
+// Lock names the commands by which an order takes the lock and gives it back, as the points of faults are called.
+type Lock struct {
+	Acquire, Release string
+	// Taken is the command after which an order knows that the lock is taken, and will be woken when it is free.
+	Taken string
+	// Gap is the point at which a crash hurts most, if that is not before the write of the stock.
+	Gap string
+	// Queue reports whether orders wait in a queue on the server, where they can be counted.
+	Queue bool
+	// Quorum reports whether most of several nodes are enough to grant the lock.
+	Quorum bool
+	// Blind reports whether the release can remove a lock that expired meanwhile and is another's now.
+	Blind bool
+}
+
+// Variant says that a rung is the rung Of with one change. Where a scenario does not name the variant, the expectation
+// and the reason are those of the other rung.
+type Variant struct {
+	Of string
+	// When limits that: "when an order names one product".
+	When string
+}
+
+// The verdicts that can be asked of a rung: one without a lock, one with a mutex in its process, one with a lock on a
+// server, and one whose lock draws fencing tokens.
+var (
+	lockless = []history.Verdict{history.Stock, history.Liveness}
+	mutexed  = []history.Verdict{history.Stock, history.Exclusion, history.Liveness}
+	locked   = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
+	fenced   = append(slices.Clone(locked), history.Fence)
+)
+
+// The shelf and the locks that several rungs have in common.
+var (
+	plain    = Shelf{Read: "get/stock", Write: "set/stock"}
+	compared = Lock{Acquire: "set/lock", Release: "eval:release"}     // removed only if it is the owner's
+	numbered = Lock{Acquire: "eval:acquire", Release: "eval:release"} // drawn together with a fencing token
+	permit   = Lock{Acquire: "eval:acquire-permit", Release: "eval:release"}
+	bySQL    = Lock{Acquire: "sql:acquire", Release: "sql:release"}
+
+	reentrant = Lock{
+		Acquire: "eval:acquire-reentrant", Release: "eval:release-reentrant", Taken: "eval:acquire-reentrant",
+	}
+)
+
+// Rungs is the ladder, bottom up.
+var Rungs = []Rung{
+	{Number: "v0", Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
+	{Number: "v0.5", Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
+	{Number: "v1", Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "setnx", Release: "del/lock"}},
+	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "setnx", Release: "del/lock", Gap: "after:setnx", Blind: true}},
+	{Number: "v2", Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
+	{Number: "v3", Name: "owner-check", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
+	{Number: "v4", Name: "lua-release", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5", Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5.5", Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v6", Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "set/lock", Release: "eval:release", Quorum: true}},
+	{Number: "v7", Name: "reentrant", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant},
+	{Number: "v7-cached", Name: "cached-reentrancy", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant,
+		Variant: Variant{Of: "v7"}},
+	{Number: "v8", Name: "fair", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "eval:acquire-fair", Release: "eval:release-fair", Taken: "eval:acquire-fair", Queue: true}},
+	{Number: "v9", Name: "multilock", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v9-naive", Name: "one-by-one", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared,
+		Variant: Variant{Of: "v9", When: "when an order names one product"}},
+	{Number: "v9-nodes", Name: "every-node", Kind: Nodes, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v10", Name: "readwrite", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "eval:acquire-write", Release: "eval:release"}},
+	{Number: "v11", Name: "semaphore", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
+	{Number: "v11-two", Name: "two-permits", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
+	{Number: "v12", Name: "sql-row", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Asked: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
+		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch"}},
+	{Number: "v14", Name: "zk-sequential", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
+		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch", Queue: true}},
+	{Number: "v15", Name: "fenced", Kind: Redis, Asked: fenced, Lock: numbered,
+		Shelf: Shelf{Read: "eval:read", Write: "eval:write", Fenced: true}},
+	{Number: "v15-write-only", Name: "write-only-fence", Kind: Redis, Asked: fenced, Lock: numbered,
+		Shelf: Shelf{Read: "get/stock", Write: "eval:write"}},
+	{Number: "v16", Name: "cas", Kind: NoLock, Asked: lockless, Shelf: plain},
+	{Number: "v17", Name: "atomic", Kind: NoLock, Asked: lockless, Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
+}
+
+// OnNodes reports whether the lock lies on several independent nodes.
+func (r Rung) OnNodes() bool { return r.Kind == Nodes }
+
+// OnSQL reports whether the lock is in a database.
+func (r Rung) OnSQL() bool { return r.Kind == SQLRow || r.Kind == SQLSession }
+
+// OnSession reports whether the lock is the database server's own: it ends with a connection and not after a TTL.
+func (r Rung) OnSession() bool { return r.Kind == SQLSession }
+
+// OnZooKeeper reports whether the lock is a node of ZooKeeper's: it ends with a session and not after a TTL.
+func (r Rung) OnZooKeeper() bool { return r.Kind == ZooKeeper }
+
+// AfterRead returns the point at which an order has seen the stock and decides. A rung that reads and writes in one
+// step decides before that step.
+func (r Rung) AfterRead() string {
+	if r.Read == r.Write {
+		return "before:" + r.Read
+	}
+	return "after:" + r.Read
+}
+
+// Releases lists the commands that give back the lock of any rung.
+func Releases() []string {
+	var all []string
+	for _, r := range Rungs {
+		if r.Release != "" && !slices.Contains(all, r.Release) {
+			all = append(all, r.Release)
+		}
+	}
+	return all
+}
+
+// RungOf returns the rung of that number; without one it returns none, whose Number is empty.
+func RungOf(number string) Rung {
+	for _, r := range Rungs {
+		if r.Number == number {
+			return r
+		}
+	}
+	return Rung{}
+}
+
+// NameOf returns the name of the rung of that number.
+func NameOf(number string) string { return RungOf(number).Name }
+
+// KindOf returns where the lock of the rung of that number lies. A rung that is not known counts as one on Redis.
+func KindOf(number string) Kind {
+	if r := RungOf(number); r.Number != "" {
+		return r.Kind
+	}
+	return Redis
+}

@@ -1,0 +1,101 @@
+package catalog
+
+import (
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// A Scenario is one thing that happens to the system under test.
+type Scenario struct {
+	Name string
+	// Does says in a sentence what happens.
+	Does string
+	// Instances is how many stockapi processes take part; Several leaves it to the caller.
+	Instances int
+	// Crowd reports whether a crowd contends and nothing goes wrong. In all other scenarios a fault comes upon single
+	// orders, each of which is known to be inside.
+	Crowd bool
+	// Stops reports whether a process is stopped and continued, which not every system can do.
+	Stops bool
+	// Topology says which servers and links the scenario needs, because it injects faults there.
+	Topology Topology
+	// TTL is that of the locks, 0 for the usual one. Timeout is how long an instance waits for a server to answer, 0 for
+	// its default. Within is how soon a fresh request has to get through, 0 for the TTL and a margin.
+	TTL, Timeout, Within time.Duration
+	// Asks is a verdict that is asked of every rung, in this scenario alone; empty if there is none.
+	Asks history.Verdict
+
+	// Expect are the rungs that take part, in the ladder's order, each with what is expected of it.
+	Expect []Expectation
+	// NotApplicable are the rungs that do not take part, by number, each with the reason.
+	NotApplicable map[string]string
+
+	groups groups // Expect and NotApplicable are made of them
+}
+
+// A Topology says which servers and links a scenario needs, because it injects faults there.
+type Topology struct {
+	// Links: each instance reaches each of its servers over its own link.
+	Links bool
+	// OwnLocks: a lock server, or five nodes, for this cell alone.
+	OwnLocks bool
+	// ReplicatedLocks and ReplicatedStock: a primary and a replica, with a Sentinel.
+	ReplicatedLocks, ReplicatedStock bool
+}
+
+// Several stands for as many instances as were asked for, at least two.
+const Several = 0
+
+const (
+	// usualLease is short, since most cells wait for its end, and long enough that a renewal at half of it is in time on a
+	// machine that is busy.
+	usualLease = 500 * time.Millisecond
+	// renewedLease is for scenarios that depend on a renewal in time. Redlock's come late on a machine that is busy,
+	// since a node has 50 ms to answer.
+	renewedLease = time.Second
+	// longLease is for what happens to servers: no lease ends, and none is renewed, while it does.
+	longLease = 30 * time.Second
+)
+
+// Fault reports whether something is done to single orders. If not, a crowd contends.
+func (s Scenario) Fault() bool { return !s.Crowd }
+
+// Lease returns how long a lock lasts in a fault scenario if nobody releases it.
+func (s Scenario) Lease() time.Duration {
+	if s.TTL > 0 {
+		return s.TTL
+	}
+	return usualLease
+}
+
+// Table is every scenario, in the order in which they run: contention comes first, and in it the rung that is sure to
+// break.
+var Table = complete([]Scenario{
+	oneInstance, twoInstances,
+	crash, slowWork, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
+	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
+	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
+	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
+})
+
+// Find finds a scenario by its name.
+func Find(name string) (Scenario, bool) {
+	for _, s := range Table {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}
+
+// Expected finds what is expected of a rung in a scenario.
+func Expected(scenario, rung string) (Expectation, bool) {
+	s, _ := Find(scenario)
+	for _, e := range s.Expect {
+		if e.Rung == rung {
+			return e, true
+		}
+	}
+	return Expectation{}, false
+}

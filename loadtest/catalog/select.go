@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Spec is one cell that is to be run.
+type Spec struct {
+	Scenario   Scenario
+	Rung       Rung
+	Instances  int
+	Repetition int
+
+	longer float64 // the factor by which its leases are lengthened, 0 if they are not
+}
+
+// Title names the cell as histories do.
+func (s Spec) Title() string {
+	return fmt.Sprintf("%s %s %s", s.Scenario.Name, s.Rung.Number, s.Rung.Name)
+}
+
+// Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
+// No names means all. A rung goes by number or by name. A name that is not known is an error that lists those known.
+func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
+	if err := known("scenario", scenarios, scenarioNames()); err != nil {
+		return nil, err
+	}
+	if err := known("rung", rungs, rungNames()); err != nil {
+		return nil, err
+	}
+	var specs []Spec
+	for _, s := range Table {
+		if !s.among(scenarios) {
+			continue
+		}
+		for _, e := range s.Expect {
+			rung := RungOf(e.Rung)
+			if !rung.among(rungs) {
+				continue
+			}
+			for i := range repeat {
+				specs = append(specs, Spec{Scenario: s, Rung: rung, Instances: s.size(instances), Repetition: i + 1})
+			}
+		}
+	}
+	return specs, nil
+}
+
+// Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
+// them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
+// that is not known is an error that lists those known.
+func Part(names []string) ([]Scenario, error) {
+	if err := known("scenario or rung", names, slices.Concat(scenarioNames(), rungNames())); err != nil {
+		return nil, err
+	}
+	var scenarios, rungs []string
+	for _, n := range names {
+		if slices.Contains(scenarioNames(), n) {
+			scenarios = append(scenarios, n)
+		} else {
+			rungs = append(rungs, n)
+		}
+	}
+	var part []Scenario
+	for _, s := range Table {
+		if s.among(scenarios) {
+			part = append(part, s.with(rungs))
+		}
+	}
+	return part, nil
+}
+
+// with returns the scenario with these rungs alone.
+func (s Scenario) with(rungs []string) Scenario {
+	whole := s
+	s.Expect, s.NotApplicable = nil, map[string]string{}
+	for _, e := range whole.Expect {
+		if RungOf(e.Rung).among(rungs) {
+			s.Expect = append(s.Expect, e)
+		}
+	}
+	for number, why := range whole.NotApplicable {
+		if RungOf(number).among(rungs) {
+			s.NotApplicable[number] = why
+		}
+	}
+	return s
+}
+
+// among reports whether the scenario is one of those named, if any are.
+func (s Scenario) among(names []string) bool {
+	return len(names) == 0 || slices.Contains(names, s.Name)
+}
+
+// among reports whether the rung is one of those named, by number or by name, if any are.
+func (r Rung) among(names []string) bool {
+	return len(names) == 0 || slices.Contains(names, r.Number) || slices.Contains(names, r.Name)
+}
+
+func (s Scenario) size(several int) int {
+	if s.Instances == Several {
+		return several
+	}
+	return s.Instances
+}
+
+func known(what string, names, all []string) error {
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return fmt.Errorf("there is no %s %q; there are %s", what, n, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
+func scenarioNames() []string {
+	var names []string
+	for _, s := range Table {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func rungNames() []string {
+	var names []string
+	for _, r := range Rungs {
+		names = append(names, r.Number, r.Name)
+	}
+	return names
+}

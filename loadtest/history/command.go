@@ -1,0 +1,102 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+)
+
+// What a command does goes by its name, as docs/contract.md tells it to those who write a service of their own.
+
+// Acquires reports whether the command takes a lock if nobody has it. A SET may also be a write of the stock: see
+// [Command.WritesStock].
+func (c *Command) Acquires() bool {
+	switch c.Cmd {
+	case "set", "setnx", "zk:create", "sql:acquire":
+		return true
+	}
+	return strings.HasPrefix(c.Cmd, "eval:acquire")
+}
+
+// AcquiresAlone reports whether success of this acquire proves that nobody else had the lock. A semaphore's acquire
+// answers with the number of its holders, and a reader may come in beside others.
+func (c *Command) AcquiresAlone() bool {
+	switch c.Cmd {
+	case "eval:acquire-permit":
+		return c.Reply == "1"
+	case "eval:acquire-read":
+		return false
+	}
+	return c.Acquires()
+}
+
+// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so.
+func (c *Command) Renews() bool {
+	return strings.HasPrefix(c.Cmd, "eval:renew") || c.Cmd == "sql:renew"
+}
+
+// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
+// there.
+func (c *Command) Prolongs() bool { return c.Renews() || c.Cmd == "expire" || c.Cmd == "pexpire" }
+
+// Releases reports whether the command removes a lock.
+func (c *Command) Releases() bool {
+	switch c.Cmd {
+	case "del", "unlink", "getdel", "zk:delete", "sql:release":
+		return true
+	}
+	return strings.HasPrefix(c.Cmd, "eval:release")
+}
+
+// Succeeded reports whether the reply says that it was done: OK, true, or a positive number.
+func (c *Command) Succeeded() bool {
+	if c.Err != "" {
+		return false
+	}
+	switch strings.ToLower(c.Reply) {
+	case "ok", "true":
+		return true
+	}
+	n, err := strconv.ParseInt(c.Reply, 10, 64)
+	return err == nil && n > 0
+}
+
+// ReadsStock reports whether the command reads the stock of a product.
+func (c *Command) ReadsStock() bool {
+	switch c.Cmd {
+	case "get", "hget", "hmget", "hgetall", "watch", "eval:read":
+		return c.onStock()
+	}
+	return false
+}
+
+// WritesStock reports whether the command writes the stock of a product.
+func (c *Command) WritesStock() bool {
+	switch c.Cmd {
+	case "set", "eval:write", "eval:take", "decr", "decrby", "incrby":
+		return c.onStock()
+	}
+	return false
+}
+
+func (c *Command) onStock() bool { return strings.Contains(strings.ToLower(c.Key), "stock") }
+
+// OnLock reports whether the command takes, prolongs or removes a lock.
+func (c *Command) OnLock() bool {
+	return !c.WritesStock() && !c.onPlace() && (c.Acquires() || c.Prolongs() || c.Releases())
+}
+
+// onPlace reports whether the command is about a place in a queue: a sequential node of ZooKeeper's, at the end of
+// whose name the server put ten digits. An order that has a place may still wait for the lock.
+func (c *Command) onPlace() bool {
+	const digits = 10
+	if !strings.HasPrefix(c.Cmd, "zk:") || len(c.Key) < digits {
+		return false
+	}
+	return strings.Trim(c.Key[len(c.Key)-digits:], "0123456789") == ""
+}
+
+// Fault reports whether this is no command but a note: a fault that was injected at that moment.
+func (c *Command) Fault() bool { return c.Cmd == "fault" }
+
+// Woken reports whether this is no command but a note: the order, which waited for the lock, was woken.
+func (c *Command) Woken() bool { return c.Cmd == "woken" }

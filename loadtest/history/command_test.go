@@ -1,0 +1,105 @@
+package history_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// does lists what a command does, in words.
+func does(c history.Command) string {
+	var words []string
+	for _, one := range []struct {
+		word string
+		is   bool
+	}{
+		{"acquires", c.Acquires()},
+		{"alone", c.AcquiresAlone()},
+		{"renews", c.Renews()},
+		{"prolongs", c.Prolongs()},
+		{"releases", c.Releases()},
+		{"reads", c.ReadsStock()},
+		{"writes", c.WritesStock()},
+		{"lock", c.OnLock()},
+		{"fault", c.Fault()},
+		{"woken", c.Woken()},
+	} {
+		if one.is {
+			words = append(words, one.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Every command that a rung sends, and that docs/contract.md names beside those.
+func TestWhatACommandDoes(t *testing.T) {
+	const lock, stock, node = "DistributedLock_p", "ProductStock_p", "/stockapi/ephemeral/DistributedLock_p/lock"
+	const place = "/stockapi/sequential/DistributedLock_p/_c_5f-0000000007"
+	for _, c := range []struct{ cmd, key, does string }{
+		{"set", lock, "acquires alone lock"},
+		{"setnx", lock, "acquires alone lock"},
+		{"expire", lock, "prolongs lock"},
+		{"pexpire", lock, "prolongs lock"},
+		{"get", lock, ""},
+		{"del", lock, "releases lock"},
+		{"unlink", lock, "releases lock"},
+		{"getdel", lock, "releases lock"},
+		{"eval:acquire", lock, "acquires alone lock"},
+		{"eval:acquire-reentrant", lock, "acquires alone lock"},
+		{"eval:acquire-fair", lock, "acquires alone lock"},
+		{"eval:acquire-write", lock, "acquires alone lock"},
+		{"eval:acquire-read", lock, "acquires lock"},
+		{"eval:acquire-permit", lock, "acquires lock"},
+		{"eval:renew", lock, "renews prolongs lock"},
+		{"eval:renew-or-recreate", lock, "renews prolongs lock"},
+		{"eval:renew-reentrant", lock, "renews prolongs lock"},
+		{"eval:release", lock, "releases lock"},
+		{"eval:release-reentrant", lock, "releases lock"},
+		{"eval:release-fair", lock, "releases lock"},
+		{"eval:leave-fair", lock, ""},
+		{"sql:acquire", lock, "acquires alone lock"},
+		{"sql:renew", lock, "renews prolongs lock"},
+		{"sql:release", lock, "releases lock"},
+		{"zk:create", node, "acquires alone lock"},
+		{"zk:create", place, "acquires alone"},
+		{"zk:delete", node, "releases lock"},
+		{"zk:delete", place, "releases"},
+		{"zk:watch", node, ""},
+		{"zk:check", node, ""},
+		{"zk:exists", node, ""},
+		{"zk:children", "/stockapi/sequential/DistributedLock_p", ""},
+		{"zk:container", "/stockapi/ephemeral", ""},
+		{"zk:sync", node, ""},
+		{"get", stock, "reads"},
+		{"watch", stock, "reads"},
+		{"set", stock, "acquires alone writes"},
+		{"eval:read", stock, "reads"},
+		{"eval:write", stock, "writes"},
+		{"eval:take", stock, "writes"},
+		{"decr", stock, "writes"},
+		{"decrby", stock, "writes"},
+		{"incrby", stock, "writes"},
+		{"fault", "hold@before:set/stock", "fault"},
+		{"woken", lock, "woken"},
+		{"", "", ""},
+	} {
+		assert.Equal(t, c.does, does(history.Command{Cmd: c.cmd, Key: c.key}), "%s %s", c.cmd, c.key)
+	}
+	assert.True(t, (&history.Command{Cmd: "eval:acquire-permit", Reply: "1"}).AcquiresAlone())
+	assert.False(t, (&history.Command{Cmd: "eval:acquire-permit", Reply: "2"}).AcquiresAlone())
+}
+
+func TestAReplySaysWhetherItWasDone(t *testing.T) {
+	for reply, done := range map[string]bool{
+		"OK": true, "ok": true, "true": true, "1": true, "2": true, "false": false, "0": false, "-1": false, "-30001": false,
+		"nil": false, "": false, "zk: node already exists": false, "6f7f3a": false,
+	} {
+		c := history.Command{Cmd: "set", Reply: reply}
+		assert.Equal(t, done, c.Succeeded(), reply)
+		c.Err = "i/o timeout"
+		assert.False(t, c.Succeeded(), reply)
+	}
+}
