@@ -34,9 +34,9 @@ func beside(file string) string {
 	return file + ".html"
 }
 
-// makeReport makes a report of a run, and Porcupine's windows beside it, from what its file holds and from nothing else,
-// so that the same file makes the same report at any time.
+// makeReport writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone, so
+// that the same file makes the same report at any time.
 func makeReport(run *history.Run, to string) error {
-	windows, err := writeWindows(run, to)
-	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, windows) }))
+	pages, err := writePorcupine(run, to)
+	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, pages) }))
 }

@@ -49,7 +49,7 @@ func (d *drawing) around() {
 // aroundOne hatches one fault, with its words inside if there is room, else beside it.
 func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	x0, x1 := d.faultSpan(f)
-	x0, x1 = max(x0, gutter), min(max(x1, x0+3), plotRight)
+	x0, x1 = max(x0, gutter), min(max(x1, x0+3), d.right())
 	d.el("rect", faultInWords(f), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
 	switch need := textWidth(text) + 8; {
@@ -57,7 +57,7 @@ func (d *drawing) aroundOne(f history.Fault, middle float64) {
 		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
 	case x0-need > gutter:
 		d.text("faulttext", text, x0-6, middle+4, "text-anchor", "end")
-	case x1+need < plotRight:
+	case x1+need < d.right():
 		d.text("faulttext", text, x1+6, middle+4)
 	}
 }
@@ -86,7 +86,7 @@ func (d *drawing) stopped(bars []*bar, rows int) {
 			}
 			x0, x1 := d.faultSpan(f)
 			if kills(f) {
-				x1 = plotRight
+				x1 = d.right()
 			}
 			height := float64(max(rows, 1))*rowHeight + 8
 			d.el("rect", "the whole process: "+faultInWords(f), "class", "stopped", "x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
@@ -98,7 +98,7 @@ func (d *drawing) stopped(bars []*bar, rows int) {
 }
 
 func (d *drawing) faultSpan(f history.Fault) (x0, x1 float64) {
-	x0, x1 = gutter, plotRight
+	x0, x1 = gutter, d.right()
 	if f.At.Known() {
 		x0 = d.x(float64(f.At))
 	}

@@ -177,15 +177,15 @@ func TestWhatACellSays(t *testing.T) {
 		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.")
 }
 
-func TestACellLinksToItsWindow(t *testing.T) {
+func TestACellLinksToItsPorcupinePage(t *testing.T) {
 	run := runOf(paused(), cellOf("two-instances", "v5"), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.Window{
-		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {Doubt: "it is too long"},
+	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.PorcupinePage{
+		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {NoPicture: "it is too long"},
 	}))
 	sound(t, out.String())
 	assert.Equal(t, 1, strings.Count(out.String(), `<a href="porcupine/two-instances-v2.html">`))
-	assert.Equal(t, 2, strings.Count(out.String(), `class="window"`))
+	assert.Equal(t, 2, strings.Count(out.String(), `class="porcupine"`))
 	says(t, out.String(), "Porcupine has no picture of the first violation: it is too long.")
 }
 

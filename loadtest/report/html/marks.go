@@ -106,7 +106,7 @@ func (d *drawing) join(unit int64, a, b mark) {
 	}
 	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s", unit, short(d.cell, a.op), short(d.cell, b.op)))
 	bend := 18.0
-	if a.x > plotRight-60 || b.x > plotRight-60 {
+	if a.x > d.right()-60 || b.x > d.right()-60 {
 		bend = -18
 	}
 	d.el("path", "", "d", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
@@ -127,7 +127,7 @@ func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
 	least := -1
 	for _, t := range []float64{.5, .35, .65, .2, .8} {
 		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
-		x = min(max(x, gutter+half), plotRight-half)
+		x = min(max(x, gutter+half), d.right()-half)
 		at := mark{x: x, y: a.y + (b.y-a.y)*t*t*(3-2*t)}
 		if n := d.hidden(at.x-half, at.x+half, at.y); least < 0 || n < least {
 			best, least = at, n

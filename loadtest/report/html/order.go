@@ -24,7 +24,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	a := active(op)
 	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), label: label(d.cell, op)}
 	if lasting(op) {
-		b.x1 = plotRight
+		b.x1 = d.right()
 	}
 	b.x1 = max(b.x1, b.x0+2.5)
 	b.from, b.to = b.x0, b.x1
@@ -33,7 +33,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	}
 	need := textWidth(b.label) + 14
 	switch {
-	case b.x1+need <= plotRight:
+	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+7, b.x1+need
 	case b.from-need >= gutter:
 		b.from -= need

@@ -44,7 +44,7 @@ func timelines(c *history.Cell) []figure {
 }
 
 func draw(c *history.Cell, w window, keys []*lockKey) figure {
-	d := &drawing{scale: scale{w.span}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{}}
+	d := &drawing{scale: scale{w.span, reportWidth}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{}}
 	for i, in := range c.Instances {
 		d.colours[in.Name] = fmt.Sprintf("i%d", i%4)
 	}
@@ -131,7 +131,7 @@ func (d *drawing) instances() {
 
 // lane draws the ground of a lane, and its name.
 func (d *drawing) lane(name, below string, height float64) {
-	d.grounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", width, "height", height, "rx", 4.0)
+	d.grounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", d.width, "height", height, "rx", 4.0)
 	d.text("name", clip(name, 14), 8, d.y+16)
 	if below != "" {
 		d.text("below", clip(below, 17), 8, d.y+29)
@@ -142,14 +142,14 @@ func (d *drawing) lane(name, below string, height float64) {
 func (d *drawing) whole() string {
 	s := &svg{}
 	height := d.y + 2
-	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", width, number(height)), "role", "img",
+	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(height)), "role", "img",
 		"aria-label", "timeline: "+clip(d.window.caption, 300))
 	s.WriteString(">")
 	s.WriteString(d.grounds.String())
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", top-6, "y2", height)
 		anchor := "middle"
-		if t.x > plotRight-30 {
+		if t.x > d.right()-30 {
 			anchor = "end"
 		}
 		s.text("axis", t.text, t.x, 14, "text-anchor", anchor)
