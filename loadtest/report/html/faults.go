@@ -77,8 +77,8 @@ func (d *drawing) faults(op *history.Op, middle float64) {
 	}
 }
 
-// stopped hatches the whole lane for the time in which the whole process stood still or was gone.
-func (d *drawing) stopped(bars []*bar, rows int) {
+// stopped hatches the whole lane for the time in which the whole process was stopped or dead.
+func (d *drawing) stopped(bars []*bar, height float64) {
 	for _, b := range bars {
 		for _, f := range d.faultsOf(b.op) {
 			if !wholeProcess(f.Text) {
@@ -88,8 +88,8 @@ func (d *drawing) stopped(bars []*bar, rows int) {
 			if kills(f) {
 				x1 = d.right()
 			}
-			height := float64(max(rows, 1))*rowHeight + 8
-			d.el("rect", "the whole process: "+faultInWords(f), "class", "stopped", "x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
+			d.el("rect", "the whole process: "+faultInWords(f), "class", "stopped",
+				"x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
 			if text := clip(f.Text, 40); kills(f) && textWidth(text) < x1-x0-8 {
 				d.text("faulttext", text, (x0+x1)/2, d.y+height/2+4, "text-anchor", "middle")
 			}

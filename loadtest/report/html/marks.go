@@ -104,13 +104,18 @@ func (d *drawing) join(unit int64, a, b mark) {
 	if focus {
 		class = "join first"
 	}
-	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s", unit, short(d.cell, a.op), short(d.cell, b.op)))
+	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s",
+		unit, short(d.cell, a.op), short(d.cell, b.op)))
 	bend := 18.0
 	if a.x > d.right()-60 || b.x > d.right()-60 {
 		bend = -18
 	}
-	d.el("path", "", "d", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
-		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y)))
+	path := fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
+		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y))
+	if b.x-a.x > 200 { // browsers draw so flat a curve with a stroke that gets thin
+		path, bend = fmt.Sprintf("M%s %sL%s %s", number(a.x), number(a.y), number(b.x), number(b.y)), 0
+	}
+	d.el("path", "", "d", path)
 	for _, m := range []mark{a, b} {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
 	}
@@ -159,7 +164,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.grounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
+		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
 			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
 	}
 }

@@ -34,7 +34,7 @@ func newMatrix(rows []*scenario.Row, links []string) matrix {
 		at := slices.IndexFunc(m.Lines, func(l matrixLine) bool { return l.Name == r.Scenario })
 		if at < 0 {
 			at = len(m.Lines)
-			m.Lines = append(m.Lines, matrixLine{Name: r.Scenario, Does: does(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))})
+			m.Lines = append(m.Lines, matrixLine{Name: r.Scenario, Does: doesOf(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))})
 		}
 		column := slices.IndexFunc(m.Rungs, func(g scenario.Rung) bool { return g.Number == r.Rung })
 		m.Lines[at].Cells[column] = newMatrixCell(r, links[i])
@@ -98,7 +98,7 @@ func classOf(r history.Result) string {
 	return "none" // and what a forged file may say
 }
 
-func does(name string) string {
+func doesOf(name string) string {
 	for _, s := range scenario.Table {
 		if s.Name == name {
 			return s.Does

@@ -23,7 +23,7 @@ type bar struct {
 func (d *drawing) newBar(op *history.Op) *bar {
 	a := active(op)
 	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), label: label(d.cell, op)}
-	if lasting(op) {
+	if neverEnded(op) {
 		b.x1 = d.right()
 	}
 	b.x1 = max(b.x1, b.x0+2.5)
@@ -44,8 +44,8 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	return b
 }
 
-// lasting reports whether nobody knows that the order ever ended.
-func lasting(op *history.Op) bool {
+// neverEnded reports whether the order's end is unknown: it got no answer, and its lease names no release.
+func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
 }
 
@@ -89,7 +89,8 @@ func (d *drawing) order(b *bar, y float64) {
 	if worked(b.op) {
 		d.el("rect", "", "class", "bar", "x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
 	}
-	d.commands(b, middle)
+	d.faults(b.op, middle)
+	d.commands(b.op, middle)
 	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
 		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4))
 	}
@@ -115,12 +116,11 @@ func (d *drawing) orderClass(op *history.Op) string {
 	return class
 }
 
-// commands draws what the order did: faults, renewals, and reads and writes of the stock.
-func (d *drawing) commands(b *bar, middle float64) {
-	d.faults(b.op, middle)
-	last := lastWrite(b.op)
-	for i := range b.op.Trace {
-		cmd := &b.op.Trace[i]
+// commands draws what the order did: renewals, and reads and writes of the stock.
+func (d *drawing) commands(op *history.Op, middle float64) {
+	last := lastWrite(op)
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
 		switch {
 		case cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)):
 		case isFault(cmd):
@@ -132,7 +132,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.renewal(cmd, middle-barHeight/2)
 		}
 	}
-	d.sale(b.op, last, middle)
+	d.sale(op, last, middle)
 }
 
 // lastWrite is the command by which an order that sold wrote the stock, nil if it is not in its trace.

@@ -39,7 +39,7 @@ type verdict struct {
 func newSection(run *history.Run, r *scenario.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
-		ID: id, Title: r.Scenario + " × " + rungName(r), Does: does(r.Scenario), Surprises: clipped(r.Surprises),
+		ID: id, Title: r.Scenario + " × " + rungName(r), Does: doesOf(r.Scenario), Surprises: clipped(r.Surprises),
 		NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
 	}
 	s.Word, s.Class = word(c)
