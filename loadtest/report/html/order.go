@@ -16,7 +16,7 @@ type bar struct {
 	label  string
 	labelX float64
 	row    int
-	// from and to is all the room it takes, its label included.
+	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
 
@@ -49,7 +49,7 @@ func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
 }
 
-// label is an order's id and what became of it.
+// label is an order's id and its outcome, such as "12 → 84".
 func label(c *history.Cell, op *history.Op) string {
 	switch {
 	case op.Outcome == history.Sold && len(op.Units) > 0:
@@ -87,12 +87,14 @@ func (d *drawing) order(b *bar, y float64) {
 		d.el("line", "", "class", "wait", "x1", d.x(u.lo), "x2", max(d.x(u.hi), b.x1), "y1", middle, "y2", middle)
 	}
 	if worked(b.op) {
-		d.el("rect", "", "class", "bar", "x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
+		d.el("rect", "", "class", "bar",
+			"x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
 	}
 	d.faults(b.op, middle)
 	d.commands(b.op, middle)
 	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
-		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4))
+		stroke := fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4)
+		d.el("path", "", "class", "end", "d", stroke)
 	}
 	d.text("label", b.label, b.labelX, middle+4)
 	d.marks.taken = append(d.marks.taken, stretch{b.from, b.to, middle})
@@ -135,7 +137,7 @@ func (d *drawing) commands(op *history.Op, middle float64) {
 	d.sale(op, last, middle)
 }
 
-// lastWrite is the command by which an order that sold wrote the stock, nil if it is not in its trace.
+// lastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
 func lastWrite(op *history.Op) *history.Command {
 	if op.Outcome != history.Sold {
 		return nil
@@ -148,9 +150,10 @@ func lastWrite(op *history.Op) *history.Command {
 	return nil
 }
 
-// tooltip is the order in full.
+// tooltip returns the order in full, in words.
 func (d *drawing) tooltip(op *history.Op) string {
-	lines := []string{fmt.Sprintf("order %s on %s: %s", clip(op.Order, 80), clip(op.Instance, 40), clip(string(op.Outcome), 20))}
+	first := fmt.Sprintf("order %s on %s: %s", clip(op.Order, 80), clip(op.Instance, 40), clip(string(op.Outcome), 20))
+	lines := []string{first}
 	if len(op.Units) > 0 {
 		lines[0] += fmt.Sprintf(", units %s", clip(fmt.Sprint(op.Units), 60))
 	}

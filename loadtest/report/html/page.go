@@ -70,7 +70,7 @@ type proof struct{ Link, Title, Story string }
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// PorcupinePage is Porcupine's page of a cell: a file, given as a path from the report, or the reason why there is none.
+// PorcupinePage is Porcupine's page of a cell: its file, as a path from the report, or the reason why there is none.
 type PorcupinePage struct{ File, NoPicture string }
 
 // Write writes the report of run to w, with links to Porcupine's pages of its cells. It takes the findings of the cells

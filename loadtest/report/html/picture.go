@@ -108,7 +108,7 @@ func (s *svg) hatch(id, class string, angle float64) {
 }
 
 // heading says what happened in the cell, what the cell does, and the story.
-func heading(c *history.Cell) (title, does, told string) {
+func heading(c *history.Cell) (title, does, sentence string) {
 	first := firstEvidence(c)
 	switch stock := c.Finding(history.Stock).Result == history.Broken; {
 	case stock && len(first.Orders) > 1:

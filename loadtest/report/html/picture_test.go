@@ -88,6 +88,20 @@ func TestThePictureOfAFixedHistory(t *testing.T) {
 	assert.Equal(t, string(want), doc)
 }
 
+// The picture in docs comes from a real run, by make picture, and looks like those of today.
+func TestThePictureInDocs(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "sold-twice.svg"))
+	require.NoError(t, err)
+	sound(t, string(doc))
+	says(t, string(doc), "was sold twice</title>", "its lock has expired")
+	style := func(doc string) string {
+		_, rest, _ := strings.Cut(doc, "<style>")
+		style, _, _ := strings.Cut(rest, "</style>")
+		return style
+	}
+	assert.Equal(t, style(picture(t, slow())), style(string(doc)), "run make picture")
+}
+
 func TestAPictureOfALockThatWasRemoved(t *testing.T) {
 	c := paused()
 	c.Findings, c.Coverage = audit.Judge(c)

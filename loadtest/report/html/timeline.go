@@ -30,7 +30,7 @@ type drawing struct {
 
 const top = 26.0 // the axis
 
-// timelines draws a cell; if its first violation is a moment in a long time, that moment also by itself.
+// timelines draws a cell. If its first violation is a short moment of it, it draws that moment a second time, enlarged.
 func timelines(c *history.Cell) []figure {
 	if c.Len() == 0 {
 		return nil
@@ -73,7 +73,7 @@ func newDrawing(c *history.Cell, w window, width float64) *drawing {
 	return d
 }
 
-// closeUp returns the moment in which the orders of the first violation wrote, and whether it is worth a timeline of its
+// closeUp returns the moment in which the orders of the first violation wrote, and whether it needs a timeline of its
 // own, because it is too small to be seen in the larger window.
 func closeUp(c *history.Cell, w window) (window, bool) {
 	near := window{span: noSpan(), focus: w.focus}
