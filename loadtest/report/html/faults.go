@@ -42,7 +42,7 @@ func (d *drawing) around() {
 		if len(faults) == 0 {
 			continue
 		}
-		d.lane(surroundings[on], "", rowHeight+4)
+		d.lane(surroundings[on], rowHeight+4)
 		for _, f := range faults {
 			d.aroundOne(f, d.y+2+rowHeight/2)
 		}

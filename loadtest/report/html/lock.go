@@ -24,7 +24,7 @@ func (d *drawing) locks(keys []*lockKey) {
 		if len(keys) > 1 {
 			name = fmt.Sprintf("lock, node %d", i+1)
 		}
-		d.lane(name, "", rowHeight+4)
+		d.lane(name, rowHeight+4)
 		d.el("rect", clip(k.key, 120)+" on "+clip(k.node, 80), "class", "hit",
 			"x", 0.0, "y", d.y, "width", gutter, "height", rowHeight+4)
 		drawn := 0

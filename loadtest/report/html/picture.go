@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -31,13 +31,14 @@ type picture struct {
 }
 
 // WritePicture writes a cell's timeline to w, as an SVG file that needs nothing else. It shows the orders of the first
-// violation; of a cell without one, those that the report shows. A cell without orders is an error.
+// violation and those that had a fault; of a cell without a violation, those that the report shows. A cell without
+// orders is an error.
 func WritePicture(w io.Writer, c *history.Cell) error {
 	if c.Len() == 0 {
 		return errors.New("there are no orders to draw")
 	}
 	shown := choose(c)
-	shown.narrow()
+	shown.narrow(c.Faults)
 	p := &picture{keys: lockKeys(c, shown)}
 	p.drawing = *newDrawing(c, shown, pictureWidth)
 	p.lanes()
@@ -45,12 +46,13 @@ func WritePicture(w io.Writer, c *history.Cell) error {
 	return err
 }
 
-// narrow leaves out all orders but those of the violation, if there is one.
-func (w *window) narrow() {
+// narrow keeps the orders of the violation and those that had a fault. Without a violation it keeps all.
+func (w *window) narrow(faults []history.Fault) {
 	var ops []*history.Op
 	s := noSpan()
 	for _, op := range w.ops {
-		if !w.focus[op.Order] {
+		hit := func(f history.Fault) bool { return f.Order == op.Order && f.On == "" }
+		if !w.focus[op.Order] && !slices.ContainsFunc(faults, hit) {
 			continue
 		}
 		ops = append(ops, op)
@@ -59,7 +61,7 @@ func (w *window) narrow() {
 			s.join(underWay(op))
 		}
 	}
-	if len(ops) > 0 {
+	if len(w.focus) > 0 && len(ops) > 0 {
 		w.ops, w.span = ops, s
 		w.pad()
 	}
@@ -80,7 +82,7 @@ func (p *picture) file() string {
 	}
 	y += 14
 	timeline := p.content()
-	key, below := keyOf(timeline, p.y+22)
+	key, below := p.key(timeline, p.y+22)
 	height := y + below + pictureEdge
 	width := pictureWidth + 2*pictureEdge
 
@@ -107,16 +109,27 @@ func (s *svg) hatch(id, class string, angle float64) {
 	s.WriteString("</pattern>")
 }
 
+// violations are titles of pictures.
+var violations = map[history.Verdict]string{
+	history.Stock:      "What was sold and what is left do not add up",
+	history.Exclusion:  "Two orders held the lock at once",
+	history.OwnRelease: "An order removed a lock that was not its own",
+	history.Liveness:   "No order got through in time",
+	history.Fence:      "The fencing tokens are not in order",
+	history.Order:      "Orders got the lock out of turn",
+	history.Herd:       "One release woke all who waited",
+}
+
 // heading says what happened in the cell, what the cell does, and the story.
 func heading(c *history.Cell) (title, does, sentence string) {
 	first := firstEvidence(c)
-	switch stock := c.Finding(history.Stock).Result == history.Broken; {
-	case stock && len(first.Orders) > 1:
-		title = fmt.Sprintf("Unit %d was sold twice", first.Unit)
-	case audit.Story(c.Findings) != "":
-		title = "A violation"
-	default:
-		title = "No violation was found"
+	title = "No violation was found"
+	broken := func(f history.Finding) bool { return f.Result == history.Broken }
+	if i := slices.IndexFunc(c.Findings, broken); i >= 0 {
+		title = violations[c.Findings[i].Verdict]
+		if c.Findings[i].Verdict == history.Stock && len(first.Orders) > 1 {
+			title = fmt.Sprintf("Unit %d was sold twice", first.Unit)
+		}
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
 	if what := doesOf(c.Scenario); what != "" {
@@ -153,9 +166,12 @@ var keyMarks = []keyMark{
 	{"renew", "renews the lock", func(d *drawing, x, y float64) {
 		d.el("path", "", "class", "renew", "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
 	}},
+	{"renew failed", "fails to renew the lock", func(d *drawing, x, y float64) {
+		d.el("path", "", "class", "renew failed", "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
+	}},
 	{"cross", "a lock removed by an order that did not hold it, or the death of a process",
 		func(d *drawing, x, y float64) { d.cross(x+14, y) }},
-	{"stopped", "the process is stopped", func(d *drawing, x, y float64) {
+	{"stopped", "the process is stopped or dead", func(d *drawing, x, y float64) {
 		d.el("rect", "", "class", "stopped", "x", x, "y", y-6, "width", 20.0, "height", 12.0)
 	}},
 	{"overlap", "both orders believe that they hold the lock", func(d *drawing, x, y float64) {
@@ -163,10 +179,9 @@ var keyMarks = []keyMark{
 	}},
 }
 
-// keyOf explains the marks that a timeline uses, from y on. It returns where it ends.
-func keyOf(timeline string, y float64) (markup string, end float64) {
+// key explains the marks that the timeline uses, from y on. It returns where it ends.
+func (p *picture) key(timeline string, y float64) (markup string, end float64) {
 	d := &drawing{}
-	d.colours = map[string]string{}
 	x := 0.0
 	d.WriteString(`<g class="i0">`)
 	for _, m := range keyMarks {
@@ -182,5 +197,9 @@ func keyOf(timeline string, y float64) (markup string, end float64) {
 		x += need + 14
 	}
 	d.WriteString("</g>\n")
+	if clocksDiffer(p.cell) {
+		y += 18
+		d.text("key", differentClocks, 0, y+4)
+	}
 	return d.String(), y + 6
 }

@@ -35,7 +35,7 @@ func (p *picture) instance(name string) {
 		return
 	}
 	height := float64(len(bars)) * pictureRow
-	p.lane("instance "+name, "", height)
+	p.lane("instance "+name, height)
 	p.stopped(bars, height)
 	for i, b := range bars {
 		p.order(b.op, p.y+float64(i)*pictureRow)
@@ -61,8 +61,12 @@ func (p *picture) order(op *history.Op, y float64) {
 		class += " nolease"
 	}
 	p.group(class, p.tooltip(op))
-	p.wait(p.x(u.lo), x0, middle)
-	p.inside("key", "waits", p.x(u.lo), x0, middle)
+	before := x0
+	if !worked(op) {
+		before = x1
+	}
+	p.wait(p.x(u.lo), before, middle)
+	p.inside("key", "waits", p.x(u.lo), before, middle)
 	p.wait(x1, p.x(u.hi), middle)
 	if worked(op) {
 		p.bar(op, x0, x1, middle)
@@ -115,15 +119,13 @@ func (p *picture) inside(class, text string, x0, x1, middle float64) {
 	}
 }
 
-// words says what an order is and met, at its beginning, and what became of it, at its end. If the bar is short, both
+// words names an order and its fault at the beginning of its bar, and the outcome at the end. If the bar is short, both
 // are one line.
 func (p *picture) words(op *history.Op, x0, x1, base float64) {
 	name := "order " + short(p.cell, op)
-	for _, f := range p.cell.Faults {
-		if f.Order == op.Order && f.On == "" {
-			name += ", " + clip(f.Text, 70)
-			break
-		}
+	hit := func(f history.Fault) bool { return f.Order == op.Order && f.On == "" && !kills(f) } // its lane names a death
+	if i := slices.IndexFunc(p.cell.Faults, hit); i >= 0 {
+		name += ", " + clip(p.cell.Faults[i].Text, 70)
 	}
 	outcome := p.outcome(op)
 	if textWidth(name)+textWidth(outcome)*1.1+30 < x1-x0 {
@@ -139,11 +141,17 @@ func (p *picture) words(op *history.Op, x0, x1, base float64) {
 	p.text("outcome", line, x, base, "text-anchor", anchor)
 }
 
+// outcomes are those of orders that did not sell, in words.
+var outcomes = map[history.Outcome]string{
+	history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
+	history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
+}
+
 func (p *picture) outcome(op *history.Op) string {
 	first := firstEvidence(p.cell)
 	switch {
 	case op.Outcome != history.Sold || len(op.Units) == 0:
-		return "is " + clip(string(op.Outcome), 12)
+		return outcomes[op.Outcome]
 	case len(first.Orders) > 1 && slices.Contains(op.Units, first.Unit):
 		if first.Orders[0] == op.Order {
 			return fmt.Sprintf("sells unit %d", first.Unit)
@@ -167,7 +175,8 @@ func (p *picture) lostLock(op *history.Op) (lost *hold) {
 	return lost
 }
 
-// keyEnd is when a key ended. An expired key ended when its TTL was over, if that was before the next order made it.
+// keyEnd returns when a key ended. An expired key ended when its TTL was over, if that was before the next order made
+// it.
 func (p *picture) keyEnd(k *lockKey, h *hold) float64 {
 	if h.how != expired || p.cell.TTL <= 0 {
 		return h.to
@@ -181,16 +190,20 @@ func (p *picture) keyEnd(k *lockKey, h *hold) float64 {
 	return min(from+float64(p.cell.TTL), h.to)
 }
 
-// lock draws who held a lock key, with words beside what is too short to have them inside.
+// lock draws the orders that held a lock key, with words beside a bar that is too short to have them inside.
 func (p *picture) lock(k *lockKey, name string) {
 	const height = 32.0
-	p.lane(name, "", height)
+	shown := slices.DeleteFunc(slices.Clone(k.holds), func(h *hold) bool {
+		holder := func(op *history.Op) bool { return op.Order == h.op.Order }
+		return !slices.ContainsFunc(p.window.ops, holder) || h.from > p.hi || h.to < p.lo
+	})
+	if len(shown) == 0 {
+		return
+	}
+	p.lane(name, height)
 	middle := p.y + height/2
-	free := gutter
-	for i, h := range k.holds {
-		if len(p.window.focus) > 0 && !p.window.focus[h.op.Order] || h.from > p.hi || h.to < p.lo {
-			continue
-		}
+	var before *hold
+	for _, h := range shown {
 		x0, x1 := p.x(h.from), p.x(min(p.keyEnd(k, h), p.hi))
 		p.group("lease "+p.colours[h.op.Instance], p.holdTooltip(h))
 		p.el("rect", "", "class", "bar", "x", x0, "y", middle-pictureBar/2, "width", max(x1-x0, 2),
@@ -204,13 +217,13 @@ func (p *picture) lock(k *lockKey, name string) {
 			p.cross(x1, middle)
 		}
 		p.end()
-		if i > 0 && k.holds[i-1].how == expired && text != "" && free > gutter {
+		if before != nil && before.how == expired && text != "" {
 			text = "expired, then " + text
 		}
 		if x := max(x1, x0+2) + 7; text != "" && x+textWidth(text) < p.right() {
 			p.text("label", text, x, middle+4)
 		}
-		free = x1
+		before = h
 	}
 	p.y += height + 6
 }

@@ -30,6 +30,8 @@ type drawing struct {
 
 const top = 26.0 // the axis
 
+const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
+
 // timelines draws a cell. If its first violation is a short moment of it, it draws that moment a second time, enlarged.
 func timelines(c *history.Cell) []figure {
 	if c.Len() == 0 {
@@ -56,7 +58,7 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 		caption += " No lock key in Redis: this rung has none, or no command on it was seen."
 	}
 	if clocksDiffer(c) {
-		caption += " The instances' clocks are not the same one: lanes may be shifted against each other."
+		caption += " " + differentClocks
 	}
 	// svg escapes all text and attributes.
 	return figure{SVG: template.HTML(d.whole()), Caption: caption}
@@ -135,7 +137,7 @@ func (d *drawing) instances() {
 		}
 		rows := pack(bars)
 		height := float64(max(rows, 1))*rowHeight + 8
-		d.lane("instance "+name, "", height)
+		d.lane("instance "+name, height)
 		d.stopped(bars, height)
 		for _, b := range bars {
 			d.order(b, d.y+4+float64(b.row)*rowHeight)
@@ -145,12 +147,9 @@ func (d *drawing) instances() {
 }
 
 // lane draws the background of a lane, and its name.
-func (d *drawing) lane(name, below string, height float64) {
+func (d *drawing) lane(name string, height float64) {
 	d.backgrounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", d.width, "height", height, "rx", 4.0)
 	d.text("name", clip(name, 14), 8, d.y+16)
-	if below != "" {
-		d.text("below", clip(below, 17), 8, d.y+29)
-	}
 }
 
 // whole is the timeline as an element of a page.
