@@ -66,6 +66,12 @@ mutants: ## break rungs on purpose: does the run notice?
 compose-test: ## bring docker-compose.yml up for real, sell through it, take it down
 	scripts/compose-test
 
+.PHONY: picture
+picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw the unit that it sells twice
+	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
+		$(GO) run ./loadtest --scenarios slow-work --rungs v4 --out "$$out" && \
+		$(GO) run ./loadtest report "$$out/results.json" --svg docs/sold-twice.svg
+
 .PHONY: diff
 diff: ## what changes between two rungs: make diff A=v3 B=v4
 	@scripts/rung-diff $(A) $(B)

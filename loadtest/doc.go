@@ -4,8 +4,8 @@
 // over HTTP and as processes; it imports nothing of it.
 //
 // Reading order: package history (what is written down), audit (what it proves), scenario (what is done and what
-// must come of it), then attack, shop and fleet (how it is done), report (how it is told) and explain
+// must come of it), then attack, shop and fleet (how it is done), report (how it is told) and report/porcupine
 // (how Porcupine sees it); join and latch, where several load generators make one run. This package ties them together:
 // run.go, flags.go, session.go (one run), ground.go (where its instances come from), together.go (one run of several),
-// output.go, windows.go, audit.go, makereport.go and list.go (the other commands).
+// output.go, porcupine.go, audit.go, makereport.go and list.go (the other commands).
 package main

@@ -71,6 +71,8 @@ type auditFlags struct {
 type reportFlags struct {
 	File   string `arg:"" help:"The file."`
 	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html. Porcupine's pictures go to porcupine/ beside it."`
+	SVG    string `name:"svg" placeholder:"FILE" help:"Instead of the report draw the timeline of one cell, as an SVG file that needs nothing else."`
+	Cell   string `placeholder:"CELL" help:"Which cell --svg draws, by scenario and rung, such as \"pause v4\". Default: the first one whose stock a fault broke."`
 }
 
 type guardianCmd struct{}
@@ -88,6 +90,7 @@ Examples:
   loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
   loadtest report results.json -o report.html
+  loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
   loadtest contract http://127.0.0.1:5000
 

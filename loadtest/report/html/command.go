@@ -10,12 +10,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Defaults is what loadtest's flags say if they are not given, so that the command only names what differs.
+// Defaults are the defaults of loadtest's flags. The command only has the flags that differ from them.
 var Defaults = history.Load{
 	Requests: 300, Concurrency: 100, Stock: 100, Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 }
 
-// command is what runs this cell alone, under the same load. What several load generators ran, each has to be told.
+// command returns the command that runs this cell alone, under the same load. In a run of several parties each has to
+// be started with it.
 func command(run *history.Run, c *history.Cell) string {
 	l, d := run.Load, Defaults
 	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung), "--seed", fmt.Sprint(seed(run, c))}
@@ -45,10 +46,10 @@ func command(run *history.Run, c *history.Cell) string {
 	return strings.Join(args, " ")
 }
 
-// numbered finds a cell's place in its run in its product's name, such as "lt-2816f6c7-6-v0_5".
+// numbered finds the number of a cell within its run in its product's name, such as "lt-2816f6c7-6-v0_5".
 var numbered = regexp.MustCompile(`^lt-[0-9a-f]+-(\d{1,6})-`)
 
-// seed is what the cell was run with: the run's seed, plus how many cells came before it.
+// seed returns the seed of the cell: the run's seed, plus the number of cells before it.
 func seed(run *history.Run, c *history.Cell) uint64 {
 	m := numbered.FindStringSubmatch(c.Product)
 	if m == nil {
@@ -58,10 +59,10 @@ func seed(run *history.Run, c *history.Cell) uint64 {
 	return run.Seed + max(n, 1) - 1
 }
 
-// plain is what needs no quotes in any shell.
+// plain matches what needs no quotes in any shell.
 var plain = regexp.MustCompile(`^\w[\w.,-]*$`)
 
-// quoted quotes what a forged file may have put in place of a name: this line is made to be copied.
+// quoted quotes what is not plain, as a forged file may have it: readers copy this line into a shell.
 func quoted(s string) string {
 	if plain.MatchString(s) {
 		return s

@@ -7,12 +7,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// faultsOf is what was done to an order: by its own trace if it came back, else by what the client noted.
+// faultsOf returns the faults of an order: from its own trace if it was answered, else from the notes of the client.
 func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; cmd.Fault() {
-			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key, At: cmd.At, End: cmd.End})
+			f := history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key, At: cmd.At, End: cmd.End}
+			traced = append(traced, f)
 		}
 	}
 	for _, f := range d.cell.Faults {
@@ -26,7 +27,10 @@ func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 	return noted
 }
 
-// around draws a lane for what happened neither to an order nor to its process, but to the network or to servers.
+// surroundings are the parts of the environment that a fault can be injected into, with the names of their lanes.
+var surroundings = map[string]string{"network": "network", "locks": "lock servers", "stock": "stock's server"}
+
+// around draws a lane for the faults of the network, and one for those of each kind of servers.
 func (d *drawing) around() {
 	for _, on := range []string{"network", "locks", "stock"} {
 		var faults []history.Fault
@@ -38,7 +42,7 @@ func (d *drawing) around() {
 		if len(faults) == 0 {
 			continue
 		}
-		d.lane(map[string]string{"network": "network", "locks": "lock servers", "stock": "stock's server"}[on], "", rowHeight+4)
+		d.lane(surroundings[on], rowHeight+4)
 		for _, f := range faults {
 			d.aroundOne(f, d.y+2+rowHeight/2)
 		}
@@ -46,23 +50,24 @@ func (d *drawing) around() {
 	}
 }
 
-// aroundOne hatches one fault, with its words inside if there is room, else beside it.
+// aroundOne hatches the time of one fault, with its text inside if there is room, else beside it.
 func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	x0, x1 := d.faultSpan(f)
-	x0, x1 = max(x0, gutter), min(max(x1, x0+3), plotRight)
-	d.el("rect", faultInWords(f), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
+	x0, x1 = max(x0, gutter), min(max(x1, x0+3), d.right())
+	d.el("rect", faultText(f), "class", "fault",
+		"x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
 	switch need := textWidth(text) + 8; {
 	case need < x1-x0:
 		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
 	case x0-need > gutter:
 		d.text("faulttext", text, x0-6, middle+4, "text-anchor", "end")
-	case x1+need < plotRight:
+	case x1+need < d.right():
 		d.text("faulttext", text, x1+6, middle+4)
 	}
 }
 
-// faults hatches the time of each fault on its order's row, and crosses the moment of a death.
+// faults hatches the time of each fault on its order's row, and marks the death of a process by a cross.
 func (d *drawing) faults(op *history.Op, middle float64) {
 	for _, f := range d.faultsOf(op) {
 		x0, x1 := d.faultSpan(f)
@@ -70,15 +75,16 @@ func (d *drawing) faults(op *history.Op, middle float64) {
 			d.cross(x0, middle)
 			continue
 		}
-		d.el("rect", faultInWords(f), "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
+		d.el("rect", faultText(f), "class", "fault",
+			"x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
 		if text := clip(f.Text, 40); textWidth(text) < x1-x0-8 {
 			d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
 		}
 	}
 }
 
-// stopped hatches the whole lane for the time in which the whole process stood still or was gone.
-func (d *drawing) stopped(bars []*bar, rows int) {
+// stopped hatches the whole lane for the time in which the whole process was stopped or dead.
+func (d *drawing) stopped(bars []*bar, height float64) {
 	for _, b := range bars {
 		for _, f := range d.faultsOf(b.op) {
 			if !wholeProcess(f.Text) {
@@ -86,10 +92,10 @@ func (d *drawing) stopped(bars []*bar, rows int) {
 			}
 			x0, x1 := d.faultSpan(f)
 			if kills(f) {
-				x1 = plotRight
+				x1 = d.right()
 			}
-			height := float64(max(rows, 1))*rowHeight + 8
-			d.el("rect", "the whole process: "+faultInWords(f), "class", "stopped", "x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
+			d.el("rect", "the whole process: "+faultText(f), "class", "stopped",
+				"x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
 			if text := clip(f.Text, 40); kills(f) && textWidth(text) < x1-x0-8 {
 				d.text("faulttext", text, (x0+x1)/2, d.y+height/2+4, "text-anchor", "middle")
 			}
@@ -98,7 +104,7 @@ func (d *drawing) stopped(bars []*bar, rows int) {
 }
 
 func (d *drawing) faultSpan(f history.Fault) (x0, x1 float64) {
-	x0, x1 = gutter, plotRight
+	x0, x1 = gutter, d.right()
 	if f.At.Known() {
 		x0 = d.x(float64(f.At))
 	}
@@ -108,7 +114,7 @@ func (d *drawing) faultSpan(f history.Fault) (x0, x1 float64) {
 	return x0, max(x0, x1)
 }
 
-func faultInWords(f history.Fault) string {
+func faultText(f history.Fault) string {
 	return "fault " + clip(f.Text, 80) + ", " + when(f.At) + " to " + when(f.End)
 }
 

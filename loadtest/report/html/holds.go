@@ -8,24 +8,24 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// lockKey is one lock key on one node, and who held it when.
+// lockKey is one lock key on one node, and the times in which orders had it.
 type lockKey struct {
 	node, key string
 	holds     []*hold
 	events    []event
-	// before and after are the orders that had it last before the time that is drawn, and first after it, of a large cell.
+	// Of a large cell, before and after are the last order that had the key before the drawn time, and the first after it.
 	before, after *history.Op
 }
 
-// event is a command on a lock key with the order that sent it.
+// event is a command on a lock key, with the order that sent it.
 type event struct {
 	*history.Command
 	op *history.Op
 }
 
-// hold is the time from a set-if-absent that succeeded to the key's end: removed, by its owner or by another, or
-// gone by the time that the next one succeeded, which proves that it expired or was lost. Known is the last
-// moment at which a reply showed that it was there.
+// hold is the time from a set-if-absent that succeeded to the key's end. Its owner or another order removed the key, or
+// it was gone when the next set-if-absent succeeded, which proves that it expired or was lost. Known is the last moment
+// at which a reply showed that the key existed.
 type hold struct {
 	op              *history.Op
 	from, known, to float64
@@ -36,15 +36,15 @@ type hold struct {
 type ending int
 
 const (
-	open    ending = iota // nothing is known of its end
+	open    ending = iota // its end is unknown
 	freed                 // removed by its owner
-	stolen                // removed by another
-	expired               // gone by the time that another made it
+	stolen                // removed by another order
+	expired               // gone when another order made it
 )
 
-// lockKeys finds every lock key of a cell: what somebody made, and is not the stock. Of a large cell it takes what
-// bears on the time that is drawn: each hold that begins in it, and who had the key before. How that one's hold ended is
-// then a guess, if somebody removed the key who did not have it.
+// lockKeys finds the lock keys of a cell: every key that an order made and that is not the stock. Of a large cell it
+// takes the holds that begin in the drawn time, and the last one before it. How that last one ended is a guess if the
+// key was removed by an order that did not have it.
 func lockKeys(c *history.Cell, w window) []*lockKey { return lockKeysOf(c, w, c.Len() <= maxWhole) }
 
 func lockKeysOf(c *history.Cell, w window, whole bool) []*lockKey {
@@ -75,8 +75,8 @@ func lockKeysOf(c *history.Cell, w window, whole bool) []*lockKey {
 }
 
 const (
-	// maxWhole is how large a cell may be of which all lock commands are kept, and maxEvents about how many are kept of
-	// others: a lane shows a few hundred.
+	// maxWhole is the largest number of orders of a cell whose lock commands are all kept. Of larger cells about maxEvents
+	// commands are kept: a lane shows a few hundred.
 	maxWhole  = 5000
 	maxEvents = 5000
 )
@@ -89,7 +89,7 @@ type finder struct {
 	events int
 }
 
-// key returns the lock key that a command is on, nil if it is on none.
+// key returns the lock key of a command, nil if it has none.
 func (f *finder) key(cmd *history.Command) *lockKey {
 	if !cmd.OnLock() {
 		return nil
@@ -113,7 +113,7 @@ func (f *finder) add(op *history.Op) {
 	}
 }
 
-// edge keeps an order if it is the last that had a key before the time that is drawn, or the first after it.
+// edge keeps an order if it is the last one that had a key before the drawn time, or the first one after it.
 func (f *finder) edge(op *history.Op) {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
@@ -132,7 +132,7 @@ func (f *finder) edge(op *history.Op) {
 	}
 }
 
-// made is when an order last made the key.
+// made returns when an order last made the key.
 func (k *lockKey) made(op *history.Op) float64 {
 	at := math.Inf(-1)
 	for i := range op.Trace {
@@ -156,7 +156,7 @@ func (k *lockKey) add(op *history.Op) {
 	}
 }
 
-// onLock is from an order's first command on a lock key to its last.
+// onLock returns the time from an order's first command on a lock key to its last.
 func onLock(op *history.Op) span {
 	s := noSpan()
 	for i := range op.Trace {
@@ -167,7 +167,7 @@ func onLock(op *history.Op) span {
 	return s
 }
 
-// reconstruct makes holds of the events.
+// reconstruct derives the holds from the events.
 func (k *lockKey) reconstruct() {
 	slices.SortStableFunc(k.events, func(a, b event) int { return cmp.Compare(a.End, b.End) })
 	for _, e := range k.events {
@@ -186,7 +186,7 @@ func (k *lockKey) reconstruct() {
 	k.sightings()
 }
 
-// close ends a hold by its owner's own removal, unless the next one surely began before that.
+// close ends a hold by its owner's own removal, unless the next hold surely began before that.
 func (k *lockKey) close(h, next *hold) {
 	for _, e := range k.events {
 		if e.op == h.op && e.Releases() && e.Succeeded() && e.End.Known() && float64(e.End) >= h.from {
@@ -202,7 +202,7 @@ func (k *lockKey) close(h, next *hold) {
 	}
 }
 
-// steals finds the removals by orders whose own hold had gone by then: they removed the hold they fell into.
+// steals finds removals by orders whose own hold had expired: they removed the hold of that moment.
 func (k *lockKey) steals() {
 	for _, lost := range k.holds {
 		if lost.how != expired {
@@ -221,7 +221,7 @@ func (k *lockKey) steals() {
 	}
 }
 
-// sightings moves known up to the last reply that showed the key: a renewal, or a set-if-absent that was refused.
+// sightings moves known to the last reply that showed the key: a renewal, or a set-if-absent that was refused.
 func (k *lockKey) sightings() {
 	at := 0
 	for _, e := range k.events {

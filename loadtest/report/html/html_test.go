@@ -177,15 +177,15 @@ func TestWhatACellSays(t *testing.T) {
 		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.")
 }
 
-func TestACellLinksToItsWindow(t *testing.T) {
+func TestACellLinksToItsPorcupinePage(t *testing.T) {
 	run := runOf(paused(), cellOf("two-instances", "v5"), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.Window{
-		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {Doubt: "it is too long"},
+	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.PorcupinePage{
+		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {NoPicture: "it is too long"},
 	}))
 	sound(t, out.String())
 	assert.Equal(t, 1, strings.Count(out.String(), `<a href="porcupine/two-instances-v2.html">`))
-	assert.Equal(t, 2, strings.Count(out.String(), `class="window"`))
+	assert.Equal(t, 2, strings.Count(out.String(), `class="porcupine"`))
 	says(t, out.String(), "Porcupine has no picture of the first violation: it is too long.")
 }
 
@@ -206,13 +206,16 @@ func TestTheTimelineOfAPause(t *testing.T) {
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
 	c := cellOf("crash", "v1", sale("opening", "b", 100, 3, 5),
-		history.Op{Order: "o1", Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: 10 * ms, Done: history.Never},
+		history.Op{
+			Order: "o1", Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: 10 * ms, Done: history.Never,
+		},
 		history.Op{Order: "probe", Phase: history.Probe, Instance: "b", Outcome: history.Busy, Sent: 20 * ms, Done: 900 * ms})
 	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Text: "killed", At: 12 * ms, End: 13 * ms}}
 	doc := render(t, runOf(c))
 	es := sound(t, doc)
-	says(t, doc, "the whole process: fault killed, +12.00 ms to +13.00 ms", "order probe was told, at +900.00 ms, that another holds the lock")
-	assert.Equal(t, 1+1, count(es, "rect", "told"))
+	says(t, doc, "the whole process: fault killed, +12.00 ms to +13.00 ms",
+		"order probe was told, at +900.00 ms, that another holds the lock")
+	assert.Equal(t, 1+1, count(es, "rect", "busy"))
 	assert.Equal(t, 1+1, count(es, "path", "cross"))
 }
 
@@ -282,35 +285,43 @@ func TestRepetitionsAreCounted(t *testing.T) {
 	says(t, doc, "0 of 2 repetitions were as expected")
 }
 
-// Whatever a file holds, the report is made, is well-formed, and has no number that cannot be drawn.
-func TestAnyHistoryMakesAReport(t *testing.T) {
-	instant := rapid.OneOf(
-		rapid.Custom(func(t *rapid.T) history.Instant { return history.Instant(rapid.Int64Range(-1e9, 1e10).Draw(t, "near")) }),
+// What a forged history may hold.
+var (
+	anyInstant = rapid.OneOf(
+		rapid.Custom(func(t *rapid.T) history.Instant {
+			return history.Instant(rapid.Int64Range(-1e9, 1e10).Draw(t, "near"))
+		}),
 		rapid.SampledFrom([]history.Instant{0, -1, history.Never, history.Never - 1, math.MinInt64}),
 	)
-	cmd := rapid.Custom(func(t *rapid.T) history.Command {
+	anyCommand = rapid.Custom(func(t *rapid.T) history.Command {
 		return history.Command{
 			Node: rapid.SampledFrom([]string{"n1", "n2", ""}).Draw(t, "node"),
 			Cmd:  rapid.SampledFrom([]string{"set", "get", "del", "eval:renew", "eval:release", "fault", ""}).Draw(t, "cmd"),
 			Key:  rapid.SampledFrom([]string{"lock", "ProductStock_x", "stop@x", ""}).Draw(t, "key"),
-			At:   instant.Draw(t, "at"), End: instant.Draw(t, "end"),
+			At:   anyInstant.Draw(t, "at"), End: anyInstant.Draw(t, "end"),
 			Reply: rapid.SampledFrom([]string{"OK", "0", "1", ""}).Draw(t, "reply"),
 		}
 	})
-	op := rapid.Custom(func(t *rapid.T) history.Op {
+	anyOp = rapid.Custom(func(t *rapid.T) history.Op {
 		o := history.Op{
-			Order: rapid.SampledFrom([]string{"o1", "o2", "", "<&>", "\v\x00"}).Draw(t, "order"), Instance: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "instance"),
-			Outcome: rapid.SampledFrom([]history.Outcome{history.Sold, history.Busy, history.Unknown, ""}).Draw(t, "outcome"),
-			Sent:    instant.Draw(t, "sent"), Done: instant.Draw(t, "done"),
-			Units: rapid.SliceOfN(rapid.Int64Range(1, 3), 0, 3).Draw(t, "units"), Trace: rapid.SliceOfN(cmd, 0, 5).Draw(t, "trace"),
+			Order:    rapid.SampledFrom([]string{"o1", "o2", "", "<&>", "\v\x00"}).Draw(t, "order"),
+			Instance: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "instance"),
+			Outcome:  rapid.SampledFrom([]history.Outcome{history.Sold, history.Busy, history.Unknown, ""}).Draw(t, "outcome"),
+			Sent:     anyInstant.Draw(t, "sent"), Done: anyInstant.Draw(t, "done"),
+			Units: rapid.SliceOfN(rapid.Int64Range(1, 3), 0, 3).Draw(t, "units"),
+			Trace: rapid.SliceOfN(anyCommand, 0, 5).Draw(t, "trace"),
 		}
 		if rapid.Bool().Draw(t, "lease") {
-			o.Lease = &history.Lease{AcquiredAt: instant.Draw(t, "acquired"), ReleasedAt: instant.Draw(t, "released")}
+			o.Lease = &history.Lease{AcquiredAt: anyInstant.Draw(t, "acquired"), ReleasedAt: anyInstant.Draw(t, "released")}
 		}
 		return o
 	})
+)
+
+// Whatever a file holds, the report is made, is well-formed, and has no number that cannot be drawn.
+func TestAnyHistoryMakesAReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := cellOf("two-instances", "v4", rapid.SliceOfN(op, 0, 30).Draw(t, "ops")...)
+		c := cellOf("two-instances", "v4", rapid.SliceOfN(anyOp, 0, 30).Draw(t, "ops")...)
 		if rapid.Bool().Draw(t, "strangers") {
 			c.Instances = nil
 		}
@@ -335,5 +346,6 @@ func TestTheCommandOfSeveralParties(t *testing.T) {
 	run.Backend.Kind = "url"
 	run.Parties = []history.Party{{Name: "p1", Label: "here, process 1"}, {Name: "p2", Label: "there, process 2"}}
 	page := render(t, run)
-	says(t, page, "--backend URL --join NAME --parties 2<", "600 buyers of 100 units, 200 at once", "p1 on here, process 1; p2 on there, process 2")
+	says(t, page, "--backend URL --join NAME --parties 2<", "600 buyers of 100 units, 200 at once",
+		"p1 on here, process 1; p2 on there, process 2")
 }

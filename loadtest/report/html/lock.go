@@ -12,7 +12,7 @@ const (
 	maxHolds = 200 // holds per lane
 )
 
-// locks draws a lane per lock key and node: who held it, and how each hold ended.
+// locks draws a lane per lock key and node: which order held it when, and how each hold ended.
 func (d *drawing) locks(keys []*lockKey) {
 	for i, k := range keys {
 		if i == maxLocks {
@@ -24,8 +24,9 @@ func (d *drawing) locks(keys []*lockKey) {
 		if len(keys) > 1 {
 			name = fmt.Sprintf("lock, node %d", i+1)
 		}
-		d.lane(name, "", rowHeight+4)
-		d.el("rect", clip(k.key, 120)+" on "+clip(k.node, 80), "class", "hit", "x", 0.0, "y", d.y, "width", gutter, "height", rowHeight+4)
+		d.lane(name, rowHeight+4)
+		d.el("rect", clip(k.key, 120)+" on "+clip(k.node, 80), "class", "hit",
+			"x", 0.0, "y", d.y, "width", gutter, "height", rowHeight+4)
 		drawn := 0
 		for _, h := range k.holds {
 			if drawn < maxHolds && h.from <= d.hi && h.to >= d.lo {
@@ -40,21 +41,22 @@ func (d *drawing) locks(keys []*lockKey) {
 			}
 		}
 		if len(keys) == 1 {
-			d.told(k, d.y+2+rowHeight/2)
+			d.busy(k, d.y+2+rowHeight/2)
 		}
 		d.y += rowHeight + 8
 	}
 }
 
-// told shows that the key was there by what the orders were told that did not get it: where it is nobody's whom we
-// know, this is all that there is to be seen of it.
-func (d *drawing) told(k *lockKey, middle float64) {
+// busy hatches the times in which an order without a trace waited and was refused because another order held the lock.
+// It does so only where no known order had the key: then these answers are the only sign of it.
+func (d *drawing) busy(k *lockKey, middle float64) {
 	for _, op := range d.window.ops {
 		u := underWay(op)
 		if op.Outcome != history.Busy || len(op.Trace) > 0 || u.hi < d.lo || u.lo > d.hi || k.heldThrough(u) {
 			continue
 		}
-		d.el("rect", "order "+clip(short(d.cell, op), 40)+" was told, at "+when(op.Done)+", that another holds the lock", "class", "told",
+		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + when(op.Done) + ", that another holds the lock"
+		d.el("rect", title, "class", "busy",
 			"x", d.x(u.lo), "y", middle-barHeight/2, "width", max(d.x(u.hi)-d.x(u.lo), 2), "height", barHeight)
 	}
 }
@@ -69,7 +71,7 @@ func (k *lockKey) heldThrough(s span) bool {
 	})
 }
 
-// hold draws a hold: firm as long as the key is known to be there, dashed until it is known to be gone.
+// hold draws a hold: solid while the key is known to exist, then dashed until it is known to be gone.
 func (d *drawing) hold(h *hold, middle float64) {
 	class := "hold " + d.colours[h.op.Instance]
 	if d.window.focus[h.op.Order] {
@@ -77,14 +79,14 @@ func (d *drawing) hold(h *hold, middle float64) {
 	}
 	d.group(class, d.holdTooltip(h))
 	x0, x1 := d.x(h.from), d.x(min(h.to, d.hi))
-	firm := x1
+	solid := x1
 	if h.how == expired || h.how == open {
-		firm = max(d.x(h.known), x0+2)
+		solid = max(d.x(h.known), x0+2)
 	}
 	y := middle - barHeight/2
-	d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(firm-x0, 1.5), "height", barHeight, "rx", 1.5)
-	if x1 > firm+1 {
-		d.el("rect", "", "class", "maybe", "x", firm, "y", y, "width", x1-firm, "height", barHeight)
+	d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+	if x1 > solid+1 {
+		d.el("rect", "", "class", "maybe", "x", solid, "y", y, "width", x1-solid, "height", barHeight)
 	}
 	if h.how == stolen && d.shows(h.to) {
 		d.cross(x1, middle)
@@ -110,7 +112,7 @@ func (d *drawing) holdTooltip(h *hold) string {
 	return text
 }
 
-// renewal is a small triangle on the upper edge: filled if the lock was still there, hollow if not.
+// renewal draws a small triangle on the upper edge: filled if the renewal succeeded, hollow if it failed.
 func (d *drawing) renewal(cmd *history.Command, y float64) {
 	class, what := "renew", "renewed at "
 	if !cmd.Succeeded() {

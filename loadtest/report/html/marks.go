@@ -8,17 +8,17 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxJoins is how many pairs of sales of one unit are joined in one timeline.
+// maxJoins is how many pairs of sales of one unit one timeline joins at most.
 const maxJoins = 60
 
-// marks remembers where on the timeline each unit was sold.
+// marks holds where on the timeline each unit was sold.
 type marks struct {
 	units []int64
 	at    map[int64][]mark
 	taken []stretch
 }
 
-// stretch is a part of a row that something is drawn on.
+// stretch is a part of a row that a bar or a label covers.
 type stretch struct{ x0, x1, y float64 }
 
 type mark struct {
@@ -35,7 +35,7 @@ func (m *marks) add(unit int64, p mark) {
 	m.at[unit] = append(m.at[unit], p)
 }
 
-// sale marks the write of an order that sold, or its answer if the write was not seen.
+// sale marks the write of an order that sold, or its answer if the trace has no write.
 func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
 	if op.Outcome != history.Sold {
 		return
@@ -54,7 +54,7 @@ func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
 	}
 }
 
-// joins rings and joins the sales of each unit that was sold more than once, the first violation's last, on top.
+// joins rings and joins the sales of each unit that was sold more than once. The first violation comes last, on top.
 func (d *drawing) joins() {
 	slices.Sort(d.marks.units)
 	slices.SortStableFunc(d.marks.units, func(a, b int64) int { return cmp.Compare(d.inFocus(a), d.inFocus(b)) })
@@ -72,7 +72,7 @@ func (d *drawing) joins() {
 	}
 }
 
-// inFocus is 1 if both sales of the first violation sold the unit.
+// inFocus returns 1 if both sales of the first violation sold the unit.
 func (d *drawing) inFocus(unit int64) int {
 	n := 0
 	for _, m := range d.marks.at[unit] {
@@ -104,13 +104,18 @@ func (d *drawing) join(unit int64, a, b mark) {
 	if focus {
 		class = "join first"
 	}
-	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s", unit, short(d.cell, a.op), short(d.cell, b.op)))
+	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s",
+		unit, short(d.cell, a.op), short(d.cell, b.op)))
 	bend := 18.0
-	if a.x > plotRight-60 || b.x > plotRight-60 {
+	if a.x > d.right()-60 || b.x > d.right()-60 {
 		bend = -18
 	}
-	d.el("path", "", "d", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
-		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y)))
+	path := fmt.Sprintf("M%s %sC%s %s %s %s %s %s", number(a.x), number(a.y),
+		number(a.x+bend), number(a.y), number(b.x+bend), number(b.y), number(b.x), number(b.y))
+	if b.x-a.x > 200 { // browsers draw so flat a curve with a stroke that gets thin
+		path, bend = fmt.Sprintf("M%s %sL%s %s", number(a.x), number(a.y), number(b.x), number(b.y)), 0
+	}
+	d.el("path", "", "d", path)
 	for _, m := range []mark{a, b} {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
 	}
@@ -120,14 +125,14 @@ func (d *drawing) join(unit int64, a, b mark) {
 	d.end()
 }
 
-// joinLabel says it in words on the joint, where it hides least.
+// joinLabel writes a text on the line from a to b, where it covers the fewest bars and labels.
 func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
 	half := textWidth(text)/2 + 6
 	var best mark
 	least := -1
 	for _, t := range []float64{.5, .35, .65, .2, .8} {
 		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
-		x = min(max(x, gutter+half), plotRight-half)
+		x = min(max(x, gutter+half), d.right()-half)
 		at := mark{x: x, y: a.y + (b.y-a.y)*t*t*(3-2*t)}
 		if n := d.hidden(at.x-half, at.x+half, at.y); least < 0 || n < least {
 			best, least = at, n
@@ -148,7 +153,7 @@ func (d *drawing) hidden(x0, x1, y float64) int {
 	return n
 }
 
-// overlaps shades the time in which two orders held the lock at once.
+// overlaps shades the time in which two orders believed that they held the lock.
 func (d *drawing) overlaps() {
 	for _, f := range d.cell.Findings {
 		if f.Verdict != history.Exclusion || f.Result != history.Broken || len(f.Evidence) == 0 {
@@ -159,7 +164,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.grounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
+		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
 			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
 	}
 }

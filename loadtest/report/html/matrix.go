@@ -9,8 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// matrix has a line per scenario and a column per rung: there are about as many of either, and the rungs' numbers
-// are the shorter heads.
+// matrix has a line per scenario and a column per rung, because the numbers of rungs are the shorter headings.
 type matrix struct {
 	Rungs []catalog.Rung
 	Lines []matrixLine
@@ -21,7 +20,7 @@ type matrixLine struct {
 	Cells      []matrixCell
 }
 
-// matrixCell is empty, without a link, where the scenario does not apply to the rung.
+// matrixCell is empty, without a link, if the scenario does not apply to the rung.
 type matrixCell struct {
 	Link, Rung, Word, Class, Times string
 	Verdicts                       []history.Verdict
@@ -34,7 +33,8 @@ func newMatrix(rows []*catalog.Row, links []string) matrix {
 		at := slices.IndexFunc(m.Lines, func(l matrixLine) bool { return l.Name == r.Scenario })
 		if at < 0 {
 			at = len(m.Lines)
-			m.Lines = append(m.Lines, matrixLine{Name: r.Scenario, Does: does(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))})
+			line := matrixLine{Name: r.Scenario, Does: doesOf(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))}
+			m.Lines = append(m.Lines, line)
 		}
 		column := slices.IndexFunc(m.Rungs, func(g catalog.Rung) bool { return g.Number == r.Rung })
 		m.Lines[at].Cells[column] = newMatrixCell(r, links[i])
@@ -74,7 +74,7 @@ func newMatrixCell(r *catalog.Row, link string) matrixCell {
 	return cell
 }
 
-// word is what became of a cell, and the class it is coloured by.
+// word returns a cell's worst result, and the class of its colour.
 func word(c *history.Cell) (word, class string) {
 	if c.NotRun != "" {
 		return "not run", "none"
@@ -95,10 +95,11 @@ func classOf(r history.Result) string {
 		return "invalid"
 	case history.NotApplicable:
 	}
-	return "none" // and what a forged file may say
+	return "none" // also for a result that a forged file invents
 }
 
-func does(name string) string {
+// doesOf returns the sentence about a scenario, empty if it is not known.
+func doesOf(name string) string {
 	for _, s := range catalog.Table {
 		if s.Name == name {
 			return s.Does
@@ -107,8 +108,8 @@ func does(name string) string {
 	return ""
 }
 
-// Names gives each row a name for links and files, such as "two-instances-v0.5". What a forged file puts there is
-// reduced to harmless letters, and made unique.
+// Names returns a unique name of each row for links and files, such as "two-instances-v0.5". It replaces characters
+// that are not safe there, as a forged file may have them.
 func Names(rows []*catalog.Row) []string {
 	seen := map[string]bool{}
 	var links []string

@@ -16,15 +16,15 @@ type bar struct {
 	label  string
 	labelX float64
 	row    int
-	// from and to is all the room it takes, its label included.
+	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
 
 func (d *drawing) newBar(op *history.Op) *bar {
 	a := active(op)
 	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), label: label(d.cell, op)}
-	if lasting(op) {
-		b.x1 = plotRight
+	if neverEnded(op) {
+		b.x1 = d.right()
 	}
 	b.x1 = max(b.x1, b.x0+2.5)
 	b.from, b.to = b.x0, b.x1
@@ -33,7 +33,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	}
 	need := textWidth(b.label) + 14
 	switch {
-	case b.x1+need <= plotRight:
+	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+7, b.x1+need
 	case b.from-need >= gutter:
 		b.from -= need
@@ -44,12 +44,12 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	return b
 }
 
-// lasting reports whether nobody knows that the order ever ended.
-func lasting(op *history.Op) bool {
+// neverEnded reports whether the order's end is unknown: it got no answer, and its lease names no release.
+func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
 }
 
-// label is an order's id and what became of it.
+// label is an order's id and its outcome, such as "12 → 84".
 func label(c *history.Cell, op *history.Op) string {
 	switch {
 	case op.Outcome == history.Sold && len(op.Units) > 0:
@@ -87,11 +87,14 @@ func (d *drawing) order(b *bar, y float64) {
 		d.el("line", "", "class", "wait", "x1", d.x(u.lo), "x2", max(d.x(u.hi), b.x1), "y1", middle, "y2", middle)
 	}
 	if worked(b.op) {
-		d.el("rect", "", "class", "bar", "x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
+		d.el("rect", "", "class", "bar",
+			"x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
 	}
-	d.commands(b, middle)
+	d.faults(b.op, middle)
+	d.commands(b.op, middle)
 	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
-		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4))
+		stroke := fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4)
+		d.el("path", "", "class", "end", "d", stroke)
 	}
 	d.text("label", b.label, b.labelX, middle+4)
 	d.marks.taken = append(d.marks.taken, stretch{b.from, b.to, middle})
@@ -115,12 +118,11 @@ func (d *drawing) orderClass(op *history.Op) string {
 	return class
 }
 
-// commands draws what the order did: faults, renewals, and reads and writes of the stock.
-func (d *drawing) commands(b *bar, middle float64) {
-	d.faults(b.op, middle)
-	last := lastWrite(b.op)
-	for i := range b.op.Trace {
-		cmd := &b.op.Trace[i]
+// commands draws what the order did: renewals, and reads and writes of the stock.
+func (d *drawing) commands(op *history.Op, middle float64) {
+	last := lastWrite(op)
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
 		switch {
 		case cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)):
 		case cmd.ReadsStock():
@@ -131,10 +133,10 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.renewal(cmd, middle-barHeight/2)
 		}
 	}
-	d.sale(b.op, last, middle)
+	d.sale(op, last, middle)
 }
 
-// lastWrite is the command by which an order that sold wrote the stock, nil if it is not in its trace.
+// lastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
 func lastWrite(op *history.Op) *history.Command {
 	if op.Outcome != history.Sold {
 		return nil
@@ -147,9 +149,10 @@ func lastWrite(op *history.Op) *history.Command {
 	return nil
 }
 
-// tooltip is the order in full.
+// tooltip returns the order in full, in words.
 func (d *drawing) tooltip(op *history.Op) string {
-	lines := []string{fmt.Sprintf("order %s on %s: %s", clip(op.Order, 80), clip(op.Instance, 40), clip(string(op.Outcome), 20))}
+	first := fmt.Sprintf("order %s on %s: %s", clip(op.Order, 80), clip(op.Instance, 40), clip(string(op.Outcome), 20))
+	lines := []string{first}
 	if len(op.Units) > 0 {
 		lines[0] += fmt.Sprintf(", units %s", clip(fmt.Sprint(op.Units), 60))
 	}

@@ -17,12 +17,19 @@ import (
 //go:embed report.gohtml
 var layout string
 
-//go:embed report.css
-var style string
+// The colours and what a timeline looks like are shared with pictures.
+var (
+	//go:embed palette.css
+	palette string
+	//go:embed timeline.css
+	timelineStyle string
+	//go:embed report.css
+	pageStyle string
+)
 
 var pageTemplate = template.Must(template.New("report").Parse(layout))
 
-// page is all that the template fills in.
+// page is the data of the template.
 type page struct {
 	Title     string
 	CSS       template.CSS
@@ -32,16 +39,16 @@ type page struct {
 	Facts     []fact
 	Notes     []string
 	Surprises []surprise
-	Further   int // surprises that are only told further down
+	Further   int // surprises that only the cells below show
 	Matrix    matrix
 	Recovery  *recovery
 	Sections  []*section
 }
 
-// maxSurprises is how many surprises the top of the page tells.
+// maxSurprises is how many surprises the top of the page shows.
 const maxSurprises = 12
 
-// recovery is how soon requests got through after a fault, in the words of the text.
+// recovery is the table of how soon requests got through after a fault, with its title and note.
 type recovery struct {
 	Title, Note string
 	*report.Recovery
@@ -63,17 +70,16 @@ type proof struct{ Link, Title, Story string }
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// Window is what Porcupine made of a cell: a picture in a file, given as a path from the report, or the reason why
-// there is none.
-type Window struct{ File, Doubt string }
+// PorcupinePage is Porcupine's page of a cell: its file, as a path from the report, or the reason why there is none.
+type PorcupinePage struct{ File, NoPicture string }
 
-// Write writes the report of run to w, with links to the windows that there are of its cells. The findings of its cells
-// are taken as they are.
-func Write(w io.Writer, run *history.Run, windows map[*history.Cell]Window) error {
-	return pageTemplate.Execute(printable{w}, newPage(run, windows))
+// Write writes the report of run to w, with links to Porcupine's pages of its cells. It takes the findings of the cells
+// as they are.
+func Write(w io.Writer, run *history.Run, pages map[*history.Cell]PorcupinePage) error {
+	return pageTemplate.Execute(printable{w}, newPage(run, pages))
 }
 
-// printable replaces the control characters, which no markup may hold, on their way out.
+// printable replaces control characters, which markup must not contain.
 type printable struct{ io.Writer }
 
 func (p printable) Write(b []byte) (int, error) {
@@ -89,16 +95,16 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
+func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	rows := catalog.Assess(run.Cells)
 	p := &page{
-		Title: "stockapi: which locks hold", CSS: template.CSS(style),
+		Title: "stockapi: which locks hold", CSS: template.CSS(palette + timelineStyle + pageStyle),
 		Facts: facts(run, rows), Notes: notes(run),
 	}
 	links := Names(rows)
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
-		s.Window = windows[r.Shown()]
+		s.Porcupine = pages[r.Shown()]
 		p.Sections = append(p.Sections, s)
 		if story := audit.Story(r.Shown().Findings); story != "" && p.Proof == nil {
 			p.Proof = &proof{s.ID, s.Title, clip(story, 600)}
@@ -115,7 +121,7 @@ func newPage(run *history.Run, windows map[*history.Cell]Window) *page {
 	return p
 }
 
-// outcome is the last line of the run, at the top of the page.
+// outcome is the last line that the run printed.
 func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
 	met, ran, all := 0, 0, len(run.Cells)
 	for _, r := range rows {
@@ -135,7 +141,7 @@ func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
 	return good, words
 }
 
-// facts says how it all was obtained.
+// facts lists how the run was made: backend, machine, load.
 func facts(run *history.Run, rows []*catalog.Row) []fact {
 	m, l := run.Machine, run.Whole()
 	out := []fact{
@@ -165,7 +171,7 @@ func loop(l history.Load) string {
 	return "closed loop"
 }
 
-// repeated says how often each cell was run.
+// repeated states how often each cell was run.
 func repeated(rows []*catalog.Row) string {
 	most := 0
 	for _, r := range rows {
@@ -179,14 +185,16 @@ func repeated(rows []*catalog.Row) string {
 
 func notes(run *history.Run) []string {
 	out := []string{"ok means that no violation was found, not that there can be none."}
-	out = append(out, "Load and times are those of the contention scenarios; each fault scenario has its own, which its timeline shows.")
+	out = append(out,
+		"Load and times are those of the contention scenarios; each fault scenario has its own, which its timeline shows.")
 	if run.Backend.Kind == "embedded" {
-		out = append(out, "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+		out = append(out,
+			"Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	return out
 }
 
-// clip shortens what a history may make as long as it likes.
+// clip shortens a string of a history, which may be of any length.
 func clip(s string, runes int) string {
 	r := []rune(s)
 	if len(r) <= runes {

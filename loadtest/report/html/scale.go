@@ -7,20 +7,25 @@ import (
 
 // The measures of a timeline, in SVG units.
 const (
-	width     = 1080.0
-	gutter    = 96.0 // the lanes' names
-	rowHeight = 20.0
-	barHeight = 12.0
-	plotRight = width - 14
+	reportWidth = 1080.0
+	gutter      = 96.0 // the lanes' names
+	rowHeight   = 20.0
+	barHeight   = 12.0
 )
 
 // scale maps the times of a window to the width of the plot.
-type scale struct{ span }
+type scale struct {
+	span
+	width float64 // of the whole timeline
+}
 
-// x clamps to the plot, so that what reaches out of the window ends at its edge.
+// right is the right edge of the plot.
+func (s scale) right() float64 { return s.width - 14 }
+
+// x returns where a time lies. A time outside the window lies at the edge of the plot.
 func (s scale) x(ns float64) float64 {
-	x := gutter + (ns-s.lo)/s.length()*(plotRight-gutter)
-	return min(max(x, gutter), plotRight)
+	x := gutter + (ns-s.lo)/s.length()*(s.right()-gutter)
+	return min(max(x, gutter), s.right())
 }
 
 func (s scale) shows(ns float64) bool { return ns >= s.lo && ns <= s.hi }
@@ -31,7 +36,7 @@ type tick struct {
 	text string
 }
 
-// ticks are the round times of the window, about eight.
+// ticks returns about eight round times of the window.
 func (s scale) ticks() []tick {
 	step := roundStep(s.length() / 8)
 	unit, per := "s", 1e9
@@ -55,7 +60,7 @@ func (s scale) ticks() []tick {
 	return out
 }
 
-// roundStep is the least of 1, 2 and 5 times a power of ten that is not below least.
+// roundStep returns the smallest of 1, 2 and 5 times a power of ten that is not below least.
 func roundStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, m := range []float64{1, 2, 5} {

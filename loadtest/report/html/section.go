@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// section is one scenario × rung: all that is said of the cell that stands for it.
+// section is one scenario × rung, shown by the cell that stands for it.
 type section struct {
 	ID, Title, Does string
 	Word, Class     string
@@ -25,10 +25,10 @@ type section struct {
 	Numbers         []fact
 	Others          []string
 	Figures         []figure
-	Window          Window
+	Porcupine       PorcupinePage
 }
 
-// verdict is one of the answers beside the one expected.
+// verdict is one result beside the expected one.
 type verdict struct {
 	Name, Found, Class, Expected string
 	AsExpected                   bool
@@ -39,7 +39,7 @@ type verdict struct {
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
-		ID: id, Title: r.Scenario + " × " + rungName(r), Does: does(r.Scenario), Surprises: clipped(r.Surprises),
+		ID: id, Title: r.Scenario + " × " + rungName(r), Does: doesOf(r.Scenario), Surprises: clipped(r.Surprises),
 		NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
 	}
 	s.Word, s.Class = word(c)
@@ -78,14 +78,14 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 		v.Expected = "?"
 	}
 	for i, e := range f.Evidence {
-		if i > 0 { // the first is what Because says
+		if i > 0 { // the first is in Because
 			v.More = append(v.More, clip(e.Text, 600))
 		}
 	}
 	return v
 }
 
-// story tells the first violation, or what happened instead of one.
+// story is one sentence about the first violation or, without one, about the sales.
 func story(c *history.Cell) string {
 	if s := audit.Story(c.Findings); s != "" {
 		return clip(s, 600)
@@ -94,7 +94,7 @@ func story(c *history.Cell) string {
 	found := "No violation was found: "
 	switch history.Worst(c.Findings) {
 	case history.Invalid:
-		found = "This is a measurement of the client, or of the machine, and says nothing of the lock: "
+		found = "This measures the client or the machine, and says nothing of the lock: "
 	case history.Unclear:
 		found = "Nothing is proved either way: "
 	}
@@ -123,7 +123,7 @@ func numbers(c *history.Cell) []fact {
 	}
 }
 
-// freshRequest says how soon the next request got through.
+// freshRequest is how soon the next request after the fault got through.
 func freshRequest(c *history.Cell) string {
 	took, through := audit.Recovery(c)
 	switch {
@@ -135,7 +135,7 @@ func freshRequest(c *history.Cell) string {
 	return "–"
 }
 
-// measured is a dash where nothing was measured: a fault's few orders have no distribution.
+// measured is a dash if nothing was measured: the few orders of a fault scenario have no distribution.
 func measured(d time.Duration) string {
 	if d <= 0 {
 		return "–"
@@ -157,7 +157,7 @@ func perSale(c *history.Cell, sold int) string {
 	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
 }
 
-// others is a line for each repetition, if there were several.
+// others has a line for each repetition, if there were several.
 func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {

@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// span is a time from lo to hi, in nanoseconds after the start of the cell. It is made of floats, since a forged
-// history may hold instants whose difference no int64 can.
+// span is the time from lo to hi, in nanoseconds after the start of the cell. It consists of floats, because a forged
+// history may hold instants whose difference overflows an int64.
 type span struct{ lo, hi float64 }
 
 func noSpan() span { return span{math.Inf(1), math.Inf(-1)} }
@@ -32,14 +32,14 @@ func (s *span) include(at ...history.Instant) {
 
 func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
 
-// worked reports whether it is known that an order was at the lock or at the stock at all.
+// worked reports whether the order is known to have held the lock or used the stock.
 func worked(op *history.Op) bool {
 	atWork := func(cmd history.Command) bool { return onStock(&cmd) || cmd.Fault() }
 	return op.Lease != nil || slices.ContainsFunc(op.Trace, atWork)
 }
 
-// active is the time in which an order was at the lock or at the stock, as far as it is known; else the time in
-// which it was under way at all.
+// active returns the time in which an order held the lock or used the stock. If that is not known, it returns the time
+// from sending the order to its answer.
 func active(op *history.Op) span {
 	s := noSpan()
 	if op.Lease != nil {
@@ -56,7 +56,7 @@ func active(op *history.Op) span {
 	return s
 }
 
-// underWay is the time from sending an order to its answer.
+// underWay returns the time from sending an order to its answer.
 func underWay(op *history.Op) span {
 	s := noSpan()
 	s.include(op.Sent, op.Done)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// svg collects elements. All text and every attribute goes through escape: this is the one place where a string
-// of a history becomes markup without html/template.
+// svg collects elements. It escapes all text and every attribute, because here strings of a history become markup
+// without html/template.
 type svg struct{ strings.Builder }
 
-// el writes an element; attrs are names and values in turn. With a title it gets a tooltip.
+// el writes an element with a tooltip, if the title is not empty; attrs are names and values in turn.
 func (s *svg) el(name, title string, attrs ...any) {
 	s.tag(name, attrs...)
 	if title == "" {
@@ -27,7 +27,7 @@ func (s *svg) text(class, content string, x, y float64, attrs ...any) {
 	s.WriteString(">" + escape(content) + "</text>")
 }
 
-// group opens a group with a tooltip for all in it; end closes it.
+// group opens a group with a tooltip for all of its elements; end closes it.
 func (s *svg) group(class, title string) {
 	s.tag("g", "class", class)
 	s.WriteString("><title>" + escape(title) + "</title>")
@@ -49,14 +49,14 @@ func value(v any) string {
 	return escape(fmt.Sprint(v))
 }
 
-// number is exact to a tenth of a unit, and short.
+// number writes a number to a tenth of a unit.
 func number(f float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
 }
 
 func escape(s string) string { return html.EscapeString(s) }
 
-// textWidth is about how wide a label is.
+// textWidth estimates the width of a text of 11 pixels.
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {

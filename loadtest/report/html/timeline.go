@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"html/template"
+	"slices"
 
 	"stockapi/loadtest/history"
 )
@@ -13,7 +14,7 @@ type figure struct {
 	Caption string
 }
 
-// drawing is a timeline under way: lanes are added from top to bottom.
+// drawing is a timeline that is being drawn: lanes are added from top to bottom.
 type drawing struct {
 	svg
 	scale
@@ -21,15 +22,17 @@ type drawing struct {
 	window window
 	marks  *marks
 	y      float64
-	// grounds are the lanes' backgrounds, which lie below the axis' lines, as all else lies above them.
-	grounds svg
+	// backgrounds are those of the lanes. They lie below the lines of the axis, and all else above them.
+	backgrounds svg
 	// colours gives each instance its own, the same in every lane.
 	colours map[string]string
 }
 
 const top = 26.0 // the axis
 
-// timelines draws a cell; if its first violation is a moment in a long time, that moment also by itself.
+const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
+
+// timelines draws a cell. If its first violation is a short moment of it, it draws that moment a second time, enlarged.
 func timelines(c *history.Cell) []figure {
 	if c.Len() == 0 {
 		return nil
@@ -44,10 +47,7 @@ func timelines(c *history.Cell) []figure {
 }
 
 func draw(c *history.Cell, w window, keys []*lockKey) figure {
-	d := &drawing{scale: scale{w.span}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{}}
-	for i, in := range c.Instances {
-		d.colours[in.Name] = fmt.Sprintf("i%d", i%4)
-	}
+	d := newDrawing(c, w, reportWidth)
 	d.instances()
 	d.around()
 	d.locks(keys)
@@ -58,14 +58,25 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 		caption += " No lock key in Redis: this rung has none, or no command on it was seen."
 	}
 	if clocksDiffer(c) {
-		caption += " The instances' clocks are not the same one: lanes may be shifted against each other."
+		caption += " " + differentClocks
 	}
-	// svg escapes all that it is given.
+	// svg escapes all text and attributes.
 	return figure{SVG: template.HTML(d.whole()), Caption: caption}
 }
 
-// closeUp is the moment in which the orders of the first violation wrote, if in the larger window that is too
-// small to be seen.
+// newDrawing begins a timeline, and gives each instance its colour.
+func newDrawing(c *history.Cell, w window, width float64) *drawing {
+	d := &drawing{
+		scale: scale{w.span, width}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{},
+	}
+	for i, name := range d.names() {
+		d.colours[name] = fmt.Sprintf("i%d", i%4)
+	}
+	return d
+}
+
+// closeUp returns the moment in which the orders of the first violation wrote, and whether it needs a timeline of its
+// own, because it is too small to be seen in the larger window.
 func closeUp(c *history.Cell, w window) (window, bool) {
 	near := window{span: noSpan(), focus: w.focus}
 	for _, at := range firstEvidence(c).At {
@@ -87,7 +98,8 @@ func closeUp(c *history.Cell, w window) (window, bool) {
 			near.ops = append(near.ops, op)
 		}
 	}
-	near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.", w.length()/near.length(), moment(near.lo), moment(near.hi))
+	near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.",
+		w.length()/near.length(), moment(near.lo), moment(near.hi))
 	return near, near.lo < near.hi
 }
 
@@ -100,19 +112,23 @@ func clocksDiffer(c *history.Cell) bool {
 	return false
 }
 
-// instances draws a lane per instance, in the cell's order; an instance that only orders name comes last.
-func (d *drawing) instances() {
+// names returns the names of the instances in the cell's order. An instance that only orders name comes last.
+func (d *drawing) names() []string {
 	var names []string
 	for _, in := range d.cell.Instances {
 		names = append(names, in.Name)
 	}
 	for _, op := range d.window.ops {
-		if _, known := d.colours[op.Instance]; !known {
-			d.colours[op.Instance] = fmt.Sprintf("i%d", len(d.colours)%4)
+		if !slices.Contains(names, op.Instance) {
 			names = append(names, op.Instance)
 		}
 	}
-	for _, name := range names {
+	return names
+}
+
+// instances draws a lane per instance.
+func (d *drawing) instances() {
+	for _, name := range d.names() {
 		var bars []*bar
 		for _, op := range d.window.ops {
 			if op.Instance == name {
@@ -120,41 +136,44 @@ func (d *drawing) instances() {
 			}
 		}
 		rows := pack(bars)
-		d.lane("instance "+name, "", float64(max(rows, 1))*rowHeight+8)
-		d.stopped(bars, rows)
+		height := float64(max(rows, 1))*rowHeight + 8
+		d.lane("instance "+name, height)
+		d.stopped(bars, height)
 		for _, b := range bars {
 			d.order(b, d.y+4+float64(b.row)*rowHeight)
 		}
-		d.y += float64(max(rows, 1))*rowHeight + 12
+		d.y += height + 4
 	}
 }
 
-// lane draws the ground of a lane, and its name.
-func (d *drawing) lane(name, below string, height float64) {
-	d.grounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", width, "height", height, "rx", 4.0)
+// lane draws the background of a lane, and its name.
+func (d *drawing) lane(name string, height float64) {
+	d.backgrounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", d.width, "height", height, "rx", 4.0)
 	d.text("name", clip(name, 14), 8, d.y+16)
-	if below != "" {
-		d.text("below", clip(below, 17), 8, d.y+29)
-	}
 }
 
-// whole puts the axis under the lanes. Its lines come first, so that all else is drawn over them.
+// whole is the timeline as an element of a page.
 func (d *drawing) whole() string {
 	s := &svg{}
-	height := d.y + 2
-	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", width, number(height)), "role", "img",
+	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
 		"aria-label", "timeline: "+clip(d.window.caption, 300))
-	s.WriteString(">")
-	s.WriteString(d.grounds.String())
+	s.WriteString(">" + d.content() + "</svg>")
+	return s.String()
+}
+
+// content puts the axis under the lanes. Its lines come first, so that all else is drawn over them.
+func (d *drawing) content() string {
+	s := &svg{}
+	height := d.y + 2
+	s.WriteString(d.backgrounds.String())
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", top-6, "y2", height)
 		anchor := "middle"
-		if t.x > plotRight-30 {
+		if t.x > d.right()-30 {
 			anchor = "end"
 		}
 		s.text("axis", t.text, t.x, 14, "text-anchor", anchor)
 	}
 	s.WriteString(d.String())
-	s.WriteString("</svg>")
 	return s.String()
 }

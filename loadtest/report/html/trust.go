@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverage is how much an ok of the cell rests on, nothing for a cell of before that was asked.
+// coverage lists what an ok of the cell rests on. Older files do not have it.
 func coverage(v *history.Coverage) []fact {
 	if v == nil {
 		return nil
@@ -29,10 +29,10 @@ func coverage(v *history.Coverage) []fact {
 	if v.Resolved > 0 {
 		out = append(out, fact{"outcomes asked for later", fmt.Sprint(v.Resolved)})
 	}
-	return append(out, fact{"outcomes that nobody knows", fmt.Sprint(v.Unknown)})
+	return append(out, fact{"unknown outcomes", fmt.Sprint(v.Unknown)})
 }
 
-// client is what the load generator saw of itself.
+// client lists what the load generator measured of itself.
 func client(v *history.Client) []fact {
 	if v == nil {
 		return nil
@@ -60,7 +60,7 @@ func client(v *history.Client) []fact {
 	return out
 }
 
-// maxErrors is how many kinds of the client's errors are told.
+// maxErrors is how many kinds of the client's errors are listed.
 const maxErrors = 8
 
 func of(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }

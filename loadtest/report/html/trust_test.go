@@ -18,7 +18,8 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 		Resolved: 2, Unknown: 1,
 	}
 	c.Client = &history.Client{
-		Asked: 300, Delivered: 299, Errors: map[string]int{"too many open files <b>": 1}, Loop: "open", AskedRate: 500, Rate: 480,
+		Asked: 300, Delivered: 299, Errors: map[string]int{"too many open files <b>": 1},
+		Loop: "open", AskedRate: 500, Rate: 480,
 		Lag: 3 * time.Millisecond, Away: 40 * time.Millisecond, Longest: 12 * time.Millisecond, Start: 2 * time.Millisecond,
 		FromSent: history.Latency{P50: time.Millisecond, P99: 9 * time.Millisecond, Max: 10 * time.Millisecond},
 	}
@@ -29,13 +30,15 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 		"<dt>not sent</dt><dd>1</dd>")
 	c.Coverage, c.Client = nil, nil
 	doc = render(t, run)
-	assert.NotContains(t, doc, "What an ok rests on")
+	assert.NotContains(t, doc, "What an ok is based on")
 	assert.NotContains(t, doc, "The client</h4>")
 }
 
 func TestACellThatIsNotValidSaysSo(t *testing.T) {
 	run := runOf(cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
-	run.Cells[0].Findings = []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 requests never left"}}
+	run.Cells[0].Findings = []history.Finding{{
+		Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 requests never left",
+	}}
 	doc := render(t, run)
 	es := sound(t, doc)
 	says(t, doc, "<b>Not valid:</b> 765 of 1000 requests never left", "says nothing of the lock")

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxOrders is how many orders one timeline shows: more cannot be told apart.
+// maxOrders is how many orders one timeline shows at most: more cannot be distinguished.
 const maxOrders = 20
 
 // window is the part of a cell that a timeline shows.
@@ -21,8 +21,8 @@ type window struct {
 	caption string
 }
 
-// choose picks the whole of a small cell, the surroundings of the first violation of a larger one, or, if there
-// is no violation, its first sales.
+// choose returns the whole of a small cell. Of a larger one it returns the time around the first violation or, if there
+// is none, the first sales.
 func choose(c *history.Cell) window {
 	first := firstEvidence(c)
 	w := window{span: noSpan(), focus: map[string]bool{}}
@@ -44,7 +44,7 @@ func choose(c *history.Cell) window {
 	return w
 }
 
-// firstEvidence is what the story tells: the first evidence, with orders, of the first broken verdict.
+// firstEvidence returns the first evidence of the first broken verdict that names orders. The story is about the same.
 func firstEvidence(c *history.Cell) history.Evidence {
 	for _, f := range c.Findings {
 		if f.Result == history.Broken && len(f.Evidence) > 0 && len(f.Evidence[0].Orders) > 0 {
@@ -78,7 +78,8 @@ func (w *window) takeAll(c *history.Cell) {
 	w.caption = fmt.Sprintf("All %d orders of the cell.", c.Len())
 }
 
-// takeAround takes the orders of the violation, and of the others those that ended within it, or began nearest to it.
+// takeAround takes the orders of the violation first, then those that ended within its time, then those that began
+// nearest to it.
 func (w *window) takeAround(c *history.Cell) {
 	near := 0
 	for _, op := range c.All() {
@@ -89,11 +90,12 @@ func (w *window) takeAround(c *history.Cell) {
 			})
 		}
 	}
-	w.caption = fmt.Sprintf("Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
+	w.caption = fmt.Sprintf(
+		"Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
 		len(w.ops), c.Len(), near)
 }
 
-// rank puts the violation's own orders first, then those that met a fault, then those that ended in the window.
+// rank puts the violation's own orders first, then those with a fault, then those that ended in the window.
 func (w *window) rank(op *history.Op) int {
 	switch {
 	case w.focus[op.Order]:
@@ -107,10 +109,10 @@ func (w *window) rank(op *history.Op) int {
 	}
 }
 
-// distance is how far apart an order and the window began.
+// distance returns the time between the beginnings of an order and of the window.
 func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).lo - w.lo) }
 
-// takeFirst takes the first sales, or if there is none the first orders.
+// takeFirst takes the first sales or, if there are none, the first orders.
 func (w *window) takeFirst(c *history.Cell) {
 	what := "sales"
 	all := w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold })
@@ -124,7 +126,7 @@ func (w *window) takeFirst(c *history.Cell) {
 	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, c.Len())
 }
 
-// take takes the first of the orders that are wanted, and returns how many of these there are.
+// take takes the first of the wanted orders, and returns how many are wanted in all.
 func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) (all int) {
 	for _, op := range c.All() {
 		if wanted(op) {
@@ -135,7 +137,7 @@ func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) (all int) 
 	return all
 }
 
-// takeIfFirst takes an order if it is among the first in that order of them, of which a timeline shows so many.
+// takeIfFirst takes an order if it is among the first maxOrders, as compare sorts them.
 func (w *window) takeIfFirst(op *history.Op, compare func(a, b *history.Op) int) {
 	at := len(w.ops)
 	for at > 0 && compare(op, w.ops[at-1]) < 0 {
@@ -149,7 +151,7 @@ func (w *window) takeIfFirst(op *history.Op, compare func(a, b *history.Op) int)
 	w.ops = w.ops[:min(len(w.ops), maxOrders)]
 }
 
-// pad leaves some air on both sides, and makes a window of no length one that can be drawn.
+// pad widens the window a little on both sides, and gives an empty one a length that can be drawn.
 func (w *window) pad() {
 	if w.empty() {
 		w.span = span{0, 1e6}

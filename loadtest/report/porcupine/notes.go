@@ -1,4 +1,4 @@
-package explain
+package porcupine
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The colours of what is no act.
+// The colours of the annotations.
 const (
 	faultColour     = "#ffd9a8"
 	leaseColour     = "#dbe7fb"
@@ -17,18 +17,17 @@ const (
 	nameColour      = "#ffffff"
 )
 
-// maxFaults is how many faults are told of. A cell has one or two.
+// maxFaults is how many faults are shown. A cell has one or two.
 const maxFaults = 10
 
-// notes are what the picture tells beside the acts: whose lanes they are, what was done to whom, who held the lock, and
-// the violation itself.
+// notes returns the annotations of the picture: the names of the lanes, the faults, the leases, and the violation.
 func (w *Window) notes() []porcupine.Annotation {
 	return slices.Concat(w.names(), w.faults(), w.leases(), w.violation())
 }
 
-// names puts each instance's name at the head of its lanes.
+// names puts each instance's name at the left end of its lanes.
 func (w *Window) names() []porcupine.Annotation {
-	from, _ := extent(w.question.acts)
+	from, _ := extent(w.question.operations)
 	var out []porcupine.Annotation
 	named := map[int]bool{}
 	for _, l := range w.question.lanes() {
@@ -42,15 +41,16 @@ func (w *Window) names() []porcupine.Annotation {
 		}
 		out = append(out, porcupine.Annotation{
 			ClientId: l.number, Start: from - 4, End: from - 3, Description: name, BackgroundColor: nameColour,
-			Details: "Whose orders these are. Two that were under way at once are on two lanes.",
+			Details: "The instance that served these orders. Two orders at the same time are on two lanes.",
 		})
 	}
 	return out
 }
 
-// faults are by the client's clock, which is the instances' too: whoever stops a process or a server is on its machine.
+// faults have times by the client's clock. That is the instances' clock too, because a fault is injected on the machine
+// of the process or server.
 func (w *Window) faults() []porcupine.Annotation {
-	from, to := extent(w.question.acts)
+	from, to := extent(w.question.operations)
 	var out []porcupine.Annotation
 	for i, f := range w.cell.Faults[:min(len(w.cell.Faults), maxFaults)] {
 		tag := "fault"
@@ -63,14 +63,14 @@ func (w *Window) faults() []porcupine.Annotation {
 		s := spanOf(f.At, f.End)
 		out = append(out, porcupine.Annotation{
 			Tag: tag, Start: min(max(s.call, from), to), End: min(max(s.ret, from), to), BackgroundColor: faultColour,
-			Description: w.befell(f), Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
+			Description: w.faultText(f), Details: fmt.Sprintf("From %s to %s.", f.At, f.End),
 		})
 	}
 	return out
 }
 
-// befell puts a fault into words, which read on after whom it befell if that is known.
-func (w *Window) befell(f history.Fault) string {
+// faultText names the order or instance that the fault was injected into, if it is known, and then the fault.
+func (w *Window) faultText(f history.Fault) string {
 	switch {
 	case f.Order != "":
 		return "order " + w.cell.Short(f.Order) + " on " + f.Instance + ", " + f.Text
@@ -81,10 +81,10 @@ func (w *Window) befell(f history.Fault) string {
 	}
 }
 
-// leases shows for how long the orders of the violation believed that they held the lock, if that can be compared with
-// the acts' times.
+// leases shows for how long the orders of the violation believed that they held the lock, if these times can be
+// compared with those of the operations.
 func (w *Window) leases() []porcupine.Annotation {
-	if lock := w.finding.Verdict == history.Exclusion; !lock && !w.times.inside {
+	if lock := w.finding.Verdict == history.Exclusion; !lock && !w.times.byInstances {
 		return nil
 	}
 	var out []porcupine.Annotation
@@ -93,17 +93,17 @@ func (w *Window) leases() []porcupine.Annotation {
 			continue
 		}
 		s := spanOf(op.Lease.AcquiredAt, op.Lease.ReleasedAt)
-		_, to := extent(w.question.acts)
+		_, to := extent(w.question.operations)
 		out = append(out, porcupine.Annotation{
 			Tag: "lock: " + w.cell.Short(op.Order), Start: s.call, End: min(s.ret, to), BackgroundColor: leaseColour,
-			Description: who(w.cell, op) + " believes it holds the lock",
+			Description: orderOn(w.cell, op) + " believes it holds the lock",
 			Details:     fmt.Sprintf("Its lease, from %s to %s.", op.Lease.AcquiredAt, op.Lease.ReleasedAt),
 		})
 	}
 	return out
 }
 
-// violation marks the sales of the unit that was sold twice, or the time in which two held the lock.
+// violation marks the sales of the unit that was sold twice, or the time in which two orders held the lock.
 func (w *Window) violation() []porcupine.Annotation {
 	first := w.finding.Evidence[0]
 	note := porcupine.Annotation{Tag: "violation", BackgroundColor: violationColour, Details: first.Text}
@@ -117,16 +117,16 @@ func (w *Window) violation() []porcupine.Annotation {
 	case len(orders) == 2:
 		note.Tag = fmt.Sprintf("unit %d", first.Unit)
 		again := note
-		note.Start, note.Description = w.end(orders[0])-1, "sold to "+who(w.cell, orders[0])
-		again.Start, again.Description = w.end(orders[1])-1, "sold to "+who(w.cell, orders[1])
+		note.Start, note.Description = w.end(orders[0])-1, "sold to "+orderOn(w.cell, orders[0])
+		again.Start, again.Description = w.end(orders[1])-1, "sold to "+orderOn(w.cell, orders[1])
 		return []porcupine.Annotation{note, again}
 	}
 	return nil
 }
 
-// end is when an order's act is over.
+// end returns the end of an order's operation.
 func (w *Window) end(op *history.Op) int64 {
-	for _, a := range w.question.acts {
+	for _, a := range w.question.operations {
 		if a.op == op {
 			return a.ret
 		}
@@ -134,12 +134,12 @@ func (w *Window) end(op *history.Op) int64 {
 	return 0
 }
 
-// who names an order and its instance.
-func who(c *history.Cell, op *history.Op) string {
+// orderOn names an order and its instance.
+func orderOn(c *history.Cell, op *history.Op) string {
 	return "order " + c.Short(op.Order) + " on " + op.Instance
 }
 
-// details is what is told of an order when it is pointed at.
+// details returns the lines that the picture shows when the reader points at an order.
 func details(op *history.Op) []string {
 	out := []string{fmt.Sprintf("Sent %s, answered %s: %s.", op.Sent, op.Done, op.Outcome)}
 	if op.Detail != "" {

@@ -1,4 +1,4 @@
-package explain
+package porcupine
 
 import (
 	"bytes"
@@ -13,31 +13,31 @@ import (
 	"stockapi/loadtest/history"
 )
 
-//go:embed page.gohtml
+//go:embed words.gohtml
 var layout string
 
 var words = template.Must(template.New("words").Parse(layout))
 
-// The places in Porcupine's page where ours begin.
+// The places in Porcupine's page where our text is inserted.
 var (
 	head   = []byte("<title>Porcupine</title>")
 	canvas = []byte(`<div id="canvas"></div>`)
 )
 
-// page is what is said above the picture.
+// page is the text above the picture.
 type page struct {
 	Title, Story string
-	Lock         bool   // the acts are about the lock, not about the stock
-	Drawn        string // for how long
+	Lock         bool   // the operations are about the lock, not about the stock
+	Drawn        string // which time of an order its box covers
 	Orders, Of   int
-	Alone        string // the order without which all would be well
+	Without      string // the order without which there is a legal sequence
 }
 
-// Write writes the picture: Porcupine's own page, which needs nothing but a browser, and above it in words what there is
-// to be seen. A window with a doubt has none.
+// Write writes Porcupine's own page, which needs nothing but a browser, with an explanation above the picture. It fails
+// if NoPicture says why there is none.
 func (w *Window) Write(out io.Writer) error {
-	if w.Doubt != "" {
-		return errors.New("there is no picture: " + w.Doubt)
+	if w.NoPicture != "" {
+		return errors.New("there is no picture: " + w.NoPicture)
 	}
 	var picture, above, below bytes.Buffer
 	if err := porcupine.Visualize(w.question.model(), w.info, &picture); err != nil {
@@ -62,27 +62,27 @@ func (w *Window) Write(out io.Writer) error {
 
 func (w *Window) page() page {
 	orders := map[*history.Op]bool{}
-	for _, a := range w.question.acts {
+	for _, a := range w.question.operations {
 		if a.op != nil {
 			orders[a.op] = true
 		}
 	}
 	p := page{
-		Title: w.cell.Title() + ": " + w.what(), Story: w.finding.Evidence[0].Text,
-		Lock: w.finding.Verdict == history.Exclusion, Drawn: w.drawn(),
+		Title: w.cell.Title() + ": " + w.title(), Story: w.finding.Evidence[0].Text,
+		Lock: w.finding.Verdict == history.Exclusion, Drawn: w.boxLength(),
 		Orders: len(orders), Of: w.cell.Len(),
 	}
-	if violation := w.orders(); w.alone {
-		p.Alone = "order " + w.cell.Short(violation[len(violation)-1].Order)
+	if violation := w.orders(); w.legalWithout {
+		p.Without = "order " + w.cell.Short(violation[len(violation)-1].Order)
 	}
 	return p
 }
 
-// drawn says how long the boxes of orders are; see times.
-func (w *Window) drawn() string {
+// boxLength says which time of an order its box covers; see times.
+func (w *Window) boxLength() string {
 	violation := w.orders()
 	switch {
-	case !w.times.inside:
+	case !w.times.byInstances:
 		return "from when it was sent until it was answered"
 	case len(violation) > 0 && violation[0].Lease == nil:
 		return "for as long as it was at work: there is no lock"
@@ -91,7 +91,7 @@ func (w *Window) drawn() string {
 	}
 }
 
-func (w *Window) what() string {
+func (w *Window) title() string {
 	first := w.finding.Evidence[0]
 	switch {
 	case w.finding.Verdict == history.Exclusion:

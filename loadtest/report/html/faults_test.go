@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// What befell the network or a server has a lane of its own, to scale; it is no fault of the order's process.
-func TestWhatBefellTheNetworkHasALane(t *testing.T) {
+// A fault of the network or of a server has a lane of its own, to scale, and is not drawn on the order.
+func TestFaultsOfTheNetworkHaveALane(t *testing.T) {
 	c := cellOf("cut-off", "v5", sale("lt-beef-3-v5-1", "a", 98, 10, 90), sale("lt-beef-3-v5-2", "b", 98, 50, 60))
 	c.Faults = []history.Fault{
 		{Order: "lt-beef-3-v5-1", Instance: "a", On: "network", Text: "cut off from its lock", At: 20 * ms, End: 80 * ms},

@@ -1,4 +1,4 @@
-package explain_test
+package porcupine_test
 
 import (
 	"cmp"
@@ -13,17 +13,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/explain"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/porcupine"
 )
 
 func TestAUnitSoldTwiceHasNoPlaceInAnySequence(t *testing.T) {
 	page := picture(t, twice(10))
-	says(t, page, "pause v5 watchdog: unit 7 was sold twice", "a sold unit 7 to order 4 at", "sold unit 7 again to order 5 at",
+	says(t, page, "pause v5 watchdog: unit 7 was sold twice",
+		"a sold unit 7 to order 4 at", "sold unit 7 again to order 5 at",
 		`"Description":"order 4 on a: sold unit 7"`, `"Description":"order 5 on b: sold unit 7"`,
 		"Without order 5 there is a sequence of all the others; with it there is none",
 		`"Description":"11 units"`, `"StateDescription":"7 left"`, "for as long as it held the lock")
-	says(t, page, `"Tag":"fault"`, "order 5 on b, stopped for 3.000 s", "From +0.051 s to +0.053 s.", `"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
+	says(t, page, `"Tag":"fault"`, "order 5 on b, stopped for 3.000 s", "From +0.051 s to +0.053 s.",
+		`"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
 }
 
 func TestAnOrderThatNamesAUnitTwice(t *testing.T) {
@@ -37,8 +39,8 @@ func TestAWindowIsCutDownToItsOneViolation(t *testing.T) {
 	c.Ops[3].Units, c.Ops[6].Units = c.Ops[6].Units, c.Ops[3].Units // 5 is sold long before 8: no sequence has both
 	w := first(c)
 	require.NotNil(t, w)
-	assert.Empty(t, w.Doubt)
-	assert.Equal(t, 3, w.Acts(), "the two sales, and what there was")
+	assert.Empty(t, w.NoPicture)
+	assert.Equal(t, 3, w.Operations(), "the two sales, and what there was")
 	says(t, picture(t, c), "Without order 5 there is a sequence", `"Description":"7 units"`)
 }
 
@@ -65,12 +67,13 @@ func TestOrdersUnderWayAtOnceHaveLanesOfTheirOwn(t *testing.T) {
 	assert.Len(t, instances, 1+2+1, "the shop, two lanes of a, one of b")
 }
 
-func TestWhatBefellServersIsTold(t *testing.T) {
+func TestFaultsOfServersAreShown(t *testing.T) {
 	c := twice(10)
 	c.Faults = append(c.Faults,
 		history.Fault{Instance: "a", On: "network", Text: "cut off from its lock", At: 40 * ms, End: history.Never},
 		history.Fault{On: "locks", Text: "lock primary killed before it replicated", At: -ms, End: 500 * ms})
-	says(t, picture(t, c), `"Tag":"fault 1"`, `"Tag":"fault 2: network"`, `"Description":"a, cut off from its lock"`, "to never.",
+	says(t, picture(t, c), `"Tag":"fault 1"`,
+		`"Tag":"fault 2: network"`, `"Description":"a, cut off from its lock"`, "to never.",
 		`"Tag":"fault 3: locks"`, `"Description":"lock primary killed before it replicated"`)
 }
 
@@ -78,8 +81,9 @@ func TestWhatHoldsHasNoWindow(t *testing.T) {
 	assert.Nil(t, first(forge(10)))
 	assert.Nil(t, first(&history.Cell{NotRun: "needs 5 nodes"}))
 	stuck := forge(10)
-	stuck.Findings = []history.Finding{{Verdict: history.Liveness, Result: history.Broken, Evidence: []history.Evidence{{Text: "no"}}}}
-	assert.Nil(t, explain.First(stuck), "nothing that a sequence of orders could show")
+	evidence := []history.Evidence{{Text: "no"}}
+	stuck.Findings = []history.Finding{{Verdict: history.Liveness, Result: history.Broken, Evidence: evidence}}
+	assert.Nil(t, porcupine.First(stuck), "nothing that a sequence of orders could show")
 }
 
 func TestAWindowIsSmallHoweverManyOrdersThereAre(t *testing.T) {
@@ -89,8 +93,8 @@ func TestAWindowIsSmallHoweverManyOrdersThereAre(t *testing.T) {
 	}
 	w := first(c)
 	require.NotNil(t, w)
-	assert.Empty(t, w.Doubt)
-	assert.LessOrEqual(t, w.Acts(), 20)
+	assert.Empty(t, w.NoPicture)
+	assert.LessOrEqual(t, w.Operations(), 20)
 	assert.Less(t, len(picture(t, c)), 100<<10)
 }
 
@@ -121,7 +125,8 @@ func TestUnitsThatNeverExisted(t *testing.T) {
 	for _, unit := range []int64{0, -3, 12} {
 		c := forge(10)
 		c.Ops = append(c.Ops, forgeSale("odd", "a", unit, 200*ms))
-		says(t, picture(t, c), fmt.Sprintf("unit %d was never there", unit), fmt.Sprintf("order odd on a: sold unit %d", unit))
+		says(t, picture(t, c),
+			fmt.Sprintf("unit %d was never there", unit), fmt.Sprintf("order odd on a: sold unit %d", unit))
 	}
 }
 
@@ -131,7 +136,8 @@ func TestBooksThatDoNotBalance(t *testing.T) {
 	says(t, picture(t, c), "10 sold, but the stock went from 11 to 0", "order 9 on b: sold unit 1")
 
 	*c.Left, c.Ops[9].Units = 3, []int64{2}
-	says(t, picture(t, c), "the books do not balance", `"Description":"11 units"`, `"Description":"3 units"`, "What was left at the end.")
+	says(t, picture(t, c), "the books do not balance",
+		`"Description":"11 units"`, `"Description":"3 units"`, "What was left at the end.")
 
 	c.Initial, *c.Left, c.Ops = 100, 50, append(c.Ops, lost("lost", 5*ms))
 	says(t, picture(t, c), "order lost on a: outcome unknown")
@@ -145,48 +151,49 @@ func TestWhatPorcupineCannotShowItSays(t *testing.T) {
 		for i := range 60 {
 			c.Ops = append(c.Ops, lost(fmt.Sprint("lost-", i), 0))
 		}
-		assert.Equal(t, "it came to no end with 72 acts in 2s", doubt(t, c))
+		assert.Equal(t, "it did not finish with 72 operations in 2s", reason(t, c))
 	})
 	t.Run("too many orders", func(t *testing.T) {
 		c := forge(3000)
 		*c.Left = 0
-		assert.Equal(t, "it takes all 3000 orders to see it, which are too many", doubt(t, c))
+		assert.Equal(t, "it shows only among all 3000 orders, which are too many", reason(t, c))
 	})
 	t.Run("no violation", func(t *testing.T) {
 		c := forge(10)
 		claim(c, history.Stock, "p-4")
-		assert.Contains(t, explain.First(c).Doubt, "it found a sequence without fault")
+		assert.Contains(t, porcupine.First(c).NoPicture, "it found a legal sequence")
 	})
 	t.Run("leases by different clocks", func(t *testing.T) {
 		for _, clocks := range [][]string{{"m", "n"}, {"", ""}} {
 			c := shared()
 			c.Instances[0].Clock, c.Instances[1].Clock = clocks[0], clocks[1]
 			claim(c, history.Exclusion, "p-4", "p-5")
-			assert.Contains(t, explain.First(c).Doubt, "not known to have one clock")
+			assert.Contains(t, porcupine.First(c).NoPicture, "not known to have one clock")
 		}
 	})
 }
 
 func TestTwoHoldersOfOneLock(t *testing.T) {
 	page := picture(t, shared())
-	says(t, page, "two held the lock at once", "order 4 gets the lock", "order 5 gives it back",
+	says(t, page, "two held the lock at once", "order 4 acquires the lock", "order 5 releases the lock",
 		`"StateDescription":"held by order 4 on a"`, "both hold the lock", "Without order 5 there is a sequence")
 	assert.NotContains(t, page, "sold unit")
 	assert.NotContains(t, page, `"StateDescription":"held by order 5 on b"`, "it never gets it")
 }
 
-func TestAHolderThatNeverSaidGoodbyeMayHaveLeft(t *testing.T) {
+func TestAHolderWithoutAReleaseMayHaveReleased(t *testing.T) {
 	c := shared()
 	c.Ops[2].Lease.ReleasedAt = history.Never
 	c.Ops[2].Done = history.Never
 	page := picture(t, c)
 	says(t, page, "order 4 on a and order 5 on b both held the lock")
 	last := slices.MaxFunc(boxes(t, page), func(a, b box) int { return cmp.Compare(a.End, b.End) })
-	assert.Equal(t, "order 2 gives it back", last.Description)
+	assert.Equal(t, "order 2 releases the lock", last.Description)
 }
 
 func TestWithoutALockOrdersAreAsLongAsTheyWorked(t *testing.T) {
-	says(t, picture(t, unlocked(twice(10))), "for as long as it was at work: there is no lock", `"OriginalStart":"41000000"`)
+	says(t, picture(t, unlocked(twice(10))),
+		"for as long as it was at work: there is no lock", `"OriginalStart":"41000000"`)
 }
 
 func TestAcrossClocksOnlyTheClientsTimesCount(t *testing.T) {
@@ -243,7 +250,7 @@ func TestImpossibleTimesDoNoHarm(t *testing.T) {
 			if l := c.Ops[2].Lease; l != nil {
 				l.AcquiredAt = odd
 			}
-			if w := first(c); w != nil && w.Doubt == "" {
+			if w := first(c); w != nil && w.NoPicture == "" {
 				require.NoError(t, w.Write(io.Discard))
 			}
 		}

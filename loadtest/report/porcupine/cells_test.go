@@ -1,4 +1,4 @@
-package explain_test
+package porcupine_test
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/audit"
-	"stockapi/loadtest/explain"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/porcupine"
 )
 
 const ms = history.Instant(time.Millisecond)
@@ -63,7 +63,8 @@ func shared() *history.Cell {
 
 func lost(id string, sent history.Instant) history.Op {
 	return history.Op{
-		Order: "p-" + id, Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Quantity: 1, Sent: sent, Done: history.Never,
+		Order: "p-" + id, Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Quantity: 1,
+		Sent: sent, Done: history.Never,
 	}
 }
 
@@ -74,33 +75,33 @@ func unlocked(c *history.Cell) *history.Cell {
 	return c
 }
 
-func first(c *history.Cell) *explain.Window {
+func first(c *history.Cell) *porcupine.Window {
 	c.Findings, c.Coverage = audit.Judge(c)
-	return explain.First(c)
+	return porcupine.First(c)
 }
 
-// picture expects that there is one, and returns its page.
+// picture expects that there is a picture, and returns its page.
 func picture(t require.TestingT, c *history.Cell) string {
 	w := first(c)
 	require.NotNil(t, w)
-	require.Empty(t, w.Doubt)
+	require.Empty(t, w.NoPicture)
 	var page bytes.Buffer
 	require.NoError(t, w.Write(&page))
 	return page.String()
 }
 
-// doubt expects that there is none, and no page either.
-func doubt(t *testing.T, c *history.Cell) string {
+// reason expects that there is no picture, and returns why.
+func reason(t *testing.T, c *history.Cell) string {
 	t.Helper()
 	w := first(c)
 	require.NotNil(t, w)
 	var page bytes.Buffer
 	require.Error(t, w.Write(&page))
 	assert.Zero(t, page.Len())
-	return w.Doubt
+	return w.NoPicture
 }
 
-// boxes are the acts of a page, and the lanes they are on.
+// boxes returns the operations of a page, with their lanes.
 func boxes(t *testing.T, page string) (all []box) {
 	t.Helper()
 	_, data, _ := strings.Cut(page, "const data = ")

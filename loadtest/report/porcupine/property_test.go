@@ -1,4 +1,4 @@
-package explain_test
+package porcupine_test
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"stockapi/loadtest/explain"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/porcupine"
 )
 
-// simulate draws a history of a shop that works: orders of one unit or two, each of which takes place at a moment of its
-// own, under a lock, on any number of instances whose clocks are one or are off by any amount, and whose answers may be
-// lost.
+// simulate draws a history of a shop that works: orders of one unit or two, each of which takes place at a moment of
+// its own, on three instances that have one clock or clocks that differ by any amount. Answers may be lost.
 func simulate(t *rapid.T) *history.Cell {
 	c := &history.Cell{Product: "p", Initial: rapid.Int64Range(0, 30).Draw(t, "stock")}
 	offsets := []history.Instant{0, 0, 0}
@@ -61,12 +60,12 @@ func simulate(t *rapid.T) *history.Cell {
 	return c
 }
 
-// claim says of a cell that a verdict is broken by these orders.
+// claim records that a verdict of the cell is broken by these orders.
 func claim(c *history.Cell, v history.Verdict, orders ...string) {
 	c.Findings = []history.Finding{{Verdict: v, Result: history.Broken, Evidence: []history.Evidence{{Orders: orders}}}}
 }
 
-// Whatever is claimed of a shop that works, and wherever the window is cut: there is no picture of it.
+// A shop that works has no picture, whatever is claimed of it and wherever the window is cut.
 func TestAShopThatWorksIsNeverShownAsBroken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := simulate(t)
@@ -80,19 +79,19 @@ func TestAShopThatWorksIsNeverShownAsBroken(t *testing.T) {
 			}
 		}
 		claim(c, history.Stock)
-		assert.NotEmpty(t, explain.First(c).Doubt, "the books")
+		assert.NotEmpty(t, porcupine.First(c).NoPicture, "the books")
 		if len(sold) > 0 {
 			claim(c, history.Stock, rapid.SampledFrom(sold).Draw(t, "odd"))
-			assert.NotEmpty(t, explain.First(c).Doubt, "a sale")
+			assert.NotEmpty(t, porcupine.First(c).NoPicture, "a sale")
 		}
 		if len(held) > 1 {
 			claim(c, history.Exclusion, rapid.SampledFrom(held).Draw(t, "holder"), rapid.SampledFrom(held).Draw(t, "intruder"))
-			assert.NotEmpty(t, explain.First(c).Doubt, "two holders")
+			assert.NotEmpty(t, porcupine.First(c).NoPicture, "two holders")
 		}
 	})
 }
 
-// And whatever else is in a history: a unit that was sold twice is shown.
+// A unit that was sold twice is shown, whatever else is in the history.
 func TestAUnitSoldTwiceIsAlwaysShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := simulate(t)

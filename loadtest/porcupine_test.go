@@ -31,10 +31,12 @@ func oversold(t *testing.T) (file string) {
 	return file
 }
 
-func TestAReportLinksToTheWindowsBesideIt(t *testing.T) {
+func TestAReportLinksToThePorcupinePagesBesideIt(t *testing.T) {
 	file := oversold(t)
 	elsewhere := filepath.Join(t.TempDir(), "x.html")
-	for _, args := range [][]string{{"report", file}, {"report", file, "-o", elsewhere}, {"report", file, "-o", elsewhere}} {
+	for _, args := range [][]string{
+		{"report", file}, {"report", file, "-o", elsewhere}, {"report", file, "-o", elsewhere},
+	} {
 		code, _, stderr := loadtest(t, args...)
 		assert.Equal(t, surprised, code, stderr)
 	}
@@ -43,16 +45,16 @@ func TestAReportLinksToTheWindowsBesideIt(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(doc), `href="porcupine/one-instance-v0.html"`)
 		assert.NotContains(t, string(doc), "porcupine/one-instance-v4.html")
-		windows, err := os.ReadDir(filepath.Join(filepath.Dir(report), "porcupine"))
+		pages, err := os.ReadDir(filepath.Join(filepath.Dir(report), "porcupine"))
 		require.NoError(t, err)
-		require.Len(t, windows, 1)
-		page, err := os.ReadFile(filepath.Join(filepath.Dir(report), "porcupine", windows[0].Name()))
+		require.Len(t, pages, 1)
+		page, err := os.ReadFile(filepath.Join(filepath.Dir(report), "porcupine", pages[0].Name()))
 		require.NoError(t, err)
 		assert.Contains(t, string(page), "unit 1 was sold twice")
 	}
 }
 
-func TestARunLeavesWindowsToo(t *testing.T) {
+func TestARunWritesPorcupinePagesToo(t *testing.T) {
 	shop, dir := newFakeShop(t), t.TempDir()
 	shop.oversell = true
 	code, _, stderr := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
@@ -60,7 +62,7 @@ func TestARunLeavesWindowsToo(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "porcupine", "one-instance-v4.html"))
 }
 
-func TestWindowsThatCannotBeWrittenAreNotLinkedTo(t *testing.T) {
+func TestPorcupinePagesThatCannotBeWrittenAreNotLinkedTo(t *testing.T) {
 	file := oversold(t)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "porcupine"), nil, 0o600))
 	code, _, stderr := loadtest(t, "report", file)
@@ -71,7 +73,7 @@ func TestWindowsThatCannotBeWrittenAreNotLinkedTo(t *testing.T) {
 	assert.NotContains(t, string(doc), "porcupine/")
 }
 
-func TestNoDirectoryIsMadeThatNobodyNeeds(t *testing.T) {
+func TestNoPorcupineDirectoryIsMadeInVain(t *testing.T) {
 	file := oversold(t)
 	code, _, _ := loadtest(t, "report", file, "-o", filepath.Join(filepath.Dir(file), "missing", "x.html"))
 	assert.Equal(t, couldNotRun, code)

@@ -1,29 +1,29 @@
-package explain
+package porcupine
 
 import (
 	"cmp"
 	"slices"
 )
 
-// lane is one row of the picture. Acts on it do not overlap.
+// A lane is one row of the picture. Operations on it do not overlap.
 type lane struct {
 	number int
-	// name is that of the instance whose acts are on it, empty for the shop itself.
+	// name is the name of the instance whose operations are on it, empty for the shop itself.
 	name string
 	end  int64
 }
 
-// lanes gives each act a lane: the shop's come first, then those of each instance, as few as will do.
+// lanes returns the lane of each operation. The shop's come first, then those of each instance, as few as possible.
 func (q *question) lanes() []*lane {
-	byCall := make([]int, len(q.acts))
+	byCall := make([]int, len(q.operations))
 	for i := range byCall {
 		byCall[i] = i
 	}
-	slices.SortStableFunc(byCall, func(i, j int) int { return cmp.Compare(q.acts[i].call, q.acts[j].call) })
+	slices.SortStableFunc(byCall, func(i, j int) int { return cmp.Compare(q.operations[i].call, q.operations[j].call) })
 	var all []*lane
-	of := make([]*lane, len(q.acts))
+	of := make([]*lane, len(q.operations))
 	for _, i := range byCall {
-		a := q.acts[i]
+		a := q.operations[i]
 		free := slices.IndexFunc(all, func(l *lane) bool { return l.name == a.instance() && l.end < a.call })
 		if free < 0 {
 			free = len(all)
@@ -38,7 +38,7 @@ func (q *question) lanes() []*lane {
 	return of
 }
 
-func (a *act) instance() string {
+func (a *operation) instance() string {
 	if a.op == nil {
 		return ""
 	}
