@@ -101,11 +101,11 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, conn.Close())
 		site.Close()
 
-		site, err = f.StartSite(ctx, b, Plan{Instances: 2, SQL: true, OwnLocks: true, Wires: true})
+		site, err = f.StartSite(ctx, b, Plan{Instances: 2, SQL: true, OwnLocks: true, Links: true})
 		require.NoError(t, err)
 		defer site.Close()
 		assert.NotEqual(t, b.SQL, site.Database.URL)
-		eachHasAWire(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
+		eachHasALink(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
 	})
 }
 
@@ -136,7 +136,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 		require.ErrorIs(t, err, want)
 	}
 	refused(ErrNeedsDatabase, Plan{Session: true})
-	refused(ErrNeedsServer, Plan{Wires: true})
+	refused(ErrNeedsServer, Plan{Links: true})
 	refused(ErrNeedsServer, Plan{OwnLocks: true})
 
 	given, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,7 +145,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	require.NoError(t, f.placeSQL(ctx, b))
 	assert.Equal(t, f.options.SQL, b.Lasting().SQL)
 	refused(ErrNeedsOwnDatabase, Plan{OwnLocks: true})
-	site, err := f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Wires: true})
+	site, err := f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Links: true})
 	require.NoError(t, err)
 	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
 	site.Close()

@@ -60,7 +60,7 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "http://here", url)
 	c.stop()
-	assert.True(t, c.goneWithin(time.Second))
+	assert.True(t, c.exitsWithin(time.Second))
 	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
 	require.NoError(t, f.Close())
 	assert.NoDirExists(t, f.dir)
@@ -71,7 +71,7 @@ func TestCloseEndsWhatIsStillThere(t *testing.T) {
 	c, _, err := f.start(ctx, "child", self("ready"), readyURL)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	assert.True(t, c.goneWithin(time.Second))
+	assert.True(t, c.exitsWithin(time.Second))
 }
 
 func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {

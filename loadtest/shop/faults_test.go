@@ -27,10 +27,10 @@ func TestOrdersThatAreHeld(t *testing.T) {
 	defer server.Close()
 	client := shop.NewClient(1, "")
 	defer client.Close()
-	held, err := client.Held(t.Context(), server.URL)
+	held, err := client.HeldOrders(t.Context(), server.URL)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"o-1"}, held)
-	require.NoError(t, client.LetGo(t.Context(), server.URL, "o-1"))
+	require.NoError(t, client.EndHold(t.Context(), server.URL, "o-1"))
 	assert.Equal(t, "o-1", let)
 }
 

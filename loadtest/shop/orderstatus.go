@@ -12,8 +12,8 @@ import (
 // Pending is what a service tells of an order that is not over.
 const Pending history.Outcome = "pending"
 
-// Told is what a service tells of an order when it is asked for it later.
-type Told struct {
+// OrderStatus is what a service tells of an order when it is asked for it later.
+type OrderStatus struct {
 	Order    string          `json:"order"`
 	Outcome  history.Outcome `json:"outcome"`
 	Units    []int64         `json:"units"`
@@ -22,22 +22,22 @@ type Told struct {
 
 // Order asks an instance what became of an order that was sent to it. That is optional: an instance that has no such
 // route, or no longer knows the order, answers 404, which is an error.
-func (c *Client) Order(ctx context.Context, base, id string) (Told, error) {
-	var t Told
+func (c *Client) Order(ctx context.Context, base, id string) (OrderStatus, error) {
+	var t OrderStatus
 	if err := c.call(ctx, http.MethodGet, base+"/orders/"+url.PathEscape(id), "", &t); err != nil {
-		return Told{}, err
+		return OrderStatus{}, err
 	}
 	switch t.Outcome {
 	case history.Sold:
 		if len(t.Units) == 0 || int64(len(t.Units)) != t.Quantity {
-			return Told{}, fmt.Errorf("GET %s/orders/%s names %d units for a quantity of %d", base, id, len(t.Units), t.Quantity)
+			return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names %d units for a quantity of %d", base, id, len(t.Units), t.Quantity)
 		}
 	case history.Refused, history.NotSold, history.Busy, history.Unknown, Pending:
 	default:
-		return Told{}, fmt.Errorf("GET %s/orders/%s names no outcome that is known here: %q", base, id, t.Outcome)
+		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names no outcome that is known here: %q", base, id, t.Outcome)
 	}
 	if t.Order != id {
-		return Told{}, fmt.Errorf("GET %s/orders/%s tells of order %q", base, id, t.Order)
+		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s tells of order %q", base, id, t.Order)
 	}
 	return t, nil
 }
