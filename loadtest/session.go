@@ -289,7 +289,7 @@ func (s *session) cell(ctx context.Context, i int, spec scenario.Spec, st stage)
 		})
 	}
 	runner := &scenario.Runner{
-		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: st.targets,
 		Spool: s.spool, Heart: s.heart,
 	}
 	if s.party != nil {

@@ -18,10 +18,10 @@ const renewedLease = time.Second
 // itself is why a lock breaks when its holder takes it again.
 const itself = "it does not know its own holder: the order is refused by itself, or waits for itself, and every one after it too"
 
-// The fault scenarios. In each, who is inside is known before the next step is taken; see acts.go.
+// The fault scenarios. In each, who is inside is known before the next step is taken; see faults_holder.go.
 var (
 	crash = Scenario{
-		Name: "crash", Does: "SIGKILL of the holder at work; v1.5 dies in its gap", Instances: 2, play: playCrash,
+		Name: "crash", Does: "SIGKILL of the holder at work; v1.5 dies in its gap", Instances: 2, inject: injectCrash,
 		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, "its key has no TTL, and who would delete it is dead"},
@@ -52,7 +52,7 @@ var (
 		},
 	}
 	slowWork = Scenario{
-		Name: "slow-work", Does: "the work takes 2.5 leases, the process is well", Instances: 2, play: playSlowWork,
+		Name: "slow-work", Does: "the work takes 2.5 leases, the process is well", Instances: 2, inject: injectSlowWork,
 		TTL:   renewedLease,
 		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
@@ -85,9 +85,9 @@ var (
 	}
 	lateRelease = Scenario{
 		Name: "late-release", Does: "the first holder ends after its lease while a second is inside; a third tries", Instances: 2,
-		play:  playLateRelease,
-		TTL:   renewedLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
+		inject: injectLateRelease,
+		TTL:    renewedLease,
+		Apart:  map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", oversoldFreed, "its DEL removes whatever key is there, by now the second holder's, and the third gets in"},
@@ -116,8 +116,8 @@ var (
 	}
 	checkDeleteGap = Scenario{
 		Name: "check-delete-gap", Does: "the lease ends just before the release is sent, and a second holder is inside", Instances: 2,
-		play:  playCheckDeleteGap,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
+		inject: injectCheckDeleteGap,
+		Apart:  map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "without a TTL there is no second holder"},
 			{"v1.5", freed, "DEL does not ask whose key it is"},
@@ -146,8 +146,8 @@ var (
 	}
 	pause = Scenario{
 		Name: "pause", Does: "SIGSTOP at the last instant before the write, until a second has sold", Instances: 2, Stops: true,
-		play:  playPause,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		inject: injectPause,
+		Apart:  map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "nothing expires: the others wait, and give up"},
 			{"v1.5", oversold, "a stopped process does not see its lease end"},
@@ -178,7 +178,7 @@ var (
 	}
 	pauseAtWork = Scenario{
 		Name: "pause-at-work", Does: "SIGSTOP in the middle of the work, until a second has sold and the work is due to end", Instances: 2,
-		Stops: true, play: playPauseAtWork,
+		Stops: true, inject: injectPauseAtWork,
 		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "nothing expires: the others wait, and give up"},
@@ -209,7 +209,7 @@ var (
 		},
 	}
 	hungHolder = Scenario{
-		Name: "hung-holder", Does: "the work does not end for as long as anybody is made to wait", Instances: 2, play: playHungHolder,
+		Name: "hung-holder", Does: "the work does not end for as long as anybody is made to wait", Instances: 2, inject: injectHungHolder,
 		TTL: renewedLease, Within: 3 * renewedLease,
 		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease},
 		Expect: []Expectation{
@@ -240,8 +240,8 @@ var (
 	}
 	soldOutRestock = Scenario{
 		Name: "sold-out-restock", Does: "told that all is sold; then the shelf is filled, and somebody buys", Instances: 2,
-		play:  playSoldOutRestock,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		inject: injectSoldOutRestock,
+		Apart:  map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", leaseHolds, "the lock is released whether there was a sale or not"},
 			{"v1.5", leaseHolds, "the lock is released whether there was a sale or not"},
@@ -272,7 +272,7 @@ var (
 	}
 	queueOrder = Scenario{
 		Name: "queue-order", Does: "fifty come one after the other while the lock is held; one more when it is free, and the first of them stopped", Instances: 2,
-		Site: Site{OwnLocks: true}, Stops: true, TTL: longLease, play: playQueueOrder,
+		Topology: Topology{OwnLocks: true}, Stops: true, TTL: longLease, inject: injectQueueOrder,
 		Apart: apartFrom([]string{"v4", "v7", "v8", "v13", "v14"}, "it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
 		Expect: []Expectation{
 			{"v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"},
@@ -284,7 +284,7 @@ var (
 	}
 	readersAndWriter = Scenario{
 		Name: "readers-and-writer", Does: "twenty readers come one after the other without a gap, and a writer comes after the first", Instances: 2,
-		TTL: longLease, Within: 2 * time.Second, play: playReadersAndWriter,
+		TTL: longLease, Within: 2 * time.Second, inject: injectReadersAndWriter,
 		Apart: apartFrom([]string{"v10"}, "it has no lock that readers share"),
 		Expect: []Expectation{
 			{"v10", leaseHolds, "a writer that waits leaves a mark, past which no new reader gets in: it is next when those inside have left"},
@@ -292,8 +292,8 @@ var (
 	}
 	nested = Scenario{
 		Name: "nested", Does: "the business code takes the lock that its own order holds; later its caller comes again", Instances: 2,
-		play:  playNested,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		inject: injectNested,
+		Apart:  map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, itself},
 			{"v1.5", stuck, itself},
@@ -324,7 +324,7 @@ var (
 	}
 	writeOnlyFence = Scenario{
 		Name: "write-only-fence", Does: "both have read when the one with the older token, paused till then, writes first", Instances: 2,
-		Stops: true, play: playWriteOnlyFence,
+		Stops: true, inject: injectWriteOnlyFence,
 		Apart: apartFrom([]string{"v15", "v15-write-only"}, noFence),
 		Expect: []Expectation{
 			{"v15", fencedShared, "the newer token was seen when its holder read, so the older one's write is refused"},

@@ -129,8 +129,8 @@ type Scenario struct {
 	Instances int
 	// Stops is whether a process is stopped and continued in it, which not every system can do.
 	Stops bool
-	// Site is what it needs around the instances, because it is going to harm it.
-	Site Site
+	// Topology is what it needs around the instances, because it is going to harm it.
+	Topology Topology
 	// TTL is that of the locks, if not the usual one; Timeout how long an instance waits for a server to answer, if not
 	// its default; and Within how soon a fresh request has to get through, if not within the TTL and a margin.
 	TTL, Timeout, Within time.Duration
@@ -138,11 +138,11 @@ type Scenario struct {
 	// Apart are the rungs to which it does not apply, each with the reason. Every rung is in Expect or here.
 	Apart map[string]string
 
-	play func(context.Context, *play) error
+	inject func(context.Context, *faultCell) error
 }
 
 // Fault reports whether something is done to single orders, known to be inside; if not, it is a crowd that contends.
-func (s Scenario) Fault() bool { return s.play != nil }
+func (s Scenario) Fault() bool { return s.inject != nil }
 
 // Several stands for as many instances as were asked for, at least two.
 const Several = 0

@@ -3,7 +3,7 @@ package scenario
 // Who is woken by a release, among many who wait for it.
 var herd = Scenario{
 	Name: "herd", Does: "fifty wait over two instances while the lock is held; then it is released, and all are served", Instances: 2,
-	TTL: longLease, play: playHerd,
+	TTL: longLease, inject: injectHerd,
 	Apart: apartFrom([]string{"v7", "v8", "v13", "v14"}, "a release wakes nobody: who waits asks again after a while"),
 	Expect: []Expectation{
 		{"v7", quiet, "the waiters of an instance share one subscription, and a message lets one of them try"},

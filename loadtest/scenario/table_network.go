@@ -21,10 +21,10 @@ func apartFrom(rungs []string, why string) map[string]string {
 // What happens to the network between the instances and their servers.
 var (
 	cutOff = Scenario{
-		Name: "cut-off", Does: "the holder loses its lock server, but not the stock: what it sends there vanishes", Instances: 2, play: playCutOff,
-		Site:    Site{Wires: true},
-		Timeout: 300 * time.Millisecond,
-		Apart:   map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		Name: "cut-off", Does: "the holder loses its lock server, but not the stock: what it sends there vanishes", Instances: 2, inject: injectCutOff,
+		Topology: Topology{Links: true},
+		Timeout:  300 * time.Millisecond,
+		Apart:    map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"},
 			{"v1.5", oversold, "the lease ends at work, cut off or not"},
@@ -54,11 +54,11 @@ var (
 		},
 	}
 	replyLost = Scenario{
-		Name: "reply-lost", Does: "the acquire is carried out, but its reply is lost; a fresh request has 1 s of a lease of 3 s", Instances: 2, play: playReplyLost,
-		Site:    Site{Wires: true, OwnLocks: true},
-		TTL:     3 * time.Second,
-		Timeout: 300 * time.Millisecond,
-		Within:  time.Second,
+		Name: "reply-lost", Does: "the acquire is carried out, but its reply is lost; a fresh request has 1 s of a lease of 3 s", Instances: 2, inject: injectReplyLost,
+		Topology: Topology{Links: true, OwnLocks: true},
+		TTL:      3 * time.Second,
+		Timeout:  300 * time.Millisecond,
+		Within:   time.Second,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease,
 		},
@@ -89,9 +89,9 @@ var (
 		},
 	}
 	lateReply = Scenario{
-		Name: "late-reply", Does: "the reply to the acquire comes when the lease is over, and a second holder is inside", Instances: 2, play: playLateReply,
-		Site:    Site{Wires: true, OwnLocks: true},
-		Timeout: 4 * time.Second,
+		Name: "late-reply", Does: "the reply to the acquire comes when the lease is over, and a second holder is inside", Instances: 2, inject: injectLateReply,
+		Topology: Topology{Links: true, OwnLocks: true},
+		Timeout:  4 * time.Second,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease,
 		},
@@ -122,9 +122,9 @@ var (
 		},
 	}
 	redisDown = Scenario{
-		Name: "redis-down", Does: "all servers are away, an order is sent to each instance, and they come back", Instances: 2, play: playRedisDown,
-		Site:    Site{Wires: true},
-		Timeout: 300 * time.Millisecond,
+		Name: "redis-down", Does: "all servers are away, an order is sent to each instance, and they come back", Instances: 2, inject: injectRedisDown,
+		Topology: Topology{Links: true},
+		Timeout:  300 * time.Millisecond,
 		Expect: []Expectation{
 			{"v0", lockFree, "each order gets a clear no, and the clients connect again by themselves"},
 			{"v0.5", localHolds, "each order gets a clear no, and the clients connect again by themselves"},
@@ -157,29 +157,29 @@ var (
 		},
 	}
 	minorityDown = Scenario{
-		Name: "minority-down", Does: "two of five Redlock nodes are away, one refusing, one silent", Instances: 2, play: playMinorityDown,
-		Site:  Site{Wires: true},
-		Apart: oneServer,
+		Name: "minority-down", Does: "two of five Redlock nodes are away, one refusing, one silent", Instances: 2, inject: injectMinorityDown,
+		Topology: Topology{Links: true},
+		Apart:    oneServer,
 		Expect: []Expectation{
 			{"v6", leaseHolds, "three of five are a majority"},
 			{"v9-nodes", stuck, "it needs all five, so one that is away stops everybody"},
 		},
 	}
 	majorityDown = Scenario{
-		Name: "majority-down", Does: "three of five Redlock nodes are away, and stay away", Instances: 2, play: playMajorityDown,
-		Site:  Site{Wires: true},
-		Apart: oneServer,
+		Name: "majority-down", Does: "three of five Redlock nodes are away, and stay away", Instances: 2, inject: injectMajorityDown,
+		Topology: Topology{Links: true},
+		Apart:    oneServer,
 		Expect: []Expectation{
 			{"v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"},
 			{"v9-nodes", stuck, "it needs all five, so one that is away stops everybody"},
 		},
 	}
 	quorumReturns = Scenario{
-		Name: "quorum-returns", Does: "three of five nodes are away while one tries; two return; a fresh request has 1 s of a lease of 3 s", Instances: 2, play: playQuorumReturns,
-		Site:   Site{Wires: true},
-		TTL:    3 * time.Second,
-		Within: time.Second,
-		Apart:  oneServer,
+		Name: "quorum-returns", Does: "three of five nodes are away while one tries; two return; a fresh request has 1 s of a lease of 3 s", Instances: 2, inject: injectQuorumReturns,
+		Topology: Topology{Links: true},
+		TTL:      3 * time.Second,
+		Within:   time.Second,
+		Apart:    oneServer,
 		Expect: []Expectation{
 			{"v6", leaseHolds, "what a failed try had got it gives back at once, so all four nodes are free"},
 			{"v9-nodes", stuck, "one node is still away, and it needs all five"},

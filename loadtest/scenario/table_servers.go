@@ -10,9 +10,9 @@ const (
 // What happens to the servers themselves.
 var (
 	nodeRestart = Scenario{
-		Name: "node-restart", Does: "the lock server, or one of the nodes that granted, restarts empty while the lock is held", Instances: 2, play: playNodeRestart,
-		Site: Site{OwnLocks: true},
-		TTL:  longLease,
+		Name: "node-restart", Does: "the lock server, or one of the nodes that granted, restarts empty while the lock is held", Instances: 2, inject: injectNodeRestart,
+		Topology: Topology{OwnLocks: true},
+		TTL:      longLease,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v16": noLease, "v17": noLease,
 		},
@@ -43,17 +43,17 @@ var (
 		},
 	}
 	delayedRestart = Scenario{
-		Name: "delayed-restart", Does: "the same, but the node comes back only after the TTL", Instances: 2, play: playDelayedRestart,
-		Site:  Site{OwnLocks: true},
-		Apart: apartFrom([]string{"v6"}, "its lock is not granted by some of several nodes, of which one could grant it again"),
+		Name: "delayed-restart", Does: "the same, but the node comes back only after the TTL", Instances: 2, inject: injectDelayedRestart,
+		Topology: Topology{OwnLocks: true},
+		Apart:    apartFrom([]string{"v6"}, "its lock is not granted by some of several nodes, of which one could grant it again"),
 		Expect: []Expectation{
 			{"v6", leaseHolds, "what the node has forgotten is over by the time that it votes again"},
 		},
 	}
 	clockJump = Scenario{
-		Name: "clock-jump", Does: "the clock of the lock server, or of three nodes, jumps past the lease (simulated)", Instances: 2, play: playClockJump,
-		Site: Site{OwnLocks: true},
-		TTL:  longLease,
+		Name: "clock-jump", Does: "the clock of the lock server, or of three nodes, jumps past the lease (simulated)", Instances: 2, inject: injectClockJump,
+		Topology: Topology{OwnLocks: true},
+		TTL:      longLease,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v13": noClock, "v14": noClock, "v16": noLease, "v17": noLease,
 		},
@@ -82,9 +82,9 @@ var (
 		},
 	}
 	failover = Scenario{
-		Name: "failover", Does: "the primary of the locks dies before it has replicated the lock, and the replica is promoted", Instances: 2, play: playFailover,
-		Site: Site{ReplicatedLocks: true},
-		TTL:  longLease,
+		Name: "failover", Does: "the primary of the locks dies before it has replicated the lock, and the replica is promoted", Instances: 2, inject: injectFailover,
+		Topology: Topology{ReplicatedLocks: true},
+		TTL:      longLease,
 		Apart: map[string]string{
 			"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside, "v12": noStandby, "v12-session": noStandby,
 			"v13": noReplica, "v14": noReplica, "v16": noLease, "v17": noLease,
@@ -112,10 +112,10 @@ var (
 		},
 	}
 	stockFailover = Scenario{
-		Name: "stock-failover", Does: "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and well", Instances: 2, play: playStockFailover,
-		Site:  Site{ReplicatedStock: true},
-		TTL:   longLease,
-		Apart: map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
+		Name: "stock-failover", Does: "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and well", Instances: 2, inject: injectStockFailover,
+		Topology: Topology{ReplicatedStock: true},
+		TTL:      longLease,
+		Apart:    map[string]string{"v0": unguarded, "v0.5": inMemory, "v11-two": twoInside},
 		Expect: []Expectation{
 			{"v1", rewound, "the lock did its work, but the stock itself went back to before the sale"},
 			{"v1.5", rewound, "the lock did its work, but the stock itself went back to before the sale"},

@@ -5,7 +5,7 @@ import "time"
 // What happens to orders of several products. They wait as long as the lease is; a fresh request has less.
 var oppositeOrder = Scenario{
 	Name: "opposite-order", Does: "two orders name two products in opposite orders; a fresh request has 1 s of a wait of 3 s", Instances: 2,
-	play:   playOppositeOrder,
+	inject: injectOppositeOrder,
 	TTL:    3 * time.Second,
 	Within: time.Second,
 	Apart:  apartFrom([]string{"v9", "v9-naive"}, "an order is of one product, and takes one lock"),
