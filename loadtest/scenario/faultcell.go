@@ -71,15 +71,15 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec Spec) error
 // watchStalls measures scheduling delays while the cell runs. The returned function stores them with the client's other
 // figures.
 func (f *faultCell) watchStalls() (end func()) {
-	var heart *attack.Watch
-	if f.Heart != nil {
-		heart = f.Heart.Watch()
+	var stalls *attack.StallWatch
+	if f.Stalls != nil {
+		stalls = f.Stalls.Watch()
 	}
 	return func() {
 		f.cell.Client = attack.ClientOf(f.cell.Ops)
 		f.cell.Client.Loop = "closed" // each step waits for the one before it
-		if heart != nil {
-			f.cell.Client.Away, f.cell.Client.Longest = heart.Stop()
+		if stalls != nil {
+			f.cell.Client.Away, f.cell.Client.Longest = stalls.Stop()
 		}
 	}
 }

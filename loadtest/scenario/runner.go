@@ -39,10 +39,10 @@ const maxSlack = 5 * time.Second
 // slack is how much longer a step may take, given the scheduling delays seen lately: a step makes some ten hops, and
 // each of them may be delayed once.
 func (r *Runner) slack() time.Duration {
-	if r.Heart == nil {
+	if r.Stalls == nil {
 		return 0
 	}
-	return min(10*r.Heart.Lately(), maxSlack)
+	return min(10*r.Stalls.Recent(), maxSlack)
 }
 
 // answerMargin is how much longer than all waiting and work an answer may take before it counts as lost.
@@ -56,7 +56,7 @@ type Runner struct {
 	// Sent counts the orders of the current cell that have returned, for a progress line.
 	Sent *atomic.Int64
 	// Stalls measures this process's scheduling delays; nil if nobody asks.
-	Heart *attack.Heart
+	Stalls *attack.StallMeter
 	// Targets are what faults act on; nil if the instances are not ours.
 	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
@@ -69,7 +69,7 @@ type Runner struct {
 // cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Heart: r.Heart, Targets: r.Targets, Load: spec.Scenario.load()}
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: spec.Scenario.load()}
 		r.Load.Wait *= time.Duration(max(1, spec.longer))
 	}
 	c := &history.Cell{
@@ -201,11 +201,11 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	var gate shop.Gate
 	result, err := attack.Run(ctx, attack.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
-		Warm: func(ctx context.Context, worker int) {
+		WarmUp: func(ctx context.Context, worker int) {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // if it fails, the order fails too
 		},
-		Begin: r.Joint.Begin, Heart: r.Heart, Open: gate.Open, Keep: c.Add,
-		First: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
+		Begin: r.Joint.Begin, Stalls: r.Stalls, OpenGate: gate.Open, Keep: c.Add,
+		PrepareFirst: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
 			to := i % len(c.Instances)
 			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.crowdOrder(c, i))
 			return r.completed(op, c, to, history.Buy)
