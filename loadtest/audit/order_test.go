@@ -22,12 +22,12 @@ func TestWhoWasFirstIsNotToldByTwoClocks(t *testing.T) {
 	c := forge(5)
 	c.InLine = true
 	c.Instances[1].Clock = "another"
-	judge(t, c, history.Order, history.Unclear)
+	judge(t, c, history.Order, history.Indeterminate)
 }
 
 func TestAnOrderThatWasNeverAnsweredMayHaveBeenFirst(t *testing.T) {
 	c := forge(5)
 	c.InLine = true
 	lose(&c.Ops[2])
-	judge(t, c, history.Order, history.Unclear)
+	judge(t, c, history.Order, history.Indeterminate)
 }

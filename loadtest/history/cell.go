@@ -27,8 +27,8 @@ type Cell struct {
 	// Limit is how soon a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
 
-	// CutShort is why the scenario could not be played to its end, if it could not: its fault did not come to pass.
-	CutShort string `json:"cut_short,omitempty"`
+	// Aborted is why the scenario could not be played to its end, if it could not: its fault did not come to pass.
+	Aborted string `json:"cut_short,omitempty"`
 
 	// InLine says that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`

@@ -26,7 +26,7 @@ func sample() *history.Run {
 				{Order: "p-1", Phase: history.Buy, Outcome: history.Sold, Sent: 1, Done: 2, Quantity: 1, Units: []int64{100}},
 				{Order: "p-2", Phase: history.Buy, Outcome: history.Unknown, Sent: 1, Done: history.Never, Quantity: 1},
 			},
-			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Unclear}},
+			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Indeterminate}},
 		}},
 	}
 }

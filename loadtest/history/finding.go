@@ -23,12 +23,12 @@ var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, H
 // Result is the answer to one of the questions.
 type Result string
 
-// OK means that no violation was found, not that there can be none. Unclear means that an order whose outcome
+// OK means that no violation was found, not that there can be none. Indeterminate means that an order whose outcome
 // nobody knows may have been one. NotApplicable means that the rung has nothing the question could be asked of.
 const (
 	OK            Result = "ok"
 	Broken        Result = "BROKEN"
-	Unclear       Result = "unknown"
+	Indeterminate Result = "unknown"
 	NotApplicable Result = "–"
 	// Invalid is the answer to Valid alone: the client, or the machine, decided what came of the cell.
 	Invalid Result = "invalid"
@@ -65,7 +65,7 @@ func FindingOf(fs []Finding, v Verdict) Finding {
 // Worst returns the worst result of fs: one broken verdict breaks the cell, one unknown clouds it, and what is not valid
 // is neither.
 func Worst(fs []Finding) Result {
-	rank := map[Result]int{NotApplicable: 0, OK: 1, Unclear: 2, Broken: 3, Invalid: 4}
+	rank := map[Result]int{NotApplicable: 0, OK: 1, Indeterminate: 2, Broken: 3, Invalid: 4}
 	worst := NotApplicable
 	for _, f := range fs {
 		if rank[f.Result] > rank[worst] {

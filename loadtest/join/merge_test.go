@@ -129,7 +129,7 @@ func TestAUnitThatTwoPartiesBoughtIsFound(t *testing.T) {
 func TestLeasesAreComparedAcrossPartiesOnlyAsFarAsClocksAreKnown(t *testing.T) {
 	for within, want := range map[time.Duration]history.Result{
 		time.Microsecond:     history.Broken,
-		9 * time.Millisecond: history.Unclear, // not seen: the widened orders leave room for the one after the other
+		9 * time.Millisecond: history.Indeterminate, // not seen: the widened orders leave room for the one after the other
 	} {
 		m1, m2 := apart()
 		p1, p2 := forge(1, m1, 0, 2, 20), forge(2, m2, 1, 2, 20)
@@ -168,7 +168,7 @@ func TestWhatNeverCameNeverComes(t *testing.T) {
 	finish(p1, 60)
 	lost := &p2.Cell.Ops[4]
 	*lost = history.Op{Order: lost.Order, Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: lost.Sent, Done: history.Never, Quantity: 1}
-	c, _ := merged(t, history.Exclusion, history.Unclear, p1, p2)
+	c, _ := merged(t, history.Exclusion, history.Indeterminate, p1, p2)
 	assert.False(t, c.Ops[25].Done.Known())
 }
 

@@ -60,7 +60,7 @@ func entryOf(r *scenario.Row, repeat int) entry {
 
 // inLetters names the verdicts that broke, and after a question mark those that are unknown.
 func inLetters(fs []history.Finding) string {
-	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Unclear)
+	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Indeterminate)
 	switch {
 	case unknown != "":
 		return broken + "?" + unknown

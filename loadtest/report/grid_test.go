@@ -79,8 +79,8 @@ func TestTheGrid(t *testing.T) {
 	}
 	*of("crash", "v1") = history.Cell{Scenario: "crash", Rung: "v1", NotRun: "needs a system that can stop a process"}
 	of("crash", "v1.5").Findings[0].Result = history.Broken
-	of("crash", "v2").Findings[3].Result = history.Unclear
-	of("pause", "v4").Findings[3].Result = history.Unclear
+	of("crash", "v2").Findings[3].Result = history.Indeterminate
+	of("pause", "v4").Findings[3].Result = history.Indeterminate
 	of("pause", "v5").Findings[0].Result = history.OK
 	text := matrix(t, cells)
 	assert.Contains(t, text, "faults, leases of 400ms; what broke: S stock,")

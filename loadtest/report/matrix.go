@@ -201,7 +201,7 @@ func verdict(c *history.Cell) string {
 		return "not valid"
 	}
 	worst := history.Worst(c.Findings)
-	if worst != history.Broken && worst != history.Unclear {
+	if worst != history.Broken && worst != history.Indeterminate {
 		return string(worst)
 	}
 	var which []string

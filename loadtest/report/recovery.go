@@ -63,7 +63,7 @@ func NewRecovery(rows []*scenario.Row) *Recovery {
 }
 
 // played reports whether the fault came to pass.
-func played(c *history.Cell) bool { return c.NotRun == "" && c.CutShort == "" }
+func played(c *history.Cell) bool { return c.NotRun == "" && c.Aborted == "" }
 
 func filter[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })

@@ -49,7 +49,7 @@ func TestRecoveryIsAColumnPerKindOfLock(t *testing.T) {
 func TestOneScenarioIsNoTable(t *testing.T) {
 	assert.Empty(t, recoveries(recovered("crash", "v4", 1, history.Sold), recovered("two-instances", "v4", 1, history.Sold)))
 	notPlayed := recovered("pause", "v4", 1, history.Sold)
-	notPlayed.CutShort = "nobody was stopped"
+	notPlayed.Aborted = "nobody was stopped"
 	assert.Empty(t, recoveries(recovered("crash", "v4", 1, history.Sold), notPlayed))
 }
 

@@ -44,7 +44,7 @@ func rows() []*scenario.Row {
 	return scenario.Assess([]*history.Cell{
 		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
 		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
-		cell("two-instances", "v5-as-printed", findings(history.OK, history.Unclear)),
+		cell("two-instances", "v5-as-printed", findings(history.OK, history.Indeterminate)),
 		notRun,
 	})
 }

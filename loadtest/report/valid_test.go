@@ -17,7 +17,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	bad.Findings = append([]history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "2 of 3 were not sent"}}, bad.Findings...)
 	bad.Ops = append(bad.Ops, history.Op{Phase: history.Buy, Outcome: history.NotSent})
 	slow := asExpected("crash", "v4")
-	slow.CutShort, slow.Client = "it was not held", &history.Client{Longest: time.Second}
+	slow.Aborted, slow.Client = "it was not held", &history.Client{Longest: time.Second}
 	longer := asExpected("pause", "v4")
 	longer.Longer = 4
 	rows := scenario.Assess([]*history.Cell{bad, slow, longer})

@@ -128,7 +128,7 @@ func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec Spec) error 
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		c.CutShort = err.Error()
+		c.Aborted = err.Error()
 	}
 	return nil
 }

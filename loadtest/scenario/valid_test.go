@@ -39,7 +39,7 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"slow, and sold twice under a lease":   {set(on("slow-work", "v5", slow), history.Stock, history.Broken), true},
 		"fast, and sold twice under a lease":   {set(on("slow-work", "v5", fast), history.Stock, history.Broken), false},
 		"slow, and did not break":              {set(on("slow-work", "v4", slow), history.Stock, history.OK), true},
-		"slow, and nobody knows":               {set(on("slow-work", "v4", slow), history.Stock, history.Unclear), true},
+		"slow, and nobody knows":               {set(on("slow-work", "v4", slow), history.Stock, history.Indeterminate), true},
 		"slow, but it has no lease":            {set(on("slow-work", "v17", slow), history.Stock, history.Broken), false},
 		"slow, but the stock is fenced":        {set(on("pause", "v15", slow), history.Stock, history.Broken), false},
 		"slow, but tokens know no time":        {set(on("pause", "v15", slow), history.Fence, history.Broken), false},
@@ -74,7 +74,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 		by[s.Scenario.Name] = s
 	}
 	cut := on("crash", "v4", 300*time.Millisecond)
-	cut.CutShort = "it was not held"
+	cut.Aborted = "it was not held"
 	again, slow := by["crash"].AgainLonger(cut)
 	require.True(t, slow)
 	assert.Equal(t, 2*time.Second, again.Scenario.Lease())
@@ -98,7 +98,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 func TestACellThatIsNotValid(t *testing.T) {
 	c := asTheTableSays("two-instances", "v17")
 	c.Findings = append([]history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}}, c.Findings...)
-	set(c, history.Stock, history.Unclear)
+	set(c, history.Stock, history.Indeterminate)
 	rows := scenario.Assess([]*history.Cell{c, asTheTableSays("two-instances", "v17")})
 	assert.Equal(t, 1, rows[0].Met)
 	assert.Equal(t, 2, rows[0].Ran())
