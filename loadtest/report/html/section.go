@@ -95,7 +95,7 @@ func story(c *history.Cell) string {
 	switch history.Worst(c.Findings) {
 	case history.Invalid:
 		found = "This is a measurement of the client, or of the machine, and says nothing of the lock: "
-	case history.Unclear:
+	case history.Indeterminate:
 		found = "Nothing is proved either way: "
 	}
 	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",
