@@ -260,7 +260,7 @@ func (r *Runner) completed(op history.Op, c *history.Cell, to int, phase history
 func (r *Runner) order(c *history.Cell, id string, quantity int64) shop.Order {
 	return shop.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
-		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Patience: r.Load.Wait + r.Load.Work + answerMargin,
+		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + answerMargin,
 	}
 }
 

@@ -33,7 +33,7 @@ func buy(t *testing.T, answer http.HandlerFunc) history.Op {
 	defer server.Close()
 	client := shop.NewClient(1, "")
 	defer client.Close()
-	order := shop.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: 200 * time.Millisecond}
+	order := shop.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 200 * time.Millisecond}
 	return client.Buy(t.Context(), start, server.URL, order)
 }
 
@@ -121,7 +121,7 @@ func TestAReadingBuysNothing(t *testing.T) {
 	client := shop.NewClient(1, "")
 	defer client.Close()
 	op := client.Buy(context.Background(), start, server.URL,
-		shop.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Patience: time.Second})
+		shop.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Timeout: time.Second})
 	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	assert.EqualValues(t, 83, op.Left)
 	assert.Empty(t, op.Units)
@@ -151,7 +151,7 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	client := shop.NewClient(1, "")
-	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Patience: time.Second})
+	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Timeout: time.Second})
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
 

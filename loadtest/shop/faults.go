@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Held lists the orders that a fault holds at a point of the instance, and which has to be let go on.
+// HeldOrders lists the orders that a fault holds at a point of the instance.
 func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) {
 	var f struct {
 		Held []struct {
@@ -23,7 +23,7 @@ func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) 
 	return orders, nil
 }
 
-// EndHold lets a held order go on.
+// EndHold ends the hold of an order.
 func (c *Client) EndHold(ctx context.Context, base, order string) error {
 	return c.call(ctx, http.MethodDelete, base+"/faults/"+url.PathEscape(order), "", nil)
 }

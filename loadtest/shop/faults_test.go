@@ -44,7 +44,7 @@ func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
 	client := shop.NewClient(1, "secret")
 	defer client.Close()
 	for fault, want := range map[string]string{"": "", "hold@before:del": "Bearer secret"} {
-		client.Buy(t.Context(), start, server.URL, shop.Order{ID: "o-1", Rung: "v4", Fault: fault, Patience: 10 * time.Second})
+		client.Buy(t.Context(), start, server.URL, shop.Order{ID: "o-1", Rung: "v4", Fault: fault, Timeout: 10 * time.Second})
 		assert.Equal(t, want, authorization, fault)
 	}
 }

@@ -28,13 +28,13 @@ func dialled(err error) error {
 // What the client lacked says nothing of the service. That nobody was there does.
 func TestWhatNeverLeftTheClient(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
-	cancel(errPatience)
+	cancel(errTimeout)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		err  error
 		want history.Outcome
 	}{
-		"no file descriptors":          {t.Context(), dialled(os.NewSyscallError("socket", lacks[0])), history.NotSent},
+		"no file descriptors":          {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
 		"no local port":                {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
 		"no buffer":                    {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
 		"no name":                      {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
@@ -46,7 +46,7 @@ func TestWhatNeverLeftTheClient(t *testing.T) {
 		"nobody who could be believed": {t.Context(), fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
 		var op history.Op
-		unsent(c.ctx, &op, c.err)
+		classifyUnsent(c.ctx, &op, c.err)
 		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
 		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
 	}
@@ -62,7 +62,7 @@ func unanswering(dial func(ctx context.Context) error) *Client {
 }
 
 func TestAnOrderWithoutAConnection(t *testing.T) {
-	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: 20 * time.Millisecond}
+	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 20 * time.Millisecond}
 	full := unanswering(func(context.Context) error {
 		return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	})
@@ -107,7 +107,7 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	for i := range ops {
 		ready.Add(1)
 		finished.Go(func() {
-			o := Order{ID: fmt.Sprint("p-", i), Rung: "v4", Product: "p", Quantity: 1, Patience: 10 * time.Second}
+			o := Order{ID: fmt.Sprint("p-", i), Rung: "v4", Product: "p", Quantity: 1, Timeout: 10 * time.Second}
 			ops[i] = client.BuyAt(t.Context(), &gate, ready.Done, func() time.Time { return start }, server.URL, o)
 		})
 	}
@@ -137,7 +137,7 @@ func TestPatienceBeginsAtTheGate(t *testing.T) {
 		var gate Gate
 		ready, done := make(chan struct{}), make(chan history.Op, 1)
 		go func() {
-			o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: time.Millisecond}
+			o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: time.Millisecond}
 			done <- client.BuyAt(ctx, &gate, func() { close(ready) }, time.Now, server.URL, o)
 		}()
 		<-ready

@@ -25,7 +25,7 @@ func TestAnOrderOfSeveralProducts(t *testing.T) {
 		}))
 		client := shop.NewClient(1, "")
 		op := client.Buy(t.Context(), start, server.URL,
-			shop.Order{ID: "p-1", Rung: "v9", Product: "p", Quantity: 1, Items: []string{"q", "p"}, Patience: time.Second})
+			shop.Order{ID: "p-1", Rung: "v9", Product: "p", Quantity: 1, Items: []string{"q", "p"}, Timeout: time.Second})
 		assert.Equal(t, want, op.Outcome, op.Detail)
 		if want == history.Sold {
 			assert.Equal(t, []int64{7}, op.Units)

@@ -9,10 +9,10 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Pending is what a service tells of an order that is not over.
+// Pending is the outcome of an order that is still under way.
 const Pending history.Outcome = "pending"
 
-// OrderStatus is what a service tells of an order when it is asked for it later.
+// An OrderStatus is what a service says of an order when it is asked for it later.
 type OrderStatus struct {
 	Order    string          `json:"order"`
 	Outcome  history.Outcome `json:"outcome"`
@@ -20,8 +20,8 @@ type OrderStatus struct {
 	Quantity int64           `json:"quantity"`
 }
 
-// Order asks an instance what became of an order that was sent to it. That is optional: an instance that has no such
-// route, or no longer knows the order, answers 404, which is an error.
+// Order asks an instance for the outcome of an order that was sent to it. The route is optional: an instance that does
+// not have it, or no longer knows the order, answers 404, which is an error.
 func (c *Client) Order(ctx context.Context, base, id string) (OrderStatus, error) {
 	var t OrderStatus
 	if err := c.call(ctx, http.MethodGet, base+"/orders/"+url.PathEscape(id), "", &t); err != nil {
