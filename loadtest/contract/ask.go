@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// patience is how long an answer may take.
-	patience = 15 * time.Second
+	// answerTimeout is how long an answer may take.
+	answerTimeout = 15 * time.Second
 	// maxBody bounds what is read of one.
 	maxBody = 4 << 20
 )
@@ -31,7 +31,7 @@ type answer struct {
 
 // ask sends a request. Whatever becomes of it is an answer.
 func (c *checker) ask(ctx context.Context, method, path, body string, header http.Header) answer {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *checker) order(ctx context.Context, id string, quantity int64, wait, wo
 }
 
 // says renders an answer that was not wanted in a few words.
-func (a answer) says() string {
+func (a answer) describe() string {
 	if a.err != nil {
 		return "no answer: " + a.err.Error()
 	}

@@ -44,7 +44,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if err := c.ladder(ctx); err != nil {
 		return nil, err
 	}
-	err := c.shelf(ctx)
+	err := c.fillShelf(ctx)
 	if err == nil {
 		c.sell(ctx)
 	}
@@ -114,7 +114,7 @@ func available(a answer) []string {
 }
 
 // shelf puts the product there, and looks whether it is there.
-func (c *checker) shelf(ctx context.Context) error {
+func (c *checker) fillShelf(ctx context.Context) error {
 	path := "/stock/" + c.Product
 	put := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d}`, initial))
 	if put.status == http.StatusUnauthorized || put.status == http.StatusForbidden {
@@ -123,7 +123,7 @@ func (c *checker) shelf(ctx context.Context) error {
 	c.judge(fill, put, anySuccess)
 	kept := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d,"ttl":"1h"}`, initial))
 	if kept.status == http.StatusBadRequest {
-		c.miss(keep, kept.says(), May, keep.Without)
+		c.miss(keep, kept.describe(), May, keep.Without)
 	} else {
 		c.judge(keep, kept, anySuccess)
 	}
@@ -160,7 +160,7 @@ func (c *checker) judge(r Route, a answer, want int, wrong ...string) {
 	before := len(c.Lines)
 	switch {
 	case a.err != nil:
-		c.wrong(r, a.says())
+		c.wrong(r, a.describe())
 	case a.status != want && a.status/100 != want:
 		c.unwanted(r, a)
 	case len(r.Members) > 0 && a.doc == nil:
@@ -180,9 +180,9 @@ func (c *checker) judge(r Route, a answer, want int, wrong ...string) {
 func (c *checker) unwanted(r Route, a answer) {
 	switch a.status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		c.miss(r, a.says(), r.Need, r.Without)
+		c.miss(r, a.describe(), r.Need, r.Without)
 	default:
-		c.wrong(r, a.says())
+		c.wrong(r, a.describe())
 	}
 }
 

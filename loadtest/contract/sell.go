@@ -13,8 +13,8 @@ const (
 	// wait is how long an order waits for the lock that nobody else wants, or that the one before it has just given back.
 	wait = 5 * time.Second
 	// crowd is how many orders come at once, to see one that finds the lock taken; work is how long each holds it.
-	crowd = 4
-	work  = 50 * time.Millisecond
+	atOnce = 4
+	work   = 50 * time.Millisecond
 )
 
 // sell buys, asks for more than there is, asks what became of an order, and comes as a crowd.
@@ -26,7 +26,7 @@ func (c *checker) sell(ctx context.Context) {
 	}
 	wrong := c.receipt(ctx, one, c.Product+"-one", 1, initial)
 	two := c.order(ctx, c.Product+"-two", 2, wait, 0)
-	wrong = append(wrong, c.another(ctx, one, two)...)
+	wrong = append(wrong, c.secondSale(ctx, one, two)...)
 	c.judge(sale, one, http.StatusOK, wrong...)
 	c.refused(ctx)
 	c.recalled(ctx, two)
@@ -34,9 +34,9 @@ func (c *checker) sell(ctx context.Context) {
 }
 
 // another says what is wrong with a second sale, of two units.
-func (c *checker) another(ctx context.Context, one, two answer) []string {
+func (c *checker) secondSale(ctx context.Context, one, two answer) []string {
 	if two.err != nil || two.status != http.StatusOK {
-		return []string{"a second order, for 2 units: " + two.says()}
+		return []string{"a second order, for 2 units: " + two.describe()}
 	}
 	wrong := c.receipt(ctx, two, c.Product+"-two", 2, initial-1)
 	for _, u := range units(two) {
@@ -134,7 +134,7 @@ func (c *checker) recalled(ctx context.Context, receipt answer) {
 		wrong = append(wrong, fmt.Sprintf("units are %v, and the answer to the order said %v", us, units(receipt)))
 	}
 	if never := c.ask(ctx, http.MethodGet, "/orders/"+c.Product+"-never", "", nil); never.status != http.StatusNotFound {
-		wrong = append(wrong, "of an order that never was it "+never.says())
+		wrong = append(wrong, "of an order that never was it "+never.describe())
 	}
 	c.judge(recall, a, http.StatusOK, wrong...)
 }
@@ -144,7 +144,7 @@ var served = []int{http.StatusOK, http.StatusConflict, http.StatusServiceUnavail
 
 // contended sends several at once that do not wait. Whoever is not served is told so by one of three statuses.
 func (c *checker) contended(ctx context.Context) {
-	answers := make([]answer, crowd)
+	answers := make([]answer, atOnce)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i] = c.order(ctx, fmt.Sprintf("%s-crowd-%d", c.Product, i), 1, 0, work) })
@@ -156,12 +156,12 @@ func (c *checker) contended(ctx context.Context) {
 		case a.status == http.StatusLocked && a.err == nil:
 			locked = &answers[i]
 		case a.err != nil || !slices.Contains(served, a.status):
-			c.wrong(busy, fmt.Sprintf("%d at once: %s", crowd, a.says()))
+			c.wrong(busy, fmt.Sprintf("%d at once: %s", atOnce, a.describe()))
 			return
 		}
 	}
 	if locked == nil {
-		why := fmt.Sprintf("of %d orders at once none found the lock taken", crowd)
+		why := fmt.Sprintf("of %d orders at once none found the lock taken", atOnce)
 		c.Lines = append(c.Lines, Line{Route: busy, Unseen: why, Need: busy.Need})
 		return
 	}

@@ -208,7 +208,7 @@ func TestACellWhoseOpsLieOnDiskIsNotCopiedWithoutThem(t *testing.T) {
 	c, _ := crowded(t, 0)
 	require.NoError(t, c.Add(&Op{}))
 	_, err := json.Marshal(c)
-	assert.ErrorContains(t, err, "lie on disk")
+	assert.ErrorContains(t, err, "are on disk")
 }
 
 // typical is an order as a rung with leases and traces answers it.

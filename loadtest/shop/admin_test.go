@@ -63,7 +63,7 @@ func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
 	_, err := client.Stock(t.Context(), url, "p")
 	require.ErrorContains(t, err, "503 backend-away: no Redis")
 	_, err = client.Ladder(t.Context(), url)
-	require.ErrorContains(t, err, "no JSON of ours")
+	require.ErrorContains(t, err, "unexpected JSON")
 }
 
 func TestCommandsAreSummedOverLabels(t *testing.T) {
