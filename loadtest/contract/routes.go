@@ -1,28 +1,28 @@
 package contract
 
-// Need says how much a service owes a route, or a member of an answer.
+// A Need says how much loadtest needs a route, or a member of an answer.
 type Need string
 
-// Without a Must no cell can be judged. A Should lets another verdict be reached, and a May tells more.
+// Without a Must no cell can be judged. A Should allows one more verdict, and a May tells more.
 const (
 	Must   Need = "must"
 	Should Need = "should"
 	May    Need = "may"
 )
 
-// Route is one thing that a service is asked for.
+// A Route is one request of the contract.
 type Route struct {
 	Name string
 	Need Need
-	// Without says what cannot be had, or judged, without it.
+	// Without says what cannot be done, or judged, without it.
 	Without string
-	// Members are what its answer holds; none, if nobody reads the answer.
+	// Members are the members of its answer; none, if nobody reads it.
 	Members []Member
 }
 
-// Member is one member of a JSON answer.
+// A Member is one member of a JSON answer.
 type Member struct {
-	// Path leads to it, such as "lease.token"; "rungs[].number" stands for that of each element of rungs.
+	// Path is its path, such as "lease.token"; "rungs[].number" means that of each element of rungs.
 	Path    string
 	Kind    Kind
 	Need    Need
@@ -41,7 +41,7 @@ const (
 	noCommandRate = "commands per sale are not told"
 )
 
-// The routes, in the order in which they are asked. {rung} and {product} are filled in by whoever asks.
+// The routes, in the order in which they are checked. {rung} and {product} are placeholders.
 var (
 	alive = Route{Name: "GET /livez", Need: Should, Without: "connections are dialled while the load runs, and count as latency"}
 	ready = Route{Name: "GET /readyz", Need: May, Without: "nothing is lost: only instances that loadtest starts are asked for it"}

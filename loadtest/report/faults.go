@@ -10,10 +10,10 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// pageWidth is how wide anything may get that is printed to stay.
+// pageWidth bounds the width of the printed results.
 const pageWidth = 120
 
-// faults prints the grid of the fault scenarios, with what its signs mean.
+// faults prints the grid of the fault scenarios, with a legend.
 func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 	var places []place
 	at := map[place]*scenario.Row{}
@@ -44,7 +44,7 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 	notRunBecause(w, rows)
 }
 
-// runOnceMore says which cells were run again with longer leases.
+// runOnceMore lists the cells that were run again with longer leases.
 func runOnceMore(w io.Writer, rows []*scenario.Row) {
 	var titles []string
 	for _, r := range rows {
@@ -82,7 +82,7 @@ func leases(rows []*scenario.Row) string {
 	return fmt.Sprintf(", leases of %s to %s", shortest, longest)
 }
 
-// notRunBecause says, once per reason, why cells of the grid were not run.
+// notRunBecause lists the reasons why cells of the grid were not run.
 func notRunBecause(w io.Writer, rows []*scenario.Row) {
 	var reasons []string
 	count := map[string]int{}
