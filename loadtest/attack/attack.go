@@ -83,7 +83,8 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 		watch(&history.Client{})
 		return Result{}, context.Cause(ctx)
 	}
-	result := Result{Start: r.start, Elapsed: time.Since(r.start), Ops: r.ops, Latency: merge(hists), Client: r.stats.client(p.Requests)}
+	result := Result{Start: r.start, Elapsed: time.Since(r.start), Ops: r.ops, Latency: merge(hists),
+		Client: r.stats.client(p.Requests)}
 	result.Client.Loop, result.Client.AskedRate = p.loop(), max(0, p.Rate)
 	if p.Rate <= 0 {
 		result.Client.Start = r.startSpread(workers, opened)

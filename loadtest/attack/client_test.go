@@ -55,7 +55,8 @@ func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 		assert.Equal(t, "open", c.Loop)
 		assert.InEpsilon(t, 1000, c.AskedRate, 0.001)
 		assert.InEpsilon(t, 10, c.Rate, 0.001)
-		assert.InEpsilon(t, float64(9900*time.Millisecond), float64(c.Lag), 0.03, "the last was due after 0.1 s, and sent after 10")
+		assert.InEpsilon(t, float64(9900*time.Millisecond), float64(c.Lag), 0.03,
+			"the last was due after 0.1 s, and sent after 10")
 		assert.InEpsilon(t, float64(each), float64(c.FromSent.P99), 0.01)
 		assert.InEpsilon(t, float64(9990*time.Millisecond), float64(r.Latency.P99), 0.03)
 	})
@@ -118,6 +119,7 @@ func TestTheFirstRequestsStandReady(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 3*time.Millisecond, r.Client.Start)
 		assert.Equal(t, history.Instant(0), r.Ops[0].Due)
-		assert.InEpsilon(t, float64(3*time.Millisecond), float64(r.Latency.Max), 0.01, "what came before the barrier is nobody's latency")
+		assert.InEpsilon(t, float64(3*time.Millisecond), float64(r.Latency.Max), 0.01,
+			"what came before the barrier is nobody's latency")
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A histogram is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own, so that
-// recording needs no lock; they are merged afterwards.
+// A histogram is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own, so
+// that recording needs no lock; they are merged afterwards.
 type histogram struct{ h *hdrhistogram.Histogram }
 
 func newHistogram() *histogram {

@@ -14,8 +14,8 @@ import (
 //	its first moment - offset >= sent       =>  offset <= first - sent
 //	its last moment - offset <= answered    =>  offset >= last - answered
 //
-// Every order with a lease or a trace narrows the bounds. The best one leaves an uncertainty of about the shortest round
-// trip without waiting.
+// Every order with a lease or a trace narrows the bounds. The best one leaves an uncertainty of about the shortest
+// round trip without waiting.
 //
 // This holds for a clock that runs on. A clock that was set during the cell has no constant offset. If the bounds
 // exclude each other, or a time runs backwards within an order, that is known, and no two times of that clock are

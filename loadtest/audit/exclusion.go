@@ -47,8 +47,8 @@ func (l *leases) unsure() string {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
 	}
 	if l.seen < l.due {
-		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end",
-			l.due, l.seen)
+		return fmt.Sprintf("of %d orders that must have held the lock, "+
+			"the lease of %d was seen from its beginning to its end", l.due, l.seen)
 	}
 	if len(l.all) < 2 && l.noFaults() {
 		return "a single lease overlaps nothing"

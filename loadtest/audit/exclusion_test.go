@@ -44,7 +44,8 @@ func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
 		c := forge(5)
 		hold(c, 1, 25*ms) // order 2 came in at 22
 		c.Ops[1].Lease.Lost, c.Ops[1].Lease.Noticed = true, noticed
-		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Stopped: stopped, At: 15 * ms, End: 24 * ms}}
+		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Stopped: stopped,
+			At: 15 * ms, End: 24 * ms}}
 		return c
 	}
 	judge(t, stop(true, true), history.Exclusion, history.OK)
@@ -163,7 +164,8 @@ func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	c := forge(5)
 	c.Ops[2].Lease = nil
 	f := judge(t, c, history.Exclusion, history.Indeterminate)
-	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end", f.Because)
+	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end",
+		f.Because)
 
 	c = forge(5)
 	c.Ops[2].Lease.ReleasedAt = history.Never
@@ -183,7 +185,8 @@ func TestExclusionNeedsClocksThatWouldShowIt(t *testing.T) {
 		c.Ops[i].Lease.ReleasedAt = c.Ops[i].Lease.AcquiredAt + 3*ms
 	}
 	f := judge(t, c, history.Exclusion, history.Indeterminate)
-	assert.Equal(t, "the clocks show overlaps of more than 4.000 ms, and half of the leases last no longer than 3.000 ms", f.Because)
+	assert.Equal(t, "the clocks show overlaps of more than 4.000 ms, and half of the leases last no longer than 3.000 ms",
+		f.Because)
 }
 
 func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
@@ -193,7 +196,8 @@ func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
 	assert.Contains(t, f.Because, "both held the lock for 0.000007 ms")
 }
 
-// Whoever came after the clock had been set back is answered late by as much. An answer that is late alone is just late.
+// Whoever came after the clock had been set back is answered late by as much. An answer that is late alone is just
+// late.
 func TestAnOverlapThatLateAnswersExplainIsUnknown(t *testing.T) {
 	c := forge(5)
 	hold(c, 1, 25*ms) // order 2 came in at 22

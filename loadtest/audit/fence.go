@@ -103,7 +103,8 @@ func (l *grants) sameToken() *violations {
 			first = i
 			continue
 		}
-		h.add(violation{at: history.Instant(l.grants[i].op), a: l.grants[first].op, b: l.grants[i].op, value: l.grants[i].token})
+		h.add(violation{at: history.Instant(l.grants[i].op), a: l.grants[first].op, b: l.grants[i].op,
+			value: l.grants[i].token})
 	}
 	return h
 }

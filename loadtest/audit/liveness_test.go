@@ -69,7 +69,8 @@ func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	assert.Zero(t, took)
 }
 
-// The next request is the first one that was sent after the fault and not faulted by it; where there is none, the probes.
+// The next request is the first one that was sent after the fault and not faulted by it; where there is none, the
+// probes.
 func TestNext(t *testing.T) {
 	c := forge(5)
 	took, through := audit.Next(c)

@@ -56,8 +56,8 @@ func TestOwnReleaseIgnores(t *testing.T) {
 	}
 }
 
-// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it shows
-// that it was gone.
+// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it
+// shows that it was gone.
 func TestOwnReleaseOfPermits(t *testing.T) {
 	for reply, want := range map[string]history.Result{"1": history.Broken, "2": history.OK} {
 		c := lateRelease("eval:release")

@@ -39,8 +39,8 @@ type conditions struct {
 	oneClock        bool // all instances and the client read the same
 }
 
-// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by one,
-// wait for each other, and are answered promptly or late.
+// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by
+// one, wait for each other, and are answered promptly or late.
 func crowd(r *rand.Rand, w conditions) *history.Cell {
 	instances, initial := 1+r.IntN(3), int64(r.IntN(60))
 	us := history.Instant(time.Microsecond)

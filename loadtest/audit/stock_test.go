@@ -43,7 +43,8 @@ func TestStockFindsWhatSalesDoNotExplain(t *testing.T) {
 }
 
 // lostSet is a write of the stock that was sent, and whose reply was lost.
-var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms, Err: "i/o timeout"}
+var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms,
+	Err: "i/o timeout"}
 
 func TestStockWithLostAnswers(t *testing.T) {
 	t.Run("each shows the write that explains a unit that is gone", func(t *testing.T) {

@@ -43,8 +43,10 @@ const (
 
 // The routes, in the order in which they are checked. {rung} and {product} are placeholders.
 var (
-	alive = Route{Name: "GET /livez", Need: Should, Without: "connections are dialled while the load runs, and count as latency"}
-	ready = Route{Name: "GET /readyz", Need: May, Without: "nothing is lost: only instances that loadtest starts are asked for it"}
+	alive = Route{Name: "GET /livez", Need: Should,
+		Without: "connections are dialled while the load runs, and count as latency"}
+	ready = Route{Name: "GET /readyz", Need: May,
+		Without: "nothing is lost: only instances that loadtest starts are asked for it"}
 	rungs = Route{Name: "GET /rungs", Need: Must, Without: noCells, Members: []Member{
 		{"rungs", list, Must, noCells},
 		{"rungs[].number", text, Must, noCells},
@@ -57,9 +59,10 @@ var (
 	}}
 	fill  = Route{Name: "PUT /stock/{product}", Need: Must, Without: noCells}
 	keep  = Route{Name: "PUT /stock/{product}, ttl", Need: May, Without: "the stock of a run that is killed stays"}
-	count = Route{Name: "GET /stock/{product}", Need: Must, Without: "stock is unknown, unless a unit was sold twice", Members: []Member{
-		{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
-	}}
+	count = Route{Name: "GET /stock/{product}", Need: Must, Without: "stock is unknown, unless a unit was sold twice",
+		Members: []Member{
+			{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
+		}}
 	sale = Route{Name: "POST /{rung}/decrease: 200", Need: Must, Without: noStock, Members: []Member{
 		{"order", text, Must, noStock},
 		{"quantity", whole, Must, noStock},
@@ -81,19 +84,21 @@ var (
 		{"trace[].end", moment, Should, noOwnRelease},
 		{"trace[].reply", text, Should, "the command counts as one that did nothing: own-release cannot be judged"},
 	}}
-	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must, Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
-		{"type", text, May, evidenceOnly},
-		{"detail", text, May, evidenceOnly},
-		{"order", text, Should, "a refusal that was meant for another order is not noticed"},
-		{"outcome", text, May, "409 says it by itself"},
-		{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
-		{"lease", object, May, noRefused},
-		{"trace", list, May, noRefused},
-	}}
-	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait", Members: []Member{
-		{"order", text, Should, "a refusal that was meant for another order is not noticed"},
-		{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
-	}}
+	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must,
+		Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
+			{"type", text, May, evidenceOnly},
+			{"detail", text, May, evidenceOnly},
+			{"order", text, Should, "a refusal that was meant for another order is not noticed"},
+			{"outcome", text, May, "409 says it by itself"},
+			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
+			{"lease", object, May, noRefused},
+			{"trace", list, May, noRefused},
+		}}
+	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait",
+		Members: []Member{
+			{"order", text, Should, "a refusal that was meant for another order is not noticed"},
+			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
+		}}
 	recall = Route{Name: "GET /orders/{order}", Need: May, Without: noResolution, Members: []Member{
 		{"order", text, Must, noResolution},
 		{"outcome", text, Must, noResolution},

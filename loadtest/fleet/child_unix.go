@@ -44,9 +44,10 @@ func giveTo(name, dir string) error {
 	if os.Getuid() != 0 || err != nil {
 		return err
 	}
-	return errors.Join(os.Chmod(filepath.Dir(dir), 0o711), filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, int(uid), int(gid)))
-	}))
+	return errors.Join(os.Chmod(filepath.Dir(dir), 0o711),
+		filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, int(uid), int(gid)))
+		}))
 }
 
 // account returns the ids of a user and its group. They matter only to root, since only root can become another user.

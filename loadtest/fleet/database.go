@@ -41,7 +41,8 @@ const installWithin = time.Minute
 
 // install makes the data directory that each server of that kind gets a copy of.
 func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, installWithin, fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
+		fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
 	defer cancel()
 	dir := f.installed(kind)
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -60,7 +60,8 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		session, err := db.Conn(ctx)
 		require.NoError(t, err)
 		defer session.Close()
-		_, err = session.ExecContext(ctx, map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
+		_, err = session.ExecContext(ctx,
+			map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
 		require.NoError(t, err)
 		holds(2, "a row and a session's")
 
@@ -160,7 +161,8 @@ func TestADatabaseThatIsNotHere(t *testing.T) {
 	all := databaseKinds
 	defer func() { databaseKinds = all }()
 	databaseKinds = []*databaseKind{
-		{name: MariaDB, title: "MariaDB", program: "no-such-server"}, {name: Postgres, title: "PostgreSQL", program: "nor-such"},
+		{name: MariaDB, title: "MariaDB", program: "no-such-server"},
+		{name: Postgres, title: "PostgreSQL", program: "nor-such"},
 	}
 	kind, note, err := chooseDatabase(AnySQL)
 	require.NoError(t, err)
@@ -183,7 +185,8 @@ func TestADatabaseThatDoesNotStart(t *testing.T) {
 	t.Setenv("FLEET_TEST", "fails")
 	f.options.SQL = AnySQL
 	nothing := func(string) []string { return nil }
-	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing, dsn: "broken://127.0.0.1:%d"}
+	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing,
+		dsn: "broken://127.0.0.1:%d"}
 	b := &Backend{}
 	require.NoError(t, f.startSQL(ctx, b, kind))
 	var needs Needs

@@ -56,7 +56,8 @@ func (f *Fleet) build(ctx context.Context) (string, error) {
 	path := filepath.Join(f.dir, executable("stockapi"))
 	// nomsgpack leaves out gin's MessagePack, which nobody here uses: it is a third of a cold build. -s -w leaves out what
 	// debuggers need, which takes most of the linking.
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, pkg).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path,
+		pkg).CombinedOutput()
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

@@ -26,7 +26,8 @@ func (f *Fleet) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
-		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
+		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" {
 		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
 	}

@@ -25,7 +25,9 @@ const (
 
 // leftover matches the keys of runs: the stock and the lock of a product named lt-, the run's id, the cell and the
 // rung.
-var leftover = regexp.MustCompile(`^\{?(ProductStock_|DistributedLock_|redlock:)lt-[0-9a-f]{8}(-[0-9a-z_-]+)?(\}:[a-z]+)?$`)
+var leftover = regexp.MustCompile(
+	`^\{?(ProductStock_|DistributedLock_|redlock:)lt-[0-9a-f]{8}(-[0-9a-z_-]+)?(\}:[a-z]+)?$`,
+)
 
 // endLater sets a TTL on a key that has none.
 var endLater = redis.NewScript(`return redis.call('PTTL', KEYS[1]) == -1 and redis.call('PEXPIRE', KEYS[1], ARGV[1])`)

@@ -166,7 +166,8 @@ func withClient(rawURL string, do func(*redis.Client) error) error {
 	logging.Disable() // its messages about a server that is away would mix with our output
 	o, err := redis.ParseURL(rawURL)
 	if err != nil { // the error quotes the URL
-		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, or its query has an option that go-redis does not know", redact(rawURL))
+		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, "+
+			"or its query has an option that go-redis does not know", redact(rawURL))
 	}
 	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
 	client := redis.NewClient(o)

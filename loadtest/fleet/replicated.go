@@ -85,9 +85,10 @@ func (f *Fleet) startSentinel(ctx context.Context, path string, r *Replicated, w
 	}
 	r.sentinelAddr = fmt.Sprintf("127.0.0.1:%d", port)
 	r.URL = fmt.Sprintf("redis://%s?master_name=%s", r.sentinelAddr, masterName)
-	r.sentinel, _, err = f.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"), func(line string) (string, bool) {
-		return r.URL, strings.Contains(line, "+monitor master")
-	})
+	r.sentinel, _, err = f.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"),
+		func(line string) (string, bool) {
+			return r.URL, strings.Contains(line, "+monitor master")
+		})
 	return err
 }
 

@@ -33,7 +33,8 @@ func onRedisServer(t *testing.T) (*Fleet, context.Context, *Backend) {
 
 func set(t *testing.T, rawURL, key string) {
 	t.Helper()
-	require.NoError(t, withClient(rawURL, func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
+	require.NoError(t, withClient(rawURL,
+		func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
 }
 
 func TestAServerComesBackAtItsAddressAndEmpty(t *testing.T) {
@@ -80,7 +81,8 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	set(t, pair.primary.URL, "unseen")
 	require.NoError(t, pair.FailOver(ctx))
 
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName, SentinelAddrs: []string{pair.sentinelAddr}})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName,
+		SentinelAddrs: []string{pair.sentinelAddr}})
 	defer client.Close()
 	keys, err := client.Keys(ctx, "*").Result()
 	require.NoError(t, err)

@@ -52,7 +52,8 @@ func (f *Fleet) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, er
 	if err := os.MkdirAll(z.dir, 0o700); err != nil {
 		return nil, err
 	}
-	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"+
+	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\n"+
 		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, port)
 	if err := os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings), 0o600); err != nil {
 		return nil, err

@@ -182,7 +182,8 @@ func TestALargeRunIsWrittenAsLines(t *testing.T) {
 		run   *Run
 		begin string
 	}{
-		{"a.json", small, `{"format":"stockapi-history","version":1,`}, {"b.json", large, `{"format":"stockapi-history","version":2,`},
+		{"a.json", small, `{"format":"stockapi-history","version":1,`},
+		{"b.json", large, `{"format":"stockapi-history","version":2,`},
 		{"a.json.gz", small, "\x1f\x8b"}, {"b.gz", large, "\x1f\x8b"},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)

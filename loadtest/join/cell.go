@@ -70,7 +70,8 @@ func notRunReason(claims []claim) string {
 		switch {
 		case c.NotRun != "":
 			return c.NotRun
-		case len(c.Instances) == 1 && (len(claims[0].Instances) != 1 || !sameInstance(c.Instances[0], claims[0].Instances[0])):
+		case len(c.Instances) == 1 &&
+			(len(claims[0].Instances) != 1 || !sameInstance(c.Instances[0], claims[0].Instances[0])):
 			return "needs one instance, first of all targets"
 		}
 	}

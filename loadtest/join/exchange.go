@@ -69,7 +69,8 @@ func exchange[T any](ctx context.Context, p *Party, step string, mine T) ([]T, e
 			err = unpack(packed, &all[i])
 		}
 		if err != nil {
-			return nil, p.cause(ctx, fmt.Errorf("what party %d (%s) measured cannot be read: %w", i+1, labelOf(p.members[i]), err))
+			return nil, p.cause(ctx,
+				fmt.Errorf("what party %d (%s) measured cannot be read: %w", i+1, labelOf(p.members[i]), err))
 		}
 	}
 	return all, nil
@@ -101,7 +102,8 @@ func pack(v any, most int) ([]byte, error) {
 		return nil, err
 	}
 	if b.Len() > most {
-		return nil, fmt.Errorf("a history of %.1f MB, compressed, is more than the %.1f MB that parties may give each other: use fewer --requests",
+		return nil, fmt.Errorf("a history of %.1f MB, compressed, is more than the %.1f MB "+
+			"that parties may give each other: use fewer --requests",
 			float64(b.Len())/(1<<20), float64(most)/(1<<20))
 	}
 	return b.Bytes(), nil

@@ -31,7 +31,8 @@ func Merge(shares []Share) (*history.Cell, error) {
 	var begun, ended history.Instant
 	for i, s := range shares {
 		if s.Cell.Product != first.Product || s.Cell.Title() != first.Title() || s.Cell.Initial != first.Initial {
-			return nil, fmt.Errorf("party 1 measured %s with %s, and party %d %s with %s", first.Title(), first.Product, i+1, s.Cell.Title(), s.Cell.Product)
+			return nil, fmt.Errorf("party 1 measured %s with %s, and party %d %s with %s", first.Title(), first.Product, i+1,
+				s.Cell.Title(), s.Cell.Product)
 		}
 		t := shiftOf(s, shares[0])
 		for _, op := range s.Cell.All() {
@@ -45,7 +46,8 @@ func Merge(shares []Share) (*history.Cell, error) {
 		}
 		begun, ended = min(begun, t.ours), max(ended, t.ours+history.Instant(s.Cell.Elapsed))
 		sum.Parties = append(sum.Parties, history.Share{
-			Party: nameOf(i), Buyers: s.Cell.Tally().Buyers, Elapsed: s.Cell.Elapsed, Began: t.ours, Within: time.Duration(t.within),
+			Party: nameOf(i), Buyers: s.Cell.Tally().Buyers, Elapsed: s.Cell.Elapsed,
+			Began: t.ours, Within: time.Duration(t.within),
 		})
 	}
 	sum.Elapsed = time.Duration(ended - begun)

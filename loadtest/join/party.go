@@ -132,7 +132,8 @@ func explain(err error, o Options, there []string) error {
 		return fmt.Errorf("%d of %d parties came to %s within %s: %s; start the others, or wait longer by --join-wait",
 			len(there), o.Parties, o.Name, o.Wait, strings.Join(who, "; "))
 	case errors.Is(err, latch.ErrFull):
-		return fmt.Errorf("%s has its %d parties already: choose another name for --join, or wait until they are done", o.Name, o.Parties)
+		return fmt.Errorf("%s has its %d parties already: choose another name for --join, or wait until they are done",
+			o.Name, o.Parties)
 	case errors.As(err, &other):
 		return o.Terms.differ(o, other)
 	case errors.Is(err, context.Canceled):
@@ -149,11 +150,13 @@ func (p *Party) watchOthers(ctx context.Context) error {
 		s, err := p.latch.Arrive(ctx)
 		switch {
 		case errors.Is(err, latch.ErrFull):
-			return fmt.Errorf("the other parties of %s have given this one up: it did not come again within %s", p.name, latch.Lease)
+			return fmt.Errorf("the other parties of %s have given this one up: it did not come again within %s", p.name,
+				latch.Lease)
 		case err == nil:
 			heard = time.Now()
 			if s.Gone != "" {
-				return fmt.Errorf("party %d (%s) is gone: unless it was killed, it says why itself", slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
+				return fmt.Errorf("party %d (%s) is gone: unless it was killed, it says why itself",
+					slices.Index(p.members, s.Gone)+1, labelOf(s.Gone))
 			}
 		case ctx.Err() == nil && time.Since(heard) > latch.Lease:
 			return fmt.Errorf("the Redis where the parties meet does not answer: %w", err)

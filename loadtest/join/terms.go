@@ -29,7 +29,8 @@ func (t Terms) text() string {
 // differ says in one line how the others' terms differ.
 func (t Terms) differ(o Options, other *latch.TermsError) error {
 	if other.Parties != o.Parties {
-		return fmt.Errorf("the parties of %s disagree: --parties is %d here and %d with those who came first", o.Name, o.Parties, other.Parties)
+		return fmt.Errorf("the parties of %s disagree: --parties is %d here and %d with those who came first", o.Name,
+			o.Parties, other.Parties)
 	}
 	theirs := strings.Split(other.Terms, "\n")
 	for i, term := range t {
@@ -41,7 +42,8 @@ func (t Terms) differ(o Options, other *latch.TermsError) error {
 		case len(value)+len(term.Value) > maxShown:
 			return fmt.Errorf("the parties of %s disagree on %s: give all the same", o.Name, flag)
 		default:
-			return fmt.Errorf("the parties of %s disagree: %s is %q here and %q with those who came first", o.Name, flag, term.Value, value)
+			return fmt.Errorf("the parties of %s disagree: %s is %q here and %q with those who came first", o.Name, flag,
+				term.Value, value)
 		}
 	}
 	return fmt.Errorf("the parties of %s are of different versions of loadtest: give all the same", o.Name)

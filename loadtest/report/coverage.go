@@ -90,5 +90,6 @@ func missed(k *history.Client) string {
 	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate, millis(k.Lag))
+	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
+		millis(k.Lag))
 }

@@ -12,8 +12,8 @@ import (
 
 // letters abbreviate the verdicts in the grid.
 var letters = map[history.Verdict]string{
-	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L", history.Fence: "F", history.Order: "O",
-	history.Herd: "H",
+	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
+	history.Fence: "F", history.Order: "O", history.Herd: "H",
 }
 
 const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order, H herd"

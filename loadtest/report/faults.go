@@ -24,9 +24,11 @@ func faults(w io.Writer, rows []*scenario.Row, colour bool) {
 		repeat = max(repeat, len(r.Cells))
 	}
 	fmt.Fprintf(w, "faults%s; what broke: %s\n", leases(rows), legend)
-	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, ! not as expected, ~ with longer leases")
+	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, "+
+		"! not as expected, ~ with longer leases")
 	if repeat > 1 {
-		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n", repeat)
+		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n",
+			repeat)
 	}
 	g := newGrid(places, func(p place) entry {
 		if r := at[p]; r != nil {
@@ -57,7 +59,8 @@ func runOnceMore(w io.Writer, rows []*scenario.Row) {
 	if len(titles) == 0 {
 		return
 	}
-	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " + strings.Join(titles, ", ")
+	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " +
+		strings.Join(titles, ", ")
 	for _, line := range wrap(text, pageWidth) {
 		fmt.Fprintln(w, line)
 	}

@@ -22,7 +22,8 @@ func Header(w io.Writer, run *history.Run) {
 			[]string{"parties", ""}[min(i, 1)], p.Name, p.Label, p.Machine.OS, p.Machine.Arch, p.Machine.CPUs)
 	}
 	if run.Backend.Kind == "embedded" {
-		fmt.Fprintln(w, "          Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+		fmt.Fprintln(w, "          "+
+			"Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	fmt.Fprintln(w)
 }

@@ -58,7 +58,8 @@ func (l *live) lines(width int) []string {
 		return nil
 	}
 	if l.drawn == nil || l.width != width {
-		l.width, l.drawn = width, []string{text.Snip("· to come; "+strings.ReplaceAll(legend, ",", ""), width, "…")} // within 80 columns
+		title := "· to come; " + strings.ReplaceAll(legend, ",", "") // within 80 columns
+		l.width, l.drawn = width, []string{text.Snip(title, width, "…")}
 		for _, block := range newGrid(l.places, l.at).blocks(width, l.colour) {
 			l.drawn = append(l.drawn, block...)
 		}

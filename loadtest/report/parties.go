@@ -23,7 +23,8 @@ func parties(w io.Writer, rows []*scenario.Row) {
 	if len(joint) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "of each party, requests per second; when the last one began, after the first; how well their clocks are known")
+	fmt.Fprintln(w, "of each party, requests per second; "+
+		"when the last one began, after the first; how well their clocks are known")
 	fmt.Fprintln(w, strings.TrimRight(section(shares(most), joint, false), "\n"))
 	fmt.Fprintln(w)
 }

@@ -21,8 +21,8 @@ var recoveries = []string{"crash", "pause", "cut-off", "node-restart", "redis-do
 // RecoveryTitle and RecoveryNote explain the figures of a [Recovery].
 const (
 	RecoveryTitle = "how soon the next request got through, by where the locks lie"
-	RecoveryNote  = "from when the holder was dead, stopped or cut off, or the servers were back; never: none got through; " +
-		">: it gave up then, as the holder still had the lock"
+	RecoveryNote  = "from when the holder was dead, stopped or cut off, or the servers were back; " +
+		"never: none got through; >: it gave up then, as the holder still had the lock"
 )
 
 // A Recovery says how soon requests get through after a fault: a line per scenario, a column per kind of lock.
@@ -52,7 +52,8 @@ func NewRecovery(rows []*scenario.Row) *Recovery {
 		}
 		line := RecoveryLine{Scenario: name, TTL: filter(of[0].Cells, played)[0].TTL.String()}
 		for _, kind := range t.Kinds {
-			line.Cells = append(line.Cells, inShort(filter(of, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })))
+			line.Cells = append(line.Cells,
+				inShort(filter(of, func(r *scenario.Row) bool { return scenario.KindOf(r.Rung) == kind })))
 		}
 		t.Lines = append(t.Lines, line)
 	}

@@ -48,7 +48,8 @@ func Summary(w io.Writer, rows []*scenario.Row) bool {
 	case surprises > 0:
 		fmt.Fprintf(w, "NOT as expected (%d of %d cells are%s):\n", met, ran, others)
 	case invalid > 0:
-		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured (%d of %d cells are as expected%s):\n", met, ran, others)
+		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured "+
+			"(%d of %d cells are as expected%s):\n", met, ran, others)
 	default:
 		fmt.Fprintf(w, "as expected (%d of %d cells%s)\n", met, ran, others)
 	}

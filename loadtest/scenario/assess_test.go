@@ -25,7 +25,8 @@ func TestBothDirectionsAreASurprise(t *testing.T) {
 	assert.Empty(t, scenario.Surprises(broke))
 	held.Findings[0].Result = history.OK
 	broke.Findings[0] = history.Finding{Verdict: history.Stock, Result: history.Broken, Because: "unit 7 twice"}
-	assert.Equal(t, []string{"one-instance v0 nolock: stock was expected to be BROKEN and is ok"}, scenario.Surprises(held))
+	assert.Equal(t, []string{"one-instance v0 nolock: stock was expected to be BROKEN and is ok"},
+		scenario.Surprises(held))
 	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is BROKEN: unit 7 twice"},
 		scenario.Surprises(broke))
 }

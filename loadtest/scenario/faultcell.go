@@ -215,7 +215,8 @@ func (o *pending) waitUntil(ctx context.Context, done func() (bool, error)) erro
 			return err
 		}
 		if bound := barrierTimeout + 2*o.slack(); time.Since(begun) > bound {
-			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, bound.Round(time.Millisecond))
+			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault,
+				bound.Round(time.Millisecond))
 		}
 		if !sleep(ctx, 2*time.Millisecond) {
 			return context.Cause(ctx)

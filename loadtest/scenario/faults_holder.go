@@ -49,11 +49,13 @@ func injectSlowWork(ctx context.Context, f *faultCell) error {
 
 // slowWork lets a work longer than its lease lasts, and calls fault, unless nil, when that work begins. Meanwhile b
 // tries to sell. When a has ended it calls record.
-func (f *faultCell) slowWork(ctx context.Context, fault func() error, record func(first *pending, begun time.Time)) error {
+func (f *faultCell) slowWork(ctx context.Context, fault func() error,
+	record func(first *pending, begun time.Time)) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", shop.Order{Fault: "hold@" + f.pointAfterRead(), Work: f.longWork(), Wait: 4 * f.Load.TTL})
+	first := f.order(ctx, a, "1",
+		shop.Order{Fault: "hold@" + f.pointAfterRead(), Work: f.longWork(), Wait: 4 * f.Load.TTL})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}
@@ -199,7 +201,8 @@ func injectWriteOnlyFence(ctx context.Context, f *faultCell) error {
 
 // stopBeforeWrite stops a before its write and sends a second order to b. When reached says that the second order has
 // come far enough, a is continued. After a has ended it calls after, unless nil.
-func (f *faultCell) stopBeforeWrite(ctx context.Context, fault string, reached, after func(second *pending) error) error {
+func (f *faultCell) stopBeforeWrite(ctx context.Context, fault string,
+	reached, after func(second *pending) error) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
@@ -215,7 +218,8 @@ func (f *faultCell) stopBeforeWrite(ctx context.Context, fault string, reached, 
 	if err := first.resume(); err != nil {
 		return err
 	}
-	first.recordStop(begun, "stopped for %s before %s under a lease of %s", seconds(time.Since(begun)), f.rung.Write, seconds(f.Load.TTL))
+	first.recordStop(begun, "stopped for %s before %s under a lease of %s", seconds(time.Since(begun)), f.rung.Write,
+		seconds(f.Load.TTL))
 	if err := first.waitAnswered(ctx); err != nil || after == nil {
 		return err
 	}

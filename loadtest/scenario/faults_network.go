@@ -69,7 +69,8 @@ func (f *faultCell) healAll() error {
 func injectCutOff(ctx context.Context, f *faultCell) error {
 	cut := func() error { return f.onLinks(a, f.lockServers(), Link.DropRequests) }
 	if err := f.slowWork(ctx, cut, func(first *pending, begun time.Time) {
-		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s", seconds(time.Since(begun)), seconds(f.Load.TTL))
+		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s",
+			seconds(time.Since(begun)), seconds(f.Load.TTL))
 	}); err != nil {
 		return err
 	}
@@ -103,7 +104,8 @@ func injectLateReply(ctx context.Context, f *faultCell) error {
 	if _, err := second.waitHeldOrAnswered(ctx); err != nil {
 		return err
 	}
-	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s", seconds(time.Since(begun)), seconds(f.Load.TTL))
+	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s",
+		seconds(time.Since(begun)), seconds(f.Load.TTL))
 	if err := f.healAll(); err != nil {
 		return err
 	}
@@ -115,7 +117,9 @@ func injectLateReply(ctx context.Context, f *faultCell) error {
 
 // acquireUnanswered injects a fault into the replies for a, sends an order there, and waits until its lock is known to
 // have been taken.
-func (f *faultCell) acquireUnanswered(ctx context.Context, harm func(Link) error) (first *pending, begun time.Time, err error) {
+func (f *faultCell) acquireUnanswered(ctx context.Context, fault func(Link) error) (
+	first *pending, begun time.Time, err error,
+) {
 	if err := f.warmUp(ctx); err != nil {
 		return nil, begun, err
 	}
@@ -123,7 +127,7 @@ func (f *faultCell) acquireUnanswered(ctx context.Context, harm func(Link) error
 	if err != nil {
 		return nil, begun, err
 	}
-	if err := f.onLinks(a, f.lockServers(), harm); err != nil {
+	if err := f.onLinks(a, f.lockServers(), fault); err != nil {
 		return nil, begun, err
 	}
 	begun = time.Now()

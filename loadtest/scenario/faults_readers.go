@@ -51,7 +51,8 @@ func injectReadersAndWriter(ctx context.Context, f *faultCell) error {
 
 // reader sends reader number n, to the instances in turn. It is held while it holds the lock.
 func (f *faultCell) reader(ctx context.Context, n int) *pending {
-	return f.send(ctx, n%2, "reader-"+strconv.Itoa(n), history.Reading, shop.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
+	return f.send(ctx, n%2, "reader-"+strconv.Itoa(n), history.Reading,
+		shop.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
 }
 
 // waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter.

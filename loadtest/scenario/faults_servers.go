@@ -90,7 +90,8 @@ func injectDelayedRestart(ctx context.Context, f *faultCell) error {
 		return context.Cause(ctx)
 	}
 	err := f.restart(ctx, nodes(3, 5))
-	first.recordFaultOn(lockServer, begun, time.Now(), "one of whose three nodes restarted empty after %s", seconds(time.Since(begun)))
+	first.recordFaultOn(lockServer, begun, time.Now(), "one of whose three nodes restarted empty after %s",
+		seconds(time.Since(begun)))
 	return errors.Join(err, second.waitAnswered(ctx))
 }
 

@@ -33,7 +33,8 @@ func injectOppositeOrder(ctx context.Context, f *faultCell) error {
 			return err
 		}
 	}
-	first.recordFault(begun, "asking for two locks while order 2 on %s asks for the same in the opposite order", f.cell.Instances[b].Name)
+	first.recordFault(begun, "asking for two locks while order 2 on %s asks for the same in the opposite order",
+		f.cell.Instances[b].Name)
 	return nil
 }
 

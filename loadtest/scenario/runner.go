@@ -69,12 +69,14 @@ type Runner struct {
 // cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: spec.Scenario.load()}
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets,
+			Load: spec.Scenario.load()}
 		r.Load.Wait *= time.Duration(max(1, spec.longer))
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: spec.Scenario.limit(r.Load.TTL, r.slack()), Start: time.Now(),
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL,
+		Limit: spec.Scenario.limit(r.Load.TTL, r.slack()), Start: time.Now(),
 		NotRun: r.Joint.NotRun(), Longer: spec.longer,
 	}
 	if err := r.identify(ctx, c, urls); err != nil {
@@ -111,7 +113,8 @@ func (r *Runner) fillShelf(ctx context.Context, c *history.Cell) error {
 	}
 	for _, in := range c.Instances {
 		if there, err := r.Client.Stock(ctx, in.URL, c.Product); err != nil || there != c.Initial {
-			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: do all keep the stock on one Redis?", in.URL), err)
+			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: "+
+				"do all keep the stock on one Redis?", in.URL), err)
 		}
 	}
 	return nil
@@ -240,7 +243,8 @@ func everywhere(c *history.Cell) []int {
 }
 
 // buy sends one order to one instance.
-func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase, o shop.Order) history.Op {
+func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
+	o shop.Order) history.Op {
 	return r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
 }
 

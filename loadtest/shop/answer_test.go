@@ -21,8 +21,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const sale = `{"rung":"v4","product":"p","quantity":1,"left":6,"units":[7],"instance":"b","order":"p-1","waited_ms":1.5,
- "lease":{"token":"t","fence":3,"acquired_at":"2026-01-01T00:00:01.000000001Z","released_at":"2026-01-01T00:00:02Z","lost":true},
- "trace":[{"node":"n:1","cmd":"SET","key":"k","at":"2026-01-01T00:00:00.5Z","end":"2026-01-01T00:00:01Z","reply":"OK"}]}`
+ "lease":{"token":"t","fence":3,"acquired_at":"2026-01-01T00:00:01.000000001Z",
+  "released_at":"2026-01-01T00:00:02Z","lost":true},
+ "trace":[{"node":"n:1","cmd":"SET","key":"k","at":"2026-01-01T00:00:00.5Z","end":"2026-01-01T00:00:01Z",
+  "reply":"OK"}]}`
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -103,7 +105,8 @@ func TestALeaseThatWasNoticedLost(t *testing.T) {
 	} {
 		op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = fmt.Fprint(w, strings.Replace(body, "LEASE", `{"token":"t","acquired_at":"2026-01-01T00:00:01Z","lost":true}`, 1))
+			_, _ = fmt.Fprint(w, strings.Replace(body, "LEASE",
+				`{"token":"t","acquired_at":"2026-01-01T00:00:01Z","lost":true}`, 1))
 		})
 		assert.Equal(t, noticed, op.Lease.Noticed, body)
 	}

@@ -34,14 +34,19 @@ func TestWhatNeverLeftTheClient(t *testing.T) {
 		err  error
 		want history.Outcome
 	}{
-		"no file descriptors":          {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
-		"no local port":                {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
-		"no buffer":                    {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
-		"no name":                      {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
-		"no time":                      {over, dialled(context.DeadlineExceeded), history.NotSent},
-		"nobody there":                 {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"nobody there, and no time":    {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"thrown out":                   {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)), history.NotSold},
+		"no file descriptors": {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
+		"no local port": {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)),
+			history.NotSent},
+		"no buffer": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)),
+			history.NotSent},
+		"no name": {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}),
+			history.NotSent},
+		"no time": {over, dialled(context.DeadlineExceeded), history.NotSent},
+		"nobody there": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+			history.NotSold},
+		"nobody there, and no time": {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
+		"thrown out": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)),
+			history.NotSold},
 		"the network does not answer":  {t.Context(), dialled(os.ErrDeadlineExceeded), history.NotSold},
 		"nobody who could be believed": {t.Context(), fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
@@ -79,7 +84,8 @@ func TestAnOrderWithoutAConnection(t *testing.T) {
 	close(ended)
 }
 
-// All orders that stand before a gate come to the service after it was opened, each on a connection that was there before.
+// All orders that stand before a gate come to the service after it was opened, each on a connection that was there
+// before.
 func TestOrdersStandBeforeAGate(t *testing.T) {
 	const n = 50
 	var dials, early atomic.Int64
@@ -126,8 +132,8 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	}
 }
 
-// The patience of an order begins when it is let go: until then it waits for others. And what was never let go was never
-// sent.
+// The patience of an order begins when it is let go: until then it waits for others. And what was never let go was
+// never sent.
 func TestPatienceBeginsAtTheGate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()

@@ -43,7 +43,8 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 
 // BuyAt does the same, but the order waits at the gate until that opens. It calls ready when the order waits there or
 // has failed. The order's timeout begins when the gate opens, and start is called after that.
-func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string, o Order) history.Op {
+func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string,
+	o Order) history.Op {
 	h := &gatedOrder{gate: gate, ready: ready}
 	defer h.once.Do(ready)
 	return c.buy(ctx, start, base, o, h)

@@ -30,7 +30,8 @@ func (c *Client) Order(ctx context.Context, base, id string) (OrderStatus, error
 	switch t.Outcome {
 	case history.Sold:
 		if len(t.Units) == 0 || int64(len(t.Units)) != t.Quantity {
-			return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names %d units for a quantity of %d", base, id, len(t.Units), t.Quantity)
+			return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names %d units for a quantity of %d", base, id, len(t.Units),
+				t.Quantity)
 		}
 	case history.Refused, history.NotSold, history.Busy, history.Unknown, Pending:
 	default:
