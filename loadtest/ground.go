@@ -29,8 +29,8 @@ type ground interface {
 // stage is the instances of one cell, and what is around them.
 type stage struct {
 	urls []string
-	// world is what faults can be brought upon, where it is ours.
-	world *scenario.World
+	// targets is what faults can be brought upon, where it is ours.
+	targets *scenario.FaultTargets
 	// notRun says why the cell cannot take place here, if it cannot.
 	notRun string
 	err    error
@@ -104,7 +104,7 @@ func (g *own) set(ctx context.Context, spec catalog.Spec) stage {
 		return s
 	}
 	instances, err := g.instances(ctx, spec, site)
-	s := stage{err: err, world: worldOf(site, instances)}
+	s := stage{err: err, targets: targetsOf(site, instances)}
 	for _, in := range instances {
 		s.urls = append(s.urls, in.URL)
 	}
@@ -122,7 +122,7 @@ func (g *own) set(ctx context.Context, spec catalog.Spec) stage {
 // instances starts them side by side, and returns those that got ready.
 func (g *own) instances(ctx context.Context, spec catalog.Spec, site *fleet.Site) ([]*fleet.Instance, error) {
 	var flags []string
-	if t := planOf(spec).Patient(spec.Scenario.Timeout); t > 0 {
+	if t := planOf(spec).ScaleTimeout(spec.Scenario.Timeout); t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && spec.Scenario.Fault() {
@@ -151,39 +151,39 @@ func (g *own) instanceName(i int) string {
 func planOf(spec catalog.Spec) fleet.Plan {
 	topology := spec.Scenario.Topology
 	return fleet.Plan{
-		Instances: spec.Instances, Patience: spec.Patience(),
+		Instances: spec.Instances, TimeoutFactor: spec.Patience(),
 		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
-		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Wires: topology.Links,
+		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(), Links: topology.Links,
 		OwnLocks: topology.OwnLocks, ReplicatedLocks: topology.ReplicatedLocks, ReplicatedStock: topology.ReplicatedStock,
 	}
 }
 
-// worldOf shows the scenario what it may harm, in its own terms.
-func worldOf(site *fleet.Site, instances []*fleet.Instance) *scenario.World {
-	w := &scenario.World{Servers: map[string]scenario.Server{}, Pairs: map[string]scenario.Pair{}, Behind: site.Behind()}
+// targetsOf shows the scenario what it may harm, in its own terms.
+func targetsOf(site *fleet.Site, instances []*fleet.Instance) *scenario.FaultTargets {
+	t := &scenario.FaultTargets{Servers: map[string]scenario.Server{}, Pairs: map[string]scenario.Pair{}, Behind: site.Behind()}
 	for _, in := range instances {
-		w.Processes = append(w.Processes, in)
+		t.Processes = append(t.Processes, in)
 	}
 	for name, server := range site.Servers {
-		w.Servers[name] = server
+		t.Servers[name] = server
 	}
 	if site.ZooKeeper != nil {
-		w.Servers["locks"] = site.ZooKeeper
+		t.Servers["locks"] = site.ZooKeeper
 	}
 	if site.Database != nil {
-		w.Servers["locks"] = site.Database
+		t.Servers["locks"] = site.Database
 	}
 	for name, pair := range site.Pairs {
-		w.Pairs[name] = pair
+		t.Pairs[name] = pair
 	}
-	for _, wires := range site.Wires {
-		of := map[string]scenario.Wire{}
-		for name, wire := range wires {
-			of[name] = wire
+	for _, links := range site.Links {
+		of := map[string]scenario.Link{}
+		for name, link := range links {
+			of[name] = link
 		}
-		w.Wires = append(w.Wires, of)
+		t.Links = append(t.Links, of)
 	}
-	return w
+	return t
 }
 
 // targets is the ground of a run that was given instances.

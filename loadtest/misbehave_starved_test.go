@@ -37,7 +37,7 @@ func TestAClientWithoutFiles(t *testing.T) {
 	c := recorded.Cells[0]
 	assert.Equal(t, history.Invalid, c.Finding(history.Valid).Result, out.String())
 	for _, v := range history.Verdicts {
-		assert.Contains(t, []history.Result{history.Unclear, history.NotApplicable}, c.Finding(v).Result, v)
+		assert.Contains(t, []history.Result{history.Indeterminate, history.NotApplicable}, c.Finding(v).Result, v)
 	}
 	assert.Positive(t, c.Tally().NotSent)
 	assert.Zero(t, c.Tally().NotSold, "no word of the shop's")

@@ -170,6 +170,6 @@ func TestNotAShopAtAll(t *testing.T) {
 	defer server.Close()
 	code, _, stderr := loadtest(t, "--targets", server.URL, "--scenarios", "one-instance", "--rungs", "v4")
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, `(?m)^loadtest: .*/rungs .*no JSON of ours`, stderr)
+	assert.Regexp(t, `(?m)^loadtest: .*/rungs .*unexpected JSON`, stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 }

@@ -43,7 +43,7 @@ type session struct {
 	history  *history.Run
 	party    *join.Party // nil if the run is not made together with others
 	spool    *history.Spool
-	heart    *attack.Heart
+	stalls   *attack.StallMeter
 	sent     atomic.Int64
 
 	mu    sync.Mutex
@@ -68,11 +68,11 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	s := &session{
 		flags: f, specs: specs, stdout: stdout, history: f.newHistory(),
 		progress: report.NewProgress(stderr, terminal(stderr)),
-		client:   shop.NewClient(f.Concurrency, f.AdminToken), heart: attack.NewHeart(), spool: f.newSpool(),
+		client:   shop.NewClient(f.Concurrency, f.AdminToken), stalls: attack.NewStallMeter(), spool: f.newSpool(),
 	}
 	s.client.StockTTL = f.stockTTL()
 	defer func() { _ = s.spool.Close() }()
-	defer s.heart.Close()
+	defer s.stalls.Close()
 	defer s.progress.Close()
 	defer s.client.Close()
 	err = s.together(ctx)
@@ -290,8 +290,8 @@ func (s *session) cell(ctx context.Context, i int, spec catalog.Spec, st stage) 
 		})
 	}
 	runner := &scenario.Runner{
-		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, World: st.world,
-		Spool: s.spool, Heart: s.heart,
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: st.targets,
+		Spool: s.spool, Stalls: s.stalls,
 	}
 	if s.party != nil {
 		runner.Joint, runner.Seed = s.party.Cell(i+1, st.notRun), s.party.Seed(s.history.Seed, i)

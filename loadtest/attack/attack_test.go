@@ -44,7 +44,7 @@ func TestNobodyStartsBeforeAllAreReady(t *testing.T) {
 	var warm atomic.Int64
 	_, err := attack.Run(t.Context(), attack.Plan{
 		Requests: 50, Concurrency: 20,
-		Warm: func(_ context.Context, worker int) {
+		WarmUp: func(_ context.Context, worker int) {
 			time.Sleep(time.Duration(worker) * time.Millisecond)
 			warm.Add(1)
 		},
@@ -84,7 +84,7 @@ func TestNobodyStartsBeforeItIsTimeTo(t *testing.T) {
 	require.ErrorIs(t, err, why)
 }
 
-// Histograms of ops are those of the workers that sent them.
+// Histograms made from ops equal those of the workers that sent them.
 func TestLatenciesOfSeveralLoads(t *testing.T) {
 	var both []history.Op
 	var r attack.Result

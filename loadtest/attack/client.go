@@ -9,10 +9,10 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxErrors bounds how many kinds of errors are told apart.
+// maxErrors bounds how many kinds of errors are counted separately.
 const maxErrors = 16
 
-// Loop names the kind of loop that a plan makes.
+// loop returns the kind of loop that a plan makes.
 func (p Plan) loop() string {
 	if p.Rate > 0 {
 		return "open"
@@ -20,39 +20,40 @@ func (p Plan) loop() string {
 	return "closed"
 }
 
-// ClientOf counts what the client sent, and by how much it was late, and how long the orders took from when each was sent.
+// ClientOf computes the client's figures from its orders: how many it sent, how late, and how long each took from when
+// it was sent.
 func ClientOf(ops []history.Op) *history.Client {
-	a := newAccount()
+	a := newClientStats()
 	for i := range ops {
 		a.add(&ops[i])
 	}
 	return a.client(len(ops))
 }
 
-// account is what the client saw of itself so far, order by order.
-type account struct {
+// clientStats collects the client's figures, order by order.
+type clientStats struct {
 	mu            sync.Mutex
 	c             history.Client
-	lag, fromSent *stopwatch
+	lag, fromSent *histogram
 	first, last   history.Instant
-	earliest      []history.Instant // when the first orders were sent, at most maxWorkers
+	earliest      []history.Instant // when the first orders were sent, at most maxWorkers of them
 }
 
-// maxWorkers is how many orders may be the first ones of their workers.
+// maxWorkers bounds how many orders can be the first ones of their workers.
 const maxWorkers = 5000
 
-func newAccount() *account {
-	return &account{
-		lag: newStopwatch(), fromSent: newStopwatch(),
+func newClientStats() *clientStats {
+	return &clientStats{
+		lag: newHistogram(), fromSent: newHistogram(),
 		first: history.Instant(math.MaxInt64), last: history.Instant(math.MinInt64),
 	}
 }
 
-func (a *account) add(op *history.Op) {
+func (a *clientStats) add(op *history.Op) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if op.Outcome == history.NotSent {
-		lacked(&a.c, op.Detail)
+		countError(&a.c, op.Detail)
 		return
 	}
 	a.c.Delivered++
@@ -67,8 +68,8 @@ func (a *account) add(op *history.Op) {
 	}
 }
 
-// started is when so many orders had been sent, of those that were answered first.
-func (a *account) started(workers int) history.Instant {
+// started returns when that many orders had been sent, of those that were answered first.
+func (a *clientStats) started(workers int) history.Instant {
 	slices.Sort(a.earliest)
 	if n := min(workers, len(a.earliest)); n > 0 {
 		return a.earliest[n-1]
@@ -76,19 +77,19 @@ func (a *account) started(workers int) history.Instant {
 	return 0
 }
 
-// client returns what became of that many orders.
-func (a *account) client(asked int) *history.Client {
+// client returns the figures of that many orders.
+func (a *clientStats) client(asked int) *history.Client {
 	c := a.c
 	c.Asked = asked
 	if c.Delivered > 1 && a.last > a.first {
 		c.Rate = float64(c.Delivered-1) / time.Duration(a.last-a.first).Seconds()
 	}
-	c.Lag, c.FromSent = merge([]*stopwatch{a.lag}).P99, merge([]*stopwatch{a.fromSent})
+	c.Lag, c.FromSent = merge([]*histogram{a.lag}).P99, merge([]*histogram{a.fromSent})
 	return &c
 }
 
-// lacked counts an order that was not sent for that reason.
-func lacked(c *history.Client, why string) {
+// countError counts an order that was not sent, by its reason.
+func countError(c *history.Client, why string) {
 	if c.Errors == nil {
 		c.Errors = map[string]int{}
 	}

@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// What was not sent is counted by its reason, and is in no latency: it took no time, and nobody served it.
+// What was not sent is counted by its reason, and is in no latency.
 func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
 	r, err := attack.Run(t.Context(), attack.Plan{
 		Requests: 100, Concurrency: 10,
@@ -38,7 +38,7 @@ func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
 	assert.Equal(t, r.Latency, attack.LatencyOf(r.Ops))
 }
 
-// In an open loop latency is told twice: from when a request was due, and from when it was sent.
+// In an open loop there are two latencies: from when a request was due, and from when it was sent.
 func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 100 * time.Millisecond
@@ -55,13 +55,14 @@ func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 		assert.Equal(t, "open", c.Loop)
 		assert.InEpsilon(t, 1000, c.AskedRate, 0.001)
 		assert.InEpsilon(t, 10, c.Rate, 0.001)
-		assert.InEpsilon(t, float64(9900*time.Millisecond), float64(c.Lag), 0.03, "the last was due after 0.1 s, and sent after 10")
+		assert.InEpsilon(t, float64(9900*time.Millisecond), float64(c.Lag), 0.03,
+			"the last was due after 0.1 s, and sent after 10")
 		assert.InEpsilon(t, float64(each), float64(c.FromSent.P99), 0.01)
 		assert.InEpsilon(t, float64(9990*time.Millisecond), float64(r.Latency.P99), 0.03)
 	})
 }
 
-// However few there are, the draw does not miss the rate.
+// Even a few requests keep the rate.
 func TestTheDrawKeepsTheRate(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -78,8 +79,8 @@ func TestTheDrawKeepsTheRate(t *testing.T) {
 	}
 }
 
-// The first requests of all workers are made ready before the barrier, and sent when it has fallen, by whoever opens it.
-// One that cannot be made ready keeps nobody waiting.
+// The first requests of all workers are prepared before the barrier, and sent by OpenGate after it. A request that
+// cannot be prepared delays nobody.
 func TestTheFirstRequestsStandReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 20
@@ -88,7 +89,7 @@ func TestTheFirstRequestsStandReady(t *testing.T) {
 		standing := 0
 		r, err := attack.Run(t.Context(), attack.Plan{
 			Requests: 50, Concurrency: workers,
-			First: func(_ context.Context, ready func(), start func() time.Time, i int) history.Op {
+			PrepareFirst: func(_ context.Context, ready func(), start func() time.Time, i int) history.Op {
 				if i == 7 {
 					return history.Op{Phase: history.Buy, Outcome: history.NotSent}
 				}
@@ -104,7 +105,7 @@ func TestTheFirstRequestsStandReady(t *testing.T) {
 				assert.Equal(t, workers-1, standing)
 				return nil
 			},
-			Open: func() time.Time {
+			OpenGate: func() time.Time {
 				time.Sleep(3 * time.Millisecond)
 				close(open)
 				return time.Now()
@@ -118,6 +119,7 @@ func TestTheFirstRequestsStandReady(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 3*time.Millisecond, r.Client.Start)
 		assert.Equal(t, history.Instant(0), r.Ops[0].Due)
-		assert.InEpsilon(t, float64(3*time.Millisecond), float64(r.Latency.Max), 0.01, "what came before the barrier is nobody's latency")
+		assert.InEpsilon(t, float64(3*time.Millisecond), float64(r.Latency.Max), 0.01,
+			"what came before the barrier is nobody's latency")
 	})
 }

@@ -8,37 +8,37 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// stopwatch is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own,
-// so that measuring costs no lock; they are merged afterwards.
-type stopwatch struct{ h *hdrhistogram.Histogram }
+// A histogram is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own, so
+// that recording needs no lock; they are merged afterwards.
+type histogram struct{ h *hdrhistogram.Histogram }
 
-func newStopwatch() *stopwatch {
-	return &stopwatch{hdrhistogram.New(1, time.Hour.Microseconds(), 2)}
+func newHistogram() *histogram {
+	return &histogram{hdrhistogram.New(1, time.Hour.Microseconds(), 2)}
 }
 
-func (s *stopwatch) record(d time.Duration) {
+func (s *histogram) record(d time.Duration) {
 	d = min(max(d, time.Microsecond), time.Hour)
-	_ = s.h.RecordValue(d.Microseconds()) // within its range by the line above
+	_ = s.h.RecordValue(d.Microseconds()) // it is in range, by the line above
 }
 
-// LatencyOf returns the distribution over the buyers of several loads together. It is that of merged histograms, one of
-// each load, which hold just what its workers' held: each op tells its latency in full. Percentiles cannot be merged.
+// LatencyOf returns the latency of the buyers of several loads together. It merges one histogram per load, since
+// percentiles cannot be merged. Each op has its exact latency, so the histograms equal those of the workers.
 func LatencyOf(loads ...[]history.Op) history.Latency {
-	var all []*stopwatch
+	var all []*histogram
 	for _, ops := range loads {
-		clock := newStopwatch()
+		hist := newHistogram()
 		for i := range ops {
 			if ops[i].Phase == history.Buy && ops[i].Outcome != history.NotSent {
-				clock.record(ops[i].Latency)
+				hist.record(ops[i].Latency)
 			}
 		}
-		all = append(all, clock)
+		all = append(all, hist)
 	}
 	return merge(all)
 }
 
-func merge(all []*stopwatch) history.Latency {
-	sum := newStopwatch()
+func merge(all []*histogram) history.Latency {
+	sum := newHistogram()
 	for _, s := range all {
 		sum.h.Merge(s.h)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// schedule draws, for an open loop, when each request falls due: a Poisson process, fixed before the first is sent, of
-// which it is known that the last request falls due just when the plan's rate says. So a rate that was not reached was
-// not reached by the client, and never by the draw. For a closed loop it returns nil.
+// schedule draws, for an open loop, when each request falls due: a Poisson process, fixed before the first request is
+// sent, and scaled so that the last request falls due exactly when the plan's rate says. So a rate that was missed was
+// missed by the client, never by the draw. For a closed loop it returns nil.
 func schedule(p Plan) []time.Duration {
 	if p.Rate <= 0 {
 		return nil
@@ -29,10 +29,10 @@ func schedule(p Plan) []time.Duration {
 	return due
 }
 
-// await waits until request i falls due and returns that moment. When all workers were busy it lies in the past
-// already: the request is late, but it is sent, and its latency counts from when it should have been. A load that
-// waits with a slow service instead would omit just the samples that matter.
-func (r *run) await(ctx context.Context, i int) (due time.Time, ok bool) {
+// waitDue waits until request i falls due and returns that moment. If all workers were busy, the moment has already
+// passed: the request is late, but it is sent, and its latency counts from the moment when it was due. A load generator
+// that slows down with the service would omit exactly the samples that matter.
+func (r *run) waitDue(ctx context.Context, i int) (due time.Time, ok bool) {
 	if r.due == nil {
 		return time.Now(), true
 	}

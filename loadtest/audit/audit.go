@@ -6,11 +6,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxEvidence bounds what is kept per finding; Because says how many there were.
+// maxEvidence bounds the evidence that a finding keeps; Because says how much there was.
 const maxEvidence = 5
 
 // Judge answers whether a cell is a measurement of the service, and then all questions about it, in the order of
-// history.Verdicts. It returns what the answers rest on as well. A cell that was not run gets neither.
+// history.Verdicts. It also returns what the answers rest on. A cell that was not run gets neither.
 func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	if c.NotRun != "" {
 		return nil, nil
@@ -20,7 +20,7 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	answers[0] = stock(b)
 	answers[3] = liveness(b)
 	cover := b.coverage()
-	b.receipts, b.sends, b.refusals = nil, nil, nil // a million of each, and the leases are yet to come
+	b.receipts, b.sends, b.refusals = nil, nil, nil // there may be a million of each, and the leases need memory too
 	l := readLeases(b)
 	l.cover(cover)
 	l.compareWithOthers()
@@ -29,30 +29,30 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	return judged(valid(b, answers), answers), cover
 }
 
-// judged puts the answer to Valid before the others. Where the cell is no measurement of the service, they tell
+// judged puts the answer to Valid before the others. If the cell is no measurement of the service, the others say
 // nothing.
 func judged(first history.Finding, answers []history.Finding) []history.Finding {
 	if first.Result == history.Invalid {
 		for i, f := range answers {
 			if f.Result != history.NotApplicable {
-				answers[i] = found(f.Verdict, history.Unclear, "the cell is no measurement of the service: %s", first.Because)
+				answers[i] = found(f.Verdict, history.Indeterminate, "the cell is no measurement of the service: %s", first.Because)
 			}
 		}
 	}
 	return append([]history.Finding{first}, answers...)
 }
 
-// Stock answers whether the books balance.
+// Stock answers whether sales and stock agree.
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
-// Exclusion answers whether ever two orders held the lock at once.
+// Exclusion answers whether two orders ever held the lock at once.
 func Exclusion(c *history.Cell) history.Finding {
 	l := readLeases(readBooks(c))
 	l.compareWithOthers()
 	return exclusion(l)
 }
 
-// OwnRelease answers whether anybody removed a lock that was not theirs.
+// OwnRelease answers whether an order removed a lock that was not its own.
 func OwnRelease(c *history.Cell) history.Finding {
 	b := readBooks(c)
 	readLeases(b).compareWithOthers()
@@ -73,7 +73,7 @@ func found(v history.Verdict, r history.Result, format string, args ...any) hist
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }
 
-// broken makes a finding of its evidence: the first is the reason, the rest is counted.
+// broken makes a finding of its evidence. The first piece is the reason; of the others only the number is told.
 func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding {
 	f := history.Finding{Verdict: v, Result: history.Broken, Because: ev[0].Text, Evidence: ev[:min(len(ev), maxEvidence)]}
 	if total > 1 {
@@ -82,21 +82,21 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 	return f
 }
 
-// hit is a violation between two ops, as small as there may be a million of them.
-type hit struct {
+// A violation is one between two ops. It is small, as there may be a million of them.
+type violation struct {
 	at    history.Instant
 	a, b  int32 // numbers of ops
 	value int64 // the unit or the token that it is about
 	key   uint64
 }
 
-// hits counts violations and keeps the first ones.
-type hits struct {
+// violations counts violations and keeps the first ones.
+type violations struct {
 	total int
-	first []hit
+	first []violation
 }
 
-func (h *hits) add(one hit) {
+func (h *violations) add(one violation) {
 	h.total++
 	i := len(h.first)
 	for i > 0 && one.at < h.first[i-1].at {
@@ -105,17 +105,17 @@ func (h *hits) add(one hit) {
 	if i == maxEvidence {
 		return
 	}
-	h.first = append(h.first, hit{})
+	h.first = append(h.first, violation{})
 	copy(h.first[i+1:], h.first[i:])
 	h.first[i] = one
 	h.first = h.first[:min(len(h.first), maxEvidence)]
 }
 
-// broken makes a finding of the hits, in the words that tell finds for one.
-func (h *hits) broken(v history.Verdict, tell func(hit) history.Evidence) history.Finding {
+// broken makes a finding of the violations. evidence puts one of them into words.
+func (h *violations) broken(v history.Verdict, evidence func(violation) history.Evidence) history.Finding {
 	ev := make([]history.Evidence, 0, len(h.first))
 	for _, one := range h.first {
-		ev = append(ev, tell(one))
+		ev = append(ev, evidence(one))
 	}
 	return broken(v, ev, h.total)
 }

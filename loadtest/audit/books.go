@@ -6,8 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// books is what one look at all ops of a cell leaves: the clocks, counts, and of each sale and each refusal a few
-// numbers. What else is needed of an op is read again, by its number.
+// books are the result of one pass over all ops of a cell: the clocks, counts, and a few numbers of each sale and each
+// refusal. Further details of an op are read again, by its number.
 type books struct {
 	*history.Cell
 	clocks *clocks
@@ -18,45 +18,45 @@ type books struct {
 	probes   []int32
 
 	sales, refused, resolved, unknown, notSent int
-	// twoHundreds is how many units the answers of status 200 promised, named or not.
+	// twoHundreds is how many units the answers of status 200 promised, with serial numbers or without.
 	twoHundreds int64
-	// open is how many units the orders of unknown outcome may have taken beyond those that they name, and unexplained
-	// how many of them no write of the stock can have taken whose reply was lost.
+	// open is how many units the orders of unknown outcome may have taken besides those that they name. unexplained is how
+	// many of these cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
-	// unanswered counts the orders whose lease, if they had one, nobody knows.
+	// unanswered counts the orders without an answer, whose lease, if any, is not known.
 	unanswered int
-	// locks counts the leases, fenced those with a token; due the orders that must have had one, and seen those of
-	// which it is known from its beginning to its end.
+	// locks counts the leases, and fenced those with a token. due counts the orders that must have had a lease, and seen
+	// those of which the whole lease is known.
 	locks, fenced, due, seen int
-	// silent counts those of the orders that are due that told no command.
+	// silent counts those of the due orders that reported no command.
 	silent int
-	// removed are the keys that somebody removed, and made and removals how many commands are to be looked at.
+	// removed are the keys that were removed. made and removals count the commands to look at.
 	removed        map[uint64]struct{}
 	made, removals int
-	// Where there are several clocks, before is, for each op, how late it seems to have been by its clock when it got
-	// the lock, and after how far its clock was ahead at most when it gave it back.
+	// With several clocks, for each op: before is how late it seems to have been by its clock when it got the lock, and
+	// after is how far its clock was ahead at most when it released the lock.
 	before, after []history.Instant
-	// error is by how much the client's own clock may be wrong, as far as it can be told.
+	// error is how wrong the client's own clock may be, as far as the ops show it.
 	error history.Instant
 }
 
-// crowd reports whether nothing but buyers came upon the cell: a fault may be that nobody gets the lock.
-func (b *books) crowd() bool { return len(b.Faults) == 0 && b.CutShort == "" }
+// noFaults reports whether no fault was injected: under a fault it may be right that no order gets the lock.
+func (b *books) noFaults() bool { return len(b.Faults) == 0 && b.Aborted == "" }
 
-// receipt is one unit that an answer names as sold.
+// A receipt is one unit that an answer names as sold.
 type receipt struct {
 	unit int64
 	done history.Instant
 	op   int32
 }
 
-// send is an order that may have taken units since then.
+// A send is an order that may have taken units after it was sent.
 type send struct {
 	sent     history.Instant
 	quantity int64
 }
 
-// refusal is an order that was told that the stock does not suffice.
+// A refusal is an order that was told that the stock is too small.
 type refusal struct {
 	done     history.Instant
 	quantity int64
@@ -66,19 +66,19 @@ type refusal struct {
 func readBooks(c *history.Cell) *books {
 	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{},
 		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0)+100)), sends: make([]send, 0, c.Len())}
-	struck := map[string]bool{}
+	faulted := map[string]bool{}
 	for _, f := range c.Faults {
 		if f.Order != "" {
-			struck[f.Order] = true
+			faulted[f.Order] = true
 		}
 	}
 	for i, op := range c.All() {
-		b.add(int32(i), op, struck[op.Order])
+		b.add(int32(i), op, faulted[op.Order])
 	}
 	return b
 }
 
-func (b *books) add(i int32, op *history.Op, struck bool) {
+func (b *books) add(i int32, op *history.Op, faulted bool) {
 	b.clocks.narrow(op)
 	b.count(op)
 	b.addSale(i, op)
@@ -87,12 +87,12 @@ func (b *books) add(i int32, op *history.Op, struck bool) {
 	}
 	if op.Outcome == history.Refused {
 		b.refused++
-		// What a fault befell is no witness: the shelf may have been emptied for it.
-		if op.Quantity > 0 && !struck {
+		// An order with a fault proves nothing: the shelf may have been emptied for it.
+		if op.Quantity > 0 && !faulted {
 			b.refusals = append(b.refusals, refusal{op.Done, op.Quantity, i})
 		}
 	}
-	b.addLease(op, struck)
+	b.addLease(op, faulted)
 	for j := range op.Trace {
 		b.addCommand(&op.Trace[j])
 	}
@@ -144,9 +144,9 @@ func (b *books) addSale(i int32, op *history.Op) {
 	}
 }
 
-// addLease counts who must have had the lock: who sold, or read the stock and refused. Of an order that was stopped,
-// killed or never answered nobody expects to be told the end.
-func (b *books) addLease(op *history.Op, struck bool) {
+// addLease counts the orders that must have had the lock: those that sold, and those that read the stock and refused.
+// An order that was stopped or killed need not report the end of its lease.
+func (b *books) addLease(op *history.Op, faulted bool) {
 	if op.Lease != nil {
 		b.locks++
 		if op.Lease.Fence != 0 {
@@ -156,8 +156,8 @@ func (b *books) addLease(op *history.Op, struck bool) {
 	if op.Outcome != history.Sold && op.Outcome != history.Refused {
 		return
 	}
-	ended := op.Lease != nil && (op.Lease.ReleasedAt.Known() || struck)
-	if struck && !ended {
+	ended := op.Lease != nil && (op.Lease.ReleasedAt.Known() || faulted)
+	if faulted && !ended {
 		return
 	}
 	b.due++

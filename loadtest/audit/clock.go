@@ -7,32 +7,32 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// clocks bounds, from a history alone, how far each instance's clock is ahead of the client's. Whatever an instance
-// wrote down of an order, it wrote after the order was sent and before it was answered. So with the offset defined as
-// "instance minus client":
+// clocks bounds, from a history alone, how far each instance's clock is ahead of the client's. An instance records the
+// times of an order after the order was sent and before it was answered. So with the offset defined as "instance minus
+// client":
 //
 //	its first moment - offset >= sent       =>  offset <= first - sent
 //	its last moment - offset <= answered    =>  offset >= last - answered
 //
-// Every order with a lease or a trace narrows the bounds, and the best one leaves an uncertainty of about the shortest
+// Every order with a lease or a trace narrows the bounds. The best one leaves an uncertainty of about the shortest
 // round trip without waiting.
 //
-// That holds for a clock that runs on. One that was set while the cell ran has no such offset. If the bounds exclude
-// each other, or a time runs backwards within an order, it is known, and no two times of that clock are compared. A
-// clock that was set back while everybody waited leaves no such trace, but another: from then on every answer seems to
+// This holds for a clock that runs on. A clock that was set during the cell has no constant offset. If the bounds
+// exclude each other, or a time runs backwards within an order, that is known, and no two times of that clock are
+// compared. A clock that was set back while every order waited leaves another trace: from then on every answer seems to
 // come late, or to have been sent early. See [clocks.late] and [clocks.ahead].
 type clocks struct {
-	// ids names the clocks by number, byInstance tells the one of an instance, by its name.
+	// ids are the clocks' ids by number. byInstance maps an instance's name to the number of its clock.
 	ids        []string
 	byInstance map[string]int32
 	byID       map[string]int32
 	bounds     []bound
-	// stranger is an instance that nobody introduced.
-	stranger string
+	// unknown is an instance that is not among the cell's instances.
+	unknown string
 }
 
-// bound is a closed range of nanoseconds. Set says that no constant offset explains the clock, locks that leases were
-// timed by it, steady that it was asked before the orders and after them, and had the same offset.
+// A bound is a closed range of nanoseconds. set means that no constant offset explains the clock, locks that leases
+// were timed by it, and steady that it was read before and after the orders, with the same offset.
 type bound struct {
 	lo, hi history.Instant
 	set    bool
@@ -40,7 +40,7 @@ type bound struct {
 	steady bool
 }
 
-const strangersClock = "the instance %q was not asked who it is: its clock is not known"
+const unknownClock = "the instance %q was not asked who it is: its clock is not known"
 
 // far is beyond every instant, and can be added to one.
 const far = history.Instant(math.MaxInt64 / 8)
@@ -60,8 +60,8 @@ func newClocks(c *history.Cell) *clocks {
 	return k
 }
 
-// ask learns from what an instance's clock showed when it was asked before the cell's orders and after them. One that was
-// set meanwhile has another offset then; one that was set twice, there and back, is not reckoned with.
+// ask narrows the bounds by the readings of an instance's clock before and after the cell's orders. If it was set in
+// between, the readings differ. A clock that was set twice, there and back, is not considered.
 func (k *clocks) ask(in history.Instance) {
 	if len(in.Offsets) < 2 {
 		return
@@ -88,21 +88,22 @@ func (k *clocks) number(id string) int32 {
 	return n
 }
 
-// of returns the number of an instance's clock. One that names none, or that nobody introduced, has a clock of its own.
+// of returns the number of an instance's clock. An instance without a clock id, or that is not among the cell's, has
+// its own clock.
 func (k *clocks) of(instance string) int32 {
 	if n, known := k.byInstance[instance]; known {
 		return n
 	}
 	instance = strings.Clone(instance)
-	if k.stranger == "" {
-		k.stranger = instance
+	if k.unknown == "" {
+		k.unknown = instance
 	}
 	n := k.number("of " + instance)
 	k.byInstance[instance] = n
 	return n
 }
 
-// narrow learns from one op.
+// narrow narrows the bounds by one op.
 func (k *clocks) narrow(op *history.Op) {
 	if op.Lease == nil && len(op.Trace) == 0 {
 		return
@@ -120,7 +121,7 @@ func (k *clocks) narrow(op *history.Op) {
 	b.set = b.set || backwards || b.lo > b.hi
 }
 
-// moments returns the first and the last moment that an instance wrote down of an op, and whether any time in it runs
+// moments returns the first and the last moment that an instance recorded of an op, and whether any time in it runs
 // backwards.
 func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 	first, last = far, -far
@@ -142,9 +143,9 @@ func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 	return first, last, backwards
 }
 
-// late returns by how much later an op's answer seems to have come than the promptest of the same clock, as far as it
-// is known, and by how much the client's own clock was set back meanwhile. An order that came after the clock was set
-// back by some time is late by that time, or more: it proves nothing that setting the clock explains.
+// late returns how much later an op's answer seems to have come than the promptest of the same clock, as far as is
+// known, plus how far the client's own clock was set back meanwhile. An order that came after the clock was set back is
+// late by at least as much: so it proves nothing that setting the clock explains.
 func (k *clocks) late(op *history.Op) history.Instant {
 	if !op.Done.Known() {
 		return 0
@@ -159,8 +160,7 @@ func (k *clocks) late(op *history.Op) history.Instant {
 	return late
 }
 
-// ahead returns how far an op's clock can have been ahead of the client's while the op was under way, from the op
-// alone.
+// ahead returns how far an op's clock can have been ahead of the client's during the op, judged by that op alone.
 func (k *clocks) ahead(op *history.Op) history.Instant {
 	if first, _, _ := moments(op); first != far {
 		return first - op.Sent
@@ -168,7 +168,7 @@ func (k *clocks) ahead(op *history.Op) history.Instant {
 	return far
 }
 
-// set names a clock that was set while the cell ran, of those that are used.
+// set returns a clock that was set during the cell, of those that are used.
 func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
 	for n := range k.bounds {
 		if k.bounds[n].set && used(int32(n)) {
@@ -178,14 +178,17 @@ func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
 	return "", false
 }
 
-// wasSet and perhapsSet are why nothing can be said by clocks.
+// woken is not a command: it records that an order was woken.
+const woken = "woken"
+
+// wasSet and perhapsSet say why the clocks decide nothing.
 const (
 	wasSet = "the clock %q was set during the cell, or does not run as the client's does: " +
 		"its times cannot be compared"
 	perhapsSet = "unless a clock was set during the cell, which late answers leave open: "
 )
 
-// until is the last moment of which a lease is known to have been believed in.
+// until returns the last moment at which the holder is known to have believed in its lease.
 func until(l *history.Lease) history.Instant {
 	if l.ReleasedAt.Known() {
 		return l.ReleasedAt

@@ -6,7 +6,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverage returns how much the verdicts about the stock rest on.
+// coverage returns what the verdicts about the stock rest on.
 func (b *books) coverage() *history.Coverage {
 	_, checked := b.wrongRefusals()
 	cover := &history.Coverage{
@@ -18,19 +18,19 @@ func (b *books) coverage() *history.Coverage {
 	return cover
 }
 
-// cover adds how much the verdicts about the lock rest on, if any lease was seen.
+// cover adds what the verdicts about the lock rest on, if any lease was seen.
 func (l *leases) cover(cover *history.Coverage) {
 	if len(l.all) > 0 {
 		cover.Leases, cover.Expected, cover.Resolution = l.seen, l.due, l.resolution()
 	}
 }
 
-// rule is the rule of three: what was not seen in n trials happens, with a confidence of 95 %, less often than 3 times
-// in n. It is -ln(0.05), rounded up.
+// rule is the rule of three: with a confidence of 95 %, an event that was not seen in n trials happens less often than
+// 3 times in n. It is -ln(0.05), rounded up.
 const rule = 3
 
-// Needed returns how many sales it takes so that a fault of that frequency per sale would have shown, with a
-// probability of 95 %; 0 if no number does.
+// Needed returns how many sales it takes to see a fault of that frequency per sale with a probability of 95 %; 0 if no
+// number is enough.
 func Needed(power float64) (sales int) {
 	if !(power > 0) || rule/power > math.MaxInt32 {
 		return 0

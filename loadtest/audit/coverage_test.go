@@ -52,8 +52,8 @@ func long(n, instances int) *history.Cell {
 	return c
 }
 
-// A million orders are judged with little beside them: what is kept of one is a few numbers. All looks together take less
-// than 500 bytes of each, and of those no more than a third at once.
+// A million orders are judged with little beside them: what is kept of one is a few numbers. All looks together take
+// less than 500 bytes of each, and of those no more than a third at once.
 func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
 	const n = 100_000
 	c := long(n, 2)

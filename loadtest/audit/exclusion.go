@@ -10,33 +10,34 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// exclusion answers whether ever two orders held the lock at once. The time from acquired_at to released_at is a
-// time in which an order definitely believed to hold it, so two that overlap are a violation, whatever each of
-// them then did: an order that was refused for lack of stock counts as much as one that sold.
+// exclusion answers whether two orders ever held the lock at once. From acquired_at to released_at an order definitely
+// believed that it held the lock. So two such times that overlap are a violation, whatever the orders did: one that was
+// refused for lack of stock counts like one that sold.
 //
-// It is ok only if the leases were seen of all that must have had one, and if an overlap of theirs would have shown.
+// The answer is ok only if the leases of all orders that must have had one were seen, and if an overlap would have
+// shown.
 func exclusion(l *leases) history.Finding {
 	if len(l.all) == 0 {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
 	}
-	h := &hits{}
+	h := &violations{}
 	l.overlapsWithin(true, h)
 	l.overlapsAcross(true, h)
 	if h.total > 0 {
 		return h.broken(history.Exclusion, l.overlap)
 	}
 	if why := l.unsure(); why != "" {
-		return found(history.Exclusion, history.Unclear, "%s", why)
+		return found(history.Exclusion, history.Indeterminate, "%s", why)
 	}
 	return history.Finding{Verdict: history.Exclusion, Result: history.OK}
 }
 
-// unsure is why it cannot be said that no two held the lock at once, or "".
+// unsure says why it is not certain that no two orders held the lock at once, or returns "".
 func (l *leases) unsure() string {
 	if id, yes := l.set(); yes {
 		return fmt.Sprintf(wasSet, id)
 	}
-	h := &hits{}
+	h := &violations{}
 	l.overlapsWithin(false, h)
 	l.overlapsAcross(false, h)
 	if h.total > 0 {
@@ -46,14 +47,14 @@ func (l *leases) unsure() string {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
 	}
 	if l.seen < l.due {
-		return fmt.Sprintf("of %d orders that must have held the lock, the lease of %d was seen from its beginning to its end",
-			l.due, l.seen)
+		return fmt.Sprintf("of %d orders that must have held the lock, "+
+			"the lease of %d was seen from its beginning to its end", l.due, l.seen)
 	}
-	if len(l.all) < 2 && l.crowd() {
+	if len(l.all) < 2 && l.noFaults() {
 		return "a single lease overlaps nothing"
 	}
-	if l.clocks.stranger != "" {
-		return fmt.Sprintf(strangersClock, l.clocks.stranger)
+	if l.clocks.unknown != "" {
+		return fmt.Sprintf(unknownClock, l.clocks.unknown)
 	}
 	if res, median := l.resolution(), l.median(); res > median {
 		return fmt.Sprintf("the clocks show overlaps of more than %s ms, and half of the leases last no longer than %s ms",
@@ -62,15 +63,14 @@ func (l *leases) unsure() string {
 	return ""
 }
 
-// overlapsWithin holds the leases of each clock against each other. Both are by the same clock, so only one that was
-// set can deceive. The one of the two that came later would then have been answered late, by as much as the clock was
-// set back. So with strict, as much is taken off the lease.
-func (l *leases) overlapsWithin(strict bool, h *hits) {
+// overlapsWithin compares the leases of each clock. Only a clock that was set back can make such a comparison wrong,
+// and then the later of the two orders was answered late by as much. With strict, that much is taken off its lease.
+func (l *leases) overlapsWithin(strict bool, h *violations) {
 	l.sort(func(a, b lease) int { return cmp.Compare(a.acquired, b.acquired) })
 	l.eachClock(func(from, to int) { l.within(from, to, strict, h) })
 }
 
-func (l *leases) within(from, to int, strict bool, h *hits) {
+func (l *leases) within(from, to int, strict bool, h *violations) {
 	if l.clocks.bounds[l.all[from].clock].set {
 		return
 	}
@@ -85,10 +85,10 @@ func (l *leases) within(from, to int, strict bool, h *hits) {
 	overlaps(spans, false, func(a, b *span) { h.add(l.pair(a, b)) })
 }
 
-// overlapsAcross holds the leases of different clocks against each other, on the client's timeline: each began at the
-// latest, and ended at the earliest, when its clock's bounds say so. A clock that was set forward while everybody
-// waited may be ahead of its bounds by then. So with strict, only what is known from before and after the order counts.
-func (l *leases) overlapsAcross(strict bool, h *hits) {
+// overlapsAcross compares the leases of different clocks on the client's timeline: each began at the latest, and ended
+// at the earliest, when its clock's bounds say so. A clock that was set forward while every order waited may be ahead
+// of its bounds by then. With strict, only what is known from before and after the order counts.
+func (l *leases) overlapsAcross(strict bool, h *violations) {
 	if l.before == nil {
 		return
 	}
@@ -110,10 +110,10 @@ func (l *leases) overlapsAcross(strict bool, h *hits) {
 	overlaps(spans, true, func(a, b *span) { h.add(l.pair(a, b)) })
 }
 
-// compareWithOthers bounds each lease's clock by other orders than its own, in the middle of which it may have been
-// set: by those that were over before it was sent, and those that were sent after it was over. A clock that was set
-// once ran on in the one time or in the other, so the worse of what the two tell holds. Without anybody before, or
-// after, nothing does.
+// compareWithOthers bounds each lease's clock by other orders, since it may have been set in the middle of its own
+// order: by those that ended before it was sent, and those that were sent after it had ended. A clock that was set once
+// was right in one of these times, so the worse of the two bounds holds. Without orders before or after there is no
+// bound.
 func (l *leases) compareWithOthers() {
 	if len(l.clocks.ids) < 2 || len(l.all) == 0 {
 		return
@@ -158,7 +158,7 @@ func (l *leases) compareWithOthers() {
 			}
 		}
 	})
-	for i := range l.all { // a clock that was asked itself, before the cell and after it, needs no such witnesses
+	for i := range l.all { // a clock that was read before and after the cell needs no other orders
 		one := &l.all[i]
 		if b := l.clocks.bounds[one.clock]; b.steady {
 			l.before[one.op], l.after[one.op] = one.late, b.hi
@@ -166,7 +166,7 @@ func (l *leases) compareWithOthers() {
 	}
 }
 
-// leastSoFar fills in, for each lease, the least that it or one before it of the same clock has.
+// leastSoFar computes, for each lease, the least value of it and of those before it with the same clock.
 func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Instant) {
 	for i := range l.all {
 		least[i] = of(&l.all[i])
@@ -176,14 +176,14 @@ func (l *leases) leastSoFar(least []history.Instant, of func(*lease) history.Ins
 	}
 }
 
-// sort sorts the leases by clock, and those of one by that.
+// sort sorts the leases by clock, and those of one clock by that comparison.
 func (l *leases) sort(by func(a, b lease) int) {
 	slices.SortFunc(l.all, func(a, b lease) int {
 		return cmp.Or(cmp.Compare(a.clock, b.clock), by(a, b), cmp.Compare(a.op, b.op))
 	})
 }
 
-// eachClock calls do with the leases of each clock, once they are sorted.
+// eachClock calls do for the leases of each clock, once they are sorted.
 func (l *leases) eachClock(do func(from, to int)) {
 	for from := 0; from < len(l.all); {
 		to := from
@@ -195,9 +195,9 @@ func (l *leases) eachClock(do func(from, to int)) {
 	}
 }
 
-// pair is the hit of two spans: when it was by the client's clock, for the order of hits, and for how long both held
-// the lock, at least.
-func (l *leases) pair(a, b *span) hit {
+// pair returns the violation of two spans: its time by the client's clock, for sorting, and for how long at least both
+// held the lock.
+func (l *leases) pair(a, b *span) violation {
 	x, y := &l.all[a.lease], &l.all[b.lease]
 	at := max(a.begin, b.begin)
 	long := min(x.until-x.acquired, y.until-y.acquired, a.end-b.begin, b.end-a.begin)
@@ -208,11 +208,11 @@ func (l *leases) pair(a, b *span) hit {
 			at -= lo
 		}
 	}
-	return hit{at: at, a: x.op, b: y.op, value: int64(long)}
+	return violation{at: at, a: x.op, b: y.op, value: int64(long)}
 }
 
 // overlap puts a violation into words.
-func (l *leases) overlap(h hit) history.Evidence {
+func (l *leases) overlap(h violation) history.Evidence {
 	a, b := *l.At(int(h.a)), *l.At(int(h.b))
 	from, to := l.clocks.bounds[l.clocks.of(a.Instance)], l.clocks.bounds[l.clocks.of(b.Instance)]
 	one := l.clocks.of(a.Instance) == l.clocks.of(b.Instance)
@@ -237,7 +237,7 @@ func (l *leases) overlap(h hit) history.Evidence {
 	}
 }
 
-// millis renders a time in ms with so many decimals that it is not zero unless it is.
+// millis renders a time in ms. It shows zero only for zero.
 func millis(d history.Instant) string {
 	if d != 0 && -time.Microsecond < time.Duration(d) && time.Duration(d) < time.Microsecond {
 		return fmt.Sprintf("%.6f", float64(d)/float64(time.Millisecond))
@@ -245,15 +245,15 @@ func millis(d history.Instant) string {
 	return fmt.Sprintf("%.3f", float64(d)/float64(time.Millisecond))
 }
 
-// median returns how long half of the leases last at most, of those that take time at all.
+// median returns the median length of the leases that take any time.
 func (l *leases) median() time.Duration {
 	return quantile(l.all, 1, 2, func(one *lease) (long history.Instant, counts bool) {
 		return one.until - one.acquired, one.until > one.acquired
 	})
 }
 
-// resolution returns how much two leases must overlap so that it shows, whatever clocks they are of: nine of ten do. It
-// is the widths of the two clocks that are known worst, and 0 where there is one clock alone.
+// resolution returns how long two leases must overlap to be noticed whatever their clocks, for nine of ten leases. It
+// is the sum of the two widest bounds, and 0 if there is only one clock.
 func (l *leases) resolution() time.Duration {
 	var worst, second time.Duration
 	n := 0
@@ -278,7 +278,7 @@ func (l *leases) resolution() time.Duration {
 	return worst + second
 }
 
-// quantile returns what n of m are not above.
+// quantile returns the n/m quantile.
 func quantile(ls []lease, n, m int, of func(*lease) (history.Instant, bool)) time.Duration {
 	values := make([]history.Instant, 0, len(ls))
 	for i := range ls {

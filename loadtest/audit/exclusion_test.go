@@ -44,7 +44,8 @@ func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
 		c := forge(5)
 		hold(c, 1, 25*ms) // order 2 came in at 22
 		c.Ops[1].Lease.Lost, c.Ops[1].Lease.Noticed = true, noticed
-		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Stopped: stopped, At: 15 * ms, End: 24 * ms}}
+		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Stopped: stopped,
+			At: 15 * ms, End: 24 * ms}}
 		return c
 	}
 	judge(t, stop(true, true), history.Exclusion, history.OK)
@@ -67,7 +68,7 @@ func TestExclusionTouchingIsNotOverlapping(t *testing.T) {
 func TestExclusionWithALostAnswerIsUnknown(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
 // The instances' clocks are their own from here on: b's is an hour ahead.
@@ -102,7 +103,7 @@ func TestOverlapOfTheFirstOnItsClockIsUnknown(t *testing.T) {
 	c := twoClocks()
 	c.Ops[1].Lease.ReleasedAt += 8 * ms // until 25, three more than order 2 came in
 	c.Ops[1].Done += 8 * ms
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
 // Unless the clocks were asked themselves, before the cell and after it, and had not been set.
@@ -118,17 +119,17 @@ func TestOverlapOfTheFirstOnClocksThatWereAskedCounts(t *testing.T) {
 	for i := range c.Instances { // nobody asked again
 		c.Instances[i].Offsets = []history.Offset{whole}
 	}
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 	for i := range c.Instances { // both were set meanwhile
 		c.Instances[i].Offsets = []history.Offset{whole, {Least: 2 * time.Hour, Most: 3 * time.Hour}}
 	}
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
 func TestASingleLeaseProvesNothing(t *testing.T) {
 	c := twoClocks()
 	c.Ops = c.Ops[:1]
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
 func TestOverlapWithinTheClocksUncertaintyDoesNot(t *testing.T) {
@@ -141,8 +142,8 @@ func TestOverlapWithinTheClocksUncertaintyDoesNot(t *testing.T) {
 func TestAClockThatWasSetLeavesItUnknown(t *testing.T) {
 	c := twoClocks()
 	shift(&c.Ops[3], -60_000*ms)
-	judge(t, c, history.Exclusion, history.Unclear)
-	judge(t, c, history.Fence, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
+	judge(t, c, history.Fence, history.Indeterminate)
 }
 
 // Readers share the lock with each other, and with nobody else.
@@ -162,18 +163,19 @@ func TestExclusionOfReaders(t *testing.T) {
 func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	c := forge(5)
 	c.Ops[2].Lease = nil
-	f := judge(t, c, history.Exclusion, history.Unclear)
-	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end", f.Because)
+	f := judge(t, c, history.Exclusion, history.Indeterminate)
+	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end",
+		f.Because)
 
 	c = forge(5)
 	c.Ops[2].Lease.ReleasedAt = history.Never
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Text: "killed"}}
 	judge(t, c, history.Exclusion, history.OK)
 
 	c = forge(5)
 	c.Ops[2].Instance = "nobody"
-	f = judge(t, c, history.Exclusion, history.Unclear)
+	f = judge(t, c, history.Exclusion, history.Indeterminate)
 	assert.Contains(t, f.Because, `"nobody" was not asked who it is`)
 }
 
@@ -182,8 +184,9 @@ func TestExclusionNeedsClocksThatWouldShowIt(t *testing.T) {
 	for i := range c.Ops {
 		c.Ops[i].Lease.ReleasedAt = c.Ops[i].Lease.AcquiredAt + 3*ms
 	}
-	f := judge(t, c, history.Exclusion, history.Unclear)
-	assert.Equal(t, "the clocks show overlaps of more than 4.000 ms, and half of the leases last no longer than 3.000 ms", f.Because)
+	f := judge(t, c, history.Exclusion, history.Indeterminate)
+	assert.Equal(t, "the clocks show overlaps of more than 4.000 ms, and half of the leases last no longer than 3.000 ms",
+		f.Because)
 }
 
 func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
@@ -193,14 +196,15 @@ func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
 	assert.Contains(t, f.Because, "both held the lock for 0.000007 ms")
 }
 
-// Whoever came after the clock had been set back is answered late by as much. An answer that is late alone is just late.
+// Whoever came after the clock had been set back is answered late by as much. An answer that is late alone is just
+// late.
 func TestAnOverlapThatLateAnswersExplainIsUnknown(t *testing.T) {
 	c := forge(5)
 	hold(c, 1, 25*ms) // order 2 came in at 22
 	for i := 2; i <= 5; i++ {
 		c.Ops[i].Done += 4 * ms
 	}
-	judge(t, c, history.Exclusion, history.Unclear)
+	judge(t, c, history.Exclusion, history.Indeterminate)
 	c.Ops[3].Done -= 4 * ms
 	judge(t, c, history.Exclusion, history.Broken)
 }

@@ -9,35 +9,35 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// fence answers whether the fencing tokens grew with every acquisition. A token is only held against another if
-// the one acquisition had surely ended before the other began; between two that may have crossed, either order
-// is right. The same token twice is wrong in any order.
+// fence answers whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
+// had surely ended before the other began; if they may have overlapped, either order is right. The same token twice is
+// wrong in any order.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
 		return history.Finding{Verdict: history.Fence, Result: history.NotApplicable}
 	}
 	if h := l.sameToken(); h.total > 0 {
-		return h.broken(history.Fence, func(one hit) history.Evidence {
+		return h.broken(history.Fence, func(one violation) history.Evidence {
 			return l.tokens(one, "%s and %s both got token %d")
 		})
 	}
 	if h := l.fellBack(true); h.total > 0 {
-		return h.broken(history.Fence, l.fellBackInWords)
+		return h.broken(history.Fence, l.fellBackEvidence)
 	}
 	if why := l.unsureOfTokens(); why != "" {
-		return found(history.Fence, history.Unclear, "%s", why)
+		return found(history.Fence, history.Indeterminate, "%s", why)
 	}
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }
 
-// grants is what one more look at the ops leaves, where there are tokens.
+// grants are the result of one more pass over the ops, if there are tokens.
 type grants struct {
 	*books
 	grants []grant
 }
 
-// grant is the giving of one fencing token: it happened between begun and ended, by the clock.
+// A grant is the giving of one fencing token: it happened between begun and ended, by the clock.
 type grant struct {
 	token        int64
 	begun, ended history.Instant
@@ -64,13 +64,13 @@ func readGrants(b *books) *grants {
 	return l
 }
 
-// unsureOfTokens is why it cannot be said that the tokens grew, or "".
+// unsureOfTokens says why it is not certain that the tokens grew, or returns "".
 func (l *grants) unsureOfTokens() string {
 	if id, yes := l.set(); yes {
 		return fmt.Sprintf(wasSet, id)
 	}
 	if h := l.fellBack(false); h.total > 0 {
-		return perhapsSet + l.fellBackInWords(h.first[0]).Text
+		return perhapsSet + l.fellBackEvidence(h.first[0]).Text
 	}
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
@@ -81,8 +81,8 @@ func (l *grants) unsureOfTokens() string {
 	return ""
 }
 
-// begun is the latest command before the acquire returned that can have been the acquiring one; without a trace,
-// the earliest moment at which the order can have arrived.
+// begun returns the start of the last command that can have been the acquire. Without a trace, it is the earliest
+// moment at which the order can have arrived.
 func begun(op *history.Op, b bound) history.Instant {
 	for _, cmd := range slices.Backward(op.Trace) {
 		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() {
@@ -92,26 +92,27 @@ func begun(op *history.Op, b bound) history.Instant {
 	return op.Sent + b.lo
 }
 
-func (l *grants) sameToken() *hits {
+func (l *grants) sameToken() *violations {
 	slices.SortFunc(l.grants, func(a, b grant) int {
 		return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
 	})
-	h := &hits{}
+	h := &violations{}
 	first := 0
 	for i := 1; i < len(l.grants); i++ {
 		if l.grants[i].token != l.grants[first].token {
 			first = i
 			continue
 		}
-		h.add(hit{at: history.Instant(l.grants[i].op), a: l.grants[first].op, b: l.grants[i].op, value: l.grants[i].token})
+		h.add(violation{at: history.Instant(l.grants[i].op), a: l.grants[first].op, b: l.grants[i].op,
+			value: l.grants[i].token})
 	}
 	return h
 }
 
-// fellBack looks, for each grant, at the highest token among those surely given before it: by the same clock, and then
-// on the client's timeline by all of them. With strict, a clock that was set back cannot deceive.
-func (l *grants) fellBack(strict bool) *hits {
-	h := &hits{}
+// fellBack compares each grant with the highest token that was surely given before it: by the same clock, and then on
+// the client's timeline by all clocks. With strict, a clock that was set back cannot mislead it.
+func (l *grants) fellBack(strict bool) *violations {
+	h := &violations{}
 	byClock := map[int32][]int32{}
 	usable := make([]int32, 0, len(l.grants))
 	for i := range l.grants {
@@ -154,8 +155,8 @@ func (g *grant) surelyEnded(strict bool) history.Instant {
 	return g.ended
 }
 
-// fellBackAmong compares these grants on one timeline, and marks those that it found fallen back.
-func (l *grants) fellBackAmong(some []int32, judged []bool, h *hits, begun, ended func(*grant) history.Instant) {
+// fellBackAmong compares these grants on one timeline, and marks those that have fallen back.
+func (l *grants) fellBackAmong(some []int32, judged []bool, h *violations, begun, ended func(*grant) history.Instant) {
 	slices.SortFunc(some, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(ended(&l.grants[a]), ended(&l.grants[b])), cmp.Compare(l.grants[a].op, l.grants[b].op))
 	})
@@ -173,11 +174,11 @@ func (l *grants) fellBackAmong(some []int32, judged []bool, h *hits, begun, ende
 			continue
 		}
 		judged[g] = true
-		h.add(hit{at: ended(one), a: l.grants[highest[n-1]].op, b: one.op, value: one.token})
+		h.add(violation{at: ended(one), a: l.grants[highest[n-1]].op, b: one.op, value: one.token})
 	}
 }
 
-func (l *grants) fellBackInWords(one hit) history.Evidence {
+func (l *grants) fellBackEvidence(one violation) history.Evidence {
 	ev := l.tokens(one, "%s and %s: %d")
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	ev.Text = fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
@@ -185,7 +186,7 @@ func (l *grants) fellBackInWords(one hit) history.Evidence {
 	return ev
 }
 
-func (l *grants) tokens(one hit, format string) history.Evidence {
+func (l *grants) tokens(one violation, format string) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	return history.Evidence{
 		Text:   fmt.Sprintf(format, order(l.Cell, &a), order(l.Cell, &b), one.value),

@@ -44,11 +44,11 @@ func TestFenceWithoutATraceCountsFromWhenTheOrderWasSent(t *testing.T) {
 func TestFenceWithALostAnswerIsUnknown(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
-	judge(t, c, history.Fence, history.Unclear)
+	judge(t, c, history.Fence, history.Indeterminate)
 }
 
 func TestFenceWithLeasesThatHaveNoTokenIsUnknown(t *testing.T) {
 	c := forge(5)
 	c.Ops[2].Lease.Fence = 0
-	judge(t, c, history.Fence, history.Unclear)
+	judge(t, c, history.Fence, history.Indeterminate)
 }

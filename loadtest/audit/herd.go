@@ -9,20 +9,20 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// herd answers whether a release wakes more of those who wait than it has to: on average more than one per instance.
-// One of them can get the lock, whoever is woken beside it goes back to wait, and what that costs grows with their
-// number. It can only be asked where many were known to wait. Every wake is in the trace of the order that was woken.
+// herd answers whether a release wakes more waiters than it has to: on average more than one per instance. Only one of
+// them can get the lock. The others go back to wait, and their cost grows with their number. The question needs many
+// orders that are known to wait. Every wake-up is in the trace of the order that was woken.
 func herd(l *leases) history.Finding {
 	if l.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
 	}
 	line := l.inLine()
 	if why := l.untimed(line); why != "" {
-		return found(history.Herd, history.Unclear, "%s: which release woke whom cannot be told", why)
+		return found(history.Herd, history.Indeterminate, "%s: which release woke whom cannot be told", why)
 	}
 	times, releases := l.wakes(line)
 	if len(releases) == 0 {
-		return found(history.Herd, history.Unclear, "nobody had the lock while others waited")
+		return found(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
 	}
 	text := fmt.Sprintf("a release woke %s on average (%d at most)",
 		waiters(float64(times)/float64(len(releases))), releases[0].woken)
@@ -39,15 +39,15 @@ func waiters(n float64) string {
 	return fmt.Sprintf("%.3g waiters", n)
 }
 
-// release is one that somebody waited for, and how many it woke.
+// A release is one that some order waited for, with how many it woke.
 type release struct {
 	at    history.Instant
 	op    int32
 	woken int
 }
 
-// wakes counts how often an order was woken, and returns the releases that somebody waited for, those that woke most
-// first. A wake is put down to the last release before it. The sum does not depend on that.
+// wakes counts the wake-ups of all orders, and returns the releases that some order waited for, those that woke most
+// first. A wake-up belongs to the last release before it; the sum does not depend on that.
 func (l *leases) wakes(line []lease) (times int, releases []release) {
 	releases = l.waitedFor(line)
 	for _, op := range l.All() {
@@ -65,7 +65,7 @@ func (l *leases) wakes(line []lease) (times int, releases []release) {
 	return times, releases
 }
 
-// waitedFor returns the releases at which another order waited for the lock: it had been sent, and had not got it.
+// waitedFor returns the releases at which another order waited for the lock: it had been sent and had not got the lock.
 func (l *leases) waitedFor(line []lease) []release {
 	var sent, had []history.Instant
 	for i := range line {
@@ -91,7 +91,7 @@ func (l *leases) waitedFor(line []lease) []release {
 	return releases
 }
 
-// evidenceOfHerd names the releases that woke most, after what is said of all.
+// evidenceOfHerd lists the releases that woke most, after a sentence about all of them.
 func (l *leases) evidenceOfHerd(text string, releases []release) []history.Evidence {
 	ev := []history.Evidence{{Text: text}}
 	for _, r := range releases[:min(len(releases), maxEvidence-1)] {

@@ -80,14 +80,14 @@ func TestAHerdIsFoundLate(t *testing.T) {
 func TestAHerdIsNotToldFromLess(t *testing.T) {
 	c := forgeCrowd(9, every)
 	c.Instances[1].Clock = "another"
-	judge(t, c, history.Herd, history.Unclear)
+	judge(t, c, history.Herd, history.Indeterminate)
 
 	c = forgeCrowd(9, every)
 	lose(&c.Ops[3])
-	judge(t, c, history.Herd, history.Unclear)
+	judge(t, c, history.Herd, history.Indeterminate)
 
 	c = forge(5) // nobody waits for anybody
 	c.Waiting = 4
-	f := judge(t, c, history.Herd, history.Unclear)
+	f := judge(t, c, history.Herd, history.Indeterminate)
 	assert.Contains(t, f.Because, "nobody had the lock while others waited")
 }

@@ -7,16 +7,16 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// leases is what a second look at a cell's ops leaves, for the verdicts that are about who held the lock, and when.
+// leases are the result of a second pass over a cell's ops, for the verdicts about who held the lock, and when.
 type leases struct {
 	*books
 	all []lease
-	// trips is, by the number of the op, what its lease's clock can be compared with others by: only where there are
-	// several clocks, or where it matters who came first.
+	// trips, by the number of the op, relate a lease's clock to other clocks. They are only filled if there are several
+	// clocks, or if it matters which order came first.
 	trips []trip
 }
 
-// lease is one order's, by its clock.
+// A lease is that of one order, by its clock.
 type lease struct {
 	acquired, until history.Instant
 	late, done      history.Instant
@@ -24,7 +24,7 @@ type lease struct {
 	reading, buyer  bool
 }
 
-// trip is when an order was sent and answered, and how far the clock can have been ahead meanwhile.
+// A trip is when an order was sent and answered, and how far the clock can have been ahead meanwhile.
 type trip struct{ sent, done, ahead history.Instant }
 
 func readLeases(b *books) *leases {
@@ -45,8 +45,8 @@ func readLeases(b *books) *leases {
 	return l
 }
 
-// lateWithOthers takes an order not to be later than the next two that the same clock timed: after a clock was set
-// back, they seem as late. An answer that was late by itself, as on a machine that is busy, then excuses nothing.
+// lateWithOthers assumes an order to be no later than the next two of the same clock: after a clock was set back, they
+// seem as late. So an answer that was late by itself, as on a busy machine, excuses nothing.
 func (l *leases) lateWithOthers() {
 	l.sort(func(a, b lease) int { return cmp.Compare(a.done, b.done) })
 	for i := range l.all {
@@ -62,8 +62,8 @@ func (l *leases) add(i int32, op *history.Op) {
 		op: i, clock: l.clocks.of(op.Instance),
 		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
-	// An order that was stopped, and that found its lease lost when it went on, before it did anything else: what
-	// stands still believes nothing, and all that is known of such a lease is when it was taken.
+	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
+	// While it was stopped it believed nothing, so all that is known of its lease is when it was taken.
 	if op.Lease.Noticed && stopped(l.Cell, op) {
 		one.until = one.acquired
 	}
@@ -73,12 +73,12 @@ func (l *leases) add(i int32, op *history.Op) {
 	}
 }
 
-// stopped reports whether an order's process was stopped while it was under way.
+// stopped reports whether an order's process was stopped during the order.
 func stopped(c *history.Cell, op *history.Op) bool {
 	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool { return f.Stopped && f.Order == op.Order })
 }
 
-// set names a clock that granted leases and was set while the cell ran.
+// set returns a clock that granted leases and was set during the cell.
 func (b *books) set() (id string, yes bool) {
 	return b.clocks.set(func(clock int32) bool { return b.clocks.bounds[clock].locks })
 }

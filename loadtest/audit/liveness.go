@@ -8,11 +8,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// liveness answers whether a fresh request got through once the load was over: an answer that needed the lock,
-// a sale or a refusal for lack of stock, within the cell's limit.
+// liveness answers whether a fresh request got through after the load, within the cell's limit. It got through if its
+// answer needed the lock: a sale, or a refusal for lack of stock.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
-		return found(history.Liveness, history.Unclear, "no fresh request was sent")
+		return found(history.Liveness, history.Indeterminate, "no fresh request was sent")
 	}
 	first, last := *b.firstProbe(), *b.decisive()
 	took := time.Duration(last.Done - first.Sent)
@@ -31,8 +31,8 @@ func gotThrough(op *history.Op) bool {
 	return op.Outcome == history.Sold || op.Outcome == history.Refused
 }
 
-// Recovery returns after how long a fresh request got through once the load was over, or that none did in that time. It
-// is zero where nobody knows: none was sent, or the last was never answered.
+// Recovery returns after how long a fresh request got through after the load, or that none did in that time. It is zero
+// if that is not known: none was sent, or the last one was never answered.
 func Recovery(c *history.Cell) (took time.Duration, through bool) {
 	b := &books{Cell: c}
 	for i, op := range c.All() {
@@ -50,10 +50,10 @@ func Recovery(c *history.Cell) (took time.Duration, through bool) {
 	return time.Duration(last.Done - sent), gotThrough(last)
 }
 
-// firstProbe is the fresh request that was sent first.
+// firstProbe returns the fresh request that was sent first.
 func (b *books) firstProbe() *history.Op { return b.At(int(b.inTurn()[0])) }
 
-// decisive is the first of the fresh requests that got through, or if none did the last.
+// decisive returns the first fresh request that got through, or the last one if none did.
 func (b *books) decisive() *history.Op {
 	tries := b.inTurn()
 	for _, i := range tries {
@@ -64,7 +64,7 @@ func (b *books) decisive() *history.Op {
 	return b.At(int(tries[len(tries)-1]))
 }
 
-// inTurn returns the numbers of the fresh requests, as they were sent.
+// inTurn returns the numbers of the fresh requests in the order in which they were sent.
 func (b *books) inTurn() []int32 {
 	sent := make(map[int32]history.Instant, len(b.probes))
 	for _, i := range b.probes {

@@ -47,7 +47,7 @@ func TestLivenessFindsAProbeWithoutAnAnswer(t *testing.T) {
 func TestLivenessWithoutAProbeIsUnknown(t *testing.T) {
 	c := forge(5)
 	c.Ops = c.Ops[:5]
-	judge(t, c, history.Liveness, history.Unclear)
+	judge(t, c, history.Liveness, history.Indeterminate)
 }
 
 func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
@@ -69,7 +69,8 @@ func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	assert.Zero(t, took)
 }
 
-// The next request is the first one that was sent after the fault and not struck by it; where there is none, the probes.
+// The next request is the first one that was sent after the fault and not faulted by it; where there is none, the
+// probes.
 func TestNext(t *testing.T) {
 	c := forge(5)
 	took, through := audit.Next(c)

@@ -6,9 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Next returns how long the first order took that was sent once the fault was there, by somebody to whom it did not
-// happen, and whether it got through. Where the scenario sends none, the fresh requests at its end are meant, all
-// together: see [Recovery].
+// Next returns how long the first order took that was sent after the fault and had no fault itself, and whether it got
+// through. If the scenario sends no such order, it is about the fresh requests at its end: see [Recovery].
 func Next(c *history.Cell) (took time.Duration, through bool) {
 	next, sent := -1, history.Never
 	for i, op := range c.All() {
@@ -23,7 +22,7 @@ func Next(c *history.Cell) (took time.Duration, through bool) {
 	return time.Duration(op.Done - op.Sent), gotThrough(op)
 }
 
-// afterFault reports whether the order was sent after the first fault, and was not struck by any itself.
+// afterFault reports whether the order was sent after the first fault, and had none itself.
 func afterFault(c *history.Cell, op *history.Op) bool {
 	for _, f := range c.Faults {
 		if op.Order == f.Order || op.Sent < f.At {

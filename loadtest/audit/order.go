@@ -8,15 +8,15 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// inOrder answers whether the lock was had in the order in which the orders came. It can only be asked where each was
-// known to wait before the next one was sent.
+// inOrder answers whether the orders got the lock in the order in which they came. The question needs orders that are
+// known to wait before the next one is sent.
 func inOrder(l *leases) history.Finding {
 	if !l.InLine {
 		return history.Finding{Verdict: history.Order, Result: history.NotApplicable}
 	}
 	line := l.inLine()
 	if why := l.untimed(line); why != "" {
-		return found(history.Order, history.Unclear, "%s: who was first cannot be told", why)
+		return found(history.Order, history.Indeterminate, "%s: who was first cannot be told", why)
 	}
 	if h := overtakings(line); h.total > 0 {
 		return h.broken(history.Order, l.overtaking)
@@ -24,7 +24,7 @@ func inOrder(l *leases) history.Finding {
 	return history.Finding{Verdict: history.Order, Result: history.OK}
 }
 
-// untimed is why the leases of these orders cannot be put in order, or "".
+// untimed says why these leases cannot be put in order, or returns "".
 func (l *leases) untimed(line []lease) string {
 	if slices.ContainsFunc(line, func(one lease) bool { return one.clock != line[0].clock }) {
 		return "the instances have no clock in common"
@@ -38,7 +38,7 @@ func (l *leases) untimed(line []lease) string {
 	return ""
 }
 
-// inLine returns the leases of the buyers, as they came.
+// inLine returns the leases of the buyers in the order in which they came.
 func (l *leases) inLine() []lease {
 	var line []lease
 	for _, one := range l.all {
@@ -52,14 +52,14 @@ func (l *leases) inLine() []lease {
 	return line
 }
 
-// overtakings returns each order that had the lock before one that had come earlier, with the last of those to have it.
-// That one would have been overtaken by as much if the clock had been set back in between; then it was answered late.
-func overtakings(line []lease) *hits {
-	h := &hits{}
+// overtakings returns each order that had the lock before an order that had come earlier, together with the last of
+// those. If the clock had been set back in between, that would only seem so; but then the order was answered late.
+func overtakings(line []lease) *violations {
+	h := &violations{}
 	latest := 0
 	for i := range line {
 		if line[i].acquired+line[i].late < line[latest].acquired {
-			h.add(hit{at: history.Instant(i), a: line[i].op, b: line[latest].op})
+			h.add(violation{at: history.Instant(i), a: line[i].op, b: line[latest].op})
 		}
 		if line[i].acquired > line[latest].acquired {
 			latest = i
@@ -68,11 +68,12 @@ func overtakings(line []lease) *hits {
 	return h
 }
 
-func (l *leases) overtaking(one hit) history.Evidence {
+func (l *leases) overtaking(one violation) history.Evidence {
 	op, earlier := *l.At(int(one.a)), *l.At(int(one.b))
 	return history.Evidence{
 		Text: fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
-			order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt, order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
+			order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt,
+			order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
 		Orders: []string{op.Order, earlier.Order}, Instances: []string{op.Instance, earlier.Instance},
 		At: []history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt},
 	}

@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// span is a lease as far as it is certain, on one timeline for all that are compared: its holder had the lock at begin
-// at the latest, and still at end. Where little is certain, end lies before begin.
+// A span is the certain part of a lease, on one timeline for all that are compared: its holder had the lock at begin at
+// the latest, and still at end. If little is certain, end is before begin.
 type span struct {
 	begin, end history.Instant
 	lease      int32
@@ -17,9 +17,9 @@ type span struct {
 	reading    bool
 }
 
-// overlaps calls yield for each span that one before it surely overlaps, with the one of those that ends last. Two
-// overlap surely if each began before the other ended. Readers share the lock with each other. With across, only spans
-// of different clocks are held against each other. It sorts the spans, and takes n log n time.
+// overlaps calls yield for each span that surely overlaps one before it, with the one of those that ends last. Two
+// spans surely overlap if each began before the other ended. Readers share the lock with each other. With across, only
+// spans of different clocks are compared. It sorts the spans, and takes n log n time.
 func overlaps(spans []span, across bool, yield func(before, after *span)) {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.lease, b.lease))
@@ -33,7 +33,7 @@ func overlaps(spans []span, across bool, yield func(before, after *span)) {
 	same := func(a, b int32) bool { return across && spans[a].clock == spans[b].clock }
 	for i := range spans {
 		s := &spans[i]
-		n := i // those that began before s ended
+		n := i // how many began before s ended
 		if s.end <= s.begin {
 			n = sort.Search(i, func(j int) bool { return spans[j].begin >= s.end })
 		}
@@ -57,8 +57,8 @@ func overlaps(spans []span, across bool, yield func(before, after *span)) {
 	}
 }
 
-// last is the two that come first by some order, of different kinds; -1 where there is none. That answers "which of all
-// but my own kind?" at once.
+// last holds the first two elements by some order that are of different kinds; -1 for none. It answers "which is the
+// first that is not of my kind?" at once.
 type last struct{ first, second int32 }
 
 func previous(ls []last, i int) last {
@@ -68,7 +68,7 @@ func previous(ls []last, i int) last {
 	return ls[i-1]
 }
 
-// with returns l with one more: before orders them, and same tells whether two are of one kind.
+// with adds one element to l: before orders the elements, and same tells whether two are of one kind.
 func (l last) with(i int32, before, same func(a, b int32) bool) last {
 	switch {
 	case l.first < 0:
@@ -84,7 +84,7 @@ func (l last) with(i int32, before, same func(a, b int32) bool) last {
 	return l
 }
 
-// against returns the first of those that are not excluded, or -1.
+// against returns the first element that is not excluded, or -1.
 func (l last) against(excluded func(int32) bool) int32 {
 	if l.first >= 0 && excluded(l.first) {
 		return l.second

@@ -58,7 +58,9 @@ func simulate(t *rapid.T) *history.Cell {
 		c.Ops = append(c.Ops, op)
 	}
 	c.Left = &left
-	c.Ops = append(c.Ops, history.Op{Order: "p-probe-1", Phase: history.Probe, Instance: "i0", Outcome: history.Refused, Sent: now, Done: now + 5})
+	c.Ops = append(c.Ops,
+		history.Op{Order: "p-probe-1", Phase: history.Probe, Instance: "i0", Outcome: history.Refused, Sent: now,
+			Done: now + 5})
 	return c
 }
 

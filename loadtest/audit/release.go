@@ -9,49 +9,49 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ownRelease answers whether anybody removed a lock that was not theirs, from the commands the orders sent.
+// ownRelease answers whether an order removed a lock that was not its own, judged by the commands that the orders sent.
 //
-// The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. So if
-// order A made the key, then B's SET NX succeeded, and then A removed something without having made the key again in
-// between, what A removed was not A's. A semaphore's permit proves that much only when it is the first one. Commands
-// take time, so "then" means: began after the other had ended. A command whose reply was lost may have made the key at
-// any later time; it excuses its own order, and it is never held against another.
+// The argument rests on what Redis promises of one key: a SET NX that succeeded proves that the key was gone. Say order
+// A made the key, then B's SET NX succeeded, and then A removed the key without having made it again. Then A removed a
+// key that was not A's. (A semaphore's permit proves that only if it is the first one.) Commands take time, so "then"
+// means: began after the other had ended. A command whose reply was lost may have made the key at any later time; it
+// excuses its own order, and is never held against another.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
 	s := readSteps(b)
-	if h := s.foreign(true); h.total > 0 {
-		return h.broken(history.OwnRelease, s.tell)
+	if h := s.foreignRemovals(true); h.total > 0 {
+		return h.broken(history.OwnRelease, s.evidence)
 	}
 	if id, yes := s.set(); yes {
-		return found(history.OwnRelease, history.Unclear, wasSet, id)
+		return found(history.OwnRelease, history.Indeterminate, wasSet, id)
 	}
-	if h := s.foreign(false); h.total > 0 {
-		return found(history.OwnRelease, history.Unclear, perhapsSet+"%s", s.tell(h.first[0]).Text)
+	if h := s.foreignRemovals(false); h.total > 0 {
+		return found(history.OwnRelease, history.Indeterminate, perhapsSet+"%s", s.evidence(h.first[0]).Text)
 	}
 	if b.unanswered > 0 {
-		return found(history.OwnRelease, history.Unclear,
+		return found(history.OwnRelease, history.Indeterminate,
 			"%d orders were never answered: what they removed is not known", b.unanswered)
 	}
 	if b.silent > 0 {
-		return found(history.OwnRelease, history.Unclear,
+		return found(history.OwnRelease, history.Indeterminate,
 			"of %d orders that must have had the lock, %d told none of their commands", b.due, b.silent)
 	}
-	if b.clocks.stranger != "" {
-		return found(history.OwnRelease, history.Unclear, strangersClock, b.clocks.stranger)
+	if b.clocks.unknown != "" {
+		return found(history.OwnRelease, history.Indeterminate, unknownClock, b.clocks.unknown)
 	}
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
 }
 
-// steps is what a look at the commands leaves.
+// steps are the result of a pass over the commands.
 type steps struct {
 	*books
 	made     []made
 	removals []removal
 }
 
-// made is a set-if-absent that succeeded. The key is one that somebody removed.
+// A made is a set-if-absent that succeeded, on a key that some order removed.
 type made struct {
 	key       uint64
 	at, end   history.Instant
@@ -59,7 +59,7 @@ type made struct {
 	op, clock int32
 }
 
-// removal is a key removed by an order that had last known it to be its own at since.
+// A removal is a key removed by an order that last knew it to be its own at since.
 type removal struct {
 	key       uint64
 	since, at history.Instant
@@ -100,10 +100,10 @@ func (s *steps) add(i int32, op *history.Op) {
 	}
 }
 
-// ownedBefore returns when the order last knew the key to be its own before it sent r. That is not known if it
-// never did, or if a command of its own was under way or lost its reply: that may have made the key anew at the
-// last moment. A renewal that succeeded found the key to be its own, or made it so: the article's script makes it again
-// when it is gone.
+// ownedBefore returns when the order last knew the key to be its own before it sent r. That is not known if it never
+// did, or if a command of its own was under way or lost its reply, which may have made the key again at the last
+// moment. A renewal that succeeded found the key to be its own, or made it: the article's script makes a key that is
+// gone.
 func ownedBefore(op *history.Op, r *history.Command) (since history.Instant, known bool) {
 	for i := range op.Trace {
 		s := &op.Trace[i]
@@ -121,7 +121,7 @@ func ownedBefore(op *history.Op, r *history.Command) (since history.Instant, kno
 	return since, known
 }
 
-// set names a clock that a removal was timed by and that was set while the cell ran.
+// set returns a clock that timed a removal and was set during the cell.
 func (s *steps) set() (id string, yes bool) {
 	used := make([]bool, len(s.clocks.ids))
 	for i := range s.removals {
@@ -133,14 +133,14 @@ func (s *steps) set() (id string, yes bool) {
 	return s.clocks.set(func(clock int32) bool { return used[clock] })
 }
 
-// foreign finds, for each removal, a set-if-absent of another order that surely began after the remover last owned the
-// key and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by all of
-// them. With strict, a clock that was set back cannot deceive: who came later is taken to have come as much later as it
-// was answered late.
-func (s *steps) foreign(strict bool) *hits {
-	h := &hits{}
+// foreignRemovals finds, for each removal, a set-if-absent of another order that surely began after the remover last
+// owned the key, and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by
+// all clocks. With strict, a clock that was set back cannot mislead it: a command counts as later by as much as its
+// order was answered late.
+func (s *steps) foreignRemovals(strict bool) *violations {
+	h := &violations{}
 	judged := make([]bool, len(s.removals))
-	s.foreignOn(true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
+	s.foreignRemovalsOn(true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
 		if !strict {
 			late = 0
 		}
@@ -149,7 +149,7 @@ func (s *steps) foreign(strict bool) *hits {
 	if s.before == nil {
 		return h
 	}
-	s.foreignOn(false, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
+	s.foreignRemovalsOn(false, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
 		b := s.clocks.bounds[clock]
 		lo, hi, usable = b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
 		if strict {
@@ -160,12 +160,12 @@ func (s *steps) foreign(strict bool) *hits {
 	return h
 }
 
-// offsetOf bounds what an instant that an op wrote down by its clock is ahead of its timeline.
+// An offsetOf function bounds how far an instant that an op recorded is ahead of the timeline.
 type offsetOf func(clock, op int32, late history.Instant) (lo, hi history.Instant, usable bool)
 
-// foreignOn compares the steps on one timeline: each clock's own, which keeps them apart, or the client's. It marks the
-// removals that it found foreign.
-func (s *steps) foreignOn(apart bool, offset offsetOf, judged []bool, h *hits) {
+// foreignRemovalsOn compares the steps on one timeline: each clock's own, if apart, or the client's. It marks the
+// removals that it finds.
+func (s *steps) foreignRemovalsOn(apart bool, offset offsetOf, judged []bool, h *violations) {
 	line := func(key uint64, clock int32) timeline {
 		if !apart {
 			clock = 0
@@ -183,7 +183,7 @@ func (s *steps) foreignOn(apart bool, offset offsetOf, judged []bool, h *hits) {
 	slices.SortFunc(s.made, func(a, b made) int {
 		return cmp.Or(by(&a, line(b.key, b.clock), began(&b)), cmp.Compare(a.op, b.op))
 	})
-	// first[i] is which of those from i on, on the same timeline, ended first, and which of other orders.
+	// first[i] tells which of those from i on, on the same timeline, ended first, and which of another order did.
 	first := make([]last, len(s.made))
 	sooner := func(a, b int32) bool { return ended(&s.made[a]) < ended(&s.made[b]) }
 	same := func(a, b int32) bool { return s.made[a].op == s.made[b].op }
@@ -212,11 +212,11 @@ func (s *steps) foreignOn(apart bool, offset offsetOf, judged []bool, h *hits) {
 			continue
 		}
 		judged[i] = true
-		h.add(hit{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
+		h.add(violation{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
 	}
 }
 
-// timeline is one on which instants can be compared: a key's, by one clock or by the client's.
+// A timeline is one on which instants can be compared: that of a key, by one clock or by the client's.
 type timeline struct {
 	key   uint64
 	clock int32
@@ -226,8 +226,8 @@ func (t timeline) compare(o timeline) int {
 	return cmp.Or(cmp.Compare(t.key, o.key), cmp.Compare(t.clock, o.clock))
 }
 
-// keyOf stands for a key on a node: names of keys may be as many as orders. Two that have it in common are told apart
-// before anybody is accused, by sameKey.
+// keyOf returns a hash of a key on a node: there may be as many keys as orders. sameKey tells apart two keys with the
+// same hash before an order is accused.
 func keyOf(cmd *history.Command) uint64 {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, text := range [...]string{cmd.Node, "\x00", cmd.Key} {
@@ -256,8 +256,8 @@ func (s *steps) command(
 	return history.Command{}, false
 }
 
-// tell puts a removal of another's lock into words.
-func (s *steps) tell(one hit) history.Evidence {
+// evidence puts the removal of another order's lock into words.
+func (s *steps) evidence(one violation) history.Evidence {
 	r, _ := s.command(one.a, one.at, one.key, (*history.Command).Releases)
 	m, _ := s.command(one.b, history.Instant(one.value), one.key, (*history.Command).Acquires)
 	op, other := *s.At(int(one.a)), *s.At(int(one.b))

@@ -56,8 +56,8 @@ func TestOwnReleaseIgnores(t *testing.T) {
 	}
 }
 
-// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it shows
-// that it was gone.
+// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it
+// shows that it was gone.
 func TestOwnReleaseOfPermits(t *testing.T) {
 	for reply, want := range map[string]history.Result{"1": history.Broken, "2": history.OK} {
 		c := lateRelease("eval:release")
@@ -122,14 +122,14 @@ func TestOwnReleaseAcrossClocks(t *testing.T) {
 func TestOwnReleaseWithALostAnswerIsUnknown(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
-	judge(t, c, history.OwnRelease, history.Unclear)
+	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
 
 // A removal that came before, by a clock that was set back afterwards, is no removal of another's lock.
 func TestOwnReleaseThatALateAnswerExplainsIsUnknown(t *testing.T) {
 	c := lateRelease("del")
 	c.Ops[1].Done += 4 * ms // it had the lock at 12, and the removal was sent at 15
-	judge(t, c, history.OwnRelease, history.Unclear)
+	judge(t, c, history.OwnRelease, history.Indeterminate)
 	c.Ops[1].Done -= 2 * ms
 	judge(t, c, history.OwnRelease, history.Broken)
 }
@@ -137,5 +137,5 @@ func TestOwnReleaseThatALateAnswerExplainsIsUnknown(t *testing.T) {
 func TestOwnReleaseByAClockThatWasSetIsUnknown(t *testing.T) {
 	c := lateRelease("del")
 	shift(&c.Ops[3], -60_000*ms)
-	judge(t, c, history.OwnRelease, history.Unclear)
+	judge(t, c, history.OwnRelease, history.Indeterminate)
 }

@@ -12,8 +12,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// wall is a clock: it is off, it drifts, and it was set.
-type wall struct {
+// skewedClock is a clock: it is off, it drifts, and it was set.
+type skewedClock struct {
 	off   history.Instant
 	drift float64
 	steps []step
@@ -21,7 +21,7 @@ type wall struct {
 
 type step struct{ at, by history.Instant }
 
-func (w wall) read(t history.Instant) history.Instant {
+func (w skewedClock) read(t history.Instant) history.Instant {
 	t, truth := t+w.off+history.Instant(w.drift*float64(t)), t
 	for _, s := range w.steps {
 		if truth >= s.at {
@@ -31,17 +31,17 @@ func (w wall) read(t history.Instant) history.Instant {
 	return t
 }
 
-// weather is what clocks and machines may do in a cell.
-type weather struct {
+// conditions is what clocks and machines may do in a cell.
+type conditions struct {
 	steps, ownSteps int // of each instance's clock, of the client's
 	drift           float64
 	stalls          bool
 	oneClock        bool // all instances and the client read the same
 }
 
-// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by one,
-// wait for each other, and are answered promptly or late.
-func crowd(r *rand.Rand, w weather) *history.Cell {
+// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by
+// one, wait for each other, and are answered promptly or late.
+func crowd(r *rand.Rand, w conditions) *history.Cell {
 	instances, initial := 1+r.IntN(3), int64(r.IntN(60))
 	us := history.Instant(time.Microsecond)
 	delay := func() history.Instant {
@@ -52,8 +52,8 @@ func crowd(r *rand.Rand, w weather) *history.Cell {
 		return d
 	}
 	const end = 600 * ms
-	set := func(n int) wall {
-		k := wall{off: history.Instant(r.Int64N(int64(time.Hour))) - history.Instant(30*time.Minute)}
+	set := func(n int) skewedClock {
+		k := skewedClock{off: history.Instant(r.Int64N(int64(time.Hour))) - history.Instant(30*time.Minute)}
 		k.drift = w.drift * (2*r.Float64() - 1)
 		for range n {
 			by := history.Instant(r.Int64N(int64(10*us) << r.IntN(30)))
@@ -63,7 +63,7 @@ func crowd(r *rand.Rand, w weather) *history.Cell {
 	}
 	client := set(w.ownSteps)
 	c := &history.Cell{Product: "p", Initial: initial, Limit: time.Hour}
-	clocks := make([]wall, instances)
+	clocks := make([]skewedClock, instances)
 	for i := range clocks {
 		clocks[i] = set(w.steps)
 		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i)})
@@ -107,7 +107,7 @@ func crowd(r *rand.Rand, w weather) *history.Cell {
 	return c
 }
 
-var weathers = map[string]weather{
+var allConditions = map[string]conditions{
 	"skew":                      {},
 	"stalls":                    {stalls: true},
 	"drift":                     {drift: 5e-4, stalls: true},
@@ -122,7 +122,7 @@ var weathers = map[string]weather{
 
 // A correct shop is never found broken, whatever its clocks and its machine do. And where they do nothing, it is ok.
 func TestACorrectShopIsNeverBroken(t *testing.T) {
-	for name, w := range weathers {
+	for name, w := range allConditions {
 		t.Run(name, func(t *testing.T) {
 			results := map[history.Verdict]map[history.Result]int{}
 			for seed := range uint64(1000) {

@@ -43,7 +43,8 @@ func TestStockFindsWhatSalesDoNotExplain(t *testing.T) {
 }
 
 // lostSet is a write of the stock that was sent, and whose reply was lost.
-var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms, Err: "i/o timeout"}
+var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms,
+	Err: "i/o timeout"}
 
 func TestStockWithLostAnswers(t *testing.T) {
 	t.Run("each shows the write that explains a unit that is gone", func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestStockWithLostAnswers(t *testing.T) {
 		c := forge(5)
 		lose(&c.Ops[4])
 		*c.Left = 6
-		judge(t, c, history.Stock, history.Unclear)
+		judge(t, c, history.Stock, history.Indeterminate)
 	})
 	t.Run("they do not explain it", func(t *testing.T) {
 		c := forge(5)
@@ -75,7 +76,7 @@ func TestStockWithLostAnswers(t *testing.T) {
 func TestStockThatCannotBeReadIsUnknown(t *testing.T) {
 	c := forge(5)
 	c.Left = nil
-	judge(t, c, history.Stock, history.Unclear)
+	judge(t, c, history.Stock, history.Indeterminate)
 }
 
 // A unit that a 200 names is sold, whatever else is wrong with the answer, and to whomever it was said.
@@ -98,7 +99,7 @@ func TestReceiptsAreProofs(t *testing.T) {
 			assert.Contains(t, f.Because, "sold unit", "the receipt is the proof")
 		})
 	}
-	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Unclear)
+	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Indeterminate)
 }
 
 func TestMoreTwoHundredsThanUnitsAreAProof(t *testing.T) {
@@ -108,7 +109,7 @@ func TestMoreTwoHundredsThanUnitsAreAProof(t *testing.T) {
 		c.Ops[i].Outcome, c.Ops[i].Units = history.Unknown, nil
 	}
 	probe(c).Quantity = 6
-	judge(t, c, history.Stock, history.Unclear)
+	judge(t, c, history.Stock, history.Indeterminate)
 	extra := forgeSale(6, 0)
 	extra.Outcome, extra.Units = history.Unknown, nil
 	c.Ops = append(c.Ops, extra)
@@ -146,7 +147,7 @@ func TestNothingSoldIsNothingShown(t *testing.T) {
 	for i := range c.Ops {
 		c.Ops[i].Outcome, c.Ops[i].Units, c.Ops[i].Status, c.Ops[i].Lease = history.Busy, nil, 423, nil
 	}
-	judge(t, c, history.Stock, history.Unclear)
+	judge(t, c, history.Stock, history.Indeterminate)
 	c.Initial, *c.Left = 0, 0
 	judge(t, c, history.Stock, history.OK)
 }
@@ -154,12 +155,12 @@ func TestNothingSoldIsNothingShown(t *testing.T) {
 func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
-	f := judge(t, c, history.Stock, history.Unclear)
+	f := judge(t, c, history.Stock, history.Indeterminate)
 	assert.Contains(t, f.Because, "one may have been lost and another not sold")
 	c.Ops[4].Trace = []history.Command{lostSet}
 	c.Ops[4].Trace[0].Err, c.Ops[4].Trace[0].Reply = "", "OK"
-	judge(t, c, history.Stock, history.Unclear)
+	judge(t, c, history.Stock, history.Indeterminate)
 	c.Ops[4].Trace[0] = lostSet
 	c.Ops[4].Trace[0].Key = "lock"
-	judge(t, c, history.Stock, history.Unclear)
+	judge(t, c, history.Stock, history.Indeterminate)
 }

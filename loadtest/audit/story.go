@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Story tells the first violation of a cell in one line: a unit sold twice if there is one, since that is what a
-// shop notices, else whatever else was found broken. It is empty if nothing was.
+// Story returns the first violation of a cell in one line: a unit sold twice if there is one, since a shop notices
+// that, or else the first verdict that is broken. It is empty if none is.
 func Story(findings []history.Finding) string {
 	for _, f := range findings {
 		if f.Result == history.Broken {
@@ -18,7 +18,8 @@ func Story(findings []history.Finding) string {
 	return ""
 }
 
-// Remark tells how many a release woke where that was no herd, for those who compare. It is empty if nobody asked.
+// Remark returns how many waiters a release woke if that was no herd, for comparison. It is empty if that was not
+// asked.
 func Remark(findings []history.Finding) string {
 	if f := history.FindingOf(findings, history.Herd); f.Result == history.OK {
 		return f.Because
@@ -26,13 +27,13 @@ func Remark(findings []history.Finding) string {
 	return ""
 }
 
-func twiceInWords(c *history.Cell, unit int64, first, again *history.Op) string {
+func soldTwiceText(c *history.Cell, unit int64, first, again *history.Op) string {
 	return fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
 		instance(c, first), unit, order(c, first), first.Done,
 		instance(c, again), unit, order(c, again), again.Done)
 }
 
-// instance names the instance of an order, with what was done to the order there.
+// instance returns the name of an order's instance, with the fault that the order had there.
 func instance(c *history.Cell, op *history.Op) string {
 	for _, f := range c.Faults {
 		if f.Order == op.Order {
@@ -42,7 +43,7 @@ func instance(c *history.Cell, op *history.Op) string {
 	return op.Instance
 }
 
-// before tells all that was done in the cell, as the beginning of a sentence about what came of it.
+// before lists all faults of the cell, as the beginning of a sentence about their effect.
 func before(c *history.Cell) string {
 	var text strings.Builder
 	for _, f := range c.Faults {
@@ -51,5 +52,5 @@ func before(c *history.Cell) string {
 	return text.String()
 }
 
-// order names an order briefly.
+// order returns a short name of an order.
 func order(c *history.Cell, op *history.Op) string { return "order " + c.Short(op.Order) }

@@ -17,7 +17,7 @@ func invalid(t *testing.T, c *history.Cell) string {
 	assert.Equal(t, history.Invalid, fs[0].Result)
 	for _, f := range fs[1:] {
 		if f.Result != history.NotApplicable {
-			assert.Equal(t, history.Unclear, f.Result, f.Verdict)
+			assert.Equal(t, history.Indeterminate, f.Result, f.Verdict)
 			assert.Contains(t, f.Because, fs[0].Because)
 		}
 	}

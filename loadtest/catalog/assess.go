@@ -76,8 +76,8 @@ func differences(c *history.Cell) []difference {
 		return []difference{{text: "the table expects nothing of this cell"}}
 	}
 	var out []difference
-	if c.CutShort != "" {
-		out = append(out, difference{"could not be played to its end: " + c.CutShort, true})
+	if c.Aborted != "" {
+		out = append(out, difference{"could not be played to its end: " + c.Aborted, true})
 	}
 	for _, v := range history.Verdicts {
 		want, f := e.Results[v], c.Finding(v)

@@ -36,7 +36,7 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 		for _, e := range s.Expect {
 			for i := range history.Verdicts {
 				c := asTheTableSays(s.Name, e.Rung)
-				c.Findings[i].Result = history.Unclear
+				c.Findings[i].Result = history.Indeterminate
 				assert.Len(t, catalog.Surprises(c), 1)
 			}
 		}

@@ -40,7 +40,7 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"slow, and sold twice under a lease":   {set(on("slow-work", "v5", slow), history.Stock, broken), true},
 		"fast, and sold twice under a lease":   {set(on("slow-work", "v5", fast), history.Stock, broken), false},
 		"slow, and did not break":              {set(on("slow-work", "v4", slow), history.Stock, history.OK), true},
-		"slow, and nobody knows":               {set(on("slow-work", "v4", slow), history.Stock, history.Unclear), true},
+		"slow, and nobody knows":               {set(on("slow-work", "v4", slow), history.Stock, history.Indeterminate), true},
 		"slow, but it has no lease":            {set(on("slow-work", "v17", slow), history.Stock, broken), false},
 		"slow, but the stock is fenced":        {set(on("pause", "v15", slow), history.Stock, broken), false},
 		"slow, but tokens know no time":        {set(on("pause", "v15", slow), history.Fence, broken), false},
@@ -50,7 +50,7 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"slow, and the crowd's probe waited":   {set(on("two-instances", "v6", slow), history.Liveness, broken), true},
 		"too slow for nodes":                   {set(on("crash", "v6", slowForNodes), history.Liveness, broken), true},
 		"not too slow for nodes":               {set(on("crash", "v6", fast), history.Liveness, broken), false},
-		"too slow for a server's 300 ms":       {set(on("reply-lost", "v4", slow/3), history.Liveness, history.Unclear), true},
+		"too slow for a server's 300 ms":       {set(on("reply-lost", "v4", slow/3), history.Liveness, history.Indeterminate), true},
 		"not too slow for a server's 1 s":      {set(on("crash", "v4", slow/3), history.Liveness, broken), false},
 		"not too slow without nodes":           {set(on("crash", "v4", slowForNodes), history.Liveness, broken), false},
 	} {
@@ -77,7 +77,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 		by[s.Scenario.Name] = s
 	}
 	cut := on("crash", "v4", 300*time.Millisecond)
-	cut.CutShort = "it was not held"
+	cut.Aborted = "it was not held"
 	again, slow := by["crash"].AgainLonger(cut)
 	require.True(t, slow)
 	assert.Equal(t, 2*time.Second, again.Scenario.Lease())
@@ -103,7 +103,7 @@ func TestACellThatIsNotValid(t *testing.T) {
 	c := asTheTableSays("two-instances", "v17")
 	notSent := history.Finding{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}
 	c.Findings = append([]history.Finding{notSent}, c.Findings...)
-	set(c, history.Stock, history.Unclear)
+	set(c, history.Stock, history.Indeterminate)
 	rows := catalog.Assess([]*history.Cell{c, asTheTableSays("two-instances", "v17")})
 	assert.Equal(t, 1, rows[0].Met)
 	assert.Equal(t, 2, rows[0].Ran())

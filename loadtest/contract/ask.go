@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// patience is how long an answer may take.
-	patience = 15 * time.Second
-	// maxBody bounds what is read of one.
+	// answerTimeout is how long an answer may take.
+	answerTimeout = 15 * time.Second
+	// maxBody bounds the size of an answer.
 	maxBody = 4 << 20
 )
 
-// answer is what came of one request.
+// An answer is the result of one request.
 type answer struct {
 	status int
 	body   []byte
-	// doc is the body as JSON, nil if it is none.
+	// doc is the body as JSON, nil if it is not JSON.
 	doc any
 	err error
 }
 
-// ask sends a request. Whatever becomes of it is an answer.
+// ask sends a request. It always returns an answer, whatever happens.
 func (c *checker) ask(ctx context.Context, method, path, body string, header http.Header) answer {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *checker) ask(ctx context.Context, method, path, body string, header htt
 	return a
 }
 
-// administer asks an admin route, with the token if there is one.
+// administer calls an admin route, with the token if there is one.
 func (c *checker) administer(ctx context.Context, method, path, body string) answer {
 	header := http.Header{}
 	if c.token != "" {
@@ -67,7 +67,7 @@ func (c *checker) administer(ctx context.Context, method, path, body string) ans
 	return c.ask(ctx, method, path, body, header)
 }
 
-// order sends an order as loadtest does, with all parameters that it ever gives to somebody else's instances.
+// order sends an order as loadtest does, with all parameters that it ever sends to instances that it did not start.
 func (c *checker) order(ctx context.Context, id string, quantity int64, wait, work time.Duration) answer {
 	q := url.Values{
 		"product": {c.Product}, "quantity": {strconv.FormatInt(quantity, 10)}, "trace": {"true"},
@@ -77,8 +77,8 @@ func (c *checker) order(ctx context.Context, id string, quantity int64, wait, wo
 	return c.ask(ctx, http.MethodPost, "/"+c.Rung+"/decrease?"+q.Encode(), "", header)
 }
 
-// says renders an answer that was not wanted in a few words.
-func (a answer) says() string {
+// describe renders an unexpected answer in a few words.
+func (a answer) describe() string {
 	if a.err != nil {
 		return "no answer: " + a.err.Error()
 	}
@@ -89,13 +89,13 @@ func (a answer) says() string {
 	return text
 }
 
-// text is the text at a path of the answer, "" if there is none.
+// text returns the text at a path of the answer, "" if there is none.
 func (a answer) text(path string) string {
 	s, _ := find(a.doc, path)[0].(string)
 	return s
 }
 
-// whole is the whole number at a path of the answer, -1 if there is none.
+// whole returns the whole number at a path of the answer, -1 if there is none.
 func (a answer) whole(path string) int64 { return asWhole(find(a.doc, path)[0]) }
 
 func asWhole(v any) int64 {

@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// Options are what a check can be told.
+// Options configure a check.
 type Options struct {
-	// Base is the service's URL, and Token what its admin routes want, if they want one.
+	// Base is the service's URL, and Token the token of its admin routes, if they need one.
 	Base, Token string
-	// Rung is the number of the rung to ask. Empty: the first that the service lists as available.
+	// Rung is the number of the rung to check. Empty: the first one that the service lists as available.
 	Rung string
 }
 
-// checker is one check under way.
+// A checker is one check under way.
 type checker struct {
 	Report
 	token  string
 	client *http.Client
 }
 
-// initial is what the product of a check begins with.
+// initial is the initial stock of a check.
 const initial = 10
 
-// Check asks a running service for all that the contract holds, with a product of its own, and takes that away again.
-// An error means that the service could not be asked, and names the remedy.
+// Check checks a running service against the contract, with a product of its own, which it removes at the end. An error
+// means that the service could not be checked, and says what to do.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	found := Report{Base: o.Base, Rung: o.Rung, Product: "contract-" + randomID()}
 	c := &checker{Report: found, token: o.Token, client: newClient()}
@@ -44,7 +44,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if err := c.ladder(ctx); err != nil {
 		return nil, err
 	}
-	err := c.shelf(ctx)
+	err := c.fillShelf(ctx)
 	if err == nil {
 		c.sell(ctx)
 	}
@@ -69,7 +69,7 @@ func newClient() *http.Client {
 	}
 }
 
-// reach asks for a sign of life. A service that answers with anything at all can be asked for the rest.
+// reach checks that the service answers. If it answers anything at all, the rest can be checked.
 func (c *checker) reach(ctx context.Context) error {
 	a := c.ask(ctx, http.MethodGet, "/livez", "", nil)
 	if a.err != nil {
@@ -80,7 +80,7 @@ func (c *checker) reach(ctx context.Context) error {
 	return nil
 }
 
-// ladder asks which rungs there are, and settles for one.
+// ladder asks which rungs there are, and chooses one.
 func (c *checker) ladder(ctx context.Context) error {
 	a := c.ask(ctx, http.MethodGet, "/rungs", "", nil)
 	var wrong []string
@@ -93,14 +93,14 @@ func (c *checker) ladder(ctx context.Context) error {
 	case c.Rung == "" && len(offered) > 0:
 		c.Rung = offered[0]
 	case c.Rung == "":
-		c.Rung = "v0" // nobody says what there is: the rest is asked all the same
+		c.Rung = "v0" // nothing is listed: the rest is checked all the same
 	case len(offered) > 0 && !slices.Contains(offered, c.Rung):
 		return fmt.Errorf("--rung: %s does not offer %s; it offers %s", c.Base, c.Rung, strings.Join(offered, ", "))
 	}
 	return nil
 }
 
-// available returns the numbers of the rungs that can be had.
+// available returns the numbers of the available rungs.
 func available(a answer) []string {
 	var offered []string
 	entries, _ := find(a.doc, "rungs")[0].([]any)
@@ -113,8 +113,8 @@ func available(a answer) []string {
 	return offered
 }
 
-// shelf puts the product there, and looks whether it is there.
-func (c *checker) shelf(ctx context.Context) error {
+// fillShelf puts the product on the shelf, and checks that it is there.
+func (c *checker) fillShelf(ctx context.Context) error {
 	path := "/stock/" + c.Product
 	put := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d}`, initial))
 	if put.status == http.StatusUnauthorized || put.status == http.StatusForbidden {
@@ -123,7 +123,7 @@ func (c *checker) shelf(ctx context.Context) error {
 	c.judge(fill, put, anySuccess)
 	kept := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d,"ttl":"1h"}`, initial))
 	if kept.status == http.StatusBadRequest {
-		c.miss(keep, kept.says(), May, keep.Without)
+		c.miss(keep, kept.describe(), May, keep.Without)
 	} else {
 		c.judge(keep, kept, anySuccess)
 	}
@@ -140,7 +140,7 @@ func (c *checker) stock(ctx context.Context) answer {
 	return c.ask(ctx, http.MethodGet, "/stock/"+c.Product, "", nil)
 }
 
-// clear takes the product away again.
+// clear removes the product.
 func (c *checker) clear(ctx context.Context) {
 	a := c.ask(ctx, http.MethodGet, "/metrics", "", nil)
 	if a.status == http.StatusOK && !bytes.Contains(a.body, []byte("stockapi_redis_commands_total")) {
@@ -155,12 +155,12 @@ func (c *checker) clear(ctx context.Context) {
 // anySuccess stands for every status from 200 to 299.
 const anySuccess = 2
 
-// judge files what an answer shows of its route: the status that is wanted, the members, and what else is wrong.
+// judge records what an answer shows of its route: the status, the members, and what else is wrong.
 func (c *checker) judge(r Route, a answer, want int, wrong ...string) {
 	before := len(c.Lines)
 	switch {
 	case a.err != nil:
-		c.wrong(r, a.says())
+		c.wrong(r, a.describe())
 	case a.status != want && a.status/100 != want:
 		c.unwanted(r, a)
 	case len(r.Members) > 0 && a.doc == nil:
@@ -176,18 +176,18 @@ func (c *checker) judge(r Route, a answer, want int, wrong ...string) {
 	}
 }
 
-// unwanted files an answer of another status: some say that there is no such route, and all others are wrong.
+// unwanted records an answer with another status: some mean that there is no such route, and all others are wrong.
 func (c *checker) unwanted(r Route, a answer) {
 	switch a.status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		c.miss(r, a.says(), r.Need, r.Without)
+		c.miss(r, a.describe(), r.Need, r.Without)
 	default:
-		c.wrong(r, a.says())
+		c.wrong(r, a.describe())
 	}
 }
 
-// members files each member that is not there, or that holds something else. Of what is missing as a whole no parts are
-// missed.
+// members records each member that is missing or has the wrong type. If a whole object is missing, its members are not
+// listed.
 func (c *checker) members(r Route, a answer) {
 	missing := map[string]bool{}
 	for _, m := range r.Members {
@@ -207,8 +207,8 @@ func (c *checker) members(r Route, a answer) {
 	}
 }
 
-// missing reports whether the member is. What must be there has to be in each element of a list; of the rest one will do,
-// since not every element has a use for it.
+// missing reports whether the member is missing. A Must has to be in each element of a list; of other members one is
+// enough, as not every element needs them.
 func (m Member) missing(values []any) bool {
 	if m.Need == Must {
 		return slices.Contains(values, nil)
@@ -216,7 +216,7 @@ func (m Member) missing(values []any) bool {
 	return len(values) > 0 && !slices.ContainsFunc(values, func(v any) bool { return v != nil })
 }
 
-// parent is the path of the object or list that a member is part of; "" of one that is part of none.
+// parent returns the path of the object or list that a member is part of; "" if none.
 func parent(path string) string {
 	i := strings.LastIndexByte(path, '.')
 	if i < 0 {

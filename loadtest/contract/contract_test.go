@@ -20,7 +20,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // check asks a shop that is bent, or not.
-func check(t *testing.T, rung string, bend func(*contracttest.Instance)) (fulfilled bool, table string, shop *contracttest.Instance) {
+func check(t *testing.T, rung string, bend func(*contracttest.Instance)) (
+	fulfilled bool, table string, shop *contracttest.Instance,
+) {
 	t.Helper()
 	shop = contracttest.NewInstance(contracttest.NewStore(), "a")
 	if bend != nil {
@@ -88,44 +90,62 @@ func TestAShopThatLacksOneThing(t *testing.T) {
 		fulfilled bool
 		want      string
 	}{
-		"no livez":            {lacking("GET /livez"), true, `GET /livez .* missing: answered 404 .* connections are dialled`},
-		"no readyz":           {lacking("GET /readyz"), true, `GET /readyz .* missing: `},
-		"no rungs":            {lacking("GET /rungs"), false, `GET /rungs +must +missing: answered 404 Not Found +no cell is run`},
-		"no stock to set":     {lacking("PUT /stock/{product}"), false, `PUT /stock/\{product\} +must +missing: answered 405`},
-		"no stock to read":    {lacking("GET /stock/{product}"), false, `GET /stock/\{product\} +must +missing: answered 405 .* stock is unknown`},
-		"no sale":             {lacking("POST /{rung}/decrease"), false, `decrease: 200 +must +missing: answered 404`},
-		"no orders":           {lacking("GET /orders/{order}"), true, `GET /orders/\{order\} +may +missing: .* stays unknown`},
-		"no metrics":          {lacking("GET /metrics"), true, `GET /metrics +may +missing: .* commands per sale`},
-		"no locks to break":   {lacking("DELETE /locks/{product}"), true, `DELETE /locks/\{product\} +should +missing: .* stays`},
-		"no stock to remove":  {lacking("DELETE /stock/{product}"), true, `DELETE /stock/\{product\} +should +missing: answered 405`},
-		"no rung listed":      {func(in *contracttest.Instance) { in.Rungs = nil }, false, `GET /rungs +must +missing: rungs +no cell`},
-		"rungs without names": {edited("GET /rungs", rungsWithout("number")), false, `missing: rungs\[\].number +no cell is run`},
-		"one rung without a name": {edited("GET /rungs", func(doc map[string]any) { delete(doc["rungs"].([]any)[1].(map[string]any), "number") }),
+		"no livez": {lacking("GET /livez"), true,
+			`GET /livez .* missing: answered 404 .* connections are dialled`},
+		"no readyz": {lacking("GET /readyz"), true, `GET /readyz .* missing: `},
+		"no rungs": {lacking("GET /rungs"), false,
+			`GET /rungs +must +missing: answered 404 Not Found +no cell is run`},
+		"no stock to set": {lacking("PUT /stock/{product}"), false,
+			`PUT /stock/\{product\} +must +missing: answered 405`},
+		"no stock to read": {lacking("GET /stock/{product}"), false,
+			`GET /stock/\{product\} +must +missing: answered 405 .* stock is unknown`},
+		"no sale": {lacking("POST /{rung}/decrease"), false, `decrease: 200 +must +missing: answered 404`},
+		"no orders": {lacking("GET /orders/{order}"), true,
+			`GET /orders/\{order\} +may +missing: .* stays unknown`},
+		"no metrics": {lacking("GET /metrics"), true, `GET /metrics +may +missing: .* commands per sale`},
+		"no locks to break": {lacking("DELETE /locks/{product}"), true,
+			`DELETE /locks/\{product\} +should +missing: .* stays`},
+		"no stock to remove": {lacking("DELETE /stock/{product}"), true,
+			`DELETE /stock/\{product\} +should +missing: answered 405`},
+		"no rung listed": {func(in *contracttest.Instance) { in.Rungs = nil }, false,
+			`GET /rungs +must +missing: rungs +no cell`},
+		"rungs without names": {edited("GET /rungs", rungsWithout("number")), false,
+			`missing: rungs\[\].number +no cell is run`},
+		"one rung without a name": {edited("GET /rungs",
+			func(doc map[string]any) { delete(doc["rungs"].([]any)[1].(map[string]any), "number") }),
 			false, `missing: rungs\[\].number +no cell is run`},
-		"none available":   {edited("GET /rungs", rungsWithout("available")), false, `missing: rungs\[\].available .* not to be had`},
-		"no name":          {edited("GET /rungs", remove("instance")), true, `GET /rungs +should +missing: instance .* put down to nobody`},
-		"no clock":         {edited("GET /rungs", remove("clock")), true, `missing: clock .* shorter than a round trip do not show`},
-		"no build":         {edited("GET /rungs", remove("build")), true, `GET /rungs +may +missing: build .* which build was measured`},
-		"no quantity left": {edited("GET /stock/{product}", remove("quantity")), false, `missing: quantity +stock is unknown`},
+		"none available": {edited("GET /rungs", rungsWithout("available")), false,
+			`missing: rungs\[\].available .* not to be had`},
+		"no name": {edited("GET /rungs", remove("instance")), true,
+			`GET /rungs +should +missing: instance .* put down to nobody`},
+		"no clock": {edited("GET /rungs", remove("clock")), true,
+			`missing: clock .* shorter than a round trip do not show`},
+		"no build": {edited("GET /rungs", remove("build")), true,
+			`GET /rungs +may +missing: build .* which build was measured`},
+		"no quantity left": {edited("GET /stock/{product}", remove("quantity")), false,
+			`missing: quantity +stock is unknown`},
 		"quantity in words": {edited("GET /stock/{product}", func(doc map[string]any) { doc["quantity"] = "ten" }), false,
 			`wrong: quantity is not a whole number`},
 		"a stock of its own": {func(in *contracttest.Instance) { in.Count = func(int64) int64 { return 7 } }, false,
 			`wrong: 10 were put there, and it says 7`},
-		"no order":         {without("", "order"), false, `decrease: 200 +must +missing: order +the sale proves nothing: stock`},
-		"no quantity":      {without("", "quantity"), false, `decrease: 200 +must +missing: quantity`},
-		"no units":         {without("", "units"), false, `decrease: 200 +must +missing: units .* stock cannot be judged`},
-		"no left":          {without("", "left"), true, `decrease: 200 +may +missing: left`},
-		"no seller":        {without("", "instance"), true, `decrease: 200 +should +missing: instance .* behind a proxy`},
-		"no lease":         {without("", "lease"), true, `decrease: 200 +should +missing: lease +exclusion cannot be judged`},
-		"no beginning":     {without("lease", "acquired_at"), true, `missing: lease.acquired_at +exclusion cannot be judged`},
-		"no end":           {without("lease", "released_at"), true, `missing: lease.released_at +a lease without an end`},
-		"no fence":         {without("lease", "fence"), true, `missing: lease.fence +fence cannot be judged`},
-		"no trace":         {without("", "trace"), true, `decrease: 200 +should +missing: trace +own-release cannot be judged`},
+		"no order": {without("", "order"), false,
+			`decrease: 200 +must +missing: order +the sale proves nothing: stock`},
+		"no quantity":  {without("", "quantity"), false, `decrease: 200 +must +missing: quantity`},
+		"no units":     {without("", "units"), false, `decrease: 200 +must +missing: units .* stock cannot be judged`},
+		"no left":      {without("", "left"), true, `decrease: 200 +may +missing: left`},
+		"no seller":    {without("", "instance"), true, `decrease: 200 +should +missing: instance .* behind a proxy`},
+		"no lease":     {without("", "lease"), true, `decrease: 200 +should +missing: lease +exclusion cannot be judged`},
+		"no beginning": {without("lease", "acquired_at"), true, `missing: lease.acquired_at +exclusion cannot be judged`},
+		"no end":       {without("lease", "released_at"), true, `missing: lease.released_at +a lease without an end`},
+		"no fence":     {without("lease", "fence"), true, `missing: lease.fence +fence cannot be judged`},
+		"no trace": {without("", "trace"), true,
+			`decrease: 200 +should +missing: trace +own-release cannot be judged`},
 		"a trace of what?": {traceWithout("key"), true, `missing: trace\[\].key +own-release cannot be judged`},
 		"a trace of when?": {traceWithout("at"), true, `missing: trace\[\].at +own-release cannot be judged`},
-		"no replies":       {traceWithout("reply"), true, `missing: trace\[\].reply +the command counts as one that did nothing`},
-		"no word of why":   {without("", "detail"), true, `decrease: 409 +may +missing: detail`},
-		"nobody refuses":   {without("", "instance_name"), true, `decrease: 409 +should +missing: instance_name`},
+		"no replies": {traceWithout("reply"), true,
+			`missing: trace\[\].reply +the command counts as one that did nothing`},
+		"no word of why": {without("", "detail"), true, `decrease: 409 +may +missing: detail`},
+		"nobody refuses": {without("", "instance_name"), true, `decrease: 409 +should +missing: instance_name`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +240,9 @@ func TestAShopThatSaysOneThingWrong(t *testing.T) {
 }
 
 func TestNotAShop(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>"))
+	}))
 	defer server.Close()
 	report, err := contract.Check(t.Context(), contract.Options{Base: server.URL})
 	require.NoError(t, err)

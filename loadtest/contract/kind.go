@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind is what a member of an answer holds, as one says it in a sentence.
+// A Kind is the type of a member, as a sentence says it.
 type Kind string
 
 const (
@@ -20,7 +20,7 @@ const (
 	object Kind = "an object"
 )
 
-// holds reports whether v, as package json reads it, is of that kind.
+// holds reports whether v, as package json decodes it, is of that kind.
 func (k Kind) holds(v any) bool {
 	switch k {
 	case wholes:
@@ -63,8 +63,8 @@ func isMoment(s string) bool {
 	return err == nil
 }
 
-// find returns what stands at a path: one value, or one of each element where the path goes through a list. Where it is
-// missing, or null, there is a nil.
+// find returns the value at a path, or one value per element if the path goes through a list. A missing or null value
+// is nil.
 func find(doc any, path string) []any {
 	head, rest, more := strings.Cut(path, ".")
 	name, each := strings.CutSuffix(head, "[]")

@@ -7,30 +7,31 @@ import (
 	"text/tabwriter"
 )
 
-// Report is what a service was found to be.
+// A Report is the result of a check.
 type Report struct {
 	Base, Rung, Product string
 	Lines               []Line
 }
 
-// Line is one thing that was found of a route; a route of which nothing is missing has one that says so.
+// A Line is one finding about a route. A route without problems has one line that says so.
 type Line struct {
 	Route Route
-	// Missing names what is not there; empty if all is.
+	// Missing names what is missing, if anything.
 	Missing string
-	// Wrong says what is there and is not what it has to be.
+	// Wrong says what is wrong, if anything.
 	Wrong string
-	// Unseen says why nothing can be said of the route.
+	// Unseen says why the route could not be checked, if so.
 	Unseen string
 	Need   Need
-	// Without says what cannot be judged for that.
+	// Without says what cannot be judged for that reason.
 	Without string
 }
 
-// fails reports whether the service cannot be measured for it. What is wrong misleads, whoever could do without it.
+// fails reports whether the line keeps the service from being measured. What is wrong misleads, even where it is
+// optional.
 func (l Line) fails() bool { return l.Wrong != "" || l.Missing != "" && l.Need == Must }
 
-// Fulfilled reports whether all that is needed is there, and nothing that is there is wrong.
+// Fulfilled reports whether all that is needed is there, and nothing is wrong.
 func (r *Report) Fulfilled() bool { return len(r.failing()) == 0 }
 
 func (r *Report) failing() []Line {
@@ -43,7 +44,7 @@ func (r *Report) failing() []Line {
 	return failing
 }
 
-// found is the line in a few words.
+// found returns the finding in a few words.
 func (l Line) found() string {
 	switch {
 	case l.Wrong != "":
@@ -56,7 +57,7 @@ func (l Line) found() string {
 	return "ok"
 }
 
-// without says what is lost, if anything is.
+// without says what is lost, if anything.
 func (l Line) without() string {
 	if l.Missing == "" && l.Wrong == "" {
 		return ""
@@ -64,7 +65,7 @@ func (l Line) without() string {
 	return l.Without
 }
 
-// Write writes the report as a table, and what it comes to as its last line.
+// Write writes the report as a table, with a summary as its last line.
 func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "contract of %s, asked for %s with product %s\n\n", r.Base, r.Rung, r.Product)
 	var text strings.Builder
@@ -94,5 +95,5 @@ func (r *Report) summary(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// at is the route's name with that rung in it.
+// at returns the route's name with that rung in it.
 func (r Route) at(rung string) string { return strings.Replace(r.Name, "{rung}", rung, 1) }

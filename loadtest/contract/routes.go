@@ -1,28 +1,28 @@
 package contract
 
-// Need says how much a service owes a route, or a member of an answer.
+// A Need says how much loadtest needs a route, or a member of an answer.
 type Need string
 
-// Without a Must no cell can be judged. A Should lets another verdict be reached, and a May tells more.
+// Without a Must no cell can be judged. A Should allows one more verdict, and a May tells more.
 const (
 	Must   Need = "must"
 	Should Need = "should"
 	May    Need = "may"
 )
 
-// Route is one thing that a service is asked for.
+// A Route is one request of the contract.
 type Route struct {
 	Name string
 	Need Need
-	// Without says what cannot be had, or judged, without it.
+	// Without says what cannot be done, or judged, without it.
 	Without string
-	// Members are what its answer holds; none, if nobody reads the answer.
+	// Members are the members of its answer; none, if nobody reads it.
 	Members []Member
 }
 
-// Member is one member of a JSON answer.
+// A Member is one member of a JSON answer.
 type Member struct {
-	// Path leads to it, such as "lease.token"; "rungs[].number" stands for that of each element of rungs.
+	// Path is its path, such as "lease.token"; "rungs[].number" means that of each element of rungs.
 	Path    string
 	Kind    Kind
 	Need    Need
@@ -41,10 +41,12 @@ const (
 	noCommandRate = "commands per sale are not told"
 )
 
-// The routes, in the order in which they are asked. {rung} and {product} are filled in by whoever asks.
+// The routes, in the order in which they are checked. {rung} and {product} are placeholders.
 var (
-	alive = Route{Name: "GET /livez", Need: Should, Without: "connections are dialled while the load runs, and count as latency"}
-	ready = Route{Name: "GET /readyz", Need: May, Without: "nothing is lost: only instances that loadtest starts are asked for it"}
+	alive = Route{Name: "GET /livez", Need: Should,
+		Without: "connections are dialled while the load runs, and count as latency"}
+	ready = Route{Name: "GET /readyz", Need: May,
+		Without: "nothing is lost: only instances that loadtest starts are asked for it"}
 	rungs = Route{Name: "GET /rungs", Need: Must, Without: noCells, Members: []Member{
 		{"rungs", list, Must, noCells},
 		{"rungs[].number", text, Must, noCells},
@@ -57,9 +59,10 @@ var (
 	}}
 	fill  = Route{Name: "PUT /stock/{product}", Need: Must, Without: noCells}
 	keep  = Route{Name: "PUT /stock/{product}, ttl", Need: May, Without: "the stock of a run that is killed stays"}
-	count = Route{Name: "GET /stock/{product}", Need: Must, Without: "stock is unknown, unless a unit was sold twice", Members: []Member{
-		{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
-	}}
+	count = Route{Name: "GET /stock/{product}", Need: Must, Without: "stock is unknown, unless a unit was sold twice",
+		Members: []Member{
+			{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
+		}}
 	sale = Route{Name: "POST /{rung}/decrease: 200", Need: Must, Without: noStock, Members: []Member{
 		{"order", text, Must, noStock},
 		{"quantity", whole, Must, noStock},
@@ -81,19 +84,21 @@ var (
 		{"trace[].end", moment, Should, noOwnRelease},
 		{"trace[].reply", text, Should, "the command counts as one that did nothing: own-release cannot be judged"},
 	}}
-	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must, Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
-		{"type", text, May, evidenceOnly},
-		{"detail", text, May, evidenceOnly},
-		{"order", text, Should, "a refusal that was meant for another order is not noticed"},
-		{"outcome", text, May, "409 says it by itself"},
-		{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
-		{"lease", object, May, noRefused},
-		{"trace", list, May, noRefused},
-	}}
-	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait", Members: []Member{
-		{"order", text, Should, "a refusal that was meant for another order is not noticed"},
-		{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
-	}}
+	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must,
+		Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
+			{"type", text, May, evidenceOnly},
+			{"detail", text, May, evidenceOnly},
+			{"order", text, Should, "a refusal that was meant for another order is not noticed"},
+			{"outcome", text, May, "409 says it by itself"},
+			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
+			{"lease", object, May, noRefused},
+			{"trace", list, May, noRefused},
+		}}
+	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait",
+		Members: []Member{
+			{"order", text, Should, "a refusal that was meant for another order is not noticed"},
+			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
+		}}
 	recall = Route{Name: "GET /orders/{order}", Need: May, Without: noResolution, Members: []Member{
 		{"order", text, Must, noResolution},
 		{"outcome", text, Must, noResolution},

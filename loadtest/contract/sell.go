@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// wait is how long an order waits for the lock that nobody else wants, or that the one before it has just given back.
+	// wait is how long an order waits for a lock that is free, or that the order before it has just released.
 	wait = 5 * time.Second
-	// crowd is how many orders come at once, to see one that finds the lock taken; work is how long each holds it.
-	crowd = 4
-	work  = 50 * time.Millisecond
+	// atOnce is how many orders are sent at once, so that one finds the lock taken; work is how long each holds it.
+	atOnce = 4
+	work   = 50 * time.Millisecond
 )
 
-// sell buys, asks for more than there is, asks what became of an order, and comes as a crowd.
+// sell buys, asks for more than there is, asks for the outcome of an order, and sends several orders at once.
 func (c *checker) sell(ctx context.Context) {
 	one := c.order(ctx, c.Product+"-one", 1, wait, 0)
 	if one.status != http.StatusOK || one.err != nil {
 		c.judge(sale, one, http.StatusOK)
-		return // what is asked below rests on a sale
+		return // the checks below need a sale
 	}
 	wrong := c.receipt(ctx, one, c.Product+"-one", 1, initial)
 	two := c.order(ctx, c.Product+"-two", 2, wait, 0)
-	wrong = append(wrong, c.another(ctx, one, two)...)
+	wrong = append(wrong, c.secondSale(ctx, one, two)...)
 	c.judge(sale, one, http.StatusOK, wrong...)
 	c.refused(ctx)
 	c.recalled(ctx, two)
 	c.contended(ctx)
 }
 
-// another says what is wrong with a second sale, of two units.
-func (c *checker) another(ctx context.Context, one, two answer) []string {
+// secondSale says what is wrong with a second sale, of two units.
+func (c *checker) secondSale(ctx context.Context, one, two answer) []string {
 	if two.err != nil || two.status != http.StatusOK {
-		return []string{"a second order, for 2 units: " + two.says()}
+		return []string{"a second order, for 2 units: " + two.describe()}
 	}
 	wrong := c.receipt(ctx, two, c.Product+"-two", 2, initial-1)
 	for _, u := range units(two) {
@@ -47,7 +47,7 @@ func (c *checker) another(ctx context.Context, one, two answer) []string {
 	return wrong
 }
 
-// receipt says what is wrong with the answer to an order that found so many units.
+// receipt says what is wrong with the answer to an order, given the stock before it.
 func (c *checker) receipt(ctx context.Context, a answer, id string, quantity, before int64) []string {
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -84,7 +84,7 @@ func times(a answer) []string {
 	return nil
 }
 
-// units are the serial numbers that an answer names; nil if it names none.
+// units returns the serial numbers that an answer names; nil if it names none.
 func units(a answer) []int64 {
 	values, is := find(a.doc, "units")[0].([]any)
 	if !is {
@@ -98,7 +98,7 @@ func units(a answer) []int64 {
 	return us
 }
 
-// upTo are the serial numbers of so many units, the highest of which is last.
+// upTo returns the serial numbers of that many units up to last.
 func upTo(last, quantity int64) []int64 {
 	var us []int64
 	for u := last - quantity + 1; u <= last; u++ {
@@ -107,7 +107,7 @@ func upTo(last, quantity int64) []int64 {
 	return us
 }
 
-// refused asks for more than there is.
+// refused orders more than there is.
 func (c *checker) refused(ctx context.Context) {
 	a := c.order(ctx, c.Product+"-many", initial, wait, 0)
 	var wrong []string
@@ -123,7 +123,7 @@ func (c *checker) refused(ctx context.Context) {
 	c.judge(refusal, a, http.StatusConflict, wrong...)
 }
 
-// recalled asks what became of an order, and of one that never was.
+// recalled asks for the outcome of an order, and of one that was never sent.
 func (c *checker) recalled(ctx context.Context, receipt answer) {
 	a := c.ask(ctx, http.MethodGet, "/orders/"+c.Product+"-two", "", nil)
 	var wrong []string
@@ -134,17 +134,17 @@ func (c *checker) recalled(ctx context.Context, receipt answer) {
 		wrong = append(wrong, fmt.Sprintf("units are %v, and the answer to the order said %v", us, units(receipt)))
 	}
 	if never := c.ask(ctx, http.MethodGet, "/orders/"+c.Product+"-never", "", nil); never.status != http.StatusNotFound {
-		wrong = append(wrong, "of an order that never was it "+never.says())
+		wrong = append(wrong, "of an order that was never sent it "+never.describe())
 	}
 	c.judge(recall, a, http.StatusOK, wrong...)
 }
 
-// served are the other statuses that may answer one of several orders at once.
+// served are the statuses, besides 423, that may answer one of several orders at once.
 var served = []int{http.StatusOK, http.StatusConflict, http.StatusServiceUnavailable}
 
-// contended sends several at once that do not wait. Whoever is not served is told so by one of three statuses.
+// contended sends several orders at once that do not wait. An order that is not served gets one of three statuses.
 func (c *checker) contended(ctx context.Context) {
-	answers := make([]answer, crowd)
+	answers := make([]answer, atOnce)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i] = c.order(ctx, fmt.Sprintf("%s-crowd-%d", c.Product, i), 1, 0, work) })
@@ -156,12 +156,12 @@ func (c *checker) contended(ctx context.Context) {
 		case a.status == http.StatusLocked && a.err == nil:
 			locked = &answers[i]
 		case a.err != nil || !slices.Contains(served, a.status):
-			c.wrong(busy, fmt.Sprintf("%d at once: %s", crowd, a.says()))
+			c.wrong(busy, fmt.Sprintf("%d at once: %s", atOnce, a.describe()))
 			return
 		}
 	}
 	if locked == nil {
-		why := fmt.Sprintf("of %d orders at once none found the lock taken", crowd)
+		why := fmt.Sprintf("of %d orders at once none found the lock taken", atOnce)
 		c.Lines = append(c.Lines, Line{Route: busy, Unseen: why, Need: busy.Need})
 		return
 	}

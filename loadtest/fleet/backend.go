@@ -12,32 +12,32 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Backend is where a run keeps stock and locks.
+// A Backend holds the addresses at which a run keeps the stock and the locks.
 type Backend struct {
 	history.Backend
-	// URL is the Redis of the stock, and of the locks unless Locks names another; Redlock are the independent nodes.
+	// URL is the Redis of the stock, and of the locks unless Locks names another. Redlock are the independent nodes.
 	URL, Locks string
 	Redlock    []string
-	// ZooKeeper is that of v13 and v14, as a URL; empty if there is none.
+	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, empty if there is none.
 	ZooKeeper string
-	// SQL is the DSN of the database of v12; empty if there is none.
+	// SQL is the DSN of the database of v12, empty if there is none.
 	SQL string
 
-	// Patience is by what its instances' timeouts are multiplied; 0 or 1: they are as usual. See [Plan.Patience].
-	Patience float64
+	// TimeoutFactor multiplies the instances' timeouts; see [Plan.TimeoutFactor].
+	TimeoutFactor float64
 
-	start starter // of more of its kind
+	start starter // starts more servers of its kind
 
-	// Of a database server of our own: its kind, and created, which waits until it is there.
+	// kind is set if the database server is our own; created then waits until it has started.
 	kind    *databaseKind
 	created func(context.Context) error
 }
 
-// Embedded reports whether the backend is not a Redis but an imitation, whose speed says nothing of Redis.
+// Embedded reports whether the backend is the embedded Redis, whose speed says nothing about Redis.
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 
-// StartBackend starts, or reaches, what the options ask for, and the Redlock nodes beside it. The embedded Redis
-// runs inside the stockapi executable. A database that was named is looked for before anything is started.
+// StartBackend starts or reaches the servers that the options ask for, and the Redlock nodes. The embedded Redis runs
+// inside the stockapi executable. A database that was named is reached before anything is started.
 func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, error) {
 	if err := f.reachSQL(ctx); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (f *Fleet) StartBackend(ctx context.Context, stockapi string) (*Backend, er
 	return b, errors.Join(f.placeSQL(ctx, b), f.startRedlock(ctx, b), f.reachZooKeeper(ctx, b))
 }
 
-// Lasting is the backend without the database that ends with the run: what is left there need not be removed.
+// Lasting returns the backend without a database that ends with the run: nothing has to be removed there.
 func (b *Backend) Lasting() *Backend {
 	lasting := *b
 	if b.kind != nil {
@@ -89,7 +89,7 @@ func (f *Fleet) ownRedis(ctx context.Context, kind string, start starter) (*Back
 	version, err := ping(ctx, url)
 	for begun := time.Now(); err != nil && ctx.Err() == nil && time.Since(begun) < readyWithin; {
 		f.say("the %s just started does not answer yet…", kind)
-		version, err = ping(ctx, url) // which takes its time; if the process dies the context ends
+		version, err = ping(ctx, url) // this takes some time; if the process dies the context ends
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
@@ -111,7 +111,7 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
 }
 
-// startRedlock starts the independent nodes, all at once. Beside a Redis that is not ours they are embedded ones.
+// startRedlock starts the independent nodes, all at once. If the Redis is not ours they are embedded ones.
 func (f *Fleet) startRedlock(ctx context.Context, b *Backend) error {
 	nodes, err := f.startNodes(ctx, b.start, f.options.Redlock)
 	for _, n := range nodes {

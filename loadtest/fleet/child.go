@@ -14,55 +14,55 @@ import (
 )
 
 const (
-	// readyWithin is how long a process may take to say that it is ready, also on a machine that is busy with others: it
-	// lives, and one that has died is noticed at once.
+	// readyWithin bounds how long a process may take to get ready, also on a busy machine. One that dies earlier is
+	// noticed at once.
 	readyWithin = 2 * time.Minute
-	// sayAfter is when it is said that it takes long.
+	// sayAfter is the time after which a slow start is reported.
 	sayAfter = 10 * time.Second
 )
 
-// errNotReady is what is said of a process that runs, and never says that it is ready.
+// errNotReady means that a process runs but never got ready.
 var errNotReady = errors.New("did not get ready")
 
-// errEnded is what is said of a process that ended without ever having said so.
-var errEnded = errors.New("ended before it was ready")
+// errExited means that a process ended before it was ready.
+var errExited = errors.New("ended before it was ready")
 
-// say tells what is going on, if anybody wants to know.
+// say reports progress, if somebody listens.
 func (f *Fleet) say(format string, args ...any) {
 	if f.options.Say != nil {
 		f.options.Say(fmt.Sprintf(format, args...))
 	}
 }
 
-// child is one process of the fleet, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
-// alone, which then stops its children in order.
+// A child is one process of the fleet, in a process group of its own: a Ctrl-C in the terminal reaches loadtest alone,
+// which then stops its children in order.
 type child struct {
-	name     string
-	fleet    *Fleet
-	cmd      *exec.Cmd
-	stdin    io.Closer // its end tells a stockapi to go
-	last     atomic.Pointer[string]
-	gone     chan struct{}
-	ended    error       // how, once it is gone
-	expected atomic.Bool // its end, should it come, is no news to anybody
-	// quits is whether it starts others that are in no group of its own, as PostgreSQL does. Told to quit it ends as
-	// abruptly, and takes them along.
+	name         string
+	fleet        *Fleet
+	cmd          *exec.Cmd
+	stdin        io.Closer // a stockapi exits when this is closed
+	last         atomic.Pointer[string]
+	exited       chan struct{}
+	exitErr      error       // set when exited is closed
+	exitExpected atomic.Bool // an exit is not an error
+	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is ended by SIGQUIT, on
+	// which it ends them too, as abruptly.
 	quits bool
 }
 
-// readiness looks for the line by which a process says that it is ready, and for the URL in it.
+// A readiness function looks for the line in which a process reports that it is ready, and returns the URL in it.
 type readiness func(line string) (url string, ready bool)
 
-// start starts a process and waits until one of its lines, of either output, says that it is ready.
+// start starts a process and waits until a line of its output reports that it is ready.
 func (f *Fleet) start(ctx context.Context, name string, cmd *exec.Cmd, ready readiness) (*child, string, error) {
-	return f.begin(ctx, &child{name: name, cmd: cmd}, ready)
+	return f.startChild(ctx, &child{name: name, cmd: cmd}, ready)
 }
 
-// begin starts what the child says.
-func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, string, error) {
+// startChild starts the process and waits until it is ready.
+func (f *Fleet) startChild(ctx context.Context, c *child, ready readiness) (*child, string, error) {
 	name := c.name
-	c.fleet, c.gone = f, make(chan struct{})
-	c.expected.Store(true) // until it is ready, its end is reported from here
+	c.fleet, c.exited = f, make(chan struct{})
+	c.exitExpected.Store(true) // until it is ready, this function reports its exit
 	urls := make(chan string, 1)
 	if err := c.spawn(ready, urls); err != nil {
 		return nil, "", fmt.Errorf("cannot start %s: %w", name, err)
@@ -74,10 +74,10 @@ func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, s
 	var err error
 	select {
 	case url := <-urls:
-		c.expected.Store(false)
+		c.exitExpected.Store(false)
 		return c, url, nil
-	case <-c.gone:
-		err = fmt.Errorf("%s %w%s", name, errEnded, c.lastLine())
+	case <-c.exited:
+		err = fmt.Errorf("%s %w%s", name, errExited, c.lastLine())
 	case <-timer.C:
 		err = fmt.Errorf("%s %w within %s%s", name, errNotReady, readyWithin, c.lastLine())
 	case <-ctx.Done():
@@ -87,26 +87,26 @@ func (f *Fleet) begin(ctx context.Context, c *child, ready readiness) (*child, s
 	return nil, "", err
 }
 
-// once runs a process to its end, and returns an error if that was not a good one.
-func (f *Fleet) once(ctx context.Context, c *child) error {
-	c.fleet, c.gone = f, make(chan struct{})
-	c.expected.Store(true)
+// runToEnd runs a process to its end and returns an error if it fails.
+func (f *Fleet) runToEnd(ctx context.Context, c *child) error {
+	c.fleet, c.exited = f, make(chan struct{})
+	c.exitExpected.Store(true)
 	if err := c.spawn(func(string) (string, bool) { return "", false }, nil); err != nil {
 		return fmt.Errorf("cannot start %s: %w", c.name, err)
 	}
 	select {
-	case <-c.gone:
+	case <-c.exited:
 	case <-ctx.Done():
 		c.kill()
 		return context.Cause(ctx)
 	}
-	if c.ended != nil {
-		return fmt.Errorf("%s failed (%w)%s", c.name, c.ended, c.lastLine())
+	if c.exitErr != nil {
+		return fmt.Errorf("%s failed (%w)%s", c.name, c.exitErr, c.lastLine())
 	}
 	return nil
 }
 
-// spawn starts the process, tells the guardian, and watches its output and its end.
+// spawn starts the process, registers it with the guardian, and watches its output and its exit.
 func (c *child) spawn(ready readiness, urls chan<- string) error {
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *child) spawn(ready readiness, urls chan<- string) error {
 	if c.quits {
 		how = "quits"
 	}
-	c.fleet.guardian.tell("%s %d", how, c.cmd.Process.Pid)
+	c.fleet.guardian.send("%s %d", how, c.cmd.Process.Pid)
 	c.fleet.add(c)
 	read := make(chan struct{})
 	go func() {
@@ -136,89 +136,89 @@ func (c *child) spawn(ready readiness, urls chan<- string) error {
 	return nil
 }
 
-// read keeps the last line, for when the process dies, and passes on the first that says it is ready.
+// read stores the last line, for error messages, and sends the URL of the first line that reports readiness.
 func (c *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
-	told := false
+	sent := false
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {
 			continue
 		}
 		c.last.Store(&line)
-		if url, ok := ready(line); ok && !told {
-			told = true
+		if url, ok := ready(line); ok && !sent {
+			sent = true
 			urls <- url
 		}
 	}
-	_, _ = io.Copy(io.Discard, out) // a line too long must not stall the process
+	_, _ = io.Copy(io.Discard, out) // a line that is too long must not stall the process
 }
 
-// watch waits for the end of the process. One that nobody asked for ends the run.
+// watch waits for the exit of the process. An unexpected exit ends the run.
 func (c *child) watch(read <-chan struct{}) {
-	c.ended = c.cmd.Wait()
+	c.exitErr = c.cmd.Wait()
 	<-read // for its last line
-	c.fleet.guardian.tell("gone %d", c.cmd.Process.Pid)
+	c.fleet.guardian.send("gone %d", c.cmd.Process.Pid)
 	c.fleet.remove(c)
-	close(c.gone)
-	if !c.expected.Load() {
-		c.fleet.fail(fmt.Errorf("%s died on its own (%s)%s", c.name, ending(c.ended), c.lastLine()))
+	close(c.exited)
+	if !c.exitExpected.Load() {
+		c.fleet.fail(fmt.Errorf("%s died on its own (%s)%s", c.name, exitText(c.exitErr), c.lastLine()))
 	}
 }
 
-func ending(err error) string {
+func exitText(err error) string {
 	if err == nil {
 		return "exit status 0"
 	}
 	return err.Error()
 }
 
-// stop asks the process to end, gives it time to finish what it is doing, and kills it if it does not.
+// stop asks the process to end, gives it time to finish its work, and kills it if it does not end.
 func (c *child) stop() {
-	c.expected.Store(true)
-	if terminate(c.cmd.Process) && c.goneWithin(5*time.Second) {
+	c.exitExpected.Store(true)
+	if terminate(c.cmd.Process) && c.exitsWithin(5*time.Second) {
 		return
 	}
 	_ = c.stdin.Close()
-	if !c.goneWithin(2 * time.Second) {
+	if !c.exitsWithin(2 * time.Second) {
 		c.kill()
 	}
 }
 
 func (c *child) kill() {
-	if c.goneWithin(0) {
-		return // its number may be another's by now
+	if c.exitsWithin(0) {
+		return // its pid may belong to another process by now
 	}
-	if c.quits && quit(c.cmd.Process.Pid) == nil && c.goneWithin(5*time.Second) {
+	if c.quits && quit(c.cmd.Process.Pid) == nil && c.exitsWithin(5*time.Second) {
 		return
 	}
 	_ = killGroup(c.cmd.Process.Pid)
 	_ = c.stdin.Close()
-	c.goneWithin(5 * time.Second)
+	c.exitsWithin(5 * time.Second)
 }
 
-func (c *child) goneWithin(d time.Duration) bool {
+func (c *child) exitsWithin(d time.Duration) bool {
 	select {
-	case <-c.gone:
+	case <-c.exited:
 		return true
 	default:
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-c.gone:
+	case <-c.exited:
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// lastLine is the process's last word, as the end of an error message.
+// lastLine returns the last line of output as the end of an error message.
 func (c *child) lastLine() string {
 	if s := c.last.Load(); s != nil {
 		return ", its last line: " + *s
 	}
-	return ", without a word"
+	return ", without any output"
 }

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// CanStop is whether a process can be stopped and continued on this system.
+// CanStop reports whether this system can stop and continue a process.
 const CanStop = true
 
 func detach(cmd *exec.Cmd) {
@@ -25,7 +25,7 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// runAs makes a command run as that user where we are root.
+// runAs makes a command run as that user if we are root.
 func runAs(cmd *exec.Cmd, name string) error {
 	uid, gid, err := account(name)
 	if os.Getuid() == 0 && err == nil {
@@ -34,8 +34,8 @@ func runAs(cmd *exec.Cmd, name string) error {
 	return err
 }
 
-// giveTo gives a directory, with all that is in it, to that user alone where we are root, and lets everybody pass
-// through the one that it is in. Elsewhere it stays ours alone.
+// giveTo gives a directory and its content to that user alone if we are root, and makes its parent searchable.
+// Otherwise the directory stays ours alone.
 func giveTo(name, dir string) error {
 	uid, gid, err := account(name)
 	if err == nil {
@@ -44,12 +44,13 @@ func giveTo(name, dir string) error {
 	if os.Getuid() != 0 || err != nil {
 		return err
 	}
-	return errors.Join(os.Chmod(filepath.Dir(dir), 0o711), filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, int(uid), int(gid)))
-	}))
+	return errors.Join(os.Chmod(filepath.Dir(dir), 0o711),
+		filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, int(uid), int(gid)))
+		}))
 }
 
-// account returns the numbers of a user and its group, for whom they matter: root alone can become another.
+// account returns the ids of a user and its group. They matter only to root, since only root can become another user.
 func account(name string) (uid, gid uint32, err error) {
 	if os.Getuid() != 0 {
 		return 0, 0, nil
@@ -62,29 +63,29 @@ func account(name string) (uid, gid uint32, err error) {
 	return uid, gid, err
 }
 
-// canRunAs returns nil if runAs can.
+// canRunAs returns nil if runAs can succeed.
 func canRunAs(name string) error {
 	_, _, err := account(name)
 	return err
 }
 
-// terminate asks a process to end in its own time. It reports whether this system can ask.
+// terminate asks a process to end gracefully. It reports whether this system can ask.
 func terminate(p *os.Process) bool { return p.Signal(syscall.SIGTERM) == nil }
 
-// killGroup ends a child and all that it started; detach made it the leader of its group.
+// killGroup kills a child and all processes of its group; detach made it the leader of that group.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
-// quit ends a process that takes along what it started.
+// quit ends a process together with the processes that it started.
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// stop stops a process, and does not wait until it stands.
+// stop stops a process. It does not wait until the process has stopped.
 func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
 
 // resume continues a stopped process.
 func resume(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
 
-// stopped asks the system for the state of a process. To wait for the change of state is not possible: os/exec is
-// waiting for the end already, and would be told of nothing else.
+// stopped reads the state of a process from the system. Waiting for the change of state is not possible: os/exec
+// already waits for the exit, and would hide it.
 func stopped(pid int) (bool, error) {
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		// pid (name) state …, where the name may hold anything.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// CanStop is whether a process can be stopped and continued on this system.
+// CanStop reports whether this system can stop and continue a process.
 const CanStop = false
 
 var errCannotStop = errors.New("a process cannot be stopped on this system")
@@ -22,7 +22,7 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Servers run as whoever we are.
+// Servers run as the current user.
 func runAs(*exec.Cmd, string) error { return nil }
 
 func giveTo(_, _ string) error { return nil }
@@ -31,7 +31,7 @@ func canRunAs(string) error { return nil }
 
 func quit(int) error { return errors.New("a process cannot be asked to quit on this system") }
 
-// terminate cannot ask here: Windows has no SIGTERM. The end of the standard input asks instead.
+// terminate cannot ask here: Windows has no SIGTERM. Closing the standard input asks instead.
 func terminate(*os.Process) bool { return false }
 
 func killGroup(pid int) error {

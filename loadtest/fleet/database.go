@@ -14,7 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// Database is one server of our own.
+// A Database is one server of our own.
 type Database struct {
 	URL  string // its DSN
 	kind *databaseKind
@@ -26,7 +26,7 @@ type Database struct {
 	*child
 }
 
-// newDatabase chooses where a server is to be. Nothing is started yet.
+// newDatabase chooses a port and a directory for a server. It starts nothing.
 func (f *Fleet) newDatabase(kind *databaseKind, name string) (*Database, error) {
 	port, err := freePort()
 	if err != nil {
@@ -36,12 +36,13 @@ func (f *Fleet) newDatabase(kind *databaseKind, name string) (*Database, error) 
 		dir: filepath.Join(f.dir, kind.name+"-"+strconv.Itoa(port))}, nil
 }
 
-// installWithin is how long making a data directory may take. Most of a second is usual.
+// installWithin bounds the making of a data directory, which usually takes less than a second.
 const installWithin = time.Minute
 
-// install makes the data directory of which each server of that kind gets a copy.
+// install makes the data directory that each server of that kind gets a copy of.
 func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, installWithin, fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
+		fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
 	defer cancel()
 	dir := f.installed(kind)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -54,12 +55,12 @@ func (f *Fleet) install(ctx context.Context, kind *databaseKind) error {
 	if err != nil {
 		return err
 	}
-	return f.once(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
+	return f.runToEnd(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
 }
 
 func (f *Fleet) installed(kind *databaseKind) string { return filepath.Join(f.dir, kind.name) }
 
-// create makes its data directory and starts it.
+// create makes the server's data directory and starts the server.
 func (d *Database) create(ctx context.Context) error {
 	if err := os.CopyFS(d.dir, os.DirFS(d.fleet.installed(d.kind))); err != nil {
 		return err
@@ -77,39 +78,39 @@ func (d *Database) start(ctx context.Context) error {
 		return err
 	}
 	ready := func(line string) (string, bool) { return d.URL, strings.Contains(line, d.kind.ready) }
-	c, _, err := d.fleet.begin(ctx, &child{name: d.name, cmd: cmd, quits: d.kind.quits}, ready)
+	c, _, err := d.fleet.startChild(ctx, &child{name: d.name, cmd: cmd, quits: d.kind.quits}, ready)
 	if err == nil {
 		d.child = c
 	}
 	return err
 }
 
-// Kill ends the server as a power cut does.
+// Kill kills the server, as a power cut does.
 func (d *Database) Kill() {
 	if d.child != nil {
-		d.expected.Store(true)
+		d.exitExpected.Store(true)
 		d.kill()
 	}
 }
 
-// Remove ends the server for good, with all that it wrote.
+// Remove kills the server and removes its files.
 func (d *Database) Remove() {
 	d.Kill()
-	_ = os.RemoveAll(d.dir) // else it is removed with the fleet's
+	_ = os.RemoveAll(d.dir) // if it cannot, the fleet removes it at its end
 }
 
-// Restart starts a server that was killed at its old address. It remembers rows, which are on its disk before anybody is
-// told of them, and no sessions.
+// Restart restarts a killed server at its old address. It still has its rows, which were on its disk before they were
+// acknowledged, and no sessions.
 func (d *Database) Restart(ctx context.Context) error { return d.start(ctx) }
 
-// The rows of v12. One that was released expires at 0.
+// The rows of v12. A released row has expires = 0.
 const (
 	tables   = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
 	heldRows = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
 	endRows  = `UPDATE stockapi_locks SET expires = 1 WHERE expires > 1`
 )
 
-// Keys counts the locks that it holds: rows, and those of sessions.
+// Keys counts the locks on the server: rows, and those of sessions.
 func (d *Database) Keys(ctx context.Context) (int64, error) {
 	db, err := d.open()
 	if err != nil {
@@ -128,10 +129,10 @@ func (d *Database) Keys(ctx context.Context) (int64, error) {
 	return sessions + rows, err
 }
 
-// Queued is part of what can be asked of a lock server: in a database nobody waits in line.
+// Queued returns 0: in a database nobody queues. The method is there since a lock server has it.
 func (d *Database) Queued(context.Context) (int64, error) { return 0, nil }
 
-// Expire ends all rows, as if the server's clock had jumped beyond them. Locks of sessions have no end that could come.
+// Expire ends all rows, as if the server's clock had jumped past them. Session locks do not expire.
 func (d *Database) Expire(ctx context.Context) error {
 	db, err := d.open()
 	if err != nil {

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// What can be asked for as a database, beside a DSN: a server of the fleet's own, or a file.
+// The values of --sql besides a DSN: a server of the fleet's own, or a file.
 const (
-	AnySQL   = "auto" // the first of the servers that is here, else a file
+	AnySQL   = "auto" // the first server that is installed, else a file
 	SQLite   = "sqlite"
 	MariaDB  = "mariadb"
 	Postgres = "postgres"
 )
 
-// Databases are these.
+// Databases are the values of --sql besides a DSN.
 var Databases = []string{AnySQL, SQLite, MariaDB, Postgres}
 
-// Why a cell cannot be about a database as it is.
+// Why a cell cannot be run with this database.
 const (
 	ErrNeedsDatabase    = Needs("needs MariaDB or PostgreSQL")
 	ErrNeedsServer      = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it")
 	ErrNeedsOwnDatabase = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
 )
 
-// placeSQL says where the locks of v12 are. If that is a server of our own it is started, and only those who lock on it
-// wait for that.
+// placeSQL decides where the locks of v12 are kept. A server of our own is started in the background: only the cells
+// that use it wait for it.
 func (f *Fleet) placeSQL(ctx context.Context, b *Backend) error {
 	if !f.options.Database {
 		return nil
@@ -53,8 +53,8 @@ func (f *Fleet) placeSQL(ctx context.Context, b *Backend) error {
 	return nil
 }
 
-// chooseDatabase returns the kind of server that was asked for, or that is here, and a note of what is not. No kind: the
-// locks lie in a file, or at a DSN.
+// chooseDatabase returns the kind of server that was asked for, or that is installed, and a note about those that are
+// missing. Without a kind the locks are in a file or at a DSN.
 func chooseDatabase(want string) (kind *databaseKind, note string, err error) {
 	for _, k := range databaseKinds {
 		missing := k.missing()
@@ -70,7 +70,7 @@ func chooseDatabase(want string) (kind *databaseKind, note string, err error) {
 	return nil, note, nil
 }
 
-// startSQL starts the server that all cells share, in the background.
+// startSQL starts the database server that all cells share, in the background.
 func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) error {
 	d, err := f.newDatabase(kind, kind.title)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) er
 			err = d.create(ctx)
 		}
 		if err != nil && ctx.Err() == nil && f.options.SQL == AnySQL {
-			err = Needs("needs a database that can be started: " + err.Error()) // nobody asked for this one
+			err = Needs("needs a database that can be started: " + err.Error()) // the user did not ask for this one
 		}
 	})
 	b.SQL, b.kind = d.URL, kind
@@ -99,7 +99,7 @@ func (f *Fleet) startSQL(ctx context.Context, b *Backend, kind *databaseKind) er
 	return nil
 }
 
-// reachSQL finds out whether there is a server at the DSN that was given, if one was.
+// reachSQL checks that a server listens at the DSN, if one was given.
 func (f *Fleet) reachSQL(ctx context.Context) error {
 	dsn := f.options.SQL
 	if !f.options.Database || isFile(dsn) || !strings.Contains(dsn, "://") {

@@ -8,21 +8,21 @@ import (
 	"strconv"
 )
 
-// databaseKind is how one kind of server is made and run, on a data directory and a port.
+// A databaseKind describes how to install and run one kind of server with a data directory and a port.
 type databaseKind struct {
-	name, title        string // on the command line, and in a sentence
+	name, title        string // on the command line, and in texts
 	program, installer string
-	account            string // whose process it is where we are root, as no server wants to be
-	ready              string // part of the line by which it says that it serves
+	account            string // the user to run it as if we are root, which the servers refuse to be
+	ready              string // part of the line that reports that it is ready
 	quits              bool   // see child
-	dsn                string // of a port; stockapi reads it
+	dsn                string // with the port; for stockapi
 	install            func(data string) []string
 	serve              func(data string, port int) []string
-	driver, client     string // how we ask it, by its port
-	sessions           string // counts the locks of its own that it has given out
+	driver, client     string // for our own queries, with the port
+	sessions           string // the query that counts its session locks
 }
 
-// Of both, what is written need not outlive a power cut of this machine, only the end of the process.
+// The data of both need not survive a power cut of this machine, only the end of the process.
 var databaseKinds = []*databaseKind{
 	{
 		name: MariaDB, title: "MariaDB", program: "mariadbd", installer: "mariadb-install-db", account: "mysql",
@@ -49,14 +49,14 @@ var databaseKinds = []*databaseKind{
 		serve: func(data string, port int) []string {
 			return []string{"-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
 				"-c", "unix_socket_directories=", "-c", "max_connections=400", "-c", "shared_buffers=16MB", "-c", "fsync=off",
-				"-c", "dynamic_shared_memory_type=mmap"} // in its directory, which goes away with it
+				"-c", "dynamic_shared_memory_type=mmap"} // in its directory, which is removed with it
 		},
 		driver: "pgx", client: "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
 		sessions: `SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND granted`,
 	},
 }
 
-// missing says what of it is not on this machine, or returns "".
+// missing says what this machine lacks for it, or returns "".
 func (k *databaseKind) missing() string {
 	if runtime.GOOS == "windows" {
 		return "it is not started on Windows, only used at a DSN"
@@ -72,14 +72,14 @@ func (k *databaseKind) missing() string {
 	return ""
 }
 
-// command returns one of its programs, to be run in that directory.
+// command returns a command that runs one of its programs in that directory.
 func (k *databaseKind) command(dir, program string, args []string) (*exec.Cmd, error) {
 	cmd := exec.Command(locate(program), args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "LC_ALL=C")
 	return cmd, runAs(cmd, k.account)
 }
 
-// locate returns the path of a server's program, which Debian keeps away from a user's PATH, or "".
+// locate returns the path of a server's program, or "". Debian does not put them on a user's PATH.
 func locate(program string) string {
 	if path, err := exec.LookPath(program); err == nil {
 		return path

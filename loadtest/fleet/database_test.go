@@ -60,7 +60,8 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		session, err := db.Conn(ctx)
 		require.NoError(t, err)
 		defer session.Close()
-		_, err = session.ExecContext(ctx, map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
+		_, err = session.ExecContext(ctx,
+			map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
 		require.NoError(t, err)
 		holds(2, "a row and a session's")
 
@@ -101,11 +102,11 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, conn.Close())
 		site.Close()
 
-		site, err = f.StartSite(ctx, b, Plan{Instances: 2, SQL: true, OwnLocks: true, Wires: true})
+		site, err = f.StartSite(ctx, b, Plan{Instances: 2, SQL: true, OwnLocks: true, Links: true})
 		require.NoError(t, err)
 		defer site.Close()
 		assert.NotEqual(t, b.SQL, site.Database.URL)
-		eachHasAWire(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
+		eachHasALink(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
 	})
 }
 
@@ -136,7 +137,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 		require.ErrorIs(t, err, want)
 	}
 	refused(ErrNeedsDatabase, Plan{Session: true})
-	refused(ErrNeedsServer, Plan{Wires: true})
+	refused(ErrNeedsServer, Plan{Links: true})
 	refused(ErrNeedsServer, Plan{OwnLocks: true})
 
 	given, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,7 +146,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	require.NoError(t, f.placeSQL(ctx, b))
 	assert.Equal(t, f.options.SQL, b.Lasting().SQL)
 	refused(ErrNeedsOwnDatabase, Plan{OwnLocks: true})
-	site, err := f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Wires: true})
+	site, err := f.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Links: true})
 	require.NoError(t, err)
 	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
 	site.Close()
@@ -160,7 +161,8 @@ func TestADatabaseThatIsNotHere(t *testing.T) {
 	all := databaseKinds
 	defer func() { databaseKinds = all }()
 	databaseKinds = []*databaseKind{
-		{name: MariaDB, title: "MariaDB", program: "no-such-server"}, {name: Postgres, title: "PostgreSQL", program: "nor-such"},
+		{name: MariaDB, title: "MariaDB", program: "no-such-server"},
+		{name: Postgres, title: "PostgreSQL", program: "nor-such"},
 	}
 	kind, note, err := chooseDatabase(AnySQL)
 	require.NoError(t, err)
@@ -183,7 +185,8 @@ func TestADatabaseThatDoesNotStart(t *testing.T) {
 	t.Setenv("FLEET_TEST", "fails")
 	f.options.SQL = AnySQL
 	nothing := func(string) []string { return nil }
-	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing, dsn: "broken://127.0.0.1:%d"}
+	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing,
+		dsn: "broken://127.0.0.1:%d"}
 	b := &Backend{}
 	require.NoError(t, f.startSQL(ctx, b, kind))
 	var needs Needs

@@ -1,8 +1,9 @@
-// Package fleet owns every process of a run: a Redis, five more for Redlock, ZooKeeper, a database, and the stockapi
-// instances. Its one hard promise is that they end with the run, however that ends. An orderly end stops them in order;
-// a panic, a second Ctrl-C or a SIGKILL leaves them to the guardian, a process of its own that waits for nothing else.
+// Package fleet starts and ends every process of a run: a Redis, five more for Redlock, ZooKeeper, a database, and the
+// stockapi instances. It makes one hard promise: they end with the run, however the run ends. An orderly end stops them
+// in order. After a panic, a second Ctrl-C or a SIGKILL the guardian ends them; it is a separate process that does
+// nothing else.
 //
-// Reading order: fleet.go (what exists, and its end), child.go (one process), guardian.go, backend.go (where stock and
-// locks are kept), redis.go, zookeeper.go, database.go and what goes with it, site.go (what a cell has of its own),
-// instance.go (stockapi), find.go (which stockapi).
+// Reading order: fleet.go (what exists, and how it ends), child.go (one process), guardian.go, backend.go (where the
+// stock and the locks are kept), redis.go, replicated.go, zookeeper.go, database.go with its neighbours, site.go (the
+// servers of one cell), link.go (a network path that can fail), instance.go (stockapi), find.go (which stockapi).
 package fleet

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Stockapi finds the executable to run, or builds it, and says which it is. In this order: the one asked for, the
-// one beside this executable, the one on PATH, and one built from the module that we are in.
+// Stockapi finds the executable to run, or builds it, and says where it is from: the one asked for, or else the one
+// beside this executable, the one on PATH, or one built from this module.
 func (f *Fleet) Stockapi(ctx context.Context) (path, which string, err error) {
 	if want := f.options.Stockapi; want != "" {
 		path, err := exec.LookPath(want)
@@ -33,7 +33,7 @@ func (f *Fleet) Stockapi(ctx context.Context) (path, which string, err error) {
 	return path, "built from this module", err
 }
 
-// Installed returns the stockapi that would be started without building one: the one that is wanted, or else the one beside
+// Installed returns the stockapi that would be run without building one: the one asked for, or else the one beside
 // loadtest or on PATH; "" if there is none.
 func Installed(want string) string {
 	if want != "" {
@@ -49,14 +49,15 @@ func Installed(want string) string {
 	return path
 }
 
-// build builds into the fleet's directory, which goes away with the run.
+// build builds into the fleet's directory, which is removed with the run.
 func (f *Fleet) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"
 	f.options.Say("building stockapi…")
 	path := filepath.Join(f.dir, executable("stockapi"))
-	// nomsgpack leaves out what gin has for MessagePack: a third of a cold build, and nobody here speaks it. What debuggers
-	// need is left out too: it is most of the time that linking takes, which is done each time.
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, pkg).CombinedOutput()
+	// nomsgpack leaves out gin's MessagePack, which nobody here uses: it is a third of a cold build. -s -w leaves out what
+	// debuggers need, which takes most of the linking.
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path,
+		pkg).CombinedOutput()
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

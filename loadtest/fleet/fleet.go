@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Fleet is the processes of one run and the directory that they may write to.
+// A Fleet holds the processes of one run and the directory that they may write to.
 type Fleet struct {
 	dir      string
 	guardian *guardian
@@ -16,44 +16,44 @@ type Fleet struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
-	tasks sync.WaitGroup // what is done in the background; it ends with the context
+	tasks sync.WaitGroup // background work, which ends with the context
 
 	mu       sync.Mutex
 	children []*child
 }
 
-// Options says what a fleet is to be made of.
+// Options configure a fleet.
 type Options struct {
 	// Self is the command that makes this executable a guardian.
 	Self []string
 	// Backend is "auto", "embedded", "redis-server" or a Redis URL.
 	Backend string
-	// Redlock is how many nodes to start for Redlock, 0 if nobody asks for it.
+	// Redlock is the number of nodes to start for Redlock, 0 if no rung needs them.
 	Redlock int
-	// ZooKeeper is whether anybody asks for one, and ZooKeeperAddress where it is; empty means to start one.
+	// ZooKeeper is true if a rung needs one. ZooKeeperAddress is its address; empty means to start one.
 	ZooKeeper        bool
 	ZooKeeperAddress string
-	// Database is whether anybody asks for one, and SQL which: "auto", "sqlite", "mariadb", "postgres" or a DSN.
+	// Database is true if a rung needs one. SQL selects it: "auto", "sqlite", "mariadb", "postgres" or a DSN.
 	Database bool
 	SQL      string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
-	// Product is what the instances open their shop with: a name of this run's, so that a shop which keeps its
-	// stock on the same Redis is left alone.
+	// Product is the product that the instances start with. Its name belongs to this run, so a shop that keeps its stock
+	// on the same Redis is left alone.
 	Product string
 	// Token is the instances' admin token, if any.
 	Token string
-	// Max bounds what the instances accept as wait, ttl and work.
+	// Max bounds the wait, ttl and work that the instances accept.
 	Max Bounds
-	// Say is told what is going on, for a progress line.
+	// Say receives texts for a progress line.
 	Say func(string)
 }
 
 // Bounds are the longest durations that requests will ask for.
 type Bounds struct{ Wait, TTL, Work time.Duration }
 
-// New starts the guardian and returns an empty fleet. The context it returns ends, with the reason as its cause,
-// when a process of the fleet dies on its own.
+// New starts the guardian and returns an empty fleet. When a process of the fleet dies on its own, the returned context
+// is cancelled with that as its cause.
 func New(ctx context.Context, o Options) (*Fleet, context.Context, error) {
 	dir, err := os.MkdirTemp("", "loadtest-")
 	if err != nil {
@@ -64,12 +64,12 @@ func New(ctx context.Context, o Options) (*Fleet, context.Context, error) {
 		_ = os.RemoveAll(dir)
 		return nil, ctx, fmt.Errorf("cannot start the guardian: %w", err)
 	}
-	g.tell("dir %s", dir)
+	g.send("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
 	return &Fleet{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
 }
 
-// Close ends every process that is still there and removes what they wrote.
+// Close ends all processes that still run and removes what they wrote.
 func (f *Fleet) Close() error {
 	f.fail(nil)
 	f.tasks.Wait()
@@ -79,7 +79,7 @@ func (f *Fleet) Close() error {
 	f.mu.Unlock()
 	var all sync.WaitGroup
 	for _, c := range children {
-		c.expected.Store(true)
+		c.exitExpected.Store(true)
 		all.Go(c.kill)
 	}
 	all.Wait()

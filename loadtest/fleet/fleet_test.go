@@ -60,7 +60,7 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "http://here", url)
 	c.stop()
-	assert.True(t, c.goneWithin(time.Second))
+	assert.True(t, c.exitsWithin(time.Second))
 	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
 	require.NoError(t, f.Close())
 	assert.NoDirExists(t, f.dir)
@@ -71,7 +71,7 @@ func TestCloseEndsWhatIsStillThere(t *testing.T) {
 	c, _, err := f.start(ctx, "child", self("ready"), readyURL)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	assert.True(t, c.goneWithin(time.Second))
+	assert.True(t, c.exitsWithin(time.Second))
 }
 
 func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
@@ -107,7 +107,8 @@ func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
 	}
 	Guard(strings.NewReader("dir " + dir + "\ndir " + kept + "\npid " + strconv.Itoa(left.Process.Pid) +
 		"\nquits " + strconv.Itoa(quitting.Process.Pid) +
-		"\npid " + strconv.Itoa(spared.Process.Pid) + "\ngone " + strconv.Itoa(spared.Process.Pid) + "\npid 1\npid -1\nnonsense\n"))
+		"\npid " + strconv.Itoa(spared.Process.Pid) + "\ngone " + strconv.Itoa(spared.Process.Pid) +
+		"\npid 1\npid -1\nnonsense\n"))
 	require.Error(t, left.Wait(), "it was killed")
 	require.NotContains(t, quitting.Wait().Error(), "killed", "it was asked to quit")
 	assert.NoDirExists(t, dir)
@@ -143,7 +144,8 @@ func TestPasswordsAreNotShown(t *testing.T) {
 	assert.Equal(t, "redis://h:1/5", redact("redis://u:secret@h:1/5?password=secret"))
 	assert.Equal(t, "postgres://h/db", redact("postgres://h/db?user=u&password=secret"))
 	assert.Equal(t, "sqlite:///tmp/locks.db", redact("sqlite:///tmp/locks.db?_pragma=key=secret"))
-	for _, raw := range []string{"redis://:12/secret@h", "redis://:se/cret@h", "secret", "u:secret@tcp(h)/db", "redis://:12#secret@h",
+	for _, raw := range []string{"redis://:12/secret@h", "redis://:se/cret@h", "secret", "u:secret@tcp(h)/db",
+		"redis://:12#secret@h",
 		"redis://:12?secret@h", "redis://127.0.0.1:1?password=secret", "redis://127.0.0.1:1/secret?x"} {
 		_, err := foreignRedis(t.Context(), raw)
 		require.ErrorContains(t, err, "no Redis at", raw)

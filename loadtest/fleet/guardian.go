@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// guardian is loadtest's end of the pipe to its guardian. The pipe is the whole mechanism: the kernel closes it
-// when loadtest ends, SIGKILL included, and nothing that loadtest would have to do at its end can be forgotten.
+// A guardian is loadtest's end of the pipe to its guardian process. The pipe is the whole mechanism: the kernel closes
+// it when loadtest ends, SIGKILL included, so loadtest cannot forget anything at its end.
 type guardian struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex
@@ -35,20 +35,20 @@ func startGuardian(self []string) (*guardian, error) {
 	return &guardian{cmd: cmd, pipe: pipe}, nil
 }
 
-func (g *guardian) tell(format string, args ...any) {
+func (g *guardian) send(format string, args ...any) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, _ = fmt.Fprintf(g.pipe, format+"\n", args...) // a guardian that is dead cannot be helped
+	_, _ = fmt.Fprintf(g.pipe, format+"\n", args...) // nothing can be done if the guardian is dead
 }
 
-// dismiss ends the guardian, which by now has nothing left to do.
+// dismiss ends the guardian, which has nothing left to do.
 func (g *guardian) dismiss() {
 	_ = g.pipe.Close()
 	_ = g.cmd.Wait()
 }
 
-// Guard is the guardian's life: it reads what exists ("pid 12", "quits 13", "dir /tmp/x") and what no longer does
-// ("gone 12"), and when the pipe ends it ends the former.
+// Guard is the main function of the guardian. It reads which processes and directories exist ("pid 12", "quits 13",
+// "dir /tmp/x") and which processes have ended ("gone 12"). When the pipe closes it removes those that are left.
 func Guard(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pids, dirs := listen(pipe)
@@ -62,7 +62,7 @@ func Guard(pipe io.Reader) {
 	}
 }
 
-// listen returns what is left when the pipe ends: processes, each with whether it quits, and directories.
+// listen returns what is left when the pipe closes: processes, each with whether it quits (see child), and directories.
 func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
 	pids = map[int]bool{}
 	lines := bufio.NewScanner(pipe)
@@ -81,7 +81,7 @@ func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
 	return pids, dirs
 }
 
-// removeSoon tries more than once: a process that was just killed may still hold or be writing its files.
+// removeSoon tries several times: a process that was just killed may still hold or write its files.
 func removeSoon(dir string) {
 	for range 20 {
 		if os.RemoveAll(dir) == nil {

@@ -13,22 +13,23 @@ import (
 	"time"
 )
 
-// Instance is one running stockapi.
+// An Instance is one running stockapi.
 type Instance struct {
 	Name string
 	URL  string
 	*child
 }
 
-// StartInstance starts a stockapi on a port of its choice, with further flags if there are any, and waits until it is
-// ready. With faults, requests may ask it for faults.
+// StartInstance starts a stockapi on a free port, with further flags if any, and waits until it is ready. With faults
+// set, requests may ask for faults.
 func (f *Fleet) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
-		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s", "--log-format", "json", "--exit-with-stdin"}
+		"--product", f.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
+		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" {
-		args = append(args, "--setnx-ttl", "1h") // a lock of v1 stays for ever, and that Redis is not ours
+		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
@@ -41,7 +42,7 @@ func (f *Fleet) StartInstance(
 	env := append(environment(f.options.Token), b.secrets()...)
 	c, url, err := f.startStockapi(ctx, stockapi, name, env, args)
 	for begun := time.Now(); b.slow(err) && ctx.Err() == nil && time.Since(begun) < readyWithin; {
-		f.say("%s; it is started once more", err)
+		f.say("%s; starting it again", err)
 		c, url, err = f.startStockapi(ctx, stockapi, name, env, args)
 	}
 	if err != nil {
@@ -50,13 +51,13 @@ func (f *Fleet) StartInstance(
 	return &Instance{Name: name, URL: url, child: c}, nil
 }
 
-// slow reports whether an instance did not start because the machine is slow: a Redis of our own did not answer it in
-// time. If that had died, the run would have ended. A Redis that is somebody else's is not waited for.
+// slow reports whether an instance failed to start because the machine is slow: a Redis of our own did not answer it in
+// time. (If that Redis had died, the run would have ended.) There is no second try for a Redis that is not ours.
 func (b *Backend) slow(err error) bool {
-	return errors.Is(err, errEnded) && b.Kind != "url" && strings.Contains(err.Error(), "no Redis")
+	return errors.Is(err, errExited) && b.Kind != "url" && strings.Contains(err.Error(), "no Redis")
 }
 
-// secrets are the settings that may hold a password. In the environment no list of processes shows them to others.
+// secrets returns the settings that may hold a password. In the environment they do not show in a process list.
 func (b *Backend) secrets() []string {
 	env := []string{"STOCKAPI_REDIS=" + b.URL, "STOCKAPI_SQL=" + cmp.Or(b.SQL, "none")}
 	if b.Locks != "" {
@@ -74,10 +75,10 @@ func (f *Fleet) startStockapi(ctx context.Context, stockapi, name string, env, a
 	return f.start(ctx, "stockapi "+name, cmd, readyLine)
 }
 
-// retries tells an instance how long to wait between two tries: short, so that a burst is over soon, and long enough for
-// the servers to bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; asked for more it falls
-// behind, and the holder's own commands stand in the same line. A failed try of v6 costs five. Where faults are tried
-// there is no crowd, and leases are short.
+// retries sets how long an instance waits between two tries: short, so that a crowd is served soon, but long enough
+// that the servers can bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; with more it falls
+// behind, and delays the holder's own commands. A failed try of v6 costs five scripts. Under faults there is no crowd,
+// and leases are short.
 func (b *Backend) retries(faults bool) []string {
 	switch {
 	case faults:
@@ -91,10 +92,10 @@ func (b *Backend) retries(faults bool) []string {
 	}
 }
 
-// timeouts tells an instance to wait longer for its servers than it does by itself, where the machine is slow. The lease
-// has to be as much longer: of a node of v6 it bounds the timeout too.
+// timeouts lengthens an instance's timeouts where the machine is slow. The leases have to be longer by the same factor:
+// a lease of v6 bounds its node timeout too.
 func (b *Backend) timeouts() []string {
-	if b.Patience <= 1 {
+	if b.TimeoutFactor <= 1 {
 		return nil
 	}
 	var args []string
@@ -102,12 +103,12 @@ func (b *Backend) timeouts() []string {
 		flag string
 		time time.Duration
 	}{{"--redlock-timeout", 50 * time.Millisecond}, {"--redis-timeout", time.Second}, {"--sql-timeout", time.Second}} {
-		args = append(args, usual.flag, patient(usual.time, b.Patience).String())
+		args = append(args, usual.flag, scaled(usual.time, b.TimeoutFactor).String())
 	}
 	return args
 }
 
-// Stop lets the instances finish what they are doing and waits until they are gone.
+// Stop lets the instances finish their work and waits until they have ended.
 func Stop(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
@@ -118,32 +119,33 @@ func Stop(instances []*Instance) {
 	all.Wait()
 }
 
-// Kill ends the instances at once, whatever they are doing, stopped ones too.
+// Kill kills the instances at once, also those that are stopped.
 func Kill(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
-		in.expected.Store(true)
+		in.exitExpected.Store(true)
 		all.Go(in.kill)
 	}
 	all.Wait()
 }
 
-// Doom says that the instance is going to die, and that this is no news. The channel it returns is closed when it has.
-func (in *Instance) Doom() <-chan struct{} {
-	in.expected.Store(true)
-	return in.gone
+// ExpectExit announces that the instance is going to exit, so that its exit does not end the run. The returned channel
+// is closed when it has exited.
+func (in *Instance) ExpectExit() <-chan struct{} {
+	in.exitExpected.Store(true)
+	return in.exited
 }
 
-// Stop makes the process stand still, some moments later.
+// Stop stops the process. It may take a moment until it has stopped.
 func (in *Instance) Stop() error { return stop(in.cmd.Process.Pid) }
 
-// Stopped reports whether all of the process stands still, as after SIGSTOP.
+// Stopped reports whether the whole process is stopped, as after SIGSTOP.
 func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
 
-// Continue lets a stopped process go on.
+// Continue continues a stopped process.
 func (in *Instance) Continue() error { return resume(in.cmd.Process.Pid) }
 
-// readyLine finds the log line that says where the instance listens.
+// readyLine finds the log line with the address that the instance listens on.
 func readyLine(line string) (url string, ready bool) {
 	var l struct{ Msg, URL string }
 	if json.Unmarshal([]byte(line), &l) != nil || l.Msg != "ready" {
@@ -152,7 +154,7 @@ func readyLine(line string) (url string, ready bool) {
 	return l.URL, l.URL != ""
 }
 
-// args raises the instance's bounds where a request will ask for more than its defaults allow.
+// args raises the instance's bounds where requests will ask for more than the defaults allow.
 func (b Bounds) args() []string {
 	var args []string
 	for _, m := range []struct {
@@ -166,7 +168,7 @@ func (b Bounds) args() []string {
 	return args
 }
 
-// environment is ours without what would configure a stockapi behind our back.
+// environment returns our environment without the variables that would configure a stockapi.
 func environment(token string) []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -180,7 +182,7 @@ func environment(token string) []string {
 	return env
 }
 
-// InstanceName is a, b, c and so on for 0, 1, 2.
+// InstanceName returns a, b, c and so on for 0, 1, 2.
 func InstanceName(i int) string {
 	if i < 26 {
 		return string(rune('a' + i))

@@ -12,9 +12,10 @@ import (
 func TestWhatARunThatWasKilledHasLeftEndsAfterTheNextOne(t *testing.T) {
 	_, ctx, b := onRedisServer(t)
 	ours := []string{"DistributedLock_lt-1a2b3c4d-12-v1", "DistributedLock_lt-1a2b3c4d-3-v1_5", "ProductStock_lt-1a2b3c4d"}
-	others := []string{"DistributedLock_10000", "DistributedLock_alt-1a2b3c4d-1", "lt-1a2b3c4d of mine", "ProductStock_lt-shoes"}
+	others := []string{"DistributedLock_10000", "DistributedLock_alt-1a2b3c4d-1", "lt-1a2b3c4d of mine",
+		"ProductStock_lt-shoes"}
 	const soon = "{DistributedLock_lt-1a2b3c4d-3-v8}:queue"
-	require.NoError(t, tell(b.URL, func(c *redis.Client) error {
+	require.NoError(t, withClient(b.URL, func(c *redis.Client) error {
 		for _, key := range append(ours, others...) {
 			require.NoError(t, c.Set(ctx, key, "1", 0).Err())
 		}

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// A parent starts the processes of a fleet, so that the kernel ends them when loadtest ends, in whatever way: also where
-// the guardian was killed with it, and where a process stands still.
+// A parent starts the processes of a fleet, so that the kernel ends them when loadtest ends, in whatever way: also if
+// the guardian was killed too, and if a process is stopped.
 //
 // The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
-// else, and ends when the last of them is gone.
+// else, and ends after the last of them.
 type parent struct {
 	work chan func()
 	over context.Context
@@ -36,7 +36,7 @@ func newParent() parent {
 	return p
 }
 
-// start starts a process. One that quits is told to, when loadtest ends, so that it takes along what it started.
+// start starts a process. When loadtest ends, the process gets SIGKILL; if it quits (see child), SIGQUIT.
 func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -54,5 +54,5 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	}
 }
 
-// dismiss ends the thread, and with it what it started.
+// dismiss ends the thread, and with it the processes that it started.
 func (p parent) dismiss() { p.end() }

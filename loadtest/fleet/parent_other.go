@@ -4,8 +4,8 @@ package fleet
 
 import "os/exec"
 
-// A parent starts the processes of a fleet. This system ends none with its parent: where the guardian is killed together
-// with loadtest, a stockapi ends with its standard input, and servers stay.
+// A parent starts the processes of a fleet. This system does not end a process with its parent. If loadtest and the
+// guardian are both killed, a stockapi ends with its standard input, and servers stay.
 type parent struct{}
 
 func newParent() parent { return parent{} }

@@ -19,17 +19,17 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// Redis is one server of our own.
+// A Redis is one server of our own.
 type Redis struct {
 	URL   string
 	again func(ctx context.Context) (*child, error)
 	*child
 }
 
-// starter starts one Redis, on a port of its own choice if that is 0, with further settings if it has any.
+// A starter starts one Redis, on a free port if port is 0, with further settings if any.
 type starter func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error)
 
-// startRedis starts a server that can be killed and started again at the same address.
+// startRedis starts a server that can be killed and restarted at the same address.
 func (f *Fleet) startRedis(ctx context.Context, start starter, name string, settings ...string) (*Redis, error) {
 	c, rawURL, err := start(ctx, name, 0, settings...)
 	if err != nil {
@@ -49,13 +49,13 @@ func (f *Fleet) startRedis(ctx context.Context, start starter, name string, sett
 	}}, nil
 }
 
-// Kill ends the server as a power cut does.
+// Kill kills the server, as a power cut does.
 func (r *Redis) Kill() {
-	r.expected.Store(true)
+	r.exitExpected.Store(true)
 	r.kill()
 }
 
-// Restart starts a server that was killed at its old address. It remembers nothing.
+// Restart restarts a killed server at its old address, empty.
 func (r *Redis) Restart(ctx context.Context) error {
 	c, err := r.again(ctx)
 	if err == nil {
@@ -64,18 +64,18 @@ func (r *Redis) Restart(ctx context.Context) error {
 	return err
 }
 
-// Keys counts the keys that it holds.
+// Keys counts the keys on the server.
 func (r *Redis) Keys(ctx context.Context) (n int64, err error) {
-	err = tell(r.URL, func(c *redis.Client) error {
+	err = withClient(r.URL, func(c *redis.Client) error {
 		n, err = c.DBSize(ctx).Result()
 		return err
 	})
 	return n, err
 }
 
-// Queued counts the entries of all lists that it holds: those who wait in line for a lock.
+// Queued counts the entries of all lists on the server: the waiters that queue for a lock.
 func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
-	err = tell(r.URL, func(c *redis.Client) error {
+	err = withClient(r.URL, func(c *redis.Client) error {
 		lists, _, err := c.ScanType(ctx, 0, "*", 1000, "list").Result()
 		for _, key := range lists {
 			n += c.LLen(ctx, key).Val()
@@ -85,9 +85,9 @@ func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Expire ends all keys that have a TTL, as if the server's clock had jumped beyond it.
+// Expire ends all keys that have a TTL, as if the server's clock had jumped past them.
 func (r *Redis) Expire(ctx context.Context) error {
-	return tell(r.URL, func(c *redis.Client) error {
+	return withClient(r.URL, func(c *redis.Client) error {
 		keys, err := c.Keys(ctx, "*").Result() // a lock server of one cell: there are few
 		for _, key := range keys {
 			if err == nil && c.PTTL(ctx, key).Val() > 0 {
@@ -98,8 +98,8 @@ func (r *Redis) Expire(ctx context.Context) error {
 	})
 }
 
-// redisServer starts real servers that write nothing to disk and never evict: a lock that is evicted for lack of
-// memory is a lock lost.
+// redisServer returns a starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
+// lack of memory is a lost lock.
 func (f *Fleet) redisServer(path string) starter {
 	return func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error) {
 		for range 3 { // a port that is free when we look may be taken when the server does
@@ -126,7 +126,8 @@ func (f *Fleet) redisServer(path string) starter {
 	}
 }
 
-// embedded starts the imitation that stockapi carries. It says its URL in its first line, and has no settings.
+// embedded returns a starter of the Redis that is built into stockapi. It prints its URL as its first line, and has no
+// settings.
 func (f *Fleet) embedded(stockapi string) starter {
 	return func(ctx context.Context, name string, port int, _ ...string) (c *child, url string, err error) {
 		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin")
@@ -137,9 +138,9 @@ func (f *Fleet) embedded(stockapi string) starter {
 	}
 }
 
-// freePort finds a port below those that systems hand out by themselves, where a connection of somebody else's may sit
-// on a port that a server means to come back to. It does not return the same one again either, for as long as there are
-// others: what is down for the moment, a server or a wire, keeps its port.
+// freePort finds a port below the range from which systems choose ports for clients, so that no client connection
+// occupies a port that a server comes back to. It does not return the same port again while there are others: a server
+// or a link that is down keeps its port.
 func freePort() (int, error) {
 	const low, high = 10240, 32000
 	var err error
@@ -153,19 +154,20 @@ func freePort() (int, error) {
 	return 0, err
 }
 
-// lastPort is where the search goes on. It begins anywhere, so that two runs on a machine are not in each other's way.
+// lastPort is where the search goes on. It starts at random, so that two runs on a machine do not collide.
 var lastPort = func() *atomic.Uint32 {
 	var n atomic.Uint32
 	n.Store(rand.Uint32N(1 << 20))
 	return &n
 }()
 
-// tell opens a client for as long as do takes.
-func tell(rawURL string, do func(*redis.Client) error) error {
-	logging.Disable() // its complaints about a server that is away would stand between our own lines
+// withClient calls do with a client, and closes the client afterwards.
+func withClient(rawURL string, do func(*redis.Client) error) error {
+	logging.Disable() // its messages about a server that is away would mix with our output
 	o, err := redis.ParseURL(rawURL)
-	if err != nil { // which quotes the URL
-		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, or its query is none of go-redis'", redact(rawURL))
+	if err != nil { // the error quotes the URL
+		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, "+
+			"or its query has an option that go-redis does not know", redact(rawURL))
 	}
 	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
 	client := redis.NewClient(o)
@@ -178,8 +180,8 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var info string
-	if err := tell(rawURL, func(client *redis.Client) error {
-		info, _ = client.Info(ctx, "server").Result() // some servers have no INFO; then the version stays unsaid
+	if err := withClient(rawURL, func(client *redis.Client) error {
+		info, _ = client.Info(ctx, "server").Result() // some servers have no INFO; then the version is unknown
 		return client.Ping(ctx).Err()
 	}); err != nil {
 		return "", err
@@ -192,8 +194,8 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 	return "of unknown version", nil
 }
 
-// redact returns what may be shown of a URL: its scheme, its server, or its file. A password may stand in the query too,
-// or anywhere if it was not escaped, which an @ behind the host gives away.
+// redact returns what may be shown of a URL: its scheme, its server, or its file. A password may also be in the query,
+// or anywhere if it was not escaped; an @ after the host betrays it.
 func redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host+u.Path == "" || strings.Contains(u.Path+u.Fragment+u.RawQuery, "@") {

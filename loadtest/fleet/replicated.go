@@ -16,18 +16,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Replicated is a primary with a replica, and a Sentinel that promotes the replica when the primary is gone.
+// A Replicated is a primary with a replica, and a Sentinel that promotes the replica when the primary is gone.
 type Replicated struct {
-	// URL is that of the Sentinel: clients ask it who is the primary.
+	// URL is the Sentinel's: clients ask it for the address of the primary.
 	URL string
 
 	primary, replica *Redis
 	sentinel         *child
-	asked            string // host:port of the Sentinel
-	link             *Wire  // over which the replica follows its primary
+	sentinelAddr     string // host:port
+	replication      *Link  // the replica follows its primary over this link
 }
 
-// masterName is what the Sentinel calls the pair.
+// masterName is the Sentinel's name for the pair.
 const masterName = "shop"
 
 // startReplicated starts all three, and waits until the Sentinel could fail over.
@@ -38,27 +38,27 @@ func (f *Fleet) startReplicated(ctx context.Context, what string) (r *Replicated
 	}
 	r = &Replicated{}
 	start := f.redisServer(path)
-	// By way of the disk, as an empty data set costs nothing: without it a replica counts only after its first report, a
-	// second later.
+	// Replicate by way of the disk, which costs nothing while the data set is empty: otherwise the replica counts only
+	// after its first report, a second later.
 	if r.primary, err = f.startRedis(ctx, start, what+" primary", "--repl-diskless-sync", "no"); err != nil {
 		return nil, err
 	}
-	if r.link, err = newWire(hostPort(r.primary.URL)); err != nil {
+	if r.replication, err = newLink(hostPort(r.primary.URL)); err != nil {
 		return nil, err
 	}
-	linkHost, linkPort, _ := strings.Cut(r.link.proxy.Listen, ":")
+	linkHost, linkPort, _ := strings.Cut(r.replication.proxy.Listen, ":")
 	if r.replica, err = f.startRedis(ctx, start, what+" replica", "--replicaof", linkHost+" "+linkPort); err != nil {
 		return r, err
 	}
-	if err = until(ctx, what+" replica follows its primary", func() (bool, error) {
-		return r.replica.says(ctx, "replication", "master_link_status:up")
+	if err = waitUntil(ctx, what+" replica follows its primary", func() (bool, error) {
+		return r.replica.infoHas(ctx, "replication", "master_link_status:up")
 	}); err != nil {
 		return r, err
 	}
 	if err = f.startSentinel(ctx, path, r, what); err != nil {
 		return r, err
 	}
-	return r, until(ctx, what+" sentinel knows the replica", func() (bool, error) {
+	return r, waitUntil(ctx, what+" sentinel knows the replica", func() (bool, error) {
 		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
 			replicas, err := s.Replicas(ctx, masterName).Result()
 			return len(replicas) == 1 && replicas[0]["role-reported"] == "slave" && replicas[0]["flags"] == "slave", err
@@ -66,7 +66,7 @@ func (f *Fleet) startReplicated(ctx context.Context, what string) (r *Replicated
 	})
 }
 
-// startSentinel starts one Sentinel, which is enough to agree with itself.
+// startSentinel starts one Sentinel. Its quorum is one.
 func (f *Fleet) startSentinel(ctx context.Context, path string, r *Replicated, what string) error {
 	port, err := freePort()
 	if err != nil {
@@ -77,24 +77,25 @@ func (f *Fleet) startSentinel(ctx context.Context, path string, r *Replicated, w
 		return err
 	}
 	_, primary, _ := strings.Cut(hostPort(r.primary.URL), ":")
-	config := filepath.Join(dir, "sentinel.conf") // it writes what it finds out into it
+	config := filepath.Join(dir, "sentinel.conf") // the Sentinel writes its state into this file
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
 		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n", port, dir, masterName, primary)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
-	r.asked = fmt.Sprintf("127.0.0.1:%d", port)
-	r.URL = fmt.Sprintf("redis://%s?master_name=%s", r.asked, masterName)
-	r.sentinel, _, err = f.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"), func(line string) (string, bool) {
-		return r.URL, strings.Contains(line, "+monitor master")
-	})
+	r.sentinelAddr = fmt.Sprintf("127.0.0.1:%d", port)
+	r.URL = fmt.Sprintf("redis://%s?master_name=%s", r.sentinelAddr, masterName)
+	r.sentinel, _, err = f.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"),
+		func(line string) (string, bool) {
+			return r.URL, strings.Contains(line, "+monitor master")
+		})
 	return err
 }
 
-// Sever waits until the replica has all that was written so far, and keeps from it whatever is written from now on.
-// The replica goes on believing that it is connected.
-func (r *Replicated) Sever(ctx context.Context) error {
-	if err := tell(r.primary.URL, func(c *redis.Client) error {
+// PauseReplication waits until the replica has all writes so far, and drops all later ones on their way to it. The
+// replica still believes that it is connected.
+func (r *Replicated) PauseReplication(ctx context.Context) error {
+	if err := withClient(r.primary.URL, func(c *redis.Client) error {
 		n, err := c.Wait(ctx, 1, 2*time.Second).Result()
 		if err == nil && n < 1 {
 			err = errors.New("the replica lags behind its primary")
@@ -103,15 +104,15 @@ func (r *Replicated) Sever(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return r.link.LoseReplies()
+	return r.replication.DropResponses()
 }
 
-// FailOver kills the primary, and waits until the replica has been promoted and the Sentinel tells everybody so.
+// FailOver kills the primary, and waits until the replica is promoted and the Sentinel announces it as the primary.
 func (r *Replicated) FailOver(ctx context.Context) error {
 	r.primary.Kill()
 	promoted := hostPort(r.replica.URL)
-	return until(ctx, "the replica is promoted", func() (bool, error) {
-		if is, err := r.replica.says(ctx, "replication", "role:master"); !is || err != nil {
+	return waitUntil(ctx, "the replica is promoted", func() (bool, error) {
+		if is, err := r.replica.infoHas(ctx, "replication", "role:master"); !is || err != nil {
 			return false, err
 		}
 		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
@@ -121,10 +122,10 @@ func (r *Replicated) FailOver(ctx context.Context) error {
 	})
 }
 
-// Close ends all three, as far as they were started.
+// Close ends those of the three that were started.
 func (r *Replicated) Close() {
 	if r.sentinel != nil {
-		r.sentinel.expected.Store(true)
+		r.sentinel.exitExpected.Store(true)
 		r.sentinel.kill()
 	}
 	for _, server := range []*Redis{r.replica, r.primary} {
@@ -132,20 +133,20 @@ func (r *Replicated) Close() {
 			server.Kill()
 		}
 	}
-	if r.link != nil {
-		r.link.Close()
+	if r.replication != nil {
+		r.replication.Close()
 	}
 }
 
 func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) (bool, error) {
-	client := redis.NewSentinelClient(&redis.Options{Addr: r.asked, MaxRetries: -1, DialTimeout: 2 * time.Second})
+	client := redis.NewSentinelClient(&redis.Options{Addr: r.sentinelAddr, MaxRetries: -1, DialTimeout: 2 * time.Second})
 	defer func() { _ = client.Close() }()
 	return ask(client)
 }
 
-// says reports whether a section of INFO holds that line.
-func (r *Redis) says(ctx context.Context, section, line string) (is bool, err error) {
-	err = tell(r.URL, func(c *redis.Client) error {
+// infoHas reports whether a section of INFO has that line.
+func (r *Redis) infoHas(ctx context.Context, section, line string) (is bool, err error) {
+	err = withClient(r.URL, func(c *redis.Client) error {
 		info, err := c.Info(ctx, section).Result()
 		is = strings.Contains(info, line)
 		return err
@@ -153,15 +154,15 @@ func (r *Redis) says(ctx context.Context, section, line string) (is bool, err er
 	return is, err
 }
 
-// until asks again and again until it is so.
-func until(ctx context.Context, what string, so func() (bool, error)) error {
+// waitUntil polls until done reports true.
+func waitUntil(ctx context.Context, what string, done func() (bool, error)) error {
 	for begun := time.Now(); ; {
-		yes, err := so()
+		yes, err := done()
 		if yes {
 			return nil
 		}
 		if time.Since(begun) > readyWithin {
-			return errors.Join(fmt.Errorf("waited %s in vain until %s", readyWithin, what), err)
+			return errors.Join(fmt.Errorf("waited %s, and this did not happen: %s", readyWithin, what), err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -182,5 +183,5 @@ func hostPort(rawURL string) string {
 	return u.Host
 }
 
-// ports are those that a DSN needs not name.
+// ports are the default ports of DSNs.
 var ports = map[string]string{"mysql": "3306", "mariadb": "3306", "postgres": "5432", "postgresql": "5432"}

@@ -33,7 +33,8 @@ func onRedisServer(t *testing.T) (*Fleet, context.Context, *Backend) {
 
 func set(t *testing.T, rawURL, key string) {
 	t.Helper()
-	require.NoError(t, tell(rawURL, func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
+	require.NoError(t, withClient(rawURL,
+		func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
 }
 
 func TestAServerComesBackAtItsAddressAndEmpty(t *testing.T) {
@@ -60,7 +61,7 @@ func TestKeysEndEarly(t *testing.T) {
 	r, err := f.startRedis(ctx, b.start, "one")
 	require.NoError(t, err)
 	set(t, r.URL, "k")
-	require.NoError(t, tell(r.URL, func(c *redis.Client) error { return c.Set(ctx, "for ever", "1", 0).Err() }))
+	require.NoError(t, withClient(r.URL, func(c *redis.Client) error { return c.Set(ctx, "for ever", "1", 0).Err() }))
 	require.NoError(t, r.Expire(ctx))
 	n, err := r.Keys(ctx)
 	require.NoError(t, err)
@@ -76,11 +77,12 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	assert.Equal(t, pair.URL, site.Backend(0).Locks)
 	assert.Equal(t, b.URL, site.Backend(1).URL, "the stock stays where it is")
 	set(t, pair.primary.URL, "seen")
-	require.NoError(t, pair.Sever(ctx))
+	require.NoError(t, pair.PauseReplication(ctx))
 	set(t, pair.primary.URL, "unseen")
 	require.NoError(t, pair.FailOver(ctx))
 
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName, SentinelAddrs: []string{pair.asked}})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName,
+		SentinelAddrs: []string{pair.sentinelAddr}})
 	defer client.Close()
 	keys, err := client.Keys(ctx, "*").Result()
 	require.NoError(t, err)
@@ -88,16 +90,16 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	set(t, pair.replica.URL, "written again")
 }
 
-func TestEachInstanceHasWiresOfItsOwn(t *testing.T) {
+func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	f, ctx, b := onRedisServer(t)
-	site, err := f.StartSite(ctx, b, Plan{Instances: 2, Wires: true, OwnLocks: true})
+	site, err := f.StartSite(ctx, b, Plan{Instances: 2, Links: true, OwnLocks: true})
 	require.NoError(t, err)
 	defer site.Close()
 	set(t, site.Backend(0).Locks, "by a")
 	n, err := site.Servers["locks"].Keys(ctx)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, n, "both ways lead to one server")
-	require.NoError(t, site.Wires[0]["locks"].Cut())
+	require.NoError(t, site.Links[0]["locks"].Cut())
 	_, err = ping(ctx, site.Backend(0).Locks)
 	require.Error(t, err)
 	_, err = ping(ctx, site.Backend(0).URL)
@@ -116,11 +118,11 @@ func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	require.ErrorIs(t, err, ErrNeedsRedisServer)
 }
 
-func TestPatienceLengthensTheTimeoutsOfInstances(t *testing.T) {
+func TestTheTimeoutFactorLengthensTheTimeoutsOfInstances(t *testing.T) {
 	assert.Empty(t, (&Backend{}).timeouts())
-	assert.Empty(t, (&Backend{Patience: 1}).timeouts())
+	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts())
 	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
-		(&Backend{Patience: 4}).timeouts())
-	assert.Equal(t, 1200*time.Millisecond, Plan{Patience: 4}.Patient(300*time.Millisecond))
-	assert.Equal(t, 300*time.Millisecond, Plan{}.Patient(300*time.Millisecond))
+		(&Backend{TimeoutFactor: 4}).timeouts())
+	assert.Equal(t, 1200*time.Millisecond, Plan{TimeoutFactor: 4}.ScaleTimeout(300*time.Millisecond))
+	assert.Equal(t, 300*time.Millisecond, Plan{}.ScaleTimeout(300*time.Millisecond))
 }

@@ -9,64 +9,63 @@ import (
 	"time"
 )
 
-// Plan is what one cell needs beyond the common Redis, since something is to happen to it.
+// A Plan says which servers one cell needs besides the common Redis, because its scenario injects faults there.
 type Plan struct {
-	// Instances is how many there will be, and Redlock whether they lock on the independent nodes.
+	// Instances is the number of instances. Redlock is true if they lock on the independent nodes.
 	Instances int
 	Redlock   bool
-	// ZooKeeper is whether they lock on that.
+	// ZooKeeper is true if they lock on ZooKeeper.
 	ZooKeeper bool
-	// SQL is whether they lock in a database, and Session whether by a lock of its server's own.
+	// SQL is true if they lock in a database, Session if they use a lock of the database session.
 	SQL, Session bool
-	// Wires gives each instance wires of its own to its servers.
-	Wires bool
-	// OwnLocks gives the cell a lock server, or nodes, of its own. ReplicatedLocks and ReplicatedStock give it a
-	// primary and a replica.
+	// Links gives each instance its own links to its servers.
+	Links bool
+	// OwnLocks gives the cell its own lock server, or nodes. ReplicatedLocks and ReplicatedStock give it a primary and a
+	// replica.
 	OwnLocks, ReplicatedLocks, ReplicatedStock bool
-	// Patience is by what the timeouts of the cell's instances are multiplied, where the machine was too slow for the
-	// usual ones: those of Redis, of SQL, and of Redlock's nodes. 0 or 1: they are as usual. Whoever asks for longer
-	// leases asks for as much more patience.
-	Patience float64
+	// TimeoutFactor multiplies the timeouts of the cell's instances (Redis, SQL, Redlock's nodes) if the machine was too
+	// slow for the usual ones. 0 and 1 leave them as they are. Leases have to be longer by the same factor.
+	TimeoutFactor float64
 }
 
-// Patient multiplies what an instance is told by the plan's patience.
-func (p Plan) Patient(d time.Duration) time.Duration { return patient(d, p.Patience) }
+// ScaleTimeout multiplies a timeout by the plan's factor.
+func (p Plan) ScaleTimeout(d time.Duration) time.Duration { return scaled(d, p.TimeoutFactor) }
 
-func patient(d time.Duration, by float64) time.Duration {
+func scaled(d time.Duration, by float64) time.Duration {
 	if by <= 1 {
 		return d
 	}
 	return time.Duration(float64(d) * by)
 }
 
-// Needs is why a plan cannot be carried out on this ground.
+// Needs is the error of a plan that cannot be carried out with this backend. It reads "needs …".
 type Needs string
 
 func (n Needs) Error() string { return string(n) }
 
-// ErrNeedsRedisServer says that a plan cannot be carried out with the embedded Redis, which knows no replication.
+// ErrNeedsRedisServer means that a plan needs replication, which the embedded Redis does not have.
 const ErrNeedsRedisServer = Needs("needs redis-server")
 
-// Site is the servers of one cell, and the wires to them.
+// A Site holds the servers of one cell, and the links to them.
 type Site struct {
-	// Servers are the cell's own, by name: "locks", or "node 1" to "node 5".
+	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
-	// ZooKeeper and Database are the cell's own, if it has one.
+	// ZooKeeper and Database are the cell's own, nil if it has none.
 	ZooKeeper *ZooKeeper
 	Database  *Database
 	// Pairs are its replicated servers, by name: "locks" or "stock".
 	Pairs map[string]*Replicated
-	// Wires are those of each instance, by the server's name.
-	Wires []map[string]*Wire
+	// Links are those of each instance, by the server's name.
+	Links []map[string]*Link
 
 	fleet *Fleet
-	whole Backend // what instances without wires are told
+	whole Backend // the backend as instances without links see it
 }
 
-// StartSite starts what the plan says, on the ground of the run's backend. On an error nothing is left.
+// StartSite starts the servers of the plan, beside the run's backend. If it fails, nothing is left running.
 func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err error) {
 	s = &Site{Servers: map[string]*Redis{}, Pairs: map[string]*Replicated{}, fleet: f, whole: *b}
-	s.whole.Patience = p.Patience
+	s.whole.TimeoutFactor = p.TimeoutFactor
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -101,8 +100,8 @@ func (f *Fleet) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err
 			return s, err
 		}
 	}
-	if p.Wires {
-		return s, s.wire(p.Instances)
+	if p.Links {
+		return s, s.startLinks(p.Instances)
 	}
 	return s, nil
 }
@@ -141,7 +140,8 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	return err
 }
 
-// database sees to it that what all cells share is there, if this cell locks on it and it can be harmed as it is to be.
+// database waits for the shared database if this cell locks on it, and refuses a plan whose faults cannot be injected
+// there.
 func (s *Site) database(ctx context.Context, p Plan) error {
 	switch b := &s.whole; {
 	case !p.SQL:
@@ -149,7 +149,7 @@ func (s *Site) database(ctx context.Context, p Plan) error {
 		return nil
 	case p.Session && isFile(b.SQL):
 		return ErrNeedsDatabase
-	case isFile(b.SQL) && (p.Wires || p.OwnLocks):
+	case isFile(b.SQL) && (p.Links || p.OwnLocks):
 		return ErrNeedsServer
 	case b.kind == nil && !isFile(b.SQL) && p.OwnLocks:
 		return ErrNeedsOwnDatabase
@@ -180,8 +180,9 @@ func (s *Site) replicated(ctx context.Context, name string) (url string, err err
 	return pair.URL, nil
 }
 
-// wire lays the wires. One that locks on the stock's own Redis has two to it: either can be harmed alone.
-func (s *Site) wire(instances int) error {
+// startLinks starts the links. If the locks are on the stock's own Redis, an instance has two links to it, so that
+// either can fail alone.
+func (s *Site) startLinks(instances int) error {
 	to := map[string]string{"stock": s.whole.URL}
 	for i, url := range s.whole.Redlock {
 		to[fmt.Sprintf("node %d", i+1)] = url
@@ -195,17 +196,17 @@ func (s *Site) wire(instances int) error {
 		to["locks"] = s.locks()
 	}
 	for range instances {
-		wires := map[string]*Wire{}
-		s.Wires = append(s.Wires, wires)
+		links := map[string]*Link{}
+		s.Links = append(s.Links, links)
 		for name, url := range to {
 			if !strings.HasPrefix(url, "redis://") && url != s.whole.ZooKeeper && url != s.whole.SQL {
-				return errors.New("a proxy can only stand before a Redis that is reached by redis://")
+				return errors.New("faults on the network need a Redis that is reached by redis://, without TLS")
 			}
-			w, err := newWire(hostPort(url))
+			l, err := newLink(hostPort(url))
 			if err != nil {
 				return err
 			}
-			wires[name] = w
+			links[name] = l
 		}
 	}
 	return nil
@@ -218,42 +219,42 @@ func (s *Site) locks() string {
 	return s.whole.URL
 }
 
-// Backend is what instance number i is told of its servers.
+// Backend returns the servers as instance number i reaches them.
 func (s *Site) Backend(i int) *Backend {
 	b := s.whole
-	if i >= len(s.Wires) {
+	if i >= len(s.Links) {
 		return &b
 	}
-	wires := s.Wires[i]
-	b.URL = wires["stock"].through(b.URL)
-	switch w := wires["locks"]; {
-	case w == nil:
+	links := s.Links[i]
+	b.URL = links["stock"].through(b.URL)
+	switch l := links["locks"]; {
+	case l == nil:
 	case b.ZooKeeper != "":
-		b.ZooKeeper = w.through(b.ZooKeeper)
+		b.ZooKeeper = l.through(b.ZooKeeper)
 	case b.SQL != "":
-		b.SQL = w.through(b.SQL)
+		b.SQL = l.through(b.SQL)
 	default:
-		b.Locks = w.through(s.locks())
+		b.Locks = l.through(s.locks())
 	}
 	b.Redlock = nil
 	for n, url := range s.whole.Redlock {
-		b.Redlock = append(b.Redlock, wires[fmt.Sprintf("node %d", n+1)].through(url))
+		b.Redlock = append(b.Redlock, links[fmt.Sprintf("node %d", n+1)].through(url))
 	}
 	return &b
 }
 
-// Behind names, for the address of each wire, that of the server behind it.
+// Behind maps the address of each link to the address of the server behind it.
 func (s *Site) Behind() map[string]string {
 	behind := map[string]string{}
-	for _, wires := range s.Wires {
-		for _, w := range wires {
-			behind[w.proxy.Listen] = w.proxy.Upstream
+	for _, links := range s.Links {
+		for _, l := range links {
+			behind[l.proxy.Listen] = l.proxy.Upstream
 		}
 	}
 	return behind
 }
 
-// Close ends the wires and the servers.
+// Close ends the links and the servers.
 func (s *Site) Close() {
 	var all sync.WaitGroup
 	for _, pair := range s.Pairs {
@@ -268,9 +269,9 @@ func (s *Site) Close() {
 	if s.Database != nil {
 		all.Go(s.Database.Remove)
 	}
-	for _, wires := range s.Wires {
-		for _, w := range wires {
-			all.Go(w.Close)
+	for _, links := range s.Links {
+		for _, l := range links {
+			all.Go(l.Close)
 		}
 	}
 	all.Wait()

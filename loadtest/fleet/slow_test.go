@@ -33,7 +33,8 @@ func TestOwnRedisThatIsSlowIsWaitedForAndAForeignOneIsNot(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, f.Close()) })
 		path := filepath.Join(t.TempDir(), "stockapi")
 		require.NoError(t, os.WriteFile(path, []byte(hesitant), 0o700))
-		in, err := f.StartInstance(ctx, path, "a", &Backend{Backend: history.Backend{Kind: kind}, URL: "redis://127.0.0.1:1"}, false)
+		in, err := f.StartInstance(ctx, path, "a",
+			&Backend{Backend: history.Backend{Kind: kind}, URL: "redis://127.0.0.1:1"}, false)
 		if kind == "url" {
 			require.ErrorContains(t, err, "no Redis at")
 		} else {

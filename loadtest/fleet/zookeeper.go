@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// zooKeeperJar is where Debian's package puts the server.
+// zooKeeperJar is where Debian's package installs the server.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
-// ErrNeedsZooKeeper says that a cell needs a ZooKeeper of its own, to harm it, and that there is none to start.
+// ErrNeedsZooKeeper means that a cell needs its own ZooKeeper, to inject faults into it, and that none can be started.
 const ErrNeedsZooKeeper = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
 
-// ZooKeeper is one server of our own.
+// A ZooKeeper is one server of our own.
 type ZooKeeper struct {
 	URL  string // zookeeper://host:port
 	dir  string
@@ -30,7 +30,7 @@ type ZooKeeper struct {
 	*child
 }
 
-// zooKeeperMissing says what is not on this machine, or returns "".
+// zooKeeperMissing says what this machine lacks for ZooKeeper, or returns "".
 func zooKeeperMissing() string {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "there is no java on PATH"
@@ -41,7 +41,7 @@ func zooKeeperMissing() string {
 	return ""
 }
 
-// startZooKeeper starts a server on a port of its own. Its tick is short, since a session lasts for two at least.
+// startZooKeeper starts a server on a free port. Its tick is short, since a session lasts for at least two ticks.
 func (f *Fleet) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, error) {
 	port, err := freePort()
 	if err != nil {
@@ -52,7 +52,8 @@ func (f *Fleet) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, er
 	if err := os.MkdirAll(z.dir, 0o700); err != nil {
 		return nil, err
 	}
-	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"+
+	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\n"+
 		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, port)
 	if err := os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings), 0o600); err != nil {
 		return nil, err
@@ -60,9 +61,9 @@ func (f *Fleet) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, er
 	return z, z.start(ctx, name)
 }
 
-// start starts the process and waits until it serves: of what it prints nothing says so.
+// start starts the process and waits until it answers: no line of its output says that it is ready.
 func (z *ZooKeeper) start(ctx context.Context, name string) error {
-	// Its disk need not survive a power cut of this machine, only the end of the process.
+	// Its data need not survive a power cut of this machine, only the end of the process.
 	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain",
 		filepath.Join(z.dir, "zoo.cfg"))
@@ -85,7 +86,7 @@ func (z *ZooKeeper) start(ctx context.Context, name string) error {
 	}
 }
 
-// Keys counts the nodes that end with a session: the locks, and those who queue for one.
+// Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
 func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
 	text, err := mntr(ctx, hostPort(z.URL))
 	if err != nil {
@@ -99,13 +100,13 @@ func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
 	return 0, errors.New("ZooKeeper does not say how many nodes it holds")
 }
 
-// Queued counts those who queue for the one lock there is: all nodes but the holder's.
+// Queued counts the waiters for the only lock: all nodes but the holder's.
 func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	n, err := z.Keys(ctx)
 	return max(n-1, 0), err
 }
 
-// mntr asks a server how it is.
+// mntr asks a server for its statistics.
 func mntr(ctx context.Context, address string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -120,24 +121,25 @@ func mntr(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// Kill ends the server at once.
+// Kill kills the server.
 func (z *ZooKeeper) Kill() {
 	if z.child != nil {
-		z.expected.Store(true)
+		z.exitExpected.Store(true)
 		z.kill()
 	}
 }
 
-// Restart starts a server that was killed at its old address. It remembers what is on its disk: all that it has ever
-// acknowledged, and the sessions.
+// Restart restarts a killed server at its old address, with all that it has acknowledged, sessions included.
 func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx, "zookeeper") }
 
-// Expire is part of what can be done to a lock server, and not to this one: it does not go by a clock that can be set.
+// Expire always fails: a ZooKeeper session does not end by a clock that can be set. The method is there since a lock
+// server has it.
 func (z *ZooKeeper) Expire(context.Context) error {
 	return errors.New("no clock that can be set ends what ZooKeeper holds")
 }
 
-// reachZooKeeper starts a server for v13 and v14, or reaches the one that was named. Without one they are not run.
+// reachZooKeeper starts a server for v13 and v14, or connects to the one that was named. Without one, cells that need
+// it are not run.
 func (f *Fleet) reachZooKeeper(ctx context.Context, b *Backend) error {
 	if !f.options.ZooKeeper {
 		return nil

@@ -42,11 +42,11 @@ func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
 	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
 }
 
-// eachHasAWire checks that the second instance reaches the server, and the first one no more when its wire is cut.
-func eachHasAWire(t *testing.T, site *Site, server string, of func(i int) string) {
+// eachHasALink checks that the second instance reaches the server, and the first one no more when its link is cut.
+func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string) {
 	t.Helper()
 	assert.Equal(t, hostPort(server), site.Behind()[hostPort(of(1))])
-	require.NoError(t, site.Wires[0]["locks"].Cut())
+	require.NoError(t, site.Links[0]["locks"].Cut())
 	_, err := net.Dial("tcp", hostPort(of(0)))
 	require.Error(t, err)
 }
@@ -66,11 +66,11 @@ func TestWhereZooKeeperIs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, site.Backend(0).ZooKeeper, "this cell locks elsewhere")
 	site.Close()
-	site, err = f.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true, OwnLocks: true, Wires: true})
+	site, err = f.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true, OwnLocks: true, Links: true})
 	require.NoError(t, err)
 	defer site.Close()
 	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)
-	eachHasAWire(t, site, site.ZooKeeper.URL, func(i int) string { return site.Backend(i).ZooKeeper })
+	eachHasALink(t, site, site.ZooKeeper.URL, func(i int) string { return site.Backend(i).ZooKeeper })
 
 	f.options.ZooKeeperAddress = "127.0.0.1:1"
 	require.ErrorContains(t, f.reachZooKeeper(ctx, b), "no ZooKeeper at 127.0.0.1:1")

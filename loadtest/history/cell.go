@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Cell is one rung under one scenario, once: on its own instances, with its own product.
+// A Cell is one rung under one scenario, run once: on its own instances, with its own product.
 type Cell struct {
 	Scenario string `json:"scenario"`
 	Rung     string `json:"rung"`
@@ -14,92 +14,93 @@ type Cell struct {
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
-	// NotRun is why the cell was not run, such as "needs 5 nodes". A cell that did not run has passed nothing.
+	// NotRun says why the cell was not run, such as "needs 5 nodes". A cell that was not run has passed nothing.
 	NotRun string `json:"not_run,omitempty"`
 
 	Start     time.Time  `json:"start"`
 	Instances []Instance `json:"instances,omitempty"`
 	Initial   int64      `json:"initial"`
-	// Left is the stock as read at the end, nil if it could not be read.
+	// Left is the stock that was read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
 	// TTL is how long a lock lasts in this cell.
 	TTL time.Duration `json:"ttl,omitempty"`
-	// Limit is how soon a fresh request has to get through: the TTL and a margin.
+	// Limit is the time in which a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
 
-	// CutShort is why the scenario could not be played to its end, if it could not: its fault did not come to pass.
-	CutShort string `json:"cut_short,omitempty"`
+	// Aborted says why the scenario was not run to its end, if so: its fault did not happen.
+	Aborted string `json:"cut_short,omitempty"`
 
-	// InLine says that each order was known to wait before the next one was sent: they arrived in the order of Sent.
+	// InLine means that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`
 
-	// Waiting is how many orders had found the lock taken, and would wait for it, when it was released; 0 if nobody knows.
+	// Waiting is how many orders had found the lock taken, and waited for it, when it was released; 0 if that is not
+	// known.
 	Waiting int `json:"waiting,omitempty"`
 
-	// Faults is what was done to orders of this cell, or to the process that served them.
+	// Faults are the faults of the cell's orders, and of the processes that served them.
 	Faults []Fault `json:"faults,omitempty"`
 
-	// Ops are the cell's orders if they are few: [Cell.All] returns them wherever they are.
+	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case.
 	Ops      []Op          `json:"ops,omitempty"`
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`
 	Commands *int64        `json:"redis_commands,omitempty"`
 
-	// Parties are the shares of the load generators that ran the cell together, if several did.
+	// Parties are the shares of the load generators, if several ran the cell together.
 	Parties []Share `json:"parties,omitempty"`
 
-	// Client is what the client saw of itself while the cell ran; nil in files of before it looked.
+	// Client says how well the client did its part; nil in old files.
 	Client *Client `json:"client,omitempty"`
-	// Coverage is how much an "ok" of this cell rests on, as judged at the time.
+	// Coverage is what an "ok" of this cell rests on, as judged at the time.
 	Coverage *Coverage `json:"coverage,omitempty"`
-	// Longer is by how much the leases were lengthened, if the machine was too slow for those that the scenario has.
+	// Longer is the factor by which the leases were lengthened, if the machine was too slow for the scenario's own.
 	Longer float64 `json:"longer,omitempty"`
 
-	// Findings are the verdicts as judged at the time. They are there for readers of the file; an audit judges
-	// the ops again and only compares.
+	// Findings are the verdicts as judged at the time, for readers of the file. An audit judges the ops again and
+	// compares.
 	Findings []Finding `json:"findings,omitempty"`
 
-	stored *stored // where the orders are that are not in Ops; nil if nobody said
+	stored *stored // the orders that are not in Ops; nil without a spool
 }
 
-// Instance is one stockapi process that the cell drove. Equal clocks are the same clock.
+// An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
 type Instance struct {
 	Name  string `json:"name"`
 	URL   string `json:"url"`
 	Clock string `json:"clock"`
-	// Build is which stockapi it is, if it says so.
+	// Build names the build of stockapi, if it says so.
 	Build string `json:"build,omitempty"`
-	// Offsets are by how much its clock was ahead of the client's when it was asked, before the cell's orders and after them.
+	// Offsets are how far its clock was ahead of the client's, as read before the cell's orders and after them.
 	Offsets []Offset `json:"offsets,omitempty"`
 }
 
-// Offset is by how much one clock is ahead of another: it lies between the two.
+// An Offset bounds how far one clock is ahead of another.
 type Offset struct {
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
 }
 
-// Share is what one of several load generators did of a cell.
+// A Share is the part of a cell that one of several load generators ran.
 type Share struct {
-	// Party is its name, with which its orders' ids begin.
+	// Party is its name, which begins its orders' ids.
 	Party   string        `json:"party"`
 	Buyers  int           `json:"buyers"`
 	Elapsed time.Duration `json:"elapsed"`
-	// Began is when it did, and Within how well that is known: by so much its orders' times were widened.
+	// Began is when it began, and Within the error bound of that: its orders' times were widened by as much.
 	Began  Instant       `json:"began"`
 	Within time.Duration `json:"within"`
 }
 
-// Fault is what was done to one order, or around it, by the client's clock.
+// A Fault is one injected fault, with the order that it affected, by the client's clock.
 type Fault struct {
 	Order    string `json:"order"`
 	Instance string `json:"instance"`
-	// On is what it was brought upon, if not the order and its process: "network" is the way between the instance and
-	// its servers, "locks" and "stock" are servers.
+	// On is the target of the fault, if not the order and its process: "network" is the path between the instance and its
+	// servers, "locks" and "stock" are servers.
 	On string `json:"on,omitempty"`
-	// Text says what, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
+	// Text says what happened, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
 	Text string `json:"text"`
-	// Stopped is whether the process stood still from At to End.
+	// Stopped is true if the process was stopped from At to End.
 	Stopped bool    `json:"stopped,omitempty"`
 	At      Instant `json:"at"`
 	End     Instant `json:"end"`
@@ -112,13 +113,13 @@ type Latency struct {
 	Max time.Duration `json:"max"`
 }
 
-// Tally is the ops of a cell's buyers, counted by outcome.
+// A Tally counts the ops of a cell's buyers by outcome.
 type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
 
-// Title names the cell in one word pair, such as "two-instances v0.5 mutex".
+// Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
 
-// Short is an order's id without the product's name, which it begins with and the reader of a cell knows.
+// Short returns an order's id without the product's name, which begins it.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
 
 // Tally counts the buyers, not the probes.
@@ -129,7 +130,7 @@ func (c *Cell) Tally() Tally {
 	return c.count()
 }
 
-// once computes what is asked for again and again from ops that lie on disk, until there are others.
+// once caches what is computed from ops on disk, until the ops change.
 func once[T any](s *stored, known **T, compute func() T) T {
 	s.mu.Lock()
 	was := *known
@@ -180,7 +181,8 @@ func (c *Cell) SoldTwice() int {
 	return c.soldTwice()
 }
 
-// page is how often each of 64 neighbouring units was named, up to 2. Most of a large stock is sold, one by one.
+// A page counts how often each of 64 neighbouring units was named, up to 2. Most of a large stock is sold, unit by
+// unit.
 type page [64]uint8
 
 func (c *Cell) soldTwice() int {
@@ -206,5 +208,5 @@ func (c *Cell) soldTwice() int {
 	return twice
 }
 
-// Finding returns what was found for v, NotApplicable if nothing was.
+// Finding returns the finding for v, NotApplicable if there is none.
 func (c *Cell) Finding(v Verdict) Finding { return FindingOf(c.Findings, v) }

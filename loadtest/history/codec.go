@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A block is ops one after the other, in a form that is read and written many times as fast as JSON and takes a fifth of
-// the room. It lies in a temporary file and is never read by another program, so it has no version. Texts that come again
-// and again are written once per block, and moments as distances from when the order was sent.
+// A block is a sequence of ops, in a form that is many times as fast to read and write as JSON, and a fifth of its
+// size. It is in a temporary file that no other program reads, so it has no version. Texts that repeat are written once
+// per block, and moments as distances from when the order was sent.
 
-// encoder writes a block.
+// An encoder writes a block.
 type encoder struct {
 	buf   []byte
 	count int
-	// known are the texts that the block has, by number.
+	// known maps the texts that the block has to their numbers.
 	known map[string]uint64
 }
 
@@ -67,13 +67,13 @@ func (e *encoder) ints(all ...int64) {
 	}
 }
 
-// raw writes a text that will hardly come again.
+// raw writes a text that is unlikely to repeat.
 func (e *encoder) raw(s string) {
 	e.buf = binary.AppendUvarint(e.buf, uint64(len(s)))
 	e.buf = append(e.buf, s...)
 }
 
-// text writes texts that may come again: the number of each, or 0 and then the text itself if the block has it not yet.
+// text writes texts that may repeat: the number of each, or 0 and the text itself if it is new to the block.
 func (e *encoder) text(all ...string) {
 	for _, s := range all {
 		if n, known := e.known[s]; known {
@@ -89,7 +89,7 @@ func (e *encoder) text(all ...string) {
 	}
 }
 
-// take returns the block and begins the next one in its room.
+// take returns the block, and starts the next one in the same buffer.
 func (e *encoder) take() (block []byte, count int) {
 	block, count = e.buf, e.count
 	e.buf, e.count = e.buf[:0], 0
@@ -97,9 +97,9 @@ func (e *encoder) take() (block []byte, count int) {
 	return block, count
 }
 
-var errBlock = errors.New("what was written there is not what is read")
+var errBlock = errors.New("the stored orders are corrupt")
 
-// decoder reads a block.
+// A decoder reads a block.
 type decoder struct {
 	buf   []byte
 	known []string
@@ -154,7 +154,7 @@ func (d *decoder) op(op *Op) {
 	}
 }
 
-// bytes returns the next n bytes, and zeros once there are no more.
+// bytes returns the next n bytes, or nil and an error if there are fewer.
 func (d *decoder) bytes(n int) []byte {
 	if n < 0 || n > len(d.buf) {
 		d.err, d.buf = errBlock, nil
@@ -177,7 +177,7 @@ func (d *decoder) uint() uint64 {
 	return n
 }
 
-// sizeOf makes of a size that stands for an error one that is refused.
+// sizeOf turns a size of 0, which means an error, into one that bytes refuses.
 func sizeOf(size int) int {
 	if size == 0 {
 		return -1
@@ -185,7 +185,7 @@ func sizeOf(size int) int {
 	return size
 }
 
-// length is how many of something follow, each of which takes a byte at least.
+// length reads the number of elements that follow; each takes at least one byte.
 func (d *decoder) length() int {
 	n := d.int()
 	if n < 0 || n > int64(len(d.buf)) {

@@ -1,7 +1,9 @@
-// Package history is what a run writes down: every request of every cell, with what the service answered and
-// when. It holds facts only. Whether the facts amount to a violation is for package audit to say, as often as
-// anyone likes and without a server, which is why a history must be complete enough to be judged by a sceptic.
+// Package history records a run: every request of every cell, with the service's answer and the times. It holds facts
+// only. Package audit decides whether they amount to a violation. It can do so at any time and without a server, so a
+// history has to be complete enough for a sceptic.
 //
 // Reading order: instant.go (what a time is here), op.go (one request), cell.go (one rung under one scenario),
-// run.go (all cells and how they were obtained), finding.go (what a judge says of a cell), file.go (the file).
+// client.go (how well the client did its part, and what an "ok" rests on), run.go (all cells, and how they were
+// obtained), finding.go (verdicts), ops.go (reading the ops of a cell), file.go with write.go and read.go (the file),
+// spool.go with codec.go (more ops than memory holds).
 package history

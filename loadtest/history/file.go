@@ -9,25 +9,25 @@ import (
 	"path/filepath"
 )
 
-// Format and a version stand at the head of every file. A change to the meaning of a field is a new version.
+// Every file begins with Format and a version. A change to the meaning of a field needs a new version.
 //
-// A Document is one JSON document, with an order a line: what jq and a person can read as a whole. Lines are JSON lines,
-// which can be read one after the other however many there are: the head of the run, then of each cell its head and its
-// orders, and an end.
+// A Document is one JSON document, with one order per line, for jq and for people. Lines are JSON lines, which can be
+// read one after the other however many there are: the head of the run, then of each cell its head and its orders, and
+// an end.
 const (
 	Format   = "stockapi-history"
 	Document = 1
 	Lines    = 2
 )
 
-// Large is how many orders a run has at least to be written as Lines.
+// Large is the number of orders from which on a run is written as Lines.
 const Large = 100_000
 
-// ErrNotHistory is wrapped by every error of Read that the file's content is to blame for.
+// ErrNotHistory is wrapped by every error of Read that is due to the file's content.
 var ErrNotHistory = errors.New("not a usable history")
 
-// WriteFile calls write on a temporary file beside path and renames it to path, so that nobody ever reads half
-// of it, and a full disk leaves the old content alone.
+// WriteFile calls write on a temporary file beside path and renames it to path. So no reader sees half of it, and a
+// full disk leaves the old content alone.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return writeThrough(path, write)
@@ -53,7 +53,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// writeThrough is for what cannot be renamed over, such as /dev/stdout.
+// writeThrough is for files that cannot be replaced by a rename, such as /dev/stdout.
 func writeThrough(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

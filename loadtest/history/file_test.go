@@ -26,7 +26,7 @@ func sample() *history.Run {
 				{Order: "p-1", Phase: history.Buy, Outcome: history.Sold, Sent: 1, Done: 2, Quantity: 1, Units: []int64{100}},
 				{Order: "p-2", Phase: history.Buy, Outcome: history.Unknown, Sent: 1, Done: history.Never, Quantity: 1},
 			},
-			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Unclear}},
+			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Indeterminate}},
 		}},
 	}
 }
@@ -50,7 +50,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 		"empty":         {"", "cut short after 0 bytes"},
 		"other version": {strings.Replace(string(good), `"version":1`, `"version":3`, 1), "version 3"},
 		"other format":  {`{"format":"k6","version":1}`, `format is "k6"`},
-		"no JSON":       {"left: 0\n", "no JSON of ours"},
+		"no JSON":       {"left: 0\n", "not valid JSON"},
 		"lost an order": {strings.Replace(string(good), `"ops":2`, `"ops":3`, 1), "2 orders where its head says 3"},
 		"lost a cell":   {strings.Replace(string(good), `"cells":1`, `"cells":2`, 1), "1 cells where its head says 2"},
 		"no cells":      {`{"format":"stockapi-history","version":1}`, "no cells"},

@@ -1,6 +1,6 @@
 package history
 
-// Verdict names one of the seven separate questions that are asked of a cell.
+// A Verdict is one of the seven separate questions about a cell.
 type Verdict string
 
 // Valid is the verdict before all others: whether the cell is a measurement of the service, and not of the client.
@@ -17,33 +17,33 @@ const (
 	Herd       Verdict = "herd"
 )
 
-// Verdicts lists all of them.
+// Verdicts lists all of them but Valid.
 var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Herd}
 
-// Result is the answer to one of the questions.
+// A Result is the answer to one of the questions.
 type Result string
 
-// OK means that no violation was found, not that there can be none. Unclear means that an order whose outcome
-// nobody knows may have been one. NotApplicable means that the rung has nothing the question could be asked of.
+// OK means that no violation was found, not that there is none. Indeterminate means that an order of unknown outcome
+// may be a violation. NotApplicable means that the question does not apply to the rung.
 const (
 	OK            Result = "ok"
 	Broken        Result = "BROKEN"
-	Unclear       Result = "unknown"
+	Indeterminate Result = "unknown"
 	NotApplicable Result = "–"
-	// Invalid is the answer to Valid alone: the client, or the machine, decided what came of the cell.
+	// Invalid is an answer to Valid alone: the client, or the machine, decided the result of the cell.
 	Invalid Result = "invalid"
 )
 
-// Finding is the answer to one question, with what it rests on.
+// A Finding is the answer to one question, with its evidence.
 type Finding struct {
 	Verdict Verdict `json:"verdict"`
 	Result  Result  `json:"result"`
-	// Because says in words what was found; empty if there is nothing to say.
+	// Because says what was found; empty if there is nothing to say.
 	Because  string     `json:"because,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Evidence is one violation with all that is needed to look it up in the history.
+// Evidence is one violation, with all that is needed to look it up in the history.
 type Evidence struct {
 	Text      string    `json:"text"`
 	Unit      int64     `json:"unit,omitempty"`
@@ -52,7 +52,7 @@ type Evidence struct {
 	At        []Instant `json:"at,omitempty"`
 }
 
-// FindingOf picks the finding for v from fs.
+// FindingOf returns the finding for v.
 func FindingOf(fs []Finding, v Verdict) Finding {
 	for _, f := range fs {
 		if f.Verdict == v {
@@ -62,10 +62,9 @@ func FindingOf(fs []Finding, v Verdict) Finding {
 	return Finding{Verdict: v, Result: NotApplicable}
 }
 
-// Worst returns the worst result of fs: one broken verdict breaks the cell, one unknown clouds it, and what is not valid
-// is neither.
+// Worst returns the worst result: invalid, or else broken, or else indeterminate.
 func Worst(fs []Finding) Result {
-	rank := map[Result]int{NotApplicable: 0, OK: 1, Unclear: 2, Broken: 3, Invalid: 4}
+	rank := map[Result]int{NotApplicable: 0, OK: 1, Indeterminate: 2, Broken: 3, Invalid: 4}
 	worst := NotApplicable
 	for _, f := range fs {
 		if rank[f.Result] > rank[worst] {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Instant is a moment in nanoseconds after the start of its cell. It is read from the wall clock of whoever
-// wrote it down, so two instants of different machines may only be compared through package audit's clocks.
+// An Instant is a moment in nanoseconds after the start of its cell, read from the wall clock of the machine that
+// recorded it. So two instants of different machines can only be compared through package audit's clocks.
 type Instant int64
 
-// Never is the instant of what did not happen: the answer that never came. It is written as null.
+// Never is the instant of an event that did not happen, such as a missing answer. It is written as null.
 const Never Instant = math.MaxInt64
 
-// At returns t as an instant of a cell that began at start. The zero time, which is how an absent time arrives
-// from JSON, becomes Never.
+// At returns t as an instant of a cell that began at start. The zero time, which an absent JSON time is decoded as,
+// becomes Never.
 func At(start, t time.Time) Instant {
 	if t.IsZero() {
 		return Never
@@ -24,7 +24,7 @@ func At(start, t time.Time) Instant {
 	return Instant(t.Round(0).Sub(start.Round(0)))
 }
 
-// Known reports whether the moment came at all.
+// Known reports whether the moment is known to have come.
 func (i Instant) Known() bool { return i != Never }
 
 // String renders the instant as stories do: "+2.314 s".

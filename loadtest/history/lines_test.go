@@ -162,7 +162,7 @@ func TestLinesThatAreNotWholeAreRefused(t *testing.T) {
 	refused(without(len(lines)-2), "cell 3 lacks 1 orders")
 	refused(without(22), "2 cells where its head says 3")
 	refused(text+lines[2], "something follows its end")
-	refused(text+"x", "no JSON of ours")
+	refused(text+"x", "not valid JSON")
 	refused(strings.Replace(text, `"cells":3`, `"cells":2`, 1), "its end and its head do not say the same")
 	refused(strings.Join(lines[:2], "")+lines[2]+strings.Join(lines[2:], ""), "cell 1 has more orders than its head says")
 	refused(strings.ReplaceAll(text, `"cells":3,"ops":22`, `"cells":4,"ops":22`), "3 cells where its head says 4")
@@ -182,7 +182,8 @@ func TestALargeRunIsWrittenAsLines(t *testing.T) {
 		run   *Run
 		begin string
 	}{
-		{"a.json", small, `{"format":"stockapi-history","version":1,`}, {"b.json", large, `{"format":"stockapi-history","version":2,`},
+		{"a.json", small, `{"format":"stockapi-history","version":1,`},
+		{"b.json", large, `{"format":"stockapi-history","version":2,`},
 		{"a.json.gz", small, "\x1f\x8b"}, {"b.gz", large, "\x1f\x8b"},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// All returns the ops of a cell one after the other. Each may be used until the next one is asked for, and what is kept
-// of it has to be copied: a cell of a million orders does not lie in memory. Copying the Op is enough.
+// All returns the ops of a cell one after the other. An op is valid until the next one is asked for; to keep it, copy
+// it: a cell of a million orders does not fit in memory. A shallow copy of the Op is enough.
 func (c *Cell) All() iter.Seq2[int, *Op] {
 	if c.onDisk() {
 		return c.stored.all
@@ -21,7 +21,7 @@ func (c *Cell) All() iter.Seq2[int, *Op] {
 	}
 }
 
-// At returns op number i, as evidence has to name it. To change it, see [Cell.Set].
+// At returns op number i, the number by which evidence refers to it. To change it, see [Cell.Set].
 func (c *Cell) At(i int) *Op {
 	if c.onDisk() {
 		return c.stored.at(i)
@@ -37,13 +37,13 @@ func (c *Cell) Len() int {
 	return len(c.Ops)
 }
 
-// MarshalJSON refuses a cell whose ops lie on disk: without them it would look whole.
+// MarshalJSON fails for a cell whose ops are on disk: the JSON would look complete without them.
 func (c *Cell) MarshalJSON() ([]byte, error) {
 	if c.onDisk() {
-		return nil, errors.New("the orders of the cell lie on disk")
+		return nil, errors.New("the orders of the cell are on disk")
 	}
 	return json.Marshal((*head)(c))
 }
 
-// head is a cell as JSON has it, its Ops included.
+// head is a cell as JSON has it, with its Ops.
 type head Cell

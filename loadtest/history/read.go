@@ -11,11 +11,11 @@ import (
 	"os"
 )
 
-// Read reads a file that Write wrote, now or in the past, into memory. Anything else is refused with ErrNotHistory and the
-// reason in one line.
+// Read reads a file that Write wrote, now or in the past, into memory. For anything else it returns ErrNotHistory, with
+// the reason in one line.
 func Read(path string) (*Run, error) { return Open(path, Memory()) }
 
-// Open reads a file as Read does, but what is too much for memory goes to the spool, and is there until that is closed.
+// Open reads a file as Read does, but puts what does not fit in memory into the spool; close that when done.
 func Open(path string, spool *Spool) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func Open(path string, spool *Spool) (*Run, error) {
 	return nil, fmt.Errorf("%s is %w: %w", path, ErrNotHistory, r.explain(err))
 }
 
-// reader reads a file value by value.
+// A reader reads a file value by value.
 type reader struct {
 	spool *Spool
 	text  *json.Decoder
@@ -49,11 +49,11 @@ type reader struct {
 		format  string
 		version int
 	}
-	said  counts // by the head
-	ended bool   // of lines, that there was an end
+	said  counts // as the head says
+	ended bool   // the last of the Lines was read
 }
 
-// unpacked undoes the compression, if there is any. What a file begins with tells, whatever it is called.
+// unpacked decompresses the file if it is compressed, which its first bytes tell, whatever its name.
 func (r *reader) unpacked(f io.Reader) (io.Reader, error) {
 	buf := bufio.NewReaderSize(f, 1<<20)
 	if magic, _ := buf.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -83,7 +83,7 @@ func (r *reader) read() error {
 	return r.check()
 }
 
-// member reads one member of the file's head, which in a document holds everything.
+// member reads one member of the file's head, which in a Document holds everything.
 func (r *reader) member(name string) error {
 	switch name {
 	case "format":
@@ -95,7 +95,7 @@ func (r *reader) member(name string) error {
 	case "ops":
 		return r.text.Decode(&r.said.Ops)
 	case "run":
-		if err := r.known(); err != nil { // what another version has there may not fit our types
+		if err := r.known(); err != nil { // another version may not fit our types
 			return err
 		}
 		run := &Run{}
@@ -111,7 +111,7 @@ func (r *reader) member(name string) error {
 	return r.text.Decode(&unknown)
 }
 
-// known refuses what is not of a format and a version that can be read.
+// known refuses a format or a version that cannot be read here.
 func (r *reader) known() error {
 	if r.head.format != Format {
 		return fmt.Errorf("its format is %q, not %q", clip(r.head.format), Format)
@@ -124,7 +124,7 @@ func (r *reader) known() error {
 
 func clip(s string) string { return string([]rune(s)[:min(len([]rune(s)), 40)]) }
 
-// cell reads a cell of a document.
+// cell reads a cell of a Document.
 func (r *reader) cell(run *Run) error {
 	c := &Cell{}
 	c.Keep(r.spool)
@@ -148,7 +148,7 @@ func (r *reader) cell(run *Run) error {
 	return nil
 }
 
-// with gives the cell its head, and forgets where its ops would go if there were more of them.
+// with returns the cell with its head, and without a spool unless its ops are there.
 func (c *Cell) with(h *head) *Cell {
 	whole := Cell(*h)
 	whole.Ops = c.Ops
@@ -158,7 +158,7 @@ func (c *Cell) with(h *head) *Cell {
 	return &whole
 }
 
-// lines reads what follows the head among lines.
+// lines reads what follows the head in Lines.
 func (r *reader) lines() error {
 	var h *head
 	c, left := &Cell{}, 0
@@ -221,7 +221,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// object reads an object, of which member reads the members.
+// object reads an object; member reads each of its members.
 func (r *reader) object(member func(name string) error) error {
 	if err := r.delim('{'); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (r *reader) object(member func(name string) error) error {
 	return r.delim('}')
 }
 
-// split reads an object into a value, but for one member, which is read by itself; a null is not present.
+// split reads an object into a value, except for one member, which read reads. A null is not present.
 func (r *reader) split(apart string, into any, read func() error) (present bool, err error) {
 	first, err := r.text.Token()
 	if err != nil || first == nil {
@@ -274,7 +274,7 @@ func (r *reader) split(apart string, into any, read func() error) (present bool,
 	return true, json.Unmarshal(text, into)
 }
 
-// list reads an array, of which one reads the next element. A null is an empty one.
+// list reads an array; one reads each element. A null is an empty array.
 func (r *reader) list(what string, one func() error) error {
 	first, err := r.text.Token()
 	if err != nil || first == nil {
@@ -294,23 +294,23 @@ func (r *reader) list(what string, one func() error) error {
 func (r *reader) delim(want json.Delim) error {
 	got, err := r.text.Token()
 	if err == nil && got != want {
-		err = fmt.Errorf("it is no JSON of ours: there is %v where %v should be", got, want)
+		err = fmt.Errorf("its JSON is not as expected: there is %v where %v should be", got, want)
 	}
 	return err
 }
 
-// explain says what is wrong with a file of which that became.
+// explain says what is wrong with the file.
 func (r *reader) explain(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("it is cut short after %d bytes", r.offset())
 	}
 	if broken := syntaxOf(err); broken != nil || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
-		return fmt.Errorf("it is no JSON of ours: %w", err)
+		return fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	return err
 }
 
-// offset is how far the text was read.
+// offset returns how far the text was read.
 func (r *reader) offset() int64 {
 	if r.text == nil {
 		return 0

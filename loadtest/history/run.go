@@ -2,27 +2,27 @@ package history
 
 import "time"
 
-// Run is everything that one loadtest did, and on what.
+// A Run is everything that one loadtest did, and on what.
 type Run struct {
 	ID   string `json:"id"`
 	Seed uint64 `json:"seed"`
-	// SeedOf is what the seed determines, empty if nothing: a closed loop goes as the answers come.
+	// SeedOf says what the seed determines, empty if nothing: a closed loop depends on the answers alone.
 	SeedOf  string    `json:"seed_of,omitempty"`
 	Started time.Time `json:"started"`
-	// Loadtest is which build of loadtest it was.
+	// Loadtest names the build of loadtest.
 	Loadtest string `json:"loadtest,omitempty"`
-	// Interrupted is why the run ended early; the cells that were finished by then are kept.
+	// Interrupted says why the run ended early, if so; the cells that were finished by then are kept.
 	Interrupted string  `json:"interrupted,omitempty"`
 	Machine     Machine `json:"machine"`
 	Backend     Backend `json:"backend"`
 	Load        Load    `json:"load"`
-	// Parties are the load generators, if several made the run together. Machine and Backend are then as the first one
-	// has them, and Load is what each of them sent.
+	// Parties are the load generators, if several made the run together. Machine and Backend are then those of the first
+	// one, and Load is what each of them sent.
 	Parties []Party `json:"parties,omitempty"`
 	Cells   []*Cell `json:"cells"`
 }
 
-// Whole is the load of all parties together.
+// Whole returns the load of all parties together.
 func (r *Run) Whole() Load {
 	l := r.Load
 	if n := len(r.Parties); n > 0 {
@@ -31,17 +31,17 @@ func (r *Run) Whole() Load {
 	return l
 }
 
-// Party is one of several load generators.
+// A Party is one of several load generators.
 type Party struct {
 	Name string `json:"name"`
 	// Label is its host and its process, for people.
 	Label   string  `json:"label"`
 	Machine Machine `json:"machine"`
-	// Stockapi is which executable served, for people.
+	// Stockapi names the executable of the service, for people.
 	Stockapi string `json:"stockapi"`
 }
 
-// Machine is what the client ran on.
+// A Machine is what the client ran on.
 type Machine struct {
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
@@ -49,17 +49,17 @@ type Machine struct {
 	Go   string `json:"go"`
 }
 
-// Backend is what held the stock and the locks.
+// A Backend is what kept the stock and the locks.
 type Backend struct {
 	// Kind is "redis-server", "embedded", "url" or "targets".
 	Kind string `json:"kind"`
 	// Text is the kind, the version and the address, for people.
 	Text string `json:"text"`
-	// Stockapi is which executable served, for people.
+	// Stockapi names the executable of the service, for people.
 	Stockapi string `json:"stockapi"`
 }
 
-// Load is what every cell was asked to bear.
+// Load is the load of each cell.
 type Load struct {
 	Requests    int           `json:"requests"`
 	Concurrency int           `json:"concurrency"`

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// inMemory is how many ops of a run stay in memory: those of a usual one. More lie on disk.
+	// inMemory is how many ops of a run stay in memory, which is enough for a usual run. More go to disk.
 	inMemory = 20_000
-	// blockSize is about how large a block gets.
+	// blockSize is the approximate size of a block.
 	blockSize = 64 << 10
 )
 
-// A Spool keeps the ops of the cells of a run: a few in memory, more in a temporary file. The file has no name, so that
-// nothing of it is left when the process ends, however it does. It is made when it is first needed.
+// A Spool keeps the ops of a run's cells: a few in memory, more in a temporary file. The file has no name, so nothing
+// of it is left when the process ends, however it ends. It is created when it is first needed.
 type Spool struct {
 	dir  string
 	open func(dir string) (*os.File, error)
@@ -28,13 +28,13 @@ type Spool struct {
 	err  error
 }
 
-// NewSpool returns a spool whose file, if it needs one, takes its room from where dir is. It has to be closed.
+// NewSpool returns a spool that creates its file, if it needs one, in dir. It has to be closed.
 func NewSpool(dir string) *Spool { return &Spool{dir: dir, open: openTemporary, room: inMemory} }
 
-// Memory returns a spool that keeps all ops in memory, for those that have to be given away together.
+// Memory returns a spool that keeps all ops in memory.
 func Memory() *Spool { return &Spool{room: math.MaxInt} }
 
-// Close gives up the file. The ops that lie there can no longer be read.
+// Close closes the file. Its ops can no longer be read.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +46,7 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Err returns why ops could not be kept, or not be read again, if there were any. What was concluded from them rests on
-// less than there was.
+// Err returns why ops could not be stored or read again, if so. Conclusions from them then rest on less than there was.
 func (s *Spool) Err() error {
 	if s == nil {
 		return nil
@@ -57,7 +56,7 @@ func (s *Spool) Err() error {
 	return s.err
 }
 
-// reserve takes room in memory for one more op, if there is any.
+// reserve reserves memory for one more op, if there is room.
 func (s *Spool) reserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +73,7 @@ func (s *Spool) free(n int) {
 	s.room += n
 }
 
-// write puts a block behind all others and returns where it lies.
+// write appends a block and returns its offset.
 func (s *Spool) write(b []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +99,7 @@ func (s *Spool) write(b []byte) (at int64, err error) {
 	return at, nil
 }
 
-// read reads a block. An error is kept for Err.
+// read reads a block. Err returns its error too.
 func (s *Spool) read(b []byte, at int64, count int) ([]Op, error) {
 	s.mu.Lock()
 	file := s.file
@@ -128,32 +127,32 @@ func (s *Spool) fail(err error) error {
 	return err
 }
 
-// block is where in the spool's file some ops lie: those from number first on.
+// A block is the place of some ops in the spool's file: those from number first on.
 type block struct {
 	at    int64
 	size  int
 	first int
 }
 
-// stored is the ops of one cell in a spool.
+// stored holds the ops of one cell in a spool.
 type stored struct {
 	spool *Spool
 
 	mu     sync.Mutex
 	onDisk bool // if not, they are the cell's Ops
 	blocks []block
-	last   encoder // what is not written yet
+	last   encoder // the ops that are not written yet
 	n      int
-	// changed are ops that were put in place of others.
+	// changed are ops that replace others, by number.
 	changed map[int]Op
 
-	ops   []Op // the block that was looked into last, from number first on
+	ops   []Op // the block that was read last, from number first on
 	first int
 	tally *Tally
 	twice *int
 }
 
-// Keep lets the cell keep the ops that are added from now on in a spool; without one, in memory.
+// Keep makes the cell store the ops that are added from now on in a spool; nil means in memory.
 func (c *Cell) Keep(s *Spool) {
 	if s == nil {
 		s = Memory()
@@ -161,7 +160,8 @@ func (c *Cell) Keep(s *Spool) {
 	c.stored = &stored{spool: s}
 }
 
-// Add adds an op. Several goroutines may, if the cell keeps its ops in a spool; in which order they do is the ops' order.
+// Add adds an op. Several goroutines may add ops if the cell has a spool; the order of their calls is the order of the
+// ops.
 func (c *Cell) Add(op *Op) error {
 	if c.stored == nil {
 		c.Ops = append(c.Ops, *op)
@@ -183,7 +183,7 @@ func (c *Cell) Add(op *Op) error {
 	return s.add(op)
 }
 
-// Set puts an op in the place of number i. It is meant for a few.
+// Set replaces op number i. It is meant for a few ops.
 func (c *Cell) Set(i int, op *Op) {
 	if !c.onDisk() {
 		c.Ops[i] = *op
@@ -201,7 +201,7 @@ func (c *Cell) Set(i int, op *Op) {
 
 func (c *Cell) onDisk() bool { return c.stored != nil && c.stored.onDisk }
 
-// move takes the cell's ops out of memory.
+// move moves the cell's ops to disk.
 func (s *stored) move(c *Cell) error {
 	s.onDisk = true
 	for i := range c.Ops {
@@ -230,7 +230,7 @@ func (s *stored) add(op *Op) error {
 	return nil
 }
 
-// all hands out the ops, a block at a time. It ends early if one cannot be read; see [Spool.Err].
+// all yields the ops, a block at a time. It ends early if a block cannot be read; see [Spool.Err].
 func (s *stored) all(yield func(int, *Op) bool) {
 	buf := make([]byte, 0, blockSize+blockSize/4)
 	for n := range len(s.blocks) + 1 {
@@ -269,7 +269,7 @@ func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
 	return ops, first, err
 }
 
-// at returns op number i. The block that it lies in is kept, as its neighbours may be asked for next.
+// at returns op number i. It keeps the block, as the next op asked for is often a neighbour.
 func (s *stored) at(i int) *Op {
 	s.mu.Lock()
 	ops, first := s.ops, s.first

@@ -208,16 +208,19 @@ func TestACellWhoseOpsLieOnDiskIsNotCopiedWithoutThem(t *testing.T) {
 	c, _ := crowded(t, 0)
 	require.NoError(t, c.Add(&Op{}))
 	_, err := json.Marshal(c)
-	assert.ErrorContains(t, err, "lie on disk")
+	assert.ErrorContains(t, err, "are on disk")
 }
 
 // typical is an order as a rung with leases and traces answers it.
 func typical(i int) Op {
 	at := Instant(i) * 200_000
 	op := Op{
-		Order: fmt.Sprintf("lt-2816f6c7-6-v4-%d", i), Phase: Buy, Instance: "127.0.0.1:41234-9f3c", Outcome: Refused, Status: 409,
-		Detail: "not enough stock", Due: at, Sent: at + 900, Done: at + 4_000_000, Latency: 4_000_900, Quantity: 1, WaitedMS: 2.125,
-		Lease: &Lease{Token: fmt.Sprintf("%032x", uint64(i)*0x9e3779b97f4a7c15), AcquiredAt: at + 2_000_000, ReleasedAt: at + 3_000_000},
+		Order: fmt.Sprintf("lt-2816f6c7-6-v4-%d", i),
+		Phase: Buy, Instance: "127.0.0.1:41234-9f3c", Outcome: Refused, Status: 409,
+		Detail: "not enough stock", Due: at, Sent: at + 900, Done: at + 4_000_000, Latency: 4_000_900,
+		Quantity: 1, WaitedMS: 2.125,
+		Lease: &Lease{Token: fmt.Sprintf("%032x", uint64(i)*0x9e3779b97f4a7c15), AcquiredAt: at + 2_000_000,
+			ReleasedAt: at + 3_000_000},
 	}
 	for j, cmd := range []string{"set", "subscribe", "set", "get", "eval:release"} {
 		op.Trace = append(op.Trace, Command{

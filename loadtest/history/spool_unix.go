@@ -4,7 +4,7 @@ package history
 
 import "os"
 
-// openTemporary opens a new file that has no name any more when it returns.
+// openTemporary opens a new file and removes its name.
 func openTemporary(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".loadtest-*")
 	if err != nil {

@@ -2,10 +2,10 @@ package history
 
 import "os"
 
-// deleteOnClose has Windows remove a file when the process that opened it ends, however it does.
+// deleteOnClose makes Windows remove a file when the process that opened it ends, however it ends.
 const deleteOnClose = 0x04000000
 
-// openTemporary opens a new file that goes when it is closed.
+// openTemporary opens a new file that is removed when it is closed.
 func openTemporary(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".loadtest-*")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Write writes the run to path, whole or not at all: a large one as JSON lines, and any one compressed if path ends in
+// Write writes the run to path, completely or not at all: a large one as Lines, and any one compressed if path ends in
 // ".gz".
 func Write(path string, run *Run) error {
 	version := Document
@@ -27,7 +27,7 @@ func Write(path string, run *Run) error {
 	})
 }
 
-// Name is what the results of a run are called by the name that those of a small one have.
+// Name returns the file name of a run's results, given the name for a small run.
 func Name(small string, run *Run) string {
 	if run.ops() < Large {
 		return small
@@ -35,7 +35,7 @@ func Name(small string, run *Run) string {
 	return LargeName(small)
 }
 
-// LargeName is what the results of a large run are called.
+// LargeName returns the file name of a large run's results.
 func LargeName(small string) string { return strings.TrimSuffix(small, ".json") + ".jsonl.gz" }
 
 func (r *Run) ops() int {
@@ -46,8 +46,8 @@ func (r *Run) ops() int {
 	return n
 }
 
-// envelope is the head of a file. The counts are written first, so that a file that lost cells or ops on its way, but is
-// still JSON, is noticed.
+// An envelope is the head of a file. The counts come first, so that a file that lost cells or ops, but is still JSON,
+// is noticed.
 type envelope struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -56,13 +56,13 @@ type envelope struct {
 	Run     any    `json:"run"`
 }
 
-// lineOfCell is the head of a cell among lines, with how many lines of ops follow it.
+// A lineOfCell is the head of a cell in Lines, with the number of op lines that follow it.
 type lineOfCell struct {
 	Cell *head `json:"cell"`
 	Ops  int   `json:"ops"`
 }
 
-// lineOfEnd is the last line. A file without it was cut short.
+// A lineOfEnd is the last line. A file without it was cut short.
 type lineOfEnd struct {
 	End counts `json:"end"`
 }
@@ -72,13 +72,13 @@ type counts struct {
 	Ops   int `json:"ops"`
 }
 
-// writer writes JSON, and remembers the first error.
+// A writer writes JSON, and keeps the first error.
 type writer struct {
 	io.Writer
 	err error
 }
 
-// json writes a value without its last so many bytes.
+// json writes a value without its last bytes, as many as without says.
 func (w *writer) json(v any, without int) {
 	if w.err != nil {
 		return
@@ -111,7 +111,7 @@ func encode(to io.Writer, run *Run, version int) error {
 	return w.err
 }
 
-// spoolOf returns the spool that keeps orders of the run, nil if none does.
+// spoolOf returns the spool of the run's orders, nil if there is none.
 func spoolOf(run *Run) *Spool {
 	for _, c := range run.Cells {
 		if c.onDisk() {
@@ -121,7 +121,7 @@ func spoolOf(run *Run) *Spool {
 	return nil
 }
 
-// document writes one JSON document, into which cells and ops are put one by one.
+// document writes one JSON document; cells and ops are inserted one by one.
 func (w *writer) document(e envelope, run *Run) {
 	whole := *run
 	whole.Cells = []*Cell{}
@@ -169,7 +169,7 @@ func (w *writer) line(v any) {
 	w.text("\n")
 }
 
-// head is the cell without its ops.
+// head returns the cell without its ops.
 func (c *Cell) head() *head {
 	h := head(*c)
 	h.Ops = nil

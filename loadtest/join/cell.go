@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/latch"
 )
 
-// Cell is one cell that several parties run together, step by step: Agree, Begin, Sold, Merge. That of a load generator
-// which is alone is nil: there is nobody to wait for, and each step returns at once.
+// A Cell is one cell that several parties run together, step by step: Agree, Begin, Sold, Merge. A load generator that
+// is alone has a nil Cell, on which each step returns at once.
 type Cell struct {
 	party  *Party
 	name   string
@@ -18,15 +18,15 @@ type Cell struct {
 	before latch.Offset // of the clocks, before the cell
 }
 
-// Cell returns the cell of that number. notRun is why it cannot take place where this party is, if it cannot.
+// Cell returns the cell of that number. notRun says why it cannot be run by this party, if so.
 func (p *Party) Cell(number int, notRun string) *Cell {
 	return &Cell{party: p, name: fmt.Sprintf("cell-%d", number), notRun: notRun}
 }
 
-// First reports whether it is this party that does what has to be done once.
+// First reports whether this party does what has to be done once.
 func (c *Cell) First() bool { return c == nil || c.party.First() }
 
-// Prefix is what the orders of this party begin with, so that no other has the same.
+// Prefix returns the beginning of the ids of this party's orders, which no other party uses.
 func (c *Cell) Prefix() string {
 	if c == nil {
 		return ""
@@ -34,7 +34,7 @@ func (c *Cell) Prefix() string {
 	return c.party.Name() + "-"
 }
 
-// NotRun is why the cell cannot take place where this party is, if that is known beforehand.
+// NotRun says why this party cannot run the cell, if that is known beforehand.
 func (c *Cell) NotRun() string {
 	if c == nil {
 		return ""
@@ -42,14 +42,14 @@ func (c *Cell) NotRun() string {
 	return c.notRun
 }
 
-// claim is what a party says of a cell before it begins.
+// A claim is what a party tells of a cell before it begins.
 type claim struct {
 	NotRun    string
 	Instances []history.Instance
 }
 
-// Agree settles whether the cell takes place: where one party cannot run it, none does, and the cell says why. The first
-// party has filled the shelf by then.
+// Agree settles whether the cell is run: if one party cannot run it, none does, and the cell says why. The first party
+// has filled the shelf by then.
 func (c *Cell) Agree(ctx context.Context, cell *history.Cell) (err error) {
 	if c == nil {
 		return nil
@@ -59,30 +59,31 @@ func (c *Cell) Agree(ctx context.Context, cell *history.Cell) (err error) {
 	}
 	claims, err := exchange(ctx, c.party, c.name+":ready", claim{cell.NotRun, cell.Instances})
 	if err == nil {
-		cell.NotRun = verdict(claims)
+		cell.NotRun = notRunReason(claims)
 	}
 	return err
 }
 
-// verdict is why a cell does not take place, empty if it does.
-func verdict(claims []claim) string {
+// notRunReason says why a cell is not run, empty if it is.
+func notRunReason(claims []claim) string {
 	for _, c := range claims {
 		switch {
 		case c.NotRun != "":
 			return c.NotRun
-		case len(c.Instances) == 1 && (len(claims[0].Instances) != 1 || !same(c.Instances[0], claims[0].Instances[0])):
+		case len(c.Instances) == 1 &&
+			(len(claims[0].Instances) != 1 || !sameInstance(c.Instances[0], claims[0].Instances[0])):
 			return "needs one instance, first of all targets"
 		}
 	}
 	return ""
 }
 
-// same reports whether two parties speak of one instance. They may call it by different addresses.
-func same(a, b history.Instance) bool {
+// sameInstance reports whether two parties mean the same instance. They may use different addresses for it.
+func sameInstance(a, b history.Instance) bool {
 	return a.Name == b.Name && a.Clock == b.Clock && (a.Clock != "" || a.URL == b.URL)
 }
 
-// Begin waits until all parties are about to send, and then for the instant at which all do.
+// Begin waits until all parties are ready to send, and then for the instant at which all of them start.
 func (c *Cell) Begin(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -99,7 +100,7 @@ func (c *Cell) Begin(ctx context.Context) error {
 	}
 }
 
-// Sold waits until all parties have sent what they had to send, and got their answers.
+// Sold waits until all parties have sent their orders and got the answers.
 func (c *Cell) Sold(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -107,7 +108,7 @@ func (c *Cell) Sold(ctx context.Context) error {
 	return c.party.Meet(ctx, c.name+":sold")
 }
 
-// Merge gives the others what this party measured, and returns what all did together.
+// Merge exchanges the parties' measurements, and returns the merged cell.
 func (c *Cell) Merge(ctx context.Context, mine *history.Cell) (*history.Cell, error) {
 	if c == nil {
 		return mine, nil

@@ -10,19 +10,19 @@ import (
 	"stockapi/loadtest/latch"
 )
 
-// Share is what one party measured of a cell, and how far Redis' clock was ahead of the party's while it did.
+// A Share is what one party measured of a cell, with how far Redis' clock was ahead of the party's meanwhile.
 type Share struct {
 	Cell  *history.Cell
 	Clock latch.Offset
 }
 
-// Merge puts the shares of a cell, one per party and the first party's first, together to one cell, by the first party's
-// clock. Redis' clock is the bridge between two parties' clocks, and is known to each of them give or take a little: by
-// so much as that, an order may have been sent earlier and answered later than it was written down, and so the merged
-// cell has it. What instances wrote down is by their own clocks, which an audit bounds from the orders; it is only counted
-// from the same start. What was done once, the first party's share holds.
+// Merge merges the shares of a cell, one per party and the first party's first, into one cell, by the first party's
+// clock. Redis' clock connects the parties' clocks, with a small error: by that error an order may have been sent
+// earlier and answered later than was recorded, and so the merged cell has it. Times of instances are by their own
+// clocks, which an audit bounds from the orders; they are only counted from the same start. What was done once comes
+// from the first party's share.
 //
-// It fails if the shares are not of one cell. They are not changed.
+// It fails if the shares are not of one cell. It does not change them.
 func Merge(shares []Share) (*history.Cell, error) {
 	first := shares[0].Cell
 	sum := *first
@@ -31,7 +31,8 @@ func Merge(shares []Share) (*history.Cell, error) {
 	var begun, ended history.Instant
 	for i, s := range shares {
 		if s.Cell.Product != first.Product || s.Cell.Title() != first.Title() || s.Cell.Initial != first.Initial {
-			return nil, fmt.Errorf("party 1 measured %s with %s, and party %d %s with %s", first.Title(), first.Product, i+1, s.Cell.Title(), s.Cell.Product)
+			return nil, fmt.Errorf("party 1 measured %s with %s, and party %d %s with %s", first.Title(), first.Product, i+1,
+				s.Cell.Title(), s.Cell.Product)
 		}
 		t := shiftOf(s, shares[0])
 		for _, op := range s.Cell.All() {
@@ -39,13 +40,14 @@ func Merge(shares []Share) (*history.Cell, error) {
 		}
 		for _, in := range s.Cell.Instances {
 			in.Name, in.Offsets = names[i][in.Name], t.offsets(in.Offsets)
-			if !slices.ContainsFunc(sum.Instances, func(other history.Instance) bool { return same(in, other) }) {
+			if !slices.ContainsFunc(sum.Instances, func(other history.Instance) bool { return sameInstance(in, other) }) {
 				sum.Instances = append(sum.Instances, in)
 			}
 		}
 		begun, ended = min(begun, t.ours), max(ended, t.ours+history.Instant(s.Cell.Elapsed))
 		sum.Parties = append(sum.Parties, history.Share{
-			Party: nameOf(i), Buyers: s.Cell.Tally().Buyers, Elapsed: s.Cell.Elapsed, Began: t.ours, Within: time.Duration(t.within),
+			Party: nameOf(i), Buyers: s.Cell.Tally().Buyers, Elapsed: s.Cell.Elapsed,
+			Began: t.ours, Within: time.Duration(t.within),
 		})
 	}
 	sum.Elapsed = time.Duration(ended - begun)
@@ -62,19 +64,19 @@ func opsOf(shares []Share) [][]history.Op {
 	return all
 }
 
-// shift is what makes instants of one party's share instants of the merged cell.
+// A shift turns instants of one party's share into instants of the merged cell.
 type shift struct {
-	// ours is added to what the party's clock told, and theirs to what its instances' clocks told.
+	// ours is added to times by the party's clock, and theirs to times by its instances' clocks.
 	ours, theirs history.Instant
-	// within is how well ours is known.
+	// within is the error bound of ours.
 	within history.Instant
 }
 
 func shiftOf(s, first Share) shift {
 	if s.Cell == first.Cell {
-		return shift{} // its own clock is no guess
+		return shift{} // its own clock is exact
 	}
-	// By the wall clocks: an instant counts from its cell's start by them, on whatever machine it was read.
+	// By the wall clocks: every instant counts from its cell's start by the wall clock of some machine.
 	later := history.At(first.Cell.Start, s.Cell.Start)
 	return shift{
 		ours:   later + history.Instant(s.Clock.Ahead-first.Clock.Ahead),
@@ -83,7 +85,7 @@ func shiftOf(s, first Share) shift {
 	}
 }
 
-// op is an op in the merged cell, where instances go by those names.
+// op returns an op of the merged cell, with the instance names used there.
 func (t shift) op(op history.Op, names map[string]string) history.Op {
 	if name := names[op.Instance]; name != "" {
 		op.Instance = name
@@ -102,7 +104,7 @@ func (t shift) op(op history.Op, names map[string]string) history.Op {
 	return op
 }
 
-// offsets are by how much an instance's clock was ahead of that of the merged cell.
+// offsets returns how far an instance's clock was ahead of the merged cell's.
 func (t shift) offsets(of []history.Offset) []history.Offset {
 	var all []history.Offset
 	for _, o := range of {
@@ -112,8 +114,8 @@ func (t shift) offsets(of []history.Offset) []history.Offset {
 	return all
 }
 
-// client is what the parties saw of themselves together: what each did is added up, and the worst of what held one up is
-// told. It is nil if one of them did not look.
+// client merges the parties' own figures: amounts are added up, and of the delays the worst is kept. It is nil if a
+// party has none.
 func client(shares []Share) *history.Client {
 	var buyers []history.Op
 	for _, ops := range opsOf(shares) {
@@ -137,7 +139,7 @@ func client(shares []Share) *history.Client {
 	return sum
 }
 
-// add moves an instant. What never happened, happens at no other time either.
+// add moves an instant. Never stays Never.
 func add(i, by history.Instant) history.Instant {
 	if !i.Known() {
 		return i
@@ -145,15 +147,15 @@ func add(i, by history.Instant) history.Instant {
 	return i + by
 }
 
-// naming returns, for each party, what its instances go by in the merged cell. Those of two parties that have a name in
-// common, and are not the same, get their party's before it: by names an audit knows whose clock a time is of.
+// naming returns, for each party, the names of its instances in the merged cell. If two parties use one name for
+// different instances, the party's name is put before it: an audit tells clocks apart by these names.
 func naming(shares []Share) []map[string]string {
 	of := map[string]history.Instance{}
-	shared := map[string]bool{} // by several that are not the same
+	shared := map[string]bool{} // names of different instances
 	for _, s := range shares {
 		for _, in := range s.Cell.Instances {
 			other, taken := of[in.Name]
-			shared[in.Name] = shared[in.Name] || taken && !same(in, other)
+			shared[in.Name] = shared[in.Name] || taken && !sameInstance(in, other)
 			of[in.Name] = in
 		}
 	}
@@ -170,15 +172,15 @@ func naming(shares []Share) []map[string]string {
 	return names
 }
 
-// commands adds up what the parties' instances sent to Redis. Parties that share their instances have all counted the
-// same; if they share some, nobody knows.
+// commands adds up what the parties' instances sent to Redis. Parties that share all their instances have counted the
+// same commands; if they share only some, the sum is not known.
 func commands(shares []Share) *int64 {
 	var sum int64
 	var seen []history.Instance
 	for i, s := range shares {
 		again := 0
 		for _, in := range s.Cell.Instances {
-			if slices.ContainsFunc(seen, func(other history.Instance) bool { return same(in, other) }) {
+			if slices.ContainsFunc(seen, func(other history.Instance) bool { return sameInstance(in, other) }) {
 				again++
 			}
 		}

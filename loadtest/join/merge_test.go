@@ -24,8 +24,8 @@ var truth = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // one by so much; Redis' is right.
 type machine struct{ party, instance time.Duration }
 
-// forge makes the share of a party with n sales, one after the other: order i of all parties' held the lock from 10i+2 to
-// 10i+7 ms by the right clock, and sold unit 100-i. The party's are those from number first on, each step-th.
+// forge makes the share of a party with n sales, one after the other: order i of all parties' held the lock from 10i+2
+// to 10i+7 ms by the right clock, and sold unit 100-i. The party's are those from number first on, each step-th.
 func forge(number int, m machine, first, step, n int) join.Share {
 	c := &history.Cell{
 		Scenario: "two-instances", Rung: "v4", Product: "p", Initial: 100, Limit: time.Minute,
@@ -44,7 +44,8 @@ func forgeSale(order string, i int, m machine) history.Op {
 	apart := history.Instant(m.instance - m.party)
 	return history.Op{
 		Order: order, Phase: history.Buy, Instance: "a", Outcome: history.Sold, Status: 200,
-		Due: t, Sent: t, Done: t + 9*ms, Latency: 9 * time.Millisecond, Quantity: 1, Units: []int64{int64(100 - i)}, Left: int64(99 - i),
+		Due: t, Sent: t, Done: t + 9*ms, Latency: 9 * time.Millisecond,
+		Quantity: 1, Units: []int64{int64(100 - i)}, Left: int64(99 - i),
 		Lease: &history.Lease{Token: order, AcquiredAt: t + 2*ms + apart, ReleasedAt: t + 7*ms + apart},
 		Trace: []history.Command{
 			{Node: "n", Cmd: "set", Key: "lock", At: t + ms + apart, End: t + 2*ms + apart, Reply: "true"},
@@ -77,7 +78,9 @@ func apart() (machine, machine) {
 }
 
 // merged merges, judges, and expects one result, and ok or nothing of all other verdicts.
-func merged(t *testing.T, v history.Verdict, want history.Result, shares ...join.Share) (*history.Cell, history.Finding) {
+func merged(t *testing.T, v history.Verdict, want history.Result, shares ...join.Share) (
+	*history.Cell, history.Finding,
+) {
 	t.Helper()
 	c, err := join.Merge(shares)
 	require.NoError(t, err)
@@ -103,11 +106,13 @@ func TestACleanRunOfTwoIsCleanWhateverTheirClocksSay(t *testing.T) {
 		"two instances of one name")
 	for _, op := range c.Ops[21:] {
 		assert.Equal(t, "p2.a", op.Instance)
-		assert.InDelta(t, float64(10*ms), float64(op.Done-op.Sent), float64(ms), "times of the second are by the first one's clock")
+		assert.InDelta(t, float64(10*ms), float64(op.Done-op.Sent), float64(ms),
+			"times of the second are by the first one's clock")
 		assert.Less(t, op.Sent, history.Instant(time.Second))
 	}
 	assert.Len(t, c.Parties, 2)
-	assert.Equal(t, history.Share{Party: "p2", Buyers: 20, Elapsed: 500 * time.Millisecond, Within: 400 * time.Microsecond}, c.Parties[1])
+	assert.Equal(t, history.Share{Party: "p2", Buyers: 20, Elapsed: 500 * time.Millisecond,
+		Within: 400 * time.Microsecond}, c.Parties[1])
 }
 
 // Each of the two has sold unit 93 once, and sees nothing wrong.
@@ -119,17 +124,18 @@ func TestAUnitThatTwoPartiesBoughtIsFound(t *testing.T) {
 	_, f := merged(t, history.Stock, history.Broken, p1, p2)
 	assert.Equal(t, int64(93), f.Evidence[0].Unit)
 	assert.Equal(t, []string{"p-p1-7", "p-p2-7"}, f.Evidence[0].Orders)
-	assert.Contains(t, f.Because, "p1.a sold unit 93 to order p1-7 at +0.079 s; p2.a sold unit 93 again to order p2-7 at +0.079 s")
+	assert.Contains(t, f.Because,
+		"p1.a sold unit 93 to order p1-7 at +0.079 s; p2.a sold unit 93 again to order p2-7 at +0.079 s")
 	_, f = merged(t, history.Exclusion, history.Broken, p1, p2)
 	assert.Contains(t, f.Because, "both held the lock")
 }
 
-// Of two leases on instances of two machines one spans the other. The orders bound the clocks well enough to be sure of it,
-// but no closer than the parties know each other's.
+// Of two leases on instances of two machines one spans the other. The orders bound the clocks well enough to be sure of
+// it, but no closer than the parties know each other's.
 func TestLeasesAreComparedAcrossPartiesOnlyAsFarAsClocksAreKnown(t *testing.T) {
 	for within, want := range map[time.Duration]history.Result{
 		time.Microsecond:     history.Broken,
-		9 * time.Millisecond: history.Unclear, // not seen: the widened orders leave room for the one after the other
+		9 * time.Millisecond: history.Indeterminate, // not seen: the widened orders leave room for the one after the other
 	} {
 		m1, m2 := apart()
 		p1, p2 := forge(1, m1, 0, 2, 20), forge(2, m2, 1, 2, 20)
@@ -157,7 +163,8 @@ func TestInstancesThatPartiesShareAreOne(t *testing.T) {
 	assert.Equal(t, int64(400), *c.Commands)
 
 	p2.Cell.Ops[0].Lease.AcquiredAt -= 6 * ms // by one clock, an overlap of 1 ms is plain to see
-	p2.Cell.Ops[0].Trace[0].At, p2.Cell.Ops[0].Trace[0].End = p2.Cell.Ops[0].Trace[0].At-6*ms, p2.Cell.Ops[0].Trace[0].End-6*ms
+	cmd := &p2.Cell.Ops[0].Trace[0]
+	cmd.At, cmd.End = cmd.At-6*ms, cmd.End-6*ms
 	p2.Cell.Ops[0].Sent -= 6 * ms
 	merged(t, history.Exclusion, history.Broken, p1, p2)
 }
@@ -167,8 +174,9 @@ func TestWhatNeverCameNeverComes(t *testing.T) {
 	p1, p2 := forge(1, m1, 0, 2, 20), forge(2, m2, 1, 2, 20)
 	finish(p1, 60)
 	lost := &p2.Cell.Ops[4]
-	*lost = history.Op{Order: lost.Order, Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: lost.Sent, Done: history.Never, Quantity: 1}
-	c, _ := merged(t, history.Exclusion, history.Unclear, p1, p2)
+	*lost = history.Op{Order: lost.Order, Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: lost.Sent,
+		Done: history.Never, Quantity: 1}
+	c, _ := merged(t, history.Exclusion, history.Indeterminate, p1, p2)
 	assert.False(t, c.Ops[25].Done.Known())
 }
 

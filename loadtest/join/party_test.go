@@ -71,7 +71,8 @@ func TestACellOfThree(t *testing.T) {
 			p, ctx := all[i], contexts[i]
 			assert.Equal(t, i == 0, p.First())
 			assert.Equal(t, all[0].Run(), p.Run())
-			if runs[i], err = p.Introduce(ctx, &history.Run{ID: p.Run(), Seed: uint64(i), Load: history.Load{Requests: 300}}); err != nil {
+			if runs[i], err = p.Introduce(ctx,
+				&history.Run{ID: p.Run(), Seed: uint64(i), Load: history.Load{Requests: 300}}); err != nil {
 				return err
 			}
 			share := forge(i+1, machine{}, i, 3, 5)
@@ -152,8 +153,10 @@ func TestPartiesThatDisagreeAreToldOnWhat(t *testing.T) {
 	for want, change := range map[string]func(*join.Options){
 		`--parties is 3 here and 2 with those who came first`:          func(o *join.Options) { o.Parties = 3 },
 		`--requests is "200" here and "300" with those who came first`: func(o *join.Options) { o.Terms[0].Value = "200" },
-		`disagree on --rungs or --scenarios: give all the same`:        func(o *join.Options) { o.Terms[1].Value = strings.Repeat("v4, ", 50) },
-		`different versions of loadtest`:                               func(o *join.Options) { o.Terms[1].Flag = "--locks" },
+		`disagree on --rungs or --scenarios: give all the same`: func(o *join.Options) {
+			o.Terms[1].Value = strings.Repeat("v4, ", 50)
+		},
+		`different versions of loadtest`: func(o *join.Options) { o.Terms[1].Flag = "--locks" },
 	} {
 		other := options(url, 2)
 		change(&other)
@@ -200,7 +203,8 @@ func TestAlone(t *testing.T) {
 	share := forge(1, machine{}, 0, 1, 5)
 	assert.True(t, alone.First())
 	assert.Empty(t, alone.Prefix()+alone.NotRun())
-	require.NoError(t, errors.Join(alone.Agree(t.Context(), share.Cell), alone.Begin(t.Context()), alone.Sold(t.Context())))
+	require.NoError(t, errors.Join(alone.Agree(t.Context(), share.Cell), alone.Begin(t.Context()),
+		alone.Sold(t.Context())))
 	cell, err := alone.Merge(t.Context(), share.Cell)
 	require.NoError(t, err)
 	assert.Same(t, share.Cell, cell)

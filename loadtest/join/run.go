@@ -6,14 +6,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// introduction is what a party says of itself before the first cell.
+// An introduction is what a party tells of itself before the first cell.
 type introduction struct {
 	Run   *history.Run
 	Label string
 }
 
-// Introduce tells the others what this party is made of, and returns the run that all make together: the first party's,
-// with the names of all.
+// Introduce exchanges the parties' introductions, and returns the common run: the first party's, with all parties
+// listed.
 func (p *Party) Introduce(ctx context.Context, mine *history.Run) (*history.Run, error) {
 	all, err := exchange(ctx, p, "hello", introduction{mine, p.Label()})
 	if err != nil {
@@ -28,5 +28,5 @@ func (p *Party) Introduce(ctx context.Context, mine *history.Run) (*history.Run,
 	return &run, nil
 }
 
-// Seed is what this party draws its load from, in the cell of that number: all of them in one run differ.
+// Seed returns the seed of this party's load in the cell of that number: no two in a run are the same.
 func (p *Party) Seed(run uint64, cell int) uint64 { return run + uint64(cell) + uint64(p.number)<<32 }

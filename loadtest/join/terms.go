@@ -7,17 +7,17 @@ import (
 	"stockapi/loadtest/latch"
 )
 
-// Terms are what the parties of a run have to agree on: parties that load the same shop differently, or different
-// shops, prove nothing together.
+// Terms are the settings that the parties of a run have to agree on: parties with different loads, or different shops,
+// prove nothing together.
 type Terms []Term
 
-// Term is one of them: the flags that set it, and its value in one line.
+// A Term is one setting: the flags that set it, and its value in one line.
 type Term struct{ Flag, Value string }
 
-// longest is how much of two values is worth showing.
-const longest = 160
+// maxShown is the length up to which two differing values are shown.
+const maxShown = 160
 
-// text writes the terms down, a line each.
+// text renders the terms, one per line.
 func (t Terms) text() string {
 	var lines []string
 	for _, term := range t {
@@ -26,10 +26,11 @@ func (t Terms) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// differ says in one line what the others have come for instead.
+// differ says in one line how the others' terms differ.
 func (t Terms) differ(o Options, other *latch.TermsError) error {
 	if other.Parties != o.Parties {
-		return fmt.Errorf("the parties of %s disagree: --parties is %d here and %d with those who came first", o.Name, o.Parties, other.Parties)
+		return fmt.Errorf("the parties of %s disagree: --parties is %d here and %d with those who came first", o.Name,
+			o.Parties, other.Parties)
 	}
 	theirs := strings.Split(other.Terms, "\n")
 	for i, term := range t {
@@ -38,10 +39,11 @@ func (t Terms) differ(o Options, other *latch.TermsError) error {
 		case flag != term.Flag:
 			return fmt.Errorf("the parties of %s are of different versions of loadtest: give all the same", o.Name)
 		case value == term.Value:
-		case len(value)+len(term.Value) > longest:
+		case len(value)+len(term.Value) > maxShown:
 			return fmt.Errorf("the parties of %s disagree on %s: give all the same", o.Name, flag)
 		default:
-			return fmt.Errorf("the parties of %s disagree: %s is %q here and %q with those who came first", o.Name, flag, term.Value, value)
+			return fmt.Errorf("the parties of %s disagree: %s is %q here and %q with those who came first", o.Name, flag,
+				term.Value, value)
 		}
 	}
 	return fmt.Errorf("the parties of %s are of different versions of loadtest: give all the same", o.Name)

@@ -25,19 +25,19 @@ var (
 )
 
 const (
-	// Lease is for how long a party counts as there unless it comes again.
+	// Lease is how long a party counts as present after it arrived.
 	Lease = 10 * time.Second
-	// again is how often a party that waits comes again. A few parties ask for little; a message that the latch is
-	// open would come sooner, and could be lost.
+	// again is how often a waiting party arrives again. It polls, as a few parties cost little; a message would come
+	// sooner, but could be lost.
 	again = 20 * time.Millisecond
-	// ttl is how long what nobody comes to any more stays on Redis.
+	// ttl is how long the keys of an abandoned latch stay on Redis.
 	ttl = time.Minute
 )
 
-// ErrFull is what a party gets that is one too many, or comes again after it was given up for dead.
+// ErrFull means that all parties have come already, or that this one comes again after it was given up.
 var ErrFull = errors.New("all parties have come already")
 
-// TermsError is what a party gets that comes on other terms than those who are there.
+// A TermsError means that the parties that are present have other terms.
 type TermsError struct {
 	// Parties and Terms are those of the others.
 	Parties int
@@ -48,34 +48,34 @@ func (e *TermsError) Error() string {
 	return fmt.Sprintf("those who are there wait for %d parties, on the terms %q", e.Parties, e.Terms)
 }
 
-// Latch is one party's side of a latch. It opens once, and is not used again.
+// A Latch is one party's side of a latch. It opens once, and is not used again.
 type Latch struct {
-	// Redis is where the parties meet. Its client may retry: to come twice is to come once.
+	// Redis is where the parties meet. Its client may retry: arriving twice is arriving once.
 	Redis redis.Scripter
-	// Name is what all parties call the latch. Its keys begin with it: on a cluster it needs a hash tag.
+	// Name is the parties' common name for the latch. Its keys begin with it: on a cluster it needs a hash tag.
 	Name string
-	// Parties is how many have to come, Party the name of this one, which no other has.
+	// Parties is how many parties have to come, and Party the unique name of this one.
 	Parties int
 	Party   string
-	// Terms is what all have to agree on, in any words.
+	// Terms are what all parties have to agree on, in any format.
 	Terms string
-	// Lead is how long before the start each party has to know of it. The longest of all parties' counts.
+	// Lead is how long before the start each party has to know of it. The longest of all parties counts.
 	Lead time.Duration
 }
 
-// State is how a latch stands.
+// A State is the state of a latch.
 type State struct {
-	// Open says that all have come. Start is the instant at which they begin, by Redis' clock.
+	// Open is true when all parties have come. Start is the instant at which they begin, by Redis' clock.
 	Open  bool
 	Start time.Time
-	// Gone is who was the first to leave or to die after that, empty if nobody was.
+	// Gone is the first party that left or died after that, empty if none did.
 	Gone string
-	// There is who is there, in no order.
+	// There lists the parties that are present, in no order.
 	There []string
 }
 
-// Arrive counts the party as there, for the time of a lease, and returns how the latch stands. A party that arrives
-// again counts once. It fails with ErrFull, with a *TermsError, or because Redis could not be asked.
+// Arrive counts the party as present, for the time of a lease, and returns the state of the latch. A party that arrives
+// again counts once. It fails with ErrFull, with a *TermsError, or because Redis could not be reached.
 func (l *Latch) Arrive(ctx context.Context) (State, error) {
 	reply, err := arriveScript.Run(ctx, l.Redis, l.keys(), l.Party, l.Parties, l.Terms,
 		l.Lead.Microseconds(), Lease.Microseconds(), ttl.Milliseconds()).StringSlice()
@@ -100,8 +100,8 @@ func (l *Latch) Arrive(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// Await arrives, and waits until all have. Of each state in which some are missing it tells meanwhile, if that is not
-// nil. It fails as Arrive does, or with the cause of ctx; the arrival then stands until it is taken back by Leave.
+// Await arrives, and waits until all parties have. While some are missing it calls meanwhile, unless nil, with each
+// state. It fails as Arrive does, or with the cause of ctx; the party then stays present until it leaves.
 func (l *Latch) Await(ctx context.Context, meanwhile func(State)) (State, error) {
 	for {
 		s, err := l.Arrive(ctx)
@@ -122,12 +122,13 @@ func (l *Latch) Await(ctx context.Context, meanwhile func(State)) (State, error)
 	}
 }
 
-// Done says that the party needs the latch, which is open, no more. When all have said so nothing of it is left.
+// Done says that the party no longer needs the open latch. When all parties have said so, nothing of it is left.
 func (l *Latch) Done(ctx context.Context) error {
 	return doneScript.Run(ctx, l.Redis, l.keys(), l.Party).Err()
 }
 
-// Leave takes the arrival back. Parties that wait go on waiting; those that have begun can see who is missing.
+// Leave ends the party's presence. Parties that wait go on waiting; those that have begun can see which party is
+// missing.
 func (l *Latch) Leave(ctx context.Context) error {
 	return leaveScript.Run(ctx, l.Redis, l.keys(), l.Party).Err()
 }

@@ -11,7 +11,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverages says below a table what each of its rows that says ok rests on. Rows that rest on the same share a line.
+// coverages prints, below a table, what each of its rows that says ok rests on. Neighbours with the same text share a
+// line.
 func coverages(w io.Writer, rows []*catalog.Row) {
 	var all []*story
 	for _, r := range rows {
@@ -38,7 +39,7 @@ func coverages(w io.Writer, rows []*catalog.Row) {
 	fmt.Fprintln(w)
 }
 
-// restsOn is what an ok of the cell rests on, in a line.
+// restsOn says in one line what an ok of the cell rests on.
 func restsOn(c *history.Cell) string {
 	v := c.Coverage
 	if v == nil {
@@ -63,8 +64,8 @@ func restsOn(c *history.Cell) string {
 	return strings.Join(said, ", ")
 }
 
-// clients says below a table where an open loop did not reach the rate that was asked for, and tells latency there once
-// more, from when each order was sent. In a closed loop both are the same.
+// clients prints, below a table, where an open loop missed its rate, and the latencies from when each order was sent.
+// In a closed loop both latencies are the same.
 func clients(w io.Writer, rows []*catalog.Row) {
 	said := false
 	for _, r := range rows {
@@ -84,10 +85,11 @@ func clients(w io.Writer, rows []*catalog.Row) {
 	}
 }
 
-// missed says that the asked rate was not reached, if it was not.
+// missed says that the rate was not reached, if it was not.
 func missed(k *history.Client) string {
 	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate, millis(k.Lag))
+	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
+		millis(k.Lag))
 }

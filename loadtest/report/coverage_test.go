@@ -13,8 +13,9 @@ import (
 )
 
 func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
-	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300, Resolution: 280 * time.Microsecond,
-		Rarer: 3.0 / 100, Resolved: 2, Unknown: 1}
+	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300,
+		Resolution: 280 * time.Microsecond,
+		Rarer:      3.0 / 100, Resolved: 2, Unknown: 1}
 	var cells []*history.Cell
 	for _, rung := range []string{"v0", "v4", "v5", "v17"} {
 		c := asExpected("two-instances", rung)
@@ -25,13 +26,16 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	var out bytes.Buffer
 	report.Matrix(&out, catalog.Assess(cells), false)
 	assert.LessOrEqual(t, widest(out.String()), 120)
-	assert.Contains(t, out.String(), "what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
-		"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n  v17: 30000 sales, rarer than 1 in 10000 not excluded\n")
+	assert.Contains(t, out.String(),
+		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
+			"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n"+
+			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n")
 }
 
 func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
 	kept, not := asExpected("two-instances", "v4"), asExpected("two-instances", "v17")
-	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100, FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
+	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100,
+		FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
 	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
 	var out bytes.Buffer
 	report.Matrix(&out, catalog.Assess([]*history.Cell{kept, not}), false)
@@ -49,6 +53,7 @@ func TestTheSeedIsToldWhereItMatters(t *testing.T) {
 	report.Header(&out, &history.Run{ID: "id", Seed: 4711})
 	assert.NotContains(t, out.String(), "4711")
 	out.Reset()
-	report.Header(&out, &history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due", Load: history.Load{Rate: 5}})
+	report.Header(&out, &history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due",
+		Load: history.Load{Rate: 5}})
 	assert.Contains(t, out.String(), "seed 4711 (when each order falls due), ")
 }

@@ -10,24 +10,24 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// letters stand for the verdicts in the grid, where a word each would not fit.
+// letters abbreviate the verdicts in the grid.
 var letters = map[history.Verdict]string{
-	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L", history.Fence: "F", history.Order: "O",
-	history.Herd: "H",
+	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
+	history.Fence: "F", history.Order: "O", history.Herd: "H",
 }
 
 const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order, H herd"
 
-// entry is what stands in the grid for a cell, in a few characters.
+// An entry is a cell of the grid, in a few characters.
 type entry struct {
 	text   string
 	colour text.Colors
 }
 
-// toCome is a cell that was selected and is not finished.
+// toCome is a selected cell that is not finished.
 var toCome = entry{text: "·"}
 
-// absent is what stands for a cell that was not selected: nothing, or that it does not apply.
+// absent is a cell that was not selected: empty, or not applicable.
 func absent(p place) entry {
 	if _, applies := catalog.Expected(p.scenario, p.rung); applies {
 		return entry{}
@@ -35,7 +35,7 @@ func absent(p place) entry {
 	return entry{text: string(history.NotApplicable)}
 }
 
-// entryOf is what stands for a row of which each cell was to be run so often.
+// entryOf returns the entry of a row whose cells were to be run that often.
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	if c.NotRun != "" {
@@ -58,9 +58,9 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	return e
 }
 
-// inLetters names the verdicts that broke, and after a question mark those that are unknown.
+// inLetters returns the letters of the broken verdicts, and after a question mark those that are unknown.
 func inLetters(fs []history.Finding) string {
-	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Unclear)
+	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Indeterminate)
 	switch {
 	case unknown != "":
 		return broken + "?" + unknown
@@ -92,7 +92,7 @@ func colourOf(fs []history.Finding) text.Colors {
 	}
 }
 
-// in renders the entry, each of its lines in its colour if there is to be colour.
+// in renders the entry, with each of its lines in its colour if wanted.
 func (e entry) in(colour bool) string {
 	if !colour || len(e.colour) == 0 {
 		return e.text

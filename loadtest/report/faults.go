@@ -10,10 +10,10 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// pageWidth is how wide anything may get that is printed to stay.
+// pageWidth bounds the width of the printed results.
 const pageWidth = 120
 
-// faults prints the grid of the fault scenarios, with what its signs mean.
+// faults prints the grid of the fault scenarios, with a legend.
 func faults(w io.Writer, rows []*catalog.Row, colour bool) {
 	var places []place
 	at := map[place]*catalog.Row{}
@@ -24,9 +24,11 @@ func faults(w io.Writer, rows []*catalog.Row, colour bool) {
 		repeat = max(repeat, len(r.Cells))
 	}
 	fmt.Fprintf(w, "faults%s; what broke: %s\n", leases(rows), legend)
-	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, ! not as expected, ~ with longer leases")
+	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, "+
+		"! not as expected, ~ with longer leases")
 	if repeat > 1 {
-		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n", repeat)
+		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n",
+			repeat)
 	}
 	g := newGrid(places, func(p place) entry {
 		if r := at[p]; r != nil {
@@ -44,7 +46,7 @@ func faults(w io.Writer, rows []*catalog.Row, colour bool) {
 	notRunBecause(w, rows)
 }
 
-// runOnceMore says which cells were run again with longer leases.
+// runOnceMore lists the cells that were run again with longer leases.
 func runOnceMore(w io.Writer, rows []*catalog.Row) {
 	var titles []string
 	for _, r := range rows {
@@ -57,7 +59,8 @@ func runOnceMore(w io.Writer, rows []*catalog.Row) {
 	if len(titles) == 0 {
 		return
 	}
-	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " + strings.Join(titles, ", ")
+	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " +
+		strings.Join(titles, ", ")
 	for _, line := range wrap(text, pageWidth) {
 		fmt.Fprintln(w, line)
 	}
@@ -82,7 +85,7 @@ func leases(rows []*catalog.Row) string {
 	return fmt.Sprintf(", leases of %s to %s", shortest, longest)
 }
 
-// notRunBecause says, once per reason, why cells of the grid were not run.
+// notRunBecause lists the reasons why cells of the grid were not run.
 func notRunBecause(w io.Writer, rows []*catalog.Row) {
 	var reasons []string
 	count := map[string]int{}

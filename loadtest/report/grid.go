@@ -10,26 +10,26 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// place is where a cell stands in the grid.
+// A place is the position of a cell in the grid.
 type place struct{ scenario, rung string }
 
-// grid is one line per scenario and one narrow column per rung.
+// A grid has one line per scenario and one narrow column per rung.
 type grid struct {
 	scenarios []string
 	columns   []gridColumn
 }
 
-// gridColumn is a rung with an entry per scenario.
+// A gridColumn is a rung with an entry per scenario.
 type gridColumn struct {
 	head    string
 	entries []entry
 	width   int
 }
 
-// minWidth is that of a column, so that most columns are of one width.
+// minWidth is the least width of a column; most columns have it.
 const minWidth = 3
 
-// newGrid makes a grid of all scenarios and rungs that the places name.
+// newGrid returns a grid of all scenarios and rungs of the places.
 func newGrid(places []place, at func(place) entry) *grid {
 	g := &grid{}
 	var rungs []string
@@ -43,7 +43,7 @@ func newGrid(places []place, at func(place) entry) *grid {
 	}
 	slices.SortStableFunc(rungs, func(a, b string) int { return height(a) - height(b) })
 	for _, r := range rungs {
-		// The long numbers are hyphenated words, which a heading of several lines keeps narrow.
+		// Long numbers are hyphenated words; a heading of several lines keeps the column narrow.
 		c := gridColumn{head: strings.ReplaceAll(r, "-", "-\n")}
 		c.width = max(minWidth, text.LongestLineLen(c.head))
 		for _, s := range g.scenarios {
@@ -56,7 +56,7 @@ func newGrid(places []place, at func(place) entry) *grid {
 	return g
 }
 
-// height is where a rung stands on the ladder; what this ladder does not know stands above it.
+// height returns the position of a rung on the ladder; unknown rungs come last.
 func height(rung string) int {
 	i := slices.IndexFunc(catalog.Rungs, func(r catalog.Rung) bool { return r.Number == rung })
 	if i < 0 {
@@ -65,7 +65,7 @@ func height(rung string) int {
 	return i
 }
 
-// blocks draws the grid, at most so wide if any width can be: columns that do not fit go into a block of their own.
+// blocks draws the grid within a width, if possible: columns that do not fit go into further blocks.
 func (g *grid) blocks(width int, colour bool) [][]string {
 	var out [][]string
 	for _, columns := range g.split(width - g.nameWidth() - 1) {
@@ -78,7 +78,7 @@ func (g *grid) nameWidth() int {
 	return text.LongestLineLen(strings.Join(g.scenarios, "\n"))
 }
 
-// split shares out the columns to as few blocks as there is room for, and to those about evenly.
+// split distributes the columns over as few blocks as possible, about evenly.
 func (g *grid) split(room int) [][]gridColumn {
 	blocks := g.fill(room)
 	for len(blocks) > 1 && len(blocks) < len(g.columns) {

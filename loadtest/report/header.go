@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Header says what was driven, how, and on what.
+// Header prints what was run, and on what.
 func Header(w io.Writer, run *history.Run) {
 	m, l := run.Machine, run.Whole()
 	fmt.Fprintf(w, "run       %s, %s%s on %s/%s with %d CPUs, %s\n",
@@ -22,12 +22,13 @@ func Header(w io.Writer, run *history.Run) {
 			[]string{"parties", ""}[min(i, 1)], p.Name, p.Label, p.Machine.OS, p.Machine.Arch, p.Machine.CPUs)
 	}
 	if run.Backend.Kind == "embedded" {
-		fmt.Fprintln(w, "          Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+		fmt.Fprintln(w, "          "+
+			"Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	fmt.Fprintln(w)
 }
 
-// seed tells the seed with what it determines; nothing if it determines nothing.
+// seed returns the seed and what it determines; nothing if it determines nothing.
 func seed(run *history.Run) string {
 	if run.SeedOf == "" {
 		return ""
@@ -35,7 +36,7 @@ func seed(run *history.Run) string {
 	return fmt.Sprintf("seed %d (%s), ", run.Seed, run.SeedOf)
 }
 
-// from says how many load generators the load comes from, if several.
+// from says from how many load generators the load comes, if from several.
 func from(parties []history.Party) string {
 	if len(parties) == 0 {
 		return ""

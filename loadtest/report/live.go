@@ -9,19 +9,19 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// live is the grid of a run under way: it fills as cells finish.
+// live is the grid of a run under way. It fills as cells finish.
 type live struct {
 	colour   bool
 	places   []place
 	selected map[place]bool
 	rows     map[place]*catalog.Row
 
-	// The last drawing is kept until a cell finishes or the terminal changes its width.
+	// The last drawing is kept until a cell finishes or the width changes.
 	drawn []string
 	width int
 }
 
-// newLive makes an empty grid for the fault scenarios among the specs.
+// newLive returns an empty grid for the fault scenarios among the specs.
 func newLive(specs []catalog.Spec, colour bool) *live {
 	l := &live{colour: colour, selected: map[place]bool{}, rows: map[place]*catalog.Row{}}
 	for _, s := range specs {
@@ -32,7 +32,7 @@ func newLive(specs []catalog.Spec, colour bool) *live {
 	return l
 }
 
-// add fills in a cell. Of several repetitions the first is shown, or the first that is not as expected.
+// add fills in a cell. Of several repetitions it shows the first, or the first that is not as expected.
 func (l *live) add(c *history.Cell) {
 	p := place{c.Scenario, c.Rung}
 	row := catalog.Assess([]*history.Cell{c})[0]
@@ -52,13 +52,14 @@ func (l *live) at(p place) entry {
 	}
 }
 
-// lines draws the grid, or nothing if it cannot be had so narrow.
+// lines draws the grid, or nothing if it cannot be that narrow.
 func (l *live) lines(width int) []string {
 	if len(l.places) == 0 {
 		return nil
 	}
 	if l.drawn == nil || l.width != width {
-		l.width, l.drawn = width, []string{text.Snip("· to come; "+strings.ReplaceAll(legend, ",", ""), width, "…")} // within 80 columns
+		title := "· to come; " + strings.ReplaceAll(legend, ",", "") // within 80 columns
+		l.width, l.drawn = width, []string{text.Snip(title, width, "…")}
 		for _, block := range newGrid(l.places, l.at).blocks(width, l.colour) {
 			l.drawn = append(l.drawn, block...)
 		}

@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// column is one column of the matrix. Its width is a minimum, the same in each table, so that tables line up.
+// A column is one column of the matrix. Its width is a minimum, the same in each table, so that tables line up.
 type column struct {
 	title string
 	width int
@@ -22,8 +22,8 @@ type column struct {
 	value func(*catalog.Row, *history.Cell) string
 }
 
-// columns are made for 120 characters. Not-sold, not-sent and met only take their place if there is something
-// to say.
+// columns returns the columns of the matrix, which fit into 120 characters. Not-sold, not-sent and met are only shown
+// if they say something.
 func columns(rows []*catalog.Row) []column {
 	cols := []column{
 		{"", 1, false, mark},
@@ -60,8 +60,8 @@ func columns(rows []*catalog.Row) []column {
 	return cols
 }
 
-// fitting leaves out figures where not-sold or not-sent take their place: where orders came to nothing for reasons other than
-// the stock and the lock, a measure of speed says least.
+// fitting drops columns if not-sold or not-sent need their space: if orders failed for other reasons than stock and
+// lock, speed matters least.
 func fitting(cols []column) []column {
 	for _, spare := range []string{"cmd/sale", "p50 ms"} {
 		width := 0
@@ -75,9 +75,8 @@ func fitting(cols []column) []column {
 	return cols
 }
 
-// Matrix prints one table per scenario in which a crowd contends, one line per rung, and one grid for all scenarios
-// in which something goes wrong. With colour, what is broken stands out; a "!" marks what is not as expected in any
-// case.
+// Matrix prints one table per scenario with a crowd, one line per rung, and one grid for all scenarios with faults.
+// With colour, broken verdicts stand out. A "!" marks what is not as expected in any case.
 func Matrix(w io.Writer, rows []*catalog.Row, colour bool) {
 	var crowds, rest []*catalog.Row
 	for _, r := range rows {
@@ -146,7 +145,7 @@ func style() table.Style {
 	return s
 }
 
-// line renders a row by the cell that stands for it. One that was not run has a reason and no figures.
+// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures.
 func line(cols []column, r *catalog.Row, colour bool) table.Row {
 	c := r.Shown()
 	var out table.Row
@@ -189,19 +188,19 @@ func mark(r *catalog.Row, _ *history.Cell) string {
 }
 
 func rung(r *catalog.Row, _ *history.Cell) string {
-	if strings.Contains(r.Rung, "-") { // it speaks for itself
+	if strings.Contains(r.Rung, "-") { // the number includes a name
 		return r.Rung
 	}
 	return r.Rung + " " + r.Name
 }
 
-// verdict is the worst result, and of which of the questions.
+// verdict returns the worst result, with the questions that got it.
 func verdict(c *history.Cell) string {
 	if catalog.Invalid(c) != "" {
 		return "not valid"
 	}
 	worst := history.Worst(c.Findings)
-	if worst != history.Broken && worst != history.Unclear {
+	if worst != history.Broken && worst != history.Indeterminate {
 		return string(worst)
 	}
 	var which []string
@@ -217,7 +216,7 @@ func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string 
 	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
 }
 
-// left is what the buyers left: what a probe has bought of it since is put back.
+// left returns what the buyers left: what a probe bought afterwards is added again.
 func left(c *history.Cell) string {
 	if c.Left == nil {
 		return "?"
@@ -225,7 +224,8 @@ func left(c *history.Cell) string {
 	return fmt.Sprint(*c.Left + boughtByProbes(c))
 }
 
-// boughtByProbes counts the units of probes: of a large stock a probe cannot ask for more than there is, and buys one.
+// boughtByProbes counts the units that probes bought: a probe cannot ask for more than a large stock, and buys one
+// unit.
 func boughtByProbes(c *history.Cell) (units int64) {
 	for _, op := range c.All() {
 		if op.Phase == history.Probe && op.Outcome == history.Sold {

@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// parties prints, where several load generators ran the cells together, what each of them bore, and whether they began
-// at one instant.
+// parties prints, if several load generators ran the cells together, the load of each, and whether they began at one
+// instant.
 func parties(w io.Writer, rows []*catalog.Row) {
 	var joint []*catalog.Row
 	most := 0
@@ -23,12 +23,13 @@ func parties(w io.Writer, rows []*catalog.Row) {
 	if len(joint) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "of each party, requests per second; when the last one began, after the first; how well their clocks are known")
+	fmt.Fprintln(w, "of each party, requests per second; "+
+		"when the last one began, after the first; how well their clocks are known")
 	fmt.Fprintln(w, strings.TrimRight(section(shares(most), joint, false), "\n"))
 	fmt.Fprintln(w)
 }
 
-// shares are the columns for so many parties.
+// shares returns the columns for that many parties.
 func shares(most int) []column {
 	cols := []column{{"", 1, false, mark}, {"rung", 17, false, rung}}
 	for i := range most {
@@ -45,7 +46,7 @@ func shares(most int) []column {
 	)
 }
 
-// spread is the time between the first party's beginning and the last one's.
+// spread returns the time between the first party's beginning and the last one's.
 func spread(parties []history.Share) time.Duration {
 	first, last := parties[0].Began, parties[0].Began
 	for _, p := range parties {
@@ -54,7 +55,7 @@ func spread(parties []history.Share) time.Duration {
 	return time.Duration(last - first)
 }
 
-// worst is how well the clock is known of which least is.
+// worst returns the largest error bound of the parties' clocks.
 func worst(parties []history.Share) time.Duration {
 	var most time.Duration
 	for _, p := range parties {

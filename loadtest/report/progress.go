@@ -13,11 +13,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Progress says what is going on, at the bottom of a terminal: in a line, and in a grid of the fault scenarios that
-// fills as cells finish. Where the output is no terminal it prints a line per finished cell and nothing else.
+// A Progress shows what is going on at the bottom of a terminal: a line, and a grid of the fault scenarios that fills
+// as cells finish. If the output is not a terminal it prints one line per finished cell and nothing else.
 type Progress struct {
 	w        io.Writer
-	terminal *Terminal // nil if it is none
+	terminal *Terminal // nil if the output is not one
 	screen   screen
 
 	mu       sync.Mutex
@@ -30,7 +30,7 @@ type Progress struct {
 	done     sync.WaitGroup
 }
 
-// NewProgress starts a progress on w; terminal is nil if that is none. Close ends it.
+// NewProgress starts a progress on w; terminal is nil if w is not a terminal. Close ends it.
 func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 	p := &Progress{w: w, terminal: terminal, screen: screen{w: w}, stop: make(chan struct{})}
 	if terminal != nil {
@@ -39,7 +39,7 @@ func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 	return p
 }
 
-// Expect says which cells will be told of by Finished.
+// Expect sets which cells Finished will report.
 func (p *Progress) Expect(specs []catalog.Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,8 +50,8 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	p.draw("")
 }
 
-// Finished tells of a finished cell. On a terminal a line stays of each cell in which a crowd contends, with its proof,
-// and of each that is not as expected; the others fill the grid.
+// Finished reports a finished cell. On a terminal a line stays for each cell with a crowd, with its proof, and for each
+// that is not as expected; the others fill the grid.
 func (p *Progress) Finished(c *history.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *Progress) Finished(c *history.Cell) {
 	p.draw(line)
 }
 
-// Status sets what the line says, read anew ten times a second. With nil it counts the cells that are finished.
+// Status sets the text of the line, which is read ten times a second. With nil it counts the finished cells.
 func (p *Progress) Status(status func() string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,10 +80,10 @@ func (p *Progress) Status(status func() string) {
 	p.draw("")
 }
 
-// Say sets the line to a text that does not change.
+// Say sets the line to a fixed text.
 func (p *Progress) Say(text string) { p.Status(func() string { return text }) }
 
-// Clear empties the place, so that something else may be printed to the same terminal.
+// Clear erases line and grid, so that other output may be printed to the same terminal.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *Progress) Clear() {
 	p.draw("")
 }
 
-// Close clears and ends it. It may be called twice.
+// Close clears the progress and ends it. It may be called twice.
 func (p *Progress) Close() {
 	p.Clear()
 	p.mu.Lock()
@@ -119,7 +119,7 @@ func (p *Progress) run() {
 	}
 }
 
-// draw brings the terminal up to date, and prints what is to stay above.
+// draw updates the terminal, and prints above it what is to stay.
 func (p *Progress) draw(stay string) {
 	if p.terminal == nil {
 		return
@@ -130,8 +130,8 @@ func (p *Progress) draw(stay string) {
 	}
 }
 
-// lines is what there is to be seen at the bottom: the grid, if the terminal has room for it, and the line. One column
-// and one row remain free, for the cursor.
+// lines returns the grid, if the terminal has room for it, and the line. One column and one row stay free, for the
+// cursor.
 func (p *Progress) lines(columns, rows int) []string {
 	if p.status == nil && p.live == nil {
 		return nil

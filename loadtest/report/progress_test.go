@@ -37,7 +37,8 @@ func finish(p *report.Progress, cells ...*history.Cell) {
 }
 
 func TestTheGridFillsInPlace(t *testing.T) {
-	screen, p := started(t, 80, 24, []string{"two-instances", "crash", "pause", "write-only-fence"}, []string{"v1", "v4", "v15"})
+	screen, p := started(t, 80, 24, []string{"two-instances", "crash", "pause", "write-only-fence"},
+		[]string{"v1", "v4", "v15"})
 	p.Say("cell 1 of 10")
 	assert.Equal(t, `$ loadtest
 · to come; S stock E exclusion R own-release L liveness F fence O order H herd
@@ -49,7 +50,8 @@ write-only-fence –   –   ·
 cell 1 of 10`, screen.String())
 
 	p.Status(nil)
-	finish(p, told("two-instances", "v1", "a sold unit 7 to order 1"), asExpected("crash", "v1"), asExpected("pause", "v4"),
+	finish(p, told("two-instances", "v1", "a sold unit 7 to order 1"), asExpected("crash", "v1"),
+		asExpected("pause", "v4"),
 		&history.Cell{Scenario: "pause", Rung: "v15", Name: "fenced", NotRun: "needs luck"}, told("crash", "v4", "unit 8"))
 	assert.Equal(t, `$ loadtest
 1/10 ! two-instances v1 setnx: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1
@@ -65,7 +67,8 @@ write-only-fence –   –   ·
 	p.Close()
 	assert.Equal(t, `$ loadtest
 1/10 ! two-instances v1 setnx: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1
-5/10 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: unit 8`, unwrapped(screen), "only what stays is left")
+5/10 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: unit 8`,
+		unwrapped(screen), "only what stays is left")
 }
 
 // unwrapped joins the lines that the terminal has broken.
@@ -143,7 +146,8 @@ func TestTheLineIsReadAnew(t *testing.T) {
 	defer p.Close()
 	var n int
 	p.Status(func() string { n++; return fmt.Sprintf("read %d times", n) })
-	assert.Eventually(t, func() bool { return strings.HasSuffix(screen.String(), "read 3 times") }, 10*time.Second, 10*time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.HasSuffix(screen.String(), "read 3 times") }, 10*time.Second,
+		10*time.Millisecond)
 	p.Clear()
 	assert.Empty(t, screen.String())
 }

@@ -15,29 +15,29 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// recoveries are the scenarios after which it says something of a lock how soon the next request gets through.
+// recoveries are the scenarios after which the time to the next success says something about a lock.
 var recoveries = []string{"crash", "pause", "cut-off", "node-restart", "redis-down"}
 
-// RecoveryTitle and RecoveryNote say what the figures of a [Recovery] are.
+// RecoveryTitle and RecoveryNote explain the figures of a [Recovery].
 const (
 	RecoveryTitle = "how soon the next request got through, by where the locks lie"
-	RecoveryNote  = "from when the holder was dead, stopped or cut off, or the servers were back; never: none got through; " +
-		">: it gave up then, as the holder still had the lock"
+	RecoveryNote  = "from when the holder was dead, stopped or cut off, or the servers were back; " +
+		"never: none got through; >: it gave up then, as the holder still had the lock"
 )
 
-// A Recovery is how soon requests get through after a fault: a line per scenario, a column per kind of lock.
+// A Recovery says how soon requests get through after a fault: a line per scenario, a column per kind of lock.
 type Recovery struct {
 	Kinds []catalog.Kind
 	Lines []RecoveryLine
 }
 
-// RecoveryLine is a scenario with the TTL of its locks, or their sessions, and a cell for each of the kinds.
+// A RecoveryLine is a scenario with the TTL of its locks, or of their sessions, and a cell for each kind.
 type RecoveryLine struct {
 	Scenario, TTL string
 	Cells         []string
 }
 
-// NewRecovery makes the table of what was run, or returns nil if that is too little to compare.
+// NewRecovery returns the table of what was run, or nil if that is too little to compare.
 func NewRecovery(rows []*catalog.Row) *Recovery {
 	rows = filter(rows, func(r *catalog.Row) bool {
 		return slices.Contains(recoveries, r.Scenario) && slices.ContainsFunc(r.Cells, played)
@@ -52,8 +52,8 @@ func NewRecovery(rows []*catalog.Row) *Recovery {
 		}
 		line := RecoveryLine{Scenario: name, TTL: filter(of[0].Cells, played)[0].TTL.String()}
 		for _, kind := range t.Kinds {
-			ofKind := func(r *catalog.Row) bool { return catalog.KindOf(r.Rung) == kind }
-			line.Cells = append(line.Cells, inShort(filter(of, ofKind)))
+			line.Cells = append(line.Cells,
+				inShort(filter(of, func(r *catalog.Row) bool { return catalog.KindOf(r.Rung) == kind })))
 		}
 		t.Lines = append(t.Lines, line)
 	}
@@ -63,14 +63,14 @@ func NewRecovery(rows []*catalog.Row) *Recovery {
 	return t
 }
 
-// played reports whether the fault came to pass.
-func played(c *history.Cell) bool { return c.NotRun == "" && c.CutShort == "" }
+// played reports whether the cell was run to its end.
+func played(c *history.Cell) bool { return c.NotRun == "" && c.Aborted == "" }
 
 func filter[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
 }
 
-// next is what became of the next request of a rung.
+// A next is the result of the next request of a rung.
 type next struct {
 	rung   string
 	result int
@@ -83,7 +83,7 @@ const (
 	never
 )
 
-// nextOf is that of the row's repetition in the middle.
+// nextOf returns the median over the row's repetitions.
 func nextOf(r *catalog.Row) next {
 	var all []next
 	for _, c := range filter(r.Cells, played) {
@@ -101,7 +101,7 @@ func nextOf(r *catalog.Row) next {
 	return all[(len(all)-1)/2]
 }
 
-// inShort says what became of the next requests of rungs of one kind, and names those that differ from most.
+// inShort summarizes the next requests of rungs of one kind, and names those that differ from most.
 func inShort(rows []*catalog.Row) string {
 	var texts []string
 	for result, sign := range []string{through: "", gaveUp: "> ", never: "never"} {
@@ -127,7 +127,7 @@ func inShort(rows []*catalog.Row) string {
 	return strings.Join(texts, ", ")
 }
 
-// between puts the shortest and the longest of several durations into words.
+// between renders the range of several durations.
 func between(shortest, longest time.Duration) string {
 	from, to := whole(shortest), whole(longest)
 	if from == to {

@@ -36,7 +36,8 @@ func TestRecoveryIsAColumnPerKindOfLock(t *testing.T) {
 	const msec = time.Millisecond
 	text := recoveries(
 		recovered("two-instances", "v4", msec, history.Sold),
-		stuckFor("crash", "v1"), recovered("crash", "v4", 490*msec, history.Sold), recovered("crash", "v5", 510*msec, history.Refused),
+		stuckFor("crash", "v1"), recovered("crash", "v4", 490*msec, history.Sold),
+		recovered("crash", "v5", 510*msec, history.Refused),
 		recovered("crash", "v12-session", 3*msec, history.Sold),
 		recovered("pause", "v1", 875*msec, history.Busy), recovered("pause", "v4", 500*msec, history.Sold),
 		recovered("pause", "v12-session", 876*msec, history.Busy), recovered("pause", "v14", 520*msec, history.Sold),
@@ -47,9 +48,10 @@ func TestRecoveryIsAColumnPerKindOfLock(t *testing.T) {
 }
 
 func TestOneScenarioIsNoTable(t *testing.T) {
-	assert.Empty(t, recoveries(recovered("crash", "v4", 1, history.Sold), recovered("two-instances", "v4", 1, history.Sold)))
+	assert.Empty(t, recoveries(recovered("crash", "v4", 1, history.Sold),
+		recovered("two-instances", "v4", 1, history.Sold)))
 	notPlayed := recovered("pause", "v4", 1, history.Sold)
-	notPlayed.CutShort = "nobody was stopped"
+	notPlayed.Aborted = "nobody was stopped"
 	assert.Empty(t, recoveries(recovered("crash", "v4", 1, history.Sold), notPlayed))
 }
 

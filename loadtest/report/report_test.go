@@ -44,7 +44,7 @@ func rows() []*catalog.Row {
 	return catalog.Assess([]*history.Cell{
 		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
 		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
-		cell("two-instances", "v5-as-printed", findings(history.OK, history.Unclear)),
+		cell("two-instances", "v5-as-printed", findings(history.OK, history.Indeterminate)),
 		notRun,
 	})
 }
@@ -79,14 +79,16 @@ func TestTheLastWords(t *testing.T) {
 	out.Reset()
 	assert.False(t, report.Summary(&out, rows()))
 	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
-	assert.Contains(t, out.String(), "  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
+	assert.Contains(t, out.String(),
+		"  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
 }
 
 func TestSeveralPartiesAreToldOf(t *testing.T) {
 	c := cell("two-instances", "v4", findings(history.OK, history.OK))
 	c.Parties = []history.Share{
 		{Party: "p1", Buyers: 300, Elapsed: time.Second},
-		{Party: "p2", Buyers: 300, Elapsed: 500 * time.Millisecond, Began: -history.Instant(1500 * time.Microsecond), Within: 40 * time.Microsecond},
+		{Party: "p2", Buyers: 300, Elapsed: 500 * time.Millisecond, Began: -history.Instant(1500 * time.Microsecond),
+			Within: 40 * time.Microsecond},
 	}
 	var out bytes.Buffer
 	report.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)

@@ -7,23 +7,23 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Terminal is an output on which lines can be drawn again.
+// A Terminal is an output on which lines can be redrawn.
 type Terminal struct {
-	// Size is asked each time, since windows are resized. Zeros mean that nobody knows.
+	// Size is called each time, since windows are resized. Zeros mean unknown.
 	Size   func() (columns, rows int)
 	Colour bool
 }
 
-// screen keeps a few lines at the bottom of a terminal. The cursor rests below them and no mode of the terminal is
-// changed, so nothing needs to be set right again, however the process ends.
+// A screen keeps a few lines at the bottom of a terminal. The cursor rests below them, and no mode of the terminal is
+// changed, so nothing has to be restored however the process ends.
 type screen struct {
 	w     io.Writer
 	shown []string
 }
 
-// show draws the lines in place of those shown before, and above them what is to stay. It is one write, so that
-// nobody sees half of it. It erases line by line: some terminals take the erasing of all that is visible for something
-// to remember, and would keep each drawing in their history.
+// show replaces the lines shown before, and prints above them what is to stay. It is one write, so that no half of it
+// is ever visible. It erases line by line: when asked to erase the whole screen, some terminals save it in their
+// history.
 func (s *screen) show(columns int, lines []string, stay string) {
 	var b strings.Builder
 	eraseLine := text.EraseLine.Sprint()
@@ -33,11 +33,11 @@ func (s *screen) show(columns int, lines []string, stay string) {
 		b.WriteString(line + "\n")
 	}
 	s.shown = lines
-	_, _ = io.WriteString(s.w, b.String()) // there is nobody to tell
+	_, _ = io.WriteString(s.w, b.String()) // an error cannot be reported anywhere
 }
 
-// height is how many lines of the terminal what is shown takes by now: a window that has become narrower has broken
-// the lines that no longer fit. What a window that has become lower has pushed out of it stays there.
+// height returns how many lines of the terminal the shown lines take by now: a window that has become narrower has
+// wrapped the lines that no longer fit.
 func (s *screen) height(columns int) int {
 	height := 0
 	for _, line := range s.shown {

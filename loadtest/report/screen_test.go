@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// vt is a terminal, as far as Progress uses one: text that wraps and scrolls, a return to the line's beginning, one line
-// up, the rest of a line erased, and colours. Anything else is a test's mistake, or ours.
+// vt is a terminal, as far as Progress uses one: text that wraps and scrolls, a return to the line's beginning, one
+// line up, the rest of a line erased, and colours. Anything else is a test's mistake, or ours.
 type vt struct {
 	mu            sync.Mutex
 	columns, rows int

@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// chapter is stories that are told together.
+// A chapter is a group of stories under one title.
 type chapter struct {
 	title   string
 	stories []story
@@ -19,17 +19,17 @@ type chapter struct {
 
 type story struct{ of, text string }
 
-// Stories tells, for each broken row, its first violation in words: first those that were not expected, then scenario
-// by scenario. Beside those of a herd stands how many were woken where there was none.
+// Stories prints the first violation of each broken row: first the unexpected ones, then scenario by scenario. For the
+// herd scenario it also prints how many waiters were woken where there was no herd.
 func Stories(w io.Writer, rows []*catalog.Row) {
-	told := false
+	written := false
 	for _, c := range chapters(rows) {
 		if len(c.stories) > 0 {
-			c.tell(w)
-			told = true
+			c.write(w)
+			written = true
 		}
 	}
-	if told {
+	if written {
 		fmt.Fprintln(w)
 	}
 }
@@ -38,7 +38,7 @@ func chapters(rows []*catalog.Row) []*chapter {
 	unexpected := &chapter{title: "broken, and not as expected:"}
 	all := []*chapter{unexpected}
 	for _, r := range rows {
-		said := saidOf(r)
+		said := storyOf(r)
 		switch {
 		case said == "":
 			continue
@@ -54,8 +54,8 @@ func chapters(rows []*catalog.Row) []*chapter {
 	return all
 }
 
-// saidOf is the row's first violation, or if there is none, as was expected, how many a release woke.
-func saidOf(r *catalog.Row) string {
+// storyOf returns the row's first violation, or if there is none, as expected, how many waiters a release woke.
+func storyOf(r *catalog.Row) string {
 	findings := r.Shown().Findings
 	if said := audit.Story(findings); said != "" || len(r.Surprises) > 0 {
 		return said
@@ -63,8 +63,8 @@ func saidOf(r *catalog.Row) string {
 	return audit.Remark(findings)
 }
 
-// tell prints the stories, each beside what it is of.
-func (c *chapter) tell(w io.Writer) {
+// write prints the stories, each beside its row.
+func (c *chapter) write(w io.Writer) {
 	fmt.Fprintln(w, c.title)
 	width := 0
 	for _, s := range c.stories {
@@ -79,7 +79,7 @@ func (c *chapter) tell(w io.Writer) {
 	}
 }
 
-// together are the spaces at which no line should end: those before a unit of time and before a number.
+// together matches the spaces at which no line should end: before a unit of time and before a number.
 var together = regexp.MustCompile(`(\d) (m?s\b)|\b(order|unit) (\d)`)
 
 // wrap breaks a text into lines, between words.

@@ -60,6 +60,8 @@ func TestStoriesAreWrappedWithoutLosingAWord(t *testing.T) {
 
 func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
 	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three", report.Line(told("pause", "v4", "three")))
-	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five", report.Line(told("pause", "v17", "five")))
-	assert.Equal(t, "pause v1 setnx: needs luck", report.Line(&history.Cell{Scenario: "pause", Rung: "v1", Name: "setnx", NotRun: "needs luck"}))
+	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five",
+		report.Line(told("pause", "v17", "five")))
+	assert.Equal(t, "pause v1 setnx: needs luck",
+		report.Line(&history.Cell{Scenario: "pause", Rung: "v1", Name: "setnx", NotRun: "needs luck"}))
 }

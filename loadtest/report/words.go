@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Line is a finished cell in one line, for while the others still run: its verdict and its story, or after a "!" what
-// of it is not as expected.
+// Line describes a finished cell in one line, during the run: its verdict and its story, or after a "!" what is not as
+// expected.
 func Line(c *history.Cell) string {
 	if c.NotRun != "" {
 		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
@@ -29,8 +29,8 @@ func Line(c *history.Cell) string {
 	return line
 }
 
-// Summary is the last word: as expected, or what was not, and what is no measurement of its rung. It reports whether all
-// that was measured is as expected.
+// Summary prints the last lines: as expected, or what was not, and which cells are no measurement of their rungs. It
+// returns whether all that was measured is as expected.
 func Summary(w io.Writer, rows []*catalog.Row) bool {
 	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
 	for _, r := range rows {
@@ -48,7 +48,8 @@ func Summary(w io.Writer, rows []*catalog.Row) bool {
 	case surprises > 0:
 		fmt.Fprintf(w, "NOT as expected (%d of %d cells are%s):\n", met, ran, others)
 	case invalid > 0:
-		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured (%d of %d cells are as expected%s):\n", met, ran, others)
+		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured "+
+			"(%d of %d cells are as expected%s):\n", met, ran, others)
 	default:
 		fmt.Fprintf(w, "as expected (%d of %d cells%s)\n", met, ran, others)
 	}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -11,26 +12,27 @@ const (
 	// readings is how often the stock is read at most, and readGap the pause between two readings.
 	readings = 12
 	readGap  = 20 * time.Millisecond
-	// doubtGap is the pause where the sales say that the stock is another: a reading may be late.
+	// doubtGap is the pause if the sales contradict the last reading, which may be late.
 	doubtGap = 250 * time.Millisecond
 )
 
-// countUp reads what is left, from the instances that are still there to tell, in turn, until two readings agree: one
-// may be late. If none is there, or they do not come to agree, it stays unread, and the stock's verdict unknown.
-func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
+// readLeft reads how much stock is left, from the instances that still answer, in turn, until two readings agree: one
+// may be late. If no two agree, the stock stays unread, and the verdict on it unknown.
+func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	if !r.Joint.First() {
-		return // somebody else does
+		return // the first party does it
 	}
-	there, sold := c.Instances, unitsSold(c)
+	instances, sold := c.Instances, unitsSold(c)
 	var last *int64
-	for n := 0; n < readings && len(there) > 0; n++ {
+	for n := 0; n < readings && len(instances) > 0; n++ {
 		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
 			return
 		}
-		at := n % len(there)
-		left, err := r.Client.Stock(ctx, there[at].URL, c.Product)
+		at := n % len(instances)
+		left, err := r.Client.Stock(ctx, instances[at].URL, c.Product)
 		if err != nil {
-			there = append(append([]history.Instance(nil), there[:at]...), there[at+1:]...) // it is gone, as its scenario may have it
+			// Its scenario may have killed it.
+			instances = slices.Delete(slices.Clone(instances), at, at+1)
 			continue
 		}
 		if last != nil && *last == left {
@@ -41,7 +43,7 @@ func (r *Runner) countUp(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// gapAfter returns how long to wait after a reading, by what the sales leave.
+// gapAfter returns how long to wait after a reading. wanted is what the sales leave.
 func gapAfter(last *int64, wanted int64) time.Duration {
 	if last == nil || *last == wanted {
 		return readGap
@@ -49,7 +51,7 @@ func gapAfter(last *int64, wanted int64) time.Duration {
 	return doubtGap
 }
 
-// unitsSold counts the units of the definite sales.
+// unitsSold counts the units of all orders that are known to have sold.
 func unitsSold(c *history.Cell) (units int64) {
 	for _, op := range c.All() {
 		if op.Outcome == history.Sold {
@@ -59,7 +61,7 @@ func unitsSold(c *history.Cell) (units int64) {
 	return units
 }
 
-// sleep waits, and reports whether it did to the end.
+// sleep waits for d, and returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -137,7 +137,7 @@ func TestAStockThatDoesNotStandStill(t *testing.T) {
 	}
 	cell := runIn(t, s, 5, 10)
 	assert.Nil(t, cell.Left)
-	assert.Equal(t, history.Unclear, cell.Finding(history.Stock).Result)
+	assert.Equal(t, history.Indeterminate, cell.Finding(history.Stock).Result)
 	assert.Less(t, s.readings, 20)
 }
 

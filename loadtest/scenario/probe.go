@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// probeWait is how long one probe waits for the lock, probeGap the pause between two.
+	// probeWait is how long one probe waits for the lock, probeGap the pause between two probes.
 	probeWait = time.Second
 	probeGap  = 100 * time.Millisecond
-	// maxQuantity is the most that the service sells in one request, unless told otherwise.
+	// maxQuantity is the most units that the service sells in one order by default.
 	maxQuantity = 1000
 )
 
-// probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock, or the cell's limit is over.
-// Nested ones take the lock once more while they hold it, for which they have to sell.
+// probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock,
+// or the cell's limit is over. Nested ones take the lock once more while they hold it, so they have to sell.
 func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
 	quantity, begun := int64(1), time.Now()
 	if !nested {
@@ -45,8 +45,8 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bo
 	}
 }
 
-// probeQuantity is one unit more than there is, where that may be asked for: such a probe has to take the lock
-// and read the stock, and changes nothing.
+// probeQuantity is one unit more than is left, if an order may ask for that many: such a probe has to take the lock and
+// read the stock, and changes nothing.
 func (r *Runner) probeQuantity(ctx context.Context, c *history.Cell, at int) int64 {
 	left, err := r.Client.Stock(ctx, c.Instances[at].URL, c.Product)
 	if err != nil || left < 0 || left >= maxQuantity {

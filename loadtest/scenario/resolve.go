@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// resolving is how long a cell asks for the orders that nobody knows the outcome of.
+	// resolving bounds how long a cell asks for the outcome of orders without an answer.
 	resolving = 3 * time.Second
-	// askers is how many orders it asks for at once, and askGap the pause before it asks again for one under way.
+	// askers is how many orders it asks for at once, and askGap the pause before it asks again for an order under way.
 	askers = 16
 	askGap = 50 * time.Millisecond
 )
 
-// resolve asks for each order of unknown outcome what became of it, where it was sent. What a shop does not tell, because
-// it has no such route, or has forgotten the order, or has died, stays unknown.
+// resolve asks the instance of each order of unknown outcome what became of it. If the service cannot tell, because it
+// has no such route, has forgotten the order or has died, the outcome stays unknown.
 func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 	bounded, cancel := context.WithTimeout(ctx, resolving)
 	defer cancel()
@@ -33,9 +33,9 @@ func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 		for _, i := range part {
 			op := *c.At(i)
 			all.Go(func() error {
-				told, ok := r.ask(bounded, urls[op.Instance], op.Order)
+				status, ok := r.askOutcome(bounded, urls[op.Instance], op.Order)
 				if ok {
-					settle(&op, told, history.At(c.Start, time.Now()))
+					applyOutcome(&op, status, history.At(c.Start, time.Now()))
 					c.Set(i, &op)
 				}
 				return nil
@@ -48,7 +48,7 @@ func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// unknown returns the numbers of the orders whose outcome nobody knows.
+// unknown returns the numbers of the orders of unknown outcome.
 func unknown(c *history.Cell) []int {
 	var all []int
 	for i, op := range c.All() {
@@ -59,29 +59,29 @@ func unknown(c *history.Cell) []int {
 	return all
 }
 
-// ask asks for one order until it is over. It reports false where nothing certain is told.
-func (r *Runner) ask(ctx context.Context, url, id string) (told shop.Told, ok bool) {
+// askOutcome asks for one order until it has ended. It returns false if there is no certain answer.
+func (r *Runner) askOutcome(ctx context.Context, url, id string) (status shop.OrderStatus, ok bool) {
 	if url == "" {
-		return told, false
+		return status, false
 	}
 	for {
-		told, err := r.Client.Order(ctx, url, id)
-		if err != nil || told.Outcome == history.Unknown {
-			return told, false
+		status, err := r.Client.Order(ctx, url, id)
+		if err != nil || status.Outcome == history.Unknown {
+			return status, false
 		}
-		if told.Outcome != shop.Pending {
-			return told, true
+		if status.Outcome != shop.Pending {
+			return status, true
 		}
 		if !sleep(ctx, askGap) {
-			return told, false
+			return status, false
 		}
 	}
 }
 
-// settle writes down what became of an order. It was over by now at the latest.
-func settle(op *history.Op, told shop.Told, now history.Instant) {
-	op.Outcome, op.Resolved, op.Done = told.Outcome, true, now
-	if told.Outcome == history.Sold {
-		op.Units = told.Units
+// applyOutcome sets the outcome of an order, which has ended by now at the latest.
+func applyOutcome(op *history.Op, status shop.OrderStatus, now history.Instant) {
+	op.Outcome, op.Resolved, op.Done = status.Outcome, true, now
+	if status.Outcome == history.Sold {
+		op.Units = status.Units
 	}
 }

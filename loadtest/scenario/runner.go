@@ -17,13 +17,13 @@ import (
 	"stockapi/loadtest/shop"
 )
 
-// margin is what a fresh request may take beyond the TTL before the lock counts as stuck.
-const margin = 5 * time.Second
+// probeMargin is how much longer than the TTL a fresh request may take before the lock counts as stuck.
+const probeMargin = 5 * time.Second
 
-// faultMargin is the same where a single request is refused and nobody else is in the way.
+// faultMargin is the same under faults, where no crowd is in the way.
 const faultMargin = time.Second
 
-// limit is how soon a fresh request has to get through.
+// limit is the time in which a fresh request has to get through.
 func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 	switch {
 	case s.Within > 0:
@@ -31,46 +31,46 @@ func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 	case s.Fault():
 		return ttl + faultMargin + slack
 	}
-	return ttl + margin + slack
+	return ttl + probeMargin + slack
 }
 
-// maxSlack bounds what a busy machine is given.
+// maxSlack bounds slack.
 const maxSlack = 5 * time.Second
 
-// slack is what every step may take longer, by what the machine has shown lately: some ten steps make a way, and each
-// may be held up once.
+// slack is how much longer a step may take, given the scheduling delays seen lately: a step makes some ten hops, and
+// each of them may be delayed once.
 func (r *Runner) slack() time.Duration {
-	if r.Heart == nil {
+	if r.Stalls == nil {
 		return 0
 	}
-	return min(10*r.Heart.Lately(), maxSlack)
+	return min(10*r.Stalls.Recent(), maxSlack)
 }
 
-// patience is what an answer may take beyond all that it was asked to wait for, before it counts as lost.
-const patience = 10 * time.Second
+// answerMargin is how much longer than all waiting and work an answer may take before it counts as lost.
+const answerMargin = 10 * time.Second
 
-// Runner runs cells on instances that somebody else started.
+// A Runner runs cells on instances that were started elsewhere.
 type Runner struct {
 	Client *shop.Client
 	Load   history.Load
 	Seed   uint64
-	// Sent counts the requests that have returned in the current cell, for a progress line.
+	// Sent counts the orders of the current cell that have returned, for a progress line.
 	Sent *atomic.Int64
-	// Heart tells whether this process gets the processor; nil if nobody asks.
-	Heart *attack.Heart
-	// World is what the faults are brought upon.
-	World *World
+	// Stalls measures this process's scheduling delays; nil if nobody asks.
+	Stalls *attack.StallMeter
+	// Targets are what faults act on; nil if the instances are not ours.
+	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool
-	// Joint is the cell as the other load generators take part in it; nil if there are no others.
+	// Joint is the cell as several parties run it together; nil if there is only this one.
 	Joint *join.Cell
 }
 
-// Run runs one cell, from the full shelf to the verdicts, on the instances at these URLs. An error means that the
-// cell could not be run; that the rung does not hold is no error but a finding.
+// Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
+// cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Heart: r.Heart, World: r.World, Load: faultLoad}
+		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad}
 		r.Load.TTL = spec.Scenario.Lease()
 		r.Load.Wait *= time.Duration(max(1, spec.Patience()))
 	}
@@ -79,18 +79,18 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL, Limit: limit(spec.Scenario, r.Load.TTL, r.slack()),
 		Start: time.Now(), NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
 	}
-	if err := r.introduce(ctx, c, urls); err != nil {
+	if err := r.identify(ctx, c, urls); err != nil {
 		return c, err
 	}
-	if err := r.fill(ctx, c); err != nil || c.NotRun != "" {
+	if err := r.fillShelf(ctx, c); err != nil || c.NotRun != "" {
 		return c, err
 	}
-	if err := r.load(ctx, c, spec); err != nil {
+	if err := r.runLoad(ctx, c, spec); err != nil {
 		return nil, err
 	}
 	r.resolve(ctx, c)
-	r.clocksAgain(ctx, c)
-	r.countUp(ctx, c)
+	r.readClocksAgain(ctx, c)
+	r.readLeft(ctx, c)
 	c, err := r.Joint.Merge(ctx, c)
 	if err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	return c, ctx.Err()
 }
 
-// fill puts the product on the shelf, if the cell takes place. Where several run it together, that is done once, and
-// each looks whether all of its instances have it: those that sell from shelves of their own never sell each other's
+// fillShelf puts the product on the shelf, if the cell takes place. If several parties run the cell, the first one does
+// it, and each checks that all of its instances see it: instances with separate shelves would never sell each other's
 // units.
-func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
+func (r *Runner) fillShelf(ctx context.Context, c *history.Cell) error {
 	if r.Joint.First() && c.NotRun == "" {
 		if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
 			return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
@@ -113,30 +113,31 @@ func (r *Runner) fill(ctx context.Context, c *history.Cell) error {
 	}
 	for _, in := range c.Instances {
 		if there, err := r.Client.Stock(ctx, in.URL, c.Product); err != nil || there != c.Initial {
-			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: do all keep the stock on one Redis?", in.URL), err)
+			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: "+
+				"do all keep the stock on one Redis?", in.URL), err)
 		}
 	}
 	return nil
 }
 
-// load brings the crowd, or the fault, upon the cell. A fault that did not come to pass is no reason to give up the
-// others: it is a surprise of its cell.
-func (r *Runner) load(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
+// runLoad runs the crowd, or injects the faults. A fault that did not happen does not end the run: it is a surprise of
+// its cell.
+func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	if !spec.Scenario.Fault() {
 		return r.burst(ctx, c)
 	}
-	err := r.perform(ctx, c, spec)
+	err := r.runFault(ctx, c, spec)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		c.CutShort = err.Error()
+		c.Aborted = err.Error()
 	}
 	return nil
 }
 
-// introduce asks each instance for its name, its clock, and whether it can serve the rung at all.
-func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) error {
+// identify asks each instance for its name, its clock, and whether it can serve the rung.
+func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) error {
 	for _, url := range urls {
 		asked := time.Now()
 		ladder, err := r.Client.Ladder(ctx, url)
@@ -157,8 +158,8 @@ func (r *Runner) introduce(ctx context.Context, c *history.Cell, urls []string) 
 	return nil
 }
 
-// clocksAgain asks the instances that are still there what their clocks show, to learn whether any was set meanwhile.
-func (r *Runner) clocksAgain(ctx context.Context, c *history.Cell) {
+// readClocksAgain reads the clocks of the instances that are still there, to see whether any was set during the cell.
+func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 	for i := range c.Instances {
 		in := &c.Instances[i]
 		asked := time.Now()
@@ -168,20 +169,21 @@ func (r *Runner) clocksAgain(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// offsets is by how much an instance's clock was ahead of ours between the two moments, if it told.
-func offsets(l *shop.Ladder, asked, told time.Time) []history.Offset {
+// offsets returns the bounds of how far an instance's clock was ahead of ours between the two moments, if it told its
+// time.
+func offsets(l *shop.Ladder, asked, answered time.Time) []history.Offset {
 	if l.Now.IsZero() {
 		return nil
 	}
 	now := l.Now.Round(0)
-	return []history.Offset{{Least: now.Sub(told.Round(0)), Most: now.Sub(asked.Round(0))}}
+	return []history.Offset{{Least: now.Sub(answered.Round(0)), Most: now.Sub(asked.Round(0))}}
 }
 
-// faultLoad is what the orders of a fault scenario ask for, under the scenario's lease. What an order is held or
-// stopped for stays below a second: that is how long the service gives a release that it has begun.
+// faultLoad is the load of a fault scenario, under the scenario's lease. A hold or a stop stays below a second: the
+// service gives a release that has begun no more.
 var faultLoad = history.Load{Stock: 100, Wait: 300 * time.Millisecond}
 
-// burst sends the buyers, spread evenly over the instances, and counts what Redis had to do for them.
+// burst sends a crowd of orders, spread evenly over the instances, and counts the Redis commands that they cost.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	c.Keep(r.Spool)
@@ -189,17 +191,17 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	var gate shop.Gate
 	result, err := attack.Run(ctx, attack.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
-		Warm: func(ctx context.Context, worker int) {
-			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // the order itself will tell
+		WarmUp: func(ctx context.Context, worker int) {
+			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // if it fails, the order fails too
 		},
-		Begin: r.Joint.Begin, Heart: r.Heart, Open: gate.Open, Keep: c.Add,
-		First: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
+		Begin: r.Joint.Begin, Stalls: r.Stalls, OpenGate: gate.Open, Keep: c.Add,
+		PrepareFirst: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
 			to := i % len(c.Instances)
-			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.numbered(c, i))
-			return r.filed(op, c, to, history.Buy)
+			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.crowdOrder(c, i))
+			return r.completed(op, c, to, history.Buy)
 		},
 		Send: func(ctx context.Context, start time.Time, i int) history.Op {
-			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.numbered(c, i))
+			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.crowdOrder(c, i))
 		},
 	})
 	if err != nil {
@@ -227,32 +229,34 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order to one instance and files the op under who was asked, unless the answer says who it was.
-func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase, o shop.Order) history.Op {
-	return r.filed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
+// buy sends one order to one instance.
+func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
+	o shop.Order) history.Op {
+	return r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
 }
 
-// filed completes an op that was sent to the instance of that number.
-func (r *Runner) filed(op history.Op, c *history.Cell, to int, phase history.Phase) history.Op {
+// completed completes an op of the instance of that number. An op without an instance's name gets the name of the
+// instance that was asked.
+func (r *Runner) completed(op history.Op, c *history.Cell, to int, phase history.Phase) history.Op {
 	op.Phase = phase
-	r.World.unwire(&op)
+	r.Targets.nameServers(&op)
 	if op.Instance == "" {
 		op.Instance = c.Instances[to].Name
 	}
 	return op
 }
 
-// order makes an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
+// order returns an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
 // instances that serve many cells.
 func (r *Runner) order(c *history.Cell, id string, quantity int64) shop.Order {
 	return shop.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
-		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Patience: r.Load.Wait + r.Load.Work + patience,
+		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + answerMargin,
 	}
 }
 
-// numbered is order number i of a crowd, from 0, for one unit.
-func (r *Runner) numbered(c *history.Cell, i int) shop.Order {
+// crowdOrder returns order number i of a crowd, from 0, for one unit.
+func (r *Runner) crowdOrder(c *history.Cell, i int) shop.Order {
 	return r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1)
 }
 

@@ -43,10 +43,12 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	require.NoError(t, err)
 	client := shop.NewClient(2, "")
 	defer client.Close()
-	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), World: &scenario.World{}}
+	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), Targets: &scenario.FaultTargets{}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
-	assert.Contains(t, cell.CutShort, "order p-1 was to be held (hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,hold@before:eval:release-fair,hold@before:sql:release,hold@before:zk:delete), but was answered: busy")
+	assert.Contains(t, cell.Aborted, "order p-1 was to be held ("+
+		"hold@before:del/lock,hold@before:eval:release,hold@before:eval:release-reentrant,"+
+		"hold@before:eval:release-fair,hold@before:sql:release,hold@before:zk:delete), but was answered: busy")
 	assert.Len(t, cell.Ops, 3, "two to open, and the one that was to be held")
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
 	surprises := catalog.Surprises(cell)
@@ -59,7 +61,8 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{rung}/decrease", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1],"instance":"a","trace":[{"node":"wire:1","cmd":"del"},{"node":"other:1","cmd":"get"}]}`,
+		fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1],"instance":"a",`+
+			`"trace":[{"node":"link:1","cmd":"del"},{"node":"other:1","cmd":"get"}]}`,
 			r.Header.Get("X-Request-ID"))
 	})
 	mux.Handle("/", busyShop(t, "v2").Config.Handler)
@@ -69,7 +72,8 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	require.NoError(t, err)
 	client := shop.NewClient(2, "")
 	defer client.Close()
-	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), World: &scenario.World{Behind: map[string]string{"wire:1": "redis:1"}}}
+	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64),
+		Targets: &scenario.FaultTargets{Behind: map[string]string{"link:1": "redis:1"}}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
 	for _, op := range cell.Ops {

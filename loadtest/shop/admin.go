@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Ladder is what GET /rungs says of an instance.
+// A Ladder is an instance's answer to GET /rungs.
 type Ladder struct {
 	Instance string `json:"instance"`
-	// Clock is the id of the machine's clock: instances with equal ids read the same one.
+	// Clock is the id of the machine's clock: instances with equal ids read the same clock.
 	Clock string `json:"clock"`
-	// Now is what the clock showed while the request was answered; zero if the instance does not say.
+	// Now is the instance's time when it answered; zero if it does not say.
 	Now time.Time `json:"now"`
-	// Build is which stockapi it is, if it says so.
+	// Build names the build of stockapi, if it says so.
 	Build string `json:"build"`
 	Rungs []Rung `json:"rungs"`
 }
 
-// Rung is one rung as an instance offers it.
+// A Rung is one rung as an instance offers it.
 type Rung struct {
 	Number    string   `json:"number"`
 	Name      string   `json:"name"`
@@ -62,8 +62,8 @@ func (c *Client) Alive(ctx context.Context, base string) error {
 	return c.call(ctx, http.MethodGet, base+"/livez", "", nil)
 }
 
-// SetStock puts so many units of the product on the shelf, for the client's StockTTL: whatever ends this process, they do
-// not stay for good. A service that does not know of TTLs, and refuses what it does not know, is asked without.
+// SetStock puts so many units of the product on the shelf, for the client's StockTTL: they do not stay for ever,
+// however this process ends. A service that rejects the TTL is asked without it.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	if c.StockTTL > 0 {
 		body := fmt.Sprintf(`{"quantity":%d,"ttl":%q}`, quantity, c.StockTTL)
@@ -89,7 +89,7 @@ func (c *Client) Stock(ctx context.Context, base, product string) (int64, error)
 	return *s.Quantity, nil
 }
 
-// Forget removes the product's stock and all its lock state, so that nothing of it stays on the backend.
+// Forget removes the product's stock and all its lock state from the backend.
 func (c *Client) Forget(ctx context.Context, base, product string) error {
 	return errors.Join(
 		c.call(ctx, http.MethodDelete, base+"/locks/"+product, "", nil),

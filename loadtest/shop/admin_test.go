@@ -31,11 +31,13 @@ func TestAdminRoutes(t *testing.T) {
 		assert.JSONEq(t, `{"quantity":100}`, string(body))
 		assert.Equal(t, "Bearer secret", r.Header.Get("Authorization"))
 	})
-	mux.HandleFunc("GET /stock/p", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"product":"p","quantity":0}`) })
+	mux.HandleFunc("GET /stock/p",
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"product":"p","quantity":0}`) })
 	mux.HandleFunc("DELETE /stock/p", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("DELETE /locks/p", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"instance":"a","clock":"m","rungs":[{"number":"v6","name":"redlock","needs":["5 nodes"],"available":false}]}`)
+		fmt.Fprint(w, `{"instance":"a","clock":"m",`+
+			`"rungs":[{"number":"v6","name":"redlock","needs":["5 nodes"],"available":false}]}`)
 	})
 	client, url := serve(t, mux)
 	require.NoError(t, client.SetStock(t.Context(), url, "p", 100))
@@ -63,7 +65,7 @@ func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
 	_, err := client.Stock(t.Context(), url, "p")
 	require.ErrorContains(t, err, "503 backend-away: no Redis")
 	_, err = client.Ladder(t.Context(), url)
-	require.ErrorContains(t, err, "no JSON of ours")
+	require.ErrorContains(t, err, "unexpected JSON")
 }
 
 func TestCommandsAreSummedOverLabels(t *testing.T) {

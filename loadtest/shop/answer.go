@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// answer is every field that a sale or a problem of the service may have.
+// An answer has every field that a sale of the service may have.
 type answer struct {
 	Quantity int64    `json:"quantity"`
 	Left     int64    `json:"left"`
@@ -23,7 +23,7 @@ type answer struct {
 	Trace    []traced `json:"trace"`
 }
 
-// item is what was sold of one product of several.
+// An item is what was sold of one product of several.
 type item struct {
 	Product  string  `json:"product"`
 	Quantity int64   `json:"quantity"`
@@ -31,8 +31,8 @@ type item struct {
 	Units    []int64 `json:"units"`
 }
 
-// of narrows the answer to an order of several products down to one of them.
-func (a *answer) of(product string) {
+// narrowTo reduces the answer to an order of several products to one of them.
+func (a *answer) narrowTo(product string) {
 	for _, i := range a.Items {
 		if i.Product == product {
 			a.Quantity, a.Left, a.Units = i.Quantity, i.Left, i.Units
@@ -44,7 +44,8 @@ func (a *answer) of(product string) {
 	}
 }
 
-// problem is what RFC 9457 and the service put in place of a sale. Its "instance" is a URI and not a name.
+// A problem is an RFC 9457 problem document with the service's own fields. Its "instance" would be a URI and not a
+// name.
 type problem struct {
 	Type     string   `json:"type"`
 	Title    string   `json:"title"`
@@ -74,16 +75,16 @@ type traced struct {
 	Err   string    `json:"err"`
 }
 
-// answered classifies an answer by its status, and by its body where a status leaves the outcome open. Of several
-// products that were ordered together the op tells of that one.
-func answered(op *history.Op, product string, start time.Time, status int, body []byte) {
+// classify classifies an answer by its status, and by its body if the status leaves the outcome open. Of several
+// products that were ordered together the op is about that one.
+func classify(op *history.Op, product string, start time.Time, status int, body []byte) {
 	op.Status = status
 	if status == http.StatusOK {
-		sold(op, product, start, body)
+		readSale(op, product, start, body)
 		return
 	}
 	var p problem
-	_ = json.Unmarshal(body, &p) // what is no problem document has no type and no outcome, which says enough
+	_ = json.Unmarshal(body, &p) // anything else leaves type and outcome empty
 	op.Outcome, op.Detail = outcome(status, p), describe(status, body)
 	if p.Order != "" && p.Order != op.Order {
 		op.Outcome, op.Detail, op.For = history.Unknown, "the answer is for another order, "+p.Order, p.Order
@@ -97,7 +98,7 @@ func answered(op *history.Op, product string, start time.Time, status int, body 
 	}
 }
 
-// outcome is the one table from answers to outcomes, 200 aside.
+// outcome is the one table from answers to outcomes, except for 200.
 func outcome(status int, p problem) history.Outcome {
 	switch {
 	case p.Outcome == string(history.Unknown):
@@ -109,14 +110,14 @@ func outcome(status int, p problem) history.Outcome {
 	case p.Outcome == string(history.NotSold), status/100 == 4:
 		return history.NotSold
 	default:
-		// A 5xx that does not say "not-sold", from the service or from something in between, leaves it open.
+		// A 5xx that does not say "not-sold" may come from the service or from something in between: the outcome is open.
 		return history.Unknown
 	}
 }
 
-// sold reads a 200. One that does not fit the order is no proof of what became of that, and is carried as unknown. But the
-// units that it names it names, and another order too: two receipts for one unit are a proof, whoever got them.
-func sold(op *history.Op, product string, start time.Time, body []byte) {
+// readSale reads a 200. If it does not fit the order, the outcome is unknown. But the units and the other order that it
+// names are kept: two receipts for one unit are a proof, whatever orders they belong to.
+func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -126,7 +127,7 @@ func sold(op *history.Op, product string, start time.Time, body []byte) {
 	if a.Instance != "" {
 		op.Instance = a.Instance
 	}
-	a.of(product)
+	a.narrowTo(product)
 	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
 	op.Lease, op.Trace = a.Lease.history(start), trace(start, a.Trace)
 	if a.Order != op.Order {
@@ -163,7 +164,7 @@ func trace(start time.Time, ts []traced) []history.Command {
 	return out
 }
 
-// describe renders an answer that is no success in one line.
+// describe renders an answer that is not a success in one line.
 func describe(status int, body []byte) string {
 	var p problem
 	if json.Unmarshal(body, &p) != nil || p.Type == "" {

@@ -21,8 +21,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const sale = `{"rung":"v4","product":"p","quantity":1,"left":6,"units":[7],"instance":"b","order":"p-1","waited_ms":1.5,
- "lease":{"token":"t","fence":3,"acquired_at":"2026-01-01T00:00:01.000000001Z","released_at":"2026-01-01T00:00:02Z","lost":true},
- "trace":[{"node":"n:1","cmd":"SET","key":"k","at":"2026-01-01T00:00:00.5Z","end":"2026-01-01T00:00:01Z","reply":"OK"}]}`
+ "lease":{"token":"t","fence":3,"acquired_at":"2026-01-01T00:00:01.000000001Z",
+  "released_at":"2026-01-01T00:00:02Z","lost":true},
+ "trace":[{"node":"n:1","cmd":"SET","key":"k","at":"2026-01-01T00:00:00.5Z","end":"2026-01-01T00:00:01Z",
+  "reply":"OK"}]}`
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -33,7 +35,7 @@ func buy(t *testing.T, answer http.HandlerFunc) history.Op {
 	defer server.Close()
 	client := shop.NewClient(1, "")
 	defer client.Close()
-	order := shop.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: 200 * time.Millisecond}
+	order := shop.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 200 * time.Millisecond}
 	return client.Buy(t.Context(), start, server.URL, order)
 }
 
@@ -103,7 +105,8 @@ func TestALeaseThatWasNoticedLost(t *testing.T) {
 	} {
 		op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = fmt.Fprint(w, strings.Replace(body, "LEASE", `{"token":"t","acquired_at":"2026-01-01T00:00:01Z","lost":true}`, 1))
+			_, _ = fmt.Fprint(w, strings.Replace(body, "LEASE",
+				`{"token":"t","acquired_at":"2026-01-01T00:00:01Z","lost":true}`, 1))
 		})
 		assert.Equal(t, noticed, op.Lease.Noticed, body)
 	}
@@ -121,7 +124,7 @@ func TestAReadingBuysNothing(t *testing.T) {
 	client := shop.NewClient(1, "")
 	defer client.Close()
 	op := client.Buy(context.Background(), start, server.URL,
-		shop.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Patience: time.Second})
+		shop.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Timeout: time.Second})
 	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	assert.EqualValues(t, 83, op.Left)
 	assert.Empty(t, op.Units)
@@ -151,7 +154,7 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	client := shop.NewClient(1, "")
-	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Patience: time.Second})
+	op := client.Buy(context.Background(), start, "http://"+l.Addr().String(), shop.Order{ID: "p-1", Timeout: time.Second})
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
 

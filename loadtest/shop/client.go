@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of an answer: a long trace of an order that polled for its lock fits easily.
+// maxBody bounds the size of an answer: even a long trace of an order that polled for its lock fits.
 const maxBody = 32 << 20
 
-// Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller:
-// net/http's own default of two would make every burst pay for new connections and measure those.
+// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: with
+// net/http's default of two, every burst would measure new connections.
 type Client struct {
-	// StockTTL is for how long SetStock puts a product on the shelf; 0: for good.
+	// StockTTL is how long the stock of SetStock lasts; 0: for ever.
 	StockTTL time.Duration
 
 	http  *http.Client
 	token string
 }
 
-// NewClient returns a client for as many concurrent callers. A token, if not empty, is sent to admin
-// routes, and with orders that carry a fault.
+// NewClient returns a client for that many concurrent callers. A token, if not empty, is sent to admin routes, and with
+// orders that carry a fault.
 func NewClient(concurrency int, token string) *Client {
 	return &Client{token: token, http: &http.Client{
 		Transport: &http.Transport{
@@ -40,19 +40,19 @@ func NewClient(concurrency int, token string) *Client {
 	}}
 }
 
-// dial makes a connection that can hold back what is written to it.
+// dial opens a connection whose writes a gate can hold back.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &gated{Conn: conn}, nil
+	return &gatedConn{Conn: conn}, nil
 }
 
 // Close drops the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// authorize sends the token along, if there is one.
+// authorize adds the token, if there is one.
 func (c *Client) authorize(req *http.Request) {
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -70,7 +70,7 @@ func (c *Client) do(req *http.Request) (status int, body []byte, err error) {
 	return resp.StatusCode, body, err
 }
 
-// call is for the routes around the sale: it wants a 2xx and decodes it into out, if that is not nil.
+// call is for the routes besides the sale: it expects a 2xx and decodes it into out, unless out is nil.
 func (c *Client) call(ctx context.Context, method, url, body string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -93,7 +93,7 @@ func (c *Client) call(ctx context.Context, method, url, body string, out any) er
 		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s %s answered no JSON of ours: %w", method, url, err)
+		return fmt.Errorf("%s %s answered with unexpected JSON: %w", method, url, err)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// Held lists the orders that a fault holds at a point of the instance, and which has to be let go on.
-func (c *Client) Held(ctx context.Context, base string) ([]string, error) {
+// HeldOrders lists the orders that a fault holds at a point of the instance.
+func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) {
 	var f struct {
 		Held []struct {
 			Order string `json:"order"`
@@ -23,7 +23,7 @@ func (c *Client) Held(ctx context.Context, base string) ([]string, error) {
 	return orders, nil
 }
 
-// LetGo lets a held order go on.
-func (c *Client) LetGo(ctx context.Context, base, order string) error {
+// EndHold ends the hold of an order.
+func (c *Client) EndHold(ctx context.Context, base, order string) error {
 	return c.call(ctx, http.MethodDelete, base+"/faults/"+url.PathEscape(order), "", nil)
 }

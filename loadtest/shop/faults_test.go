@@ -27,10 +27,10 @@ func TestOrdersThatAreHeld(t *testing.T) {
 	defer server.Close()
 	client := shop.NewClient(1, "")
 	defer client.Close()
-	held, err := client.Held(t.Context(), server.URL)
+	held, err := client.HeldOrders(t.Context(), server.URL)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"o-1"}, held)
-	require.NoError(t, client.LetGo(t.Context(), server.URL, "o-1"))
+	require.NoError(t, client.EndHold(t.Context(), server.URL, "o-1"))
 	assert.Equal(t, "o-1", let)
 }
 
@@ -44,7 +44,7 @@ func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
 	client := shop.NewClient(1, "secret")
 	defer client.Close()
 	for fault, want := range map[string]string{"": "", "hold@before:del": "Bearer secret"} {
-		client.Buy(t.Context(), start, server.URL, shop.Order{ID: "o-1", Rung: "v4", Fault: fault, Patience: 10 * time.Second})
+		client.Buy(t.Context(), start, server.URL, shop.Order{ID: "o-1", Rung: "v4", Fault: fault, Timeout: 10 * time.Second})
 		assert.Equal(t, want, authorization, fault)
 	}
 }

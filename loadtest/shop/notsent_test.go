@@ -28,25 +28,30 @@ func dialled(err error) error {
 // What the client lacked says nothing of the service. That nobody was there does.
 func TestWhatNeverLeftTheClient(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
-	cancel(errPatience)
+	cancel(errTimeout)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		err  error
 		want history.Outcome
 	}{
-		"no file descriptors":          {t.Context(), dialled(os.NewSyscallError("socket", lacks[0])), history.NotSent},
-		"no local port":                {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
-		"no buffer":                    {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
-		"no name":                      {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
-		"no time":                      {over, dialled(context.DeadlineExceeded), history.NotSent},
-		"nobody there":                 {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"nobody there, and no time":    {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"thrown out":                   {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)), history.NotSold},
+		"no file descriptors": {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
+		"no local port": {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)),
+			history.NotSent},
+		"no buffer": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)),
+			history.NotSent},
+		"no name": {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}),
+			history.NotSent},
+		"no time": {over, dialled(context.DeadlineExceeded), history.NotSent},
+		"nobody there": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+			history.NotSold},
+		"nobody there, and no time": {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
+		"thrown out": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)),
+			history.NotSold},
 		"the network does not answer":  {t.Context(), dialled(os.ErrDeadlineExceeded), history.NotSold},
 		"nobody who could be believed": {t.Context(), fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
 		var op history.Op
-		unsent(c.ctx, &op, c.err)
+		classifyUnsent(c.ctx, &op, c.err)
 		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
 		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
 	}
@@ -62,7 +67,7 @@ func unanswering(dial func(ctx context.Context) error) *Client {
 }
 
 func TestAnOrderWithoutAConnection(t *testing.T) {
-	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: 20 * time.Millisecond}
+	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 20 * time.Millisecond}
 	full := unanswering(func(context.Context) error {
 		return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	})
@@ -79,7 +84,8 @@ func TestAnOrderWithoutAConnection(t *testing.T) {
 	close(ended)
 }
 
-// All orders that stand before a gate come to the service after it was opened, each on a connection that was there before.
+// All orders that stand before a gate come to the service after it was opened, each on a connection that was there
+// before.
 func TestOrdersStandBeforeAGate(t *testing.T) {
 	const n = 50
 	var dials, early atomic.Int64
@@ -107,7 +113,7 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	for i := range ops {
 		ready.Add(1)
 		finished.Go(func() {
-			o := Order{ID: fmt.Sprint("p-", i), Rung: "v4", Product: "p", Quantity: 1, Patience: 10 * time.Second}
+			o := Order{ID: fmt.Sprint("p-", i), Rung: "v4", Product: "p", Quantity: 1, Timeout: 10 * time.Second}
 			ops[i] = client.BuyAt(t.Context(), &gate, ready.Done, func() time.Time { return start }, server.URL, o)
 		})
 	}
@@ -126,8 +132,8 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	}
 }
 
-// The patience of an order begins when it is let go: until then it waits for others. And what was never let go was never
-// sent.
+// The patience of an order begins when it is let go: until then it waits for others. And what was never let go was
+// never sent.
 func TestPatienceBeginsAtTheGate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
@@ -137,7 +143,7 @@ func TestPatienceBeginsAtTheGate(t *testing.T) {
 		var gate Gate
 		ready, done := make(chan struct{}), make(chan history.Op, 1)
 		go func() {
-			o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Patience: time.Millisecond}
+			o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: time.Millisecond}
 			done <- client.BuyAt(ctx, &gate, func() { close(ready) }, time.Now, server.URL, o)
 		}()
 		<-ready

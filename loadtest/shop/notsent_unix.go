@@ -4,7 +4,7 @@ package shop
 
 import "syscall"
 
-// lacks are the errors of a client that has no file descriptor, no local port, or no buffer left.
-var lacks = []error{
+// shortages are the errors of a client that has no file descriptor, local port, or buffer left.
+var shortages = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM,
 }

@@ -17,7 +17,8 @@ import (
 // it proves nothing.
 func TestAnOrderOfSeveralProducts(t *testing.T) {
 	const p, q = `{"product":"p","quantity":1,"left":6,"units":[7]}`, `{"product":"q","quantity":1,"left":1,"units":[2]}`
-	for items, want := range map[string]history.Outcome{p + "," + q: history.Sold, q + "," + p: history.Sold, q: history.Unknown} {
+	for items, want := range map[string]history.Outcome{p + "," + q: history.Sold, q + "," + p: history.Sold,
+		q: history.Unknown} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			assert.Equal(t, "q,p", r.URL.Query().Get("items"))
 			assert.False(t, r.URL.Query().Has("product") || r.URL.Query().Has("quantity"), "items takes their place")
@@ -25,7 +26,7 @@ func TestAnOrderOfSeveralProducts(t *testing.T) {
 		}))
 		client := shop.NewClient(1, "")
 		op := client.Buy(t.Context(), start, server.URL,
-			shop.Order{ID: "p-1", Rung: "v9", Product: "p", Quantity: 1, Items: []string{"q", "p"}, Patience: time.Second})
+			shop.Order{ID: "p-1", Rung: "v9", Product: "p", Quantity: 1, Items: []string{"q", "p"}, Timeout: time.Second})
 		assert.Equal(t, want, op.Outcome, op.Detail)
 		if want == history.Sold {
 			assert.Equal(t, []int64{7}, op.Units)

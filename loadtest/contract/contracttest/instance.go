@@ -46,9 +46,11 @@ func (in *Instance) Handler() http.Handler {
 		"PUT /stock/{product}":    in.putStock,
 		"DELETE /stock/{product}": func(_ http.ResponseWriter, r *http.Request) { in.Remove(r.PathValue("product")) },
 		"DELETE /locks/{product}": func(http.ResponseWriter, *http.Request) {},
-		"GET /metrics":            func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "stockapi_redis_commands_total 7") },
-		"GET /orders/{order}":     in.getOrder,
-		"POST /{rung}/decrease":   in.decrease,
+		"GET /metrics": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintln(w, "stockapi_redis_commands_total 7")
+		},
+		"GET /orders/{order}":   in.getOrder,
+		"POST /{rung}/decrease": in.decrease,
 	}
 	for _, pattern := range in.Without {
 		delete(routes, pattern)

@@ -32,7 +32,8 @@ type Order struct {
 // decrease serves an order.
 func (in *Instance) decrease(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	o := &Order{Instance: in, ID: r.Header.Get("X-Request-ID"), Product: q.Get("product"), Request: r, Number: in.arrived()}
+	o := &Order{Instance: in, ID: r.Header.Get("X-Request-ID"), Product: q.Get("product"), Request: r,
+		Number: in.arrived()}
 	_, _ = fmt.Sscan(q.Get("quantity"), &o.Quantity)
 	o.Wait, _ = time.ParseDuration(q.Get("wait"))
 	o.Work, _ = time.ParseDuration(q.Get("work"))

@@ -1,5 +1,5 @@
-// Package latchtest starts Redis servers for tests of those who meet there: an embedded one everywhere, and redis-server
-// where it is on PATH.
+// Package latchtest starts Redis servers for tests of those who meet there: an embedded one everywhere, and
+// redis-server where it is on PATH.
 package latchtest
 
 import (

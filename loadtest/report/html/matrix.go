@@ -89,7 +89,7 @@ func classOf(r history.Result) string {
 		return "ok"
 	case history.Broken:
 		return "broken"
-	case history.Unclear:
+	case history.Indeterminate:
 		return "unknown"
 	case history.Invalid:
 		return "invalid"

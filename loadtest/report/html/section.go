@@ -94,8 +94,8 @@ func story(c *history.Cell) string {
 	found := "No violation was found: "
 	switch history.Worst(c.Findings) {
 	case history.Invalid:
-		found = "This measures the client or the machine, and says nothing of the lock: "
-	case history.Unclear:
+		found = "This is a measurement of the client, or of the machine, and says nothing of the lock: "
+	case history.Indeterminate:
 		found = "Nothing is proved either way: "
 	}
 	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",

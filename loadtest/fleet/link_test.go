@@ -48,16 +48,16 @@ func newEcho(t *testing.T) *echo {
 	return e
 }
 
-// client is one connection over a wire.
+// client is one connection over a link.
 type client struct {
 	net.Conn
 	*bufio.Reader
 	t *testing.T
 }
 
-func dial(t *testing.T, w *Wire) *client {
+func dial(t *testing.T, l *Link) *client {
 	t.Helper()
-	conn, err := net.Dial("tcp", w.proxy.Listen)
+	conn, err := net.Dial("tcp", l.proxy.Listen)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &client{conn, bufio.NewReader(conn), t}
@@ -75,66 +75,66 @@ func (c *client) hears(within time.Duration) (string, error) {
 	return c.ReadString('\n')
 }
 
-func newTestWire(t *testing.T) (*Wire, *echo) {
+func newTestLink(t *testing.T) (*Link, *echo) {
 	t.Helper()
 	e := newEcho(t)
-	w, err := newWire(e.Addr().String())
+	l, err := newLink(e.Addr().String())
 	require.NoError(t, err)
-	t.Cleanup(w.Close)
-	return w, e
+	t.Cleanup(l.Close)
+	return l, e
 }
 
-func TestAWireIsCutAndMended(t *testing.T) {
-	w, _ := newTestWire(t)
-	c := dial(t, w)
+func TestALinkIsCutAndHealed(t *testing.T) {
+	l, _ := newTestLink(t)
+	c := dial(t, l)
 	answer, err := c.says("one")
 	require.NoError(t, err)
 	assert.Equal(t, "one\n", answer)
-	require.NoError(t, w.Cut())
+	require.NoError(t, l.Cut())
 	_, err = c.hears(time.Second)
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
-	_, err = net.Dial("tcp", w.proxy.Listen)
+	_, err = net.Dial("tcp", l.proxy.Listen)
 	require.Error(t, err, "it is refused")
-	require.NoError(t, w.Mend())
-	_, err = dial(t, w).says("two")
+	require.NoError(t, l.Heal())
+	_, err = dial(t, l).says("two")
 	require.NoError(t, err)
-	require.NoError(t, w.Mend(), "of a whole wire")
+	require.NoError(t, l.Heal(), "a healthy link can be healed too")
 }
 
-func TestCommandsAreLost(t *testing.T) {
-	w, e := newTestWire(t)
-	c := dial(t, w)
-	require.NoError(t, w.LoseCommands())
+func TestRequestsAreDropped(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DropRequests())
 	_, err := c.says("one")
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	assert.Zero(t, e.heard.Load())
-	require.NoError(t, w.Mend())
-	_, err = dial(t, w).says("two")
+	require.NoError(t, l.Heal())
+	_, err = dial(t, l).says("two")
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, e.heard.Load())
 }
 
-func TestRepliesAreLost(t *testing.T) {
-	w, e := newTestWire(t)
-	c := dial(t, w)
-	require.NoError(t, w.LoseReplies())
+func TestResponsesAreDropped(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DropResponses())
 	_, err := c.says("one")
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	assert.EqualValues(t, 1, e.heard.Load(), "the server did what it was told")
-	require.NoError(t, w.Mend())
+	assert.EqualValues(t, 1, e.heard.Load(), "the server carried it out")
+	require.NoError(t, l.Heal())
 	_, err = c.hears(time.Second)
-	require.ErrorIs(t, err, io.EOF, "what was lost stays lost")
+	require.ErrorIs(t, err, io.EOF, "a dropped response stays lost")
 }
 
-func TestRepliesAreHeldBack(t *testing.T) {
-	w, e := newTestWire(t)
-	c := dial(t, w)
-	require.NoError(t, w.HoldReplies())
+func TestResponsesAreDelayed(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DelayResponses())
 	_, err := c.says("one")
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	assert.EqualValues(t, 1, e.heard.Load())
-	require.NoError(t, w.Mend())
+	require.NoError(t, l.Heal())
 	answer, err := c.hears(time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, "one\n", answer)

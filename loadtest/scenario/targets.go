@@ -1,0 +1,85 @@
+package scenario
+
+import (
+	"context"
+
+	"stockapi/loadtest/history"
+)
+
+// FaultTargets are the processes, links and servers of one cell that faults act on.
+type FaultTargets struct {
+	// Processes are the instances, by number.
+	Processes []Process
+	// Links are those of each instance, by the name of the server at the other end.
+	Links []map[string]Link
+	// Servers are the cell's own, by name. Pairs are those that are replicated.
+	Servers map[string]Server
+	Pairs   map[string]Pair
+	// Behind maps the address of each link to the address of the server behind it.
+	Behind map[string]string
+}
+
+// The names of servers. Redlock's are "node 1" to "node 5".
+const (
+	stockServer = "stock"
+	lockServer  = "locks"
+)
+
+// network is the target of faults on links, as a history names it.
+const network = "network"
+
+// A Process is an instance, seen from outside.
+type Process interface {
+	// ExpectExit announces that the instance is going to exit. The channel is closed when it has exited.
+	ExpectExit() <-chan struct{}
+	// Stop stops the process, Stopped reports whether it has stopped, and Continue continues it.
+	Stop() error
+	Stopped() (bool, error)
+	Continue() error
+}
+
+// A Link is the network path from one instance to one server.
+type Link interface {
+	// Cut closes the connections and refuses new ones.
+	Cut() error
+	// DropRequests and DropResponses drop what goes one way. DelayResponses delays the responses until Heal.
+	DropRequests() error
+	DropResponses() error
+	DelayResponses() error
+	// Heal removes all faults from the link. Delayed responses arrive.
+	Heal() error
+}
+
+// A Server is one lock server of the cell's own.
+type Server interface {
+	// Keys counts its keys.
+	Keys(ctx context.Context) (int64, error)
+	// Queued counts the waiters that queue at it.
+	Queued(ctx context.Context) (int64, error)
+	// Kill kills it. Restart restarts it at the same address, empty.
+	Kill()
+	Restart(ctx context.Context) error
+	// Expire ends all keys that have a TTL.
+	Expire(ctx context.Context) error
+}
+
+// A Pair is a primary and its replica.
+type Pair interface {
+	// PauseReplication keeps all later writes from the replica.
+	PauseReplication(ctx context.Context) error
+	// FailOver kills the primary and waits until the replica has taken its place.
+	FailOver(ctx context.Context) error
+}
+
+// nameServers replaces the addresses of links in an op's trace by those of the servers behind them: what two instances
+// did to one key over two links, they did to one key.
+func (t *FaultTargets) nameServers(op *history.Op) {
+	if t == nil {
+		return
+	}
+	for i := range op.Trace {
+		if server := t.Behind[op.Trace[i].Node]; server != "" {
+			op.Trace[i].Node = server
+		}
+	}
+}
