@@ -185,7 +185,7 @@ func TestBreakWakesThoseWhoWatch(t *testing.T) {
 			}
 			return err
 		}))
-		b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
 		b.tryLock, b.wait = r.Build(b.Backends)
 		a.lock(t, r.Key("10000"), time.Minute)
 		first, second := b.waitFor(t.Context(), r.Key("10000")), b.waitFor(t.Context(), r.Key("10000"))

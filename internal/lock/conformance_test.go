@@ -196,8 +196,8 @@ func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 	return answerIf(!gotIn)
 }
 
-// handOver ends whatever lease there is on key behind its holder's back, and gives the lock to b, which takes it as often
-// as it can be had: once, or each permit of a semaphore.
+// handOver ends whatever lease there is on key behind its holder's back, and gives the lock to b, which takes it as
+// often as it can be had: once, or each permit of a semaphore.
 func handOver(t *testing.T, s *shop, key string, b *instance) {
 	t.Helper()
 	s.remove(t, key)

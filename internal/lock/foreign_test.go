@@ -12,8 +12,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// What lies where a rung keeps its lock, or what it has beside it, and is of another type, is named. To break the lock is
-// the remedy.
+// What lies where a rung keeps its lock, or what it has beside it, and is of another type, is named. To break the lock
+// is the remedy.
 func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -124,10 +124,11 @@ func (i *instance) replace(t *testing.T, key string) {
 	require.NoError(t, err)
 }
 
-// A renewal that finds something of another type knows that the lock is gone, and does not try again until the lease ends.
+// A renewal that finds something of another type knows that the lock is gone, and does not try again until the lease
+// ends.
 func TestARenewalThatFindsAnotherTypeSaysNo(t *testing.T) {
 	t.Parallel()
-	ok, err := Backends{}.renewed(false, redisError("WRONGTYPE Operation against a key holding the wrong kind of value"))
+	ok, err := newRuntime(Backends{}).reportRenewal(false, redisError("WRONGTYPE Operation against a key holding the wrong kind of value"))
 	require.NoError(t, err)
 	assert.False(t, ok)
 }

@@ -3,7 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +18,7 @@ import (
 // timers returns how many renewing goroutines there are.
 func timers() int {
 	stacks := make([]byte, 4<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "lock.Backends.start.func1")
+	return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "lock.runtime.start.func1")
 }
 
 // v5-as-printed leaves a timer for each order that was not sold, but not without end. A timer of a holder at work is

@@ -14,8 +14,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// A lease whose renewing goroutine does not get to run ends all the same, at the moment when somebody looks, and however
-// they look. It does not come back when the goroutine goes on.
+// A lease whose renewing goroutine does not get to run ends all the same, at the moment when somebody looks, and
+// however they look. It does not come back when the goroutine goes on.
 func TestALeaseAnswersFromTheClock(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
@@ -34,7 +34,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stuck := make(chan struct{})
-				b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
+				b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 				renewed := func(context.Context) (bool, error) { return true, nil }
 				ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
 				inner, stopInner := b.keepAlive(ctx, time.Hour, time.Hour, time.Now().Add(time.Hour), renewed)
@@ -71,7 +71,7 @@ func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
-		b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
+		b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 		renewed := func(context.Context) (bool, error) { return true, nil }
 		ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
 		defer stop()
@@ -122,10 +122,10 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 		a := s.instance(t, rung(t, id))
 		stuck := make(chan struct{})
 		a.OnRenew = func(bool) { <-stuck }
-		try, gather := rung(t, id).BuildSeveral(a.Backends)
+		try, acquireAll := rung(t, id).BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": ttl, "k2": time.Minute}
-		lease, err := gather(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
+		lease, err := acquireAll(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
 			return try(ctx, keys, ttls[keys[0]])
 		})
 		require.NoError(t, err)

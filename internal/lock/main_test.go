@@ -24,9 +24,9 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Most tests here wait for a lease to end, and compute little: as many at once as there are processors would be few. And
-// for each script the embedded Redis makes a Lua state and throws it away: with the usual heap, collecting those is half
-// of what is computed. -parallel and GOGC still count where they are given.
+// Most tests here wait for a lease to end, and compute little: as many at once as there are processors would be few.
+// And for each script the embedded Redis makes a Lua state and throws it away: with the usual heap, collecting those is
+// half of what is computed. -parallel and GOGC still count where they are given.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	if os.Getenv("GOGC") == "" {
@@ -67,7 +67,7 @@ type instance struct {
 	tryLock TryLock
 	wait    Waiting
 	crash   func()
-	line    line // to ZooKeeper
+	link    link // to ZooKeeper
 }
 
 // instance starts an instance that offers one rung. Hooks watch or disturb its commands.
@@ -78,7 +78,7 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	}
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{crash: crash}
-	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Life: life, Background: new(sync.WaitGroup)}
+	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Process: Process{Life: life, Background: new(sync.WaitGroup)}}
 	i.SQL = s.database(t, hooks...)
 	for _, node := range s.redlock {
 		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))

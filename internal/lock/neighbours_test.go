@@ -201,7 +201,7 @@ func TestNeighbourV12IsARow(t *testing.T) {
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		db := backendtest.OpenSQLAs(t, dsn, "a")
-		tryLock := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())
+		tryLock := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))
 		lease, err := tryLock(ctx, rung(t, "v12").Key("10000"), time.Minute)
 		require.NoError(t, err)
 		var owner string

@@ -87,7 +87,7 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 			return next(ctx)
 		}
 		late.Go(func() {
-			time.Sleep(3 * Backends{}.withDefaults().RedlockTimeout)
+			time.Sleep(3 * newRuntime(Backends{}).RedlockTimeout)
 			_ = next(context.WithoutCancel(ctx))
 		})
 		<-ctx.Done()
@@ -206,7 +206,7 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 			}
 			return true, nil
 		}
-		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Second/2, time.Now().Add(time.Second), flaky)
+		ctx, stop := newRuntime(Backends{}).keepAlive(context.Background(), time.Second, time.Second/2, time.Now().Add(time.Second), flaky)
 		time.Sleep(time.Minute)
 		require.NoError(t, ctx.Err(), "the lease is alive a minute later")
 		stop()
@@ -223,7 +223,7 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		no := func(context.Context) (bool, error) { return false, nil }
-		ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), time.Second, time.Second/2, start.Add(time.Second), no)
+		ctx, stop := newRuntime(Backends{}).keepAlive(context.Background(), time.Second, time.Second/2, start.Add(time.Second), no)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -251,7 +251,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 					time.Sleep(100 * time.Millisecond) // the reply takes a while: the lease does not count from it
 					return true, nil
 				}
-				ctx, stop := Backends{}.withDefaults().keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
+				ctx, stop := newRuntime(Backends{}).keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
 				defer stop()
 				<-ctx.Done()
 				require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -262,7 +262,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 }
 
 // Pitfall 12: the lost wake-up. The unlock falls between a failed try and the wait that follows it. A waiter that polls
-// is late by one delay at most, and tries once more when its patience ends.
+// is late by one delay at most, and tries once more when its maxWait ends.
 func TestPitfall12LostWakeUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 		free, start = false, time.Now()
 		_, err = poll(context.Background(), 300*time.Millisecond, Fixed(time.Second), attempt)
 		require.NoError(t, err)
-		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the patience is over")
+		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the maxWait is over")
 	})
 }
 
@@ -293,12 +293,12 @@ func TestPitfall21WaitLimit(t *testing.T) {
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
 		delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
 		var waiting sync.WaitGroup
-		for _, patience := range []time.Duration{0, time.Second, time.Hour} {
+		for _, maxWait := range []time.Duration{0, time.Second, time.Hour} {
 			waiting.Go(func() {
 				start := time.Now()
-				_, err := poll(context.Background(), patience, delay, busy)
+				_, err := poll(context.Background(), maxWait, delay, busy)
 				assert.ErrorIs(t, err, ErrBusy)
-				assert.Equal(t, patience, time.Since(start), "neither shorter, for the TTL or another's tries, nor longer")
+				assert.Equal(t, maxWait, time.Since(start), "neither shorter, for the TTL or another's tries, nor longer")
 			})
 		}
 		waiting.Wait()
@@ -392,7 +392,7 @@ func TestRoundTrips(t *testing.T) {
 					written.Add(1) // no round trip on SQLite, but one on a server
 					return do(ctx)
 				}
-				backends := Backends{Redis: client, Redlock: []redis.UniversalClient{client}, SQL: database, Life: t.Context()}
+				backends := Backends{Redis: client, Redlock: []redis.UniversalClient{client}, SQL: database, Process: Process{Life: t.Context()}}
 				if slices.Contains(r.Needs, NeedZooKeeper) {
 					backends.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
 						Session: time.Minute, // no ping falls among what is counted

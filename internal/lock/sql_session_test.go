@@ -20,7 +20,7 @@ import (
 func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
-		b := Backends{SQL: backendtest.OpenSQL(t, server.DSN)}.withDefaults()
+		b := newRuntime(Backends{SQL: backendtest.OpenSQL(t, server.DSN)})
 		for range 200 {
 			lease, err := sqlSession(b)(context.Background(), "k", 0)
 			require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestTheServerListsTheInstance(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ctx, server := context.Background(), backendtest.StartSQL(t, kind, holder.argument)
 			db := backendtest.OpenSQLAs(t, server.DSN, "till 7, "+strings.Repeat("é", 99))
-			lease, err := sqlSession(Backends{SQL: db}.withDefaults())(ctx, "DistributedLock_10000", time.Minute)
+			lease, err := sqlSession(newRuntime(Backends{SQL: db}))(ctx, "DistributedLock_10000", time.Minute)
 			require.NoError(t, err)
 			var name string
 			require.NoError(t, backendtest.OpenSQL(t, server.DSN).QueryRowContext(ctx, holder.query).Scan(&name))

@@ -85,7 +85,7 @@ func oneAtATime(t *testing.T, dsn string) {
 	}
 	require.True(t, got(a.acquire(ctx, "é", "a", time.Minute)))
 	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "another got in")
-	require.True(t, got(a.again(ctx, "é", "a", time.Minute)), "the same owner again")
+	require.True(t, got(a.reacquire(ctx, "é", "a", time.Minute)), "the same owner again")
 	require.NoError(t, a.release(ctx, "é", "a", 1))
 	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "one of two holds was given back")
 	require.True(t, got(b.renew(ctx, "é", "a", time.Minute)))
@@ -93,9 +93,9 @@ func oneAtATime(t *testing.T, dsn string) {
 	require.ErrorIs(t, a.release(ctx, "é", "a", 0), ErrLost)
 	require.True(t, got(b.acquire(ctx, "é", "b", time.Minute)))
 	require.NoError(t, b.release(ctx, "é", "b", 0))
-	one, err := sqlSession(Backends{SQL: a.db}.withDefaults())(ctx, "é", time.Minute)
+	one, err := sqlSession(newRuntime(Backends{SQL: a.db}))(ctx, "é", time.Minute)
 	require.NoError(t, err)
-	_, err = sqlSession(Backends{SQL: b.db}.withDefaults())(ctx, "é", time.Minute)
+	_, err = sqlSession(newRuntime(Backends{SQL: b.db}))(ctx, "é", time.Minute)
 	require.ErrorIs(t, err, ErrBusy)
 	require.NoError(t, one.Unlock(ctx))
 }

@@ -27,7 +27,7 @@ func TestSQLTable(t *testing.T) {
 			return ok
 		}
 		again := func(key, owner string, ttl time.Duration) bool {
-			ok, err := rows.again(ctx, key, owner, ttl)
+			ok, err := rows.reacquire(ctx, key, owner, ttl)
 			if !ok {
 				require.ErrorIs(t, err, ErrLost)
 			}
@@ -144,7 +144,7 @@ func crowd(t *testing.T, pools ...*table) {
 func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
-		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, againRow, sweepRows, removeRow} {
+		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, reacquireRow, sweepRows, removeRow} {
 			said := dialect(kind, query)
 			assert.Equal(t, query != removeRow, strings.Contains(said, databaseNow[kind]))
 			assert.NotContains(t, said, "NOW")
@@ -163,7 +163,7 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 			"a": "a/", "till 7'; --": "till-7----/", strings.Repeat("x", 99): "xxxxxxxxxx/", "": "/",
 		} {
 			db := backendtest.OpenSQLAs(t, dsn, name)
-			lease, err := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())(ctx, "k", time.Minute)
+			lease, err := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))(ctx, "k", time.Minute)
 			require.NoError(t, err)
 			var owner string
 			row := db.QueryRowContext(ctx, "SELECT owner FROM stockapi_locks WHERE name = 'k'")
@@ -187,8 +187,8 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 func TestSweepEndsWithTheProcess(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life, Background: new(sync.WaitGroup), SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
-	sqlRow(b)
+	b := Backends{Process: Process{Life: life, Background: new(sync.WaitGroup)}, SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
+	sqlRow(newRuntime(b))
 	end()
 	b.Background.Wait()
 }

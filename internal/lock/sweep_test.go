@@ -25,7 +25,8 @@ var own = []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11
 // soon bounds what has to happen soon, on however busy a machine; what must not happen takes a minute.
 const soon = 20 * time.Second
 
-// later makes the next commands come late: the caller is told of a timeout, and they are carried out when they are let go.
+// later makes the next commands come late: the caller is told of a timeout, and they are carried out when they are let
+// go.
 type later struct {
 	left  atomic.Int64 // how many
 	let   chan struct{}
@@ -127,8 +128,8 @@ func TestALostReleaseIsSwept(t *testing.T) {
 	}
 }
 
-// The next order of a caller whose release was lost takes the lock and leaves it free, on the rungs that let a caller in
-// again.
+// The next order of a caller whose release was lost takes the lock and leaves it free, on the rungs that let a caller
+// in again.
 func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
@@ -207,7 +208,7 @@ func isRelease(cmd redis.Cmder) bool {
 func TestSweepsAreBounded(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life}.withDefaults()
+	b := newRuntime(Backends{Process: Process{Life: life}})
 	begun := make(chan struct{}, 10*maxSweeps)
 	for range 10 * maxSweeps {
 		b.sweep(func(ctx context.Context) error {
@@ -226,7 +227,7 @@ func TestSweepsAreBounded(t *testing.T) {
 func TestNothingIsSweptThatCannotCome(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life}.withDefaults()
+	b := newRuntime(Backends{Process: Process{Life: life}})
 	asked := 0
 	gone := func(context.Context) error { asked++; return ErrLost }
 	refusedByRedis := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(backendtest.StartEmbedded(t).URL, "redis://")})
@@ -274,7 +275,7 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
-		b := Backends{}.withDefaults()
+		b := newRuntime(Backends{})
 		_, stop := b.keepAlive(t.Context(), time.Hour, time.Minute, time.Now().Add(time.Hour), func(context.Context) (bool, error) {
 			<-answer
 			return true, nil
@@ -347,7 +348,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 				} else {
 					bare := backendtest.Client(t, s.redis)
 					locked = func() int64 { return bare.Exists(context.Background(), keys...).Val() }
-					lease = must(a.gather(t, id, 0, keys...))
+					lease = must(a.acquireAll(t, id, 0, keys...))
 				}
 				require.EqualValues(t, 3, locked())
 				sent.Store(0)

@@ -38,8 +38,8 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	})
 }
 
-// Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up, its
-// mark goes with it.
+// Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up,
+// its mark goes with it.
 func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -71,7 +71,7 @@ func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
 		tries := 0
-		lease, err := (Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
+		lease, err := newRuntime(Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
 			func(context.Context) (*Lease, error) {
 				if tries++; tries > 1 {
 					assert.LessOrEqual(t, time.Since(last), markTTL/2)
@@ -105,8 +105,8 @@ func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
 	})
 }
 
-// Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew theirs
-// does nothing for one that died, and what has ended cannot be renewed.
+// Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew
+// theirs does nothing for one that died, and what has ended cannot be renewed.
 func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

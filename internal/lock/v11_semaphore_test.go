@@ -29,8 +29,8 @@ func TestAsManyAsThereArePermits(t *testing.T) {
 	})
 }
 
-// Pitfall 18: a crash leaks a permit. The dead holder's is free after its TTL, although another holder is alive and keeps
-// the semaphore itself alive; that other one's is not.
+// Pitfall 18: a crash leaks a permit. The dead holder's is free after its TTL, although another holder is alive and
+// keeps the semaphore itself alive; that other one's is not.
 func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
@@ -54,8 +54,8 @@ func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 	})
 }
 
-// Pitfall 18: an expired permit is returned twice, by time and by its holder; or a renewal takes it back. Nobody has come
-// meanwhile who would have dropped it.
+// Pitfall 18: an expired permit is returned twice, by time and by its holder; or a renewal takes it back. Nobody has
+// come meanwhile who would have dropped it.
 func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

@@ -197,8 +197,8 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 	}
 }
 
-// A hold inside of another lives by the other's lease: a shorter TTL of its own does not end that sooner, neither when it
-// is taken nor when it is given back.
+// A hold inside of another lives by the other's lease: a shorter TTL of its own does not end that sooner, neither when
+// it is taken nor when it is given back.
 func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
@@ -219,8 +219,8 @@ func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
 	}
 }
 
-// A lease that was lost does not come back because its owner takes the lock once more inside of it: another may have been
-// in meanwhile.
+// A lease that was lost does not come back because its owner takes the lock once more inside of it: another may have
+// been in meanwhile.
 func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {

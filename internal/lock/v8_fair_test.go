@@ -49,8 +49,8 @@ func TestFairServesInTheOrderOfArrival(t *testing.T) {
 	})
 }
 
-// Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however long
-// it waits.
+// Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however
+// long it waits.
 func TestFairPassesTheDeadOver(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -86,8 +86,8 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 	})
 }
 
-// Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the lease
-// lets the first one in.
+// Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the
+// lease lets the first one in.
 func TestFairLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

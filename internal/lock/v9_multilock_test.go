@@ -17,13 +17,13 @@ import (
 )
 
 // gather takes several locks as an order on that rung does.
-func (i *instance) gather(t testing.TB, id string, patience time.Duration, keys ...string) (*Lease, error) {
+func (i *instance) acquireAll(t testing.TB, id string, maxWait time.Duration, keys ...string) (*Lease, error) {
 	t.Helper()
 	r, err := Find(id)
 	require.NoError(t, err)
-	try, gather := r.BuildSeveral(i.Backends)
+	try, acquireAll := r.BuildSeveral(i.Backends)
 	ctx := context.Background()
-	return gather(ctx, ctx, keys, patience, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
+	return acquireAll(ctx, ctx, keys, maxWait, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
 		return try(ctx, keys, time.Minute)
 	})
 }
@@ -50,7 +50,7 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 				}))
 				orders.Go(func() {
 					// Of two that wait for each other, one may get through when the other gives up, if it tries then.
-					lease, err := at.gather(t, id, 300*time.Millisecond, keys...)
+					lease, err := at.acquireAll(t, id, 300*time.Millisecond, keys...)
 					if err == nil {
 						got.Add(1)
 						unlock(t, lease)
@@ -81,7 +81,7 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 		return next(ctx)
 	}))
 	keys := []string{"k3", "k1", "k3", "k2", "k1"}
-	lease, err := a.gather(t, "v9", 0, keys...)
+	lease, err := a.acquireAll(t, "v9", 0, keys...)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"k1", "k2", "k3"}, taken)
 	assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is its own")
@@ -98,12 +98,12 @@ func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
 	held := b.lock(t, "k2", time.Minute)
-	_, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
 	require.ErrorIs(t, err, ErrBusy)
 	assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
 	assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
 	unlock(t, held)
-	lease, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
 	require.NoError(t, err)
 	unlock(t, lease)
 }
@@ -170,7 +170,7 @@ func TestManyOrdersOfSeveralProducts(t *testing.T) {
 		for i := range 60 {
 			orders.Go(func() {
 				mine := []int{i % 3, (i + 1 + i/3%2) % 3} // every ordered pair
-				lease, err := at[i%2].gather(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
+				lease, err := at[i%2].acquireAll(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
 				if !assert.NoError(t, err) {
 					return
 				}

@@ -69,7 +69,7 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
-		n := (Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
+		n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
 		for away := range nodes + 1 {
 			var answers []error
 			for node := range nodes {
@@ -85,27 +85,27 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	}
 }
 
-// Who queues for one of the two rounds queues within its patience, and is told what those before it have found. A turn
+// Who queues for one of the two rounds queues within its maxWait, and is told what those before it have found. A turn
 // that is there is taken at once.
 func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := Backends{}.withDefaults().nodes()
+		n := newRuntime(Backends{}).nodes()
 		_, wait := rung(t, "v6").Build(Backends{RedlockRetry: time.Second})
 		for range maxRounds {
 			n.rounds <- struct{}{}
 		}
-		turn := func(patience time.Duration) (waited time.Duration, err error) {
+		turn := func(maxWait time.Duration) (waited time.Duration, err error) {
 			start := time.Now()
-			_, err = wait(t.Context(), "k", patience, func(ctx context.Context) (*Lease, error) {
-				return nil, n.turn(ctx)
+			_, err = wait(t.Context(), "k", maxWait, func(ctx context.Context) (*Lease, error) {
+				return nil, n.waitForRound(ctx)
 			})
 			return time.Since(start), err
 		}
 		waited, err := turn(0)
 		require.ErrorIs(t, err, ErrBusy)
-		assert.Equal(t, 2*Backends{}.withDefaults().RedlockTimeout, waited, "as long as a round takes")
-		n.away.Store(true)
+		assert.Equal(t, 2*newRuntime(Backends{}).RedlockTimeout, waited, "as long as a round takes")
+		n.noQuorum.Store(true)
 		waited, err = turn(10 * time.Second)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		assert.Equal(t, 10*time.Second, waited)
@@ -124,7 +124,7 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 		{0, time.Minute, 50 * time.Millisecond}, {200 * time.Millisecond, 2 * time.Second, 100 * time.Millisecond},
 		{200 * time.Millisecond, time.Minute, 200 * time.Millisecond},
 	} {
-		assert.Equal(t, c.want, Backends{RedlockTimeout: c.set}.withDefaults().nodes().patience(c.ttl), c)
+		assert.Equal(t, c.want, newRuntime(Backends{RedlockTimeout: c.set}).nodes().nodeTimeout(c.ttl), c)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 		orders.Go(func() {
 			_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
 				lease, err := a.tryLock(ctx, "k", time.Minute)
-				if strings.Contains(fmt.Sprint(err), "are away") {
+				if strings.Contains(fmt.Sprint(err), "did not answer") {
 					rounds.Add(1)
 				}
 				return lease, err

@@ -51,12 +51,12 @@ func clientOn(t *testing.T, s *backendtest.Server, w onWire) redis.UniversalClie
 	return client
 }
 
-// unheard drops every SUBSCRIBE and SSUBSCRIBE: the server never hears of it, and never answers.
-func unheard(conn net.Conn) net.Conn { return unheardConn{conn} }
+// dropSubscribe drops every SUBSCRIBE and SSUBSCRIBE: the server never hears of it, and never answers.
+func dropSubscribe(conn net.Conn) net.Conn { return dropSubscribeConn{conn} }
 
-type unheardConn struct{ net.Conn }
+type dropSubscribeConn struct{ net.Conn }
 
-func (c unheardConn) Write(p []byte) (int, error) {
+func (c dropSubscribeConn) Write(p []byte) (int, error) {
 	if bytes.Contains(bytes.ToLower(p), []byte("subscribe")) {
 		return len(p), nil
 	}
@@ -73,8 +73,8 @@ func onEachTopology(t *testing.T, test func(t *testing.T, s *backendtest.Server)
 // long is longer than anything here takes on a busy machine, and shorter than the leases that are waited for.
 const long = 20 * time.Second
 
-// A SUBSCRIBE that is never answered costs nobody more than the patience they brought, neither the first waiter nor those
-// after it; a waiter with patience gets the lock without it; and the subscription ends with the process.
+// A SUBSCRIBE that is never answered costs nobody more than the maxWait they brought, neither the first waiter nor
+// those after it; a waiter with maxWait gets the lock without it; and the subscription ends with the process.
 func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
@@ -82,7 +82,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 			t.Run(id, func(t *testing.T) {
 				s, r := &shop{redis: server, sql: backendtest.SQLiteFile(t)}, rung(t, id)
 				a, b := s.instance(t, r), s.instance(t, r)
-				b.Redis = clientOn(t, server, unheard)
+				b.Redis = clientOn(t, server, dropSubscribe)
 				b.tryLock, b.wait = r.Build(b.Backends)
 				lease := a.lock(t, r.Key(id), time.Minute)
 
@@ -117,7 +117,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 // The subscription of one who still waits when the process ends is ended too.
 func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
-	for name, wire := range map[string]onWire{"answered": func(c net.Conn) net.Conn { return c }, "unanswered": unheard} {
+	for name, wire := range map[string]onWire{"answered": func(c net.Conn) net.Conn { return c }, "unanswered": dropSubscribe} {
 		t.Run(name, func(t *testing.T) {
 			s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v7")
 			a, b := s.instance(t, r), s.instance(t, r)
@@ -156,16 +156,16 @@ func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 	backendtest.Require(t)
 	a := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
+	one := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, one) })
 	defer cancel()
 	for range 3 {
 		select {
-		case <-one.due: // without any tick
+		case <-one.retries: // without any tick
 		case <-time.After(long):
 			require.Fail(t, "nobody was told")
 		}
-		require.True(t, one.stands())
+		require.True(t, one.isConfirmed())
 		require.NoError(t, a.Redis.Do(ctx, "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
 }
@@ -179,12 +179,12 @@ func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
 	a := s.instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
-	require.NoError(t, one.awaitStanding(ctx, time.Now().Add(long)))
-	require.True(t, one.stands())
+	one := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, one) })
+	require.NoError(t, one.awaitConfirmed(ctx, time.Now().Add(long)))
+	require.True(t, one.isConfirmed())
 	server.Close()
-	require.Eventually(t, func() bool { return !one.stands() }, long, time.Millisecond)
+	require.Eventually(t, func() bool { return !one.isConfirmed() }, long, time.Millisecond)
 }
 
 // A subscription ends with its last waiter, and at once: where many come and go they would pile up.
@@ -242,8 +242,8 @@ func TestASilentSubscriptionIsReplaced(t *testing.T) {
 		return &oneReply{Conn: conn}
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
+	one := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, one) })
 	defer cancel()
 	require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 }
@@ -265,14 +265,15 @@ func (c *oneReply) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// bellWith returns a bell whose subscription stands, and a [Waiting] that listens to it. Nothing comes from a server.
-func bellWith(t *testing.T) (*bell, func(attempt Attempt) (*Lease, error)) {
+// subscriptionWith returns a bell whose subscription stands, and a [Waiting] that listens to it. Nothing comes from a
+// server.
+func subscriptionWith(t *testing.T) (*subscription, func(attempt Attempt) (*Lease, error)) {
 	t.Helper()
-	one := newBell("c", func() {})
-	one.rises()
+	one := newSubscription("c", func() {})
+	one.setConfirmed()
 	return one, func(attempt Attempt) (*Lease, error) {
-		return Backends{}.withDefaults().untilWoken(t.Context(),
-			waiter{key: "k", attempt: attempt, deadline: time.Now().Add(time.Hour), bell: one})
+		return newRuntime(Backends{}).waitForMessages(t.Context(),
+			waiter{key: "k", attempt: attempt, deadline: time.Now().Add(time.Hour), subscription: one})
 	}
 }
 
@@ -280,7 +281,7 @@ func bellWith(t *testing.T) (*bell, func(attempt Attempt) (*Lease, error)) {
 func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, wait := bellWith(t)
+		one, wait := subscriptionWith(t)
 		var free atomic.Bool
 		broken := errors.New("connection lost")
 		var failed atomic.Int64
@@ -303,7 +304,7 @@ func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 		}
 		synctest.Wait()
 		free.Store(true)
-		one.ring("")
+		one.notify("")
 		require.ErrorIs(t, <-results, broken)
 		require.NoError(t, <-results)
 		assert.Zero(t, time.Since(start), "at once, and not when a lease ends or a heartbeat comes")
@@ -316,7 +317,7 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const waiters = 64
-		one, wait := bellWith(t)
+		one, wait := subscriptionWith(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go one.tick(ctx)
@@ -340,7 +341,7 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(ended), heartbeat)
 		assert.LessOrEqual(t, tries.Load(), int64(waiters)+int64(time.Minute/heartbeat)+1)
 		for range waiters - 1 {
-			one.ring("")
+			one.notify("")
 			require.NoError(t, <-results)
 		}
 	})
@@ -350,8 +351,8 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, wait := bellWith(t)
-		one.falls()
+		one, wait := subscriptionWith(t)
+		one.setBroken()
 		start, tries := time.Now(), 0
 		_, err := wait(func(context.Context) (*Lease, error) {
 			if tries++; tries > 10 {
@@ -364,8 +365,8 @@ func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 	})
 }
 
-// Whatever broke the lock of a product, those who wait for it are told: Redisson's message on v7's channel, on a cluster
-// too, and the first of v8's queue.
+// Whatever broke the lock of a product, those who wait for it are told: Redisson's message on v7's channel, on a
+// cluster too, and the first of v8's queue.
 func TestBreakWakesThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
@@ -375,7 +376,7 @@ func TestBreakWakesThoseWhoWait(t *testing.T) {
 				a, b := s.instance(t, r), s.instance(t, r)
 				product := fmt.Sprint("break", id)
 				woken := make(chan struct{}, 10)
-				b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+				b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
 				b.tryLock, b.wait = r.Build(b.Backends)
 				for range 3 { // a try without a message may come first
 					a.lock(t, r.Key(product), time.Minute)

@@ -23,14 +23,14 @@ const zkSession = 800 * time.Millisecond
 // away and says nothing to the server: the session has to end by itself.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
-	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial, Name: "a"}
+	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.link.dial, Name: "a"}
 	for _, h := range hooks {
 		options.Hooks = append(options.Hooks, h.(hook).operation)
 	}
 	i.ZooKeeper = s.Session(t, options)
 	crash := i.crash
 	i.crash = func() {
-		i.line.cut()
+		i.link.cut()
 		crash()
 	}
 }
@@ -40,7 +40,7 @@ func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next
 }
 
 // A line is a connection that can be cut, and mended.
-type line struct {
+type link struct {
 	mu   sync.Mutex
 	dead bool
 	open []net.Conn
@@ -51,22 +51,22 @@ type line struct {
 // A counted connection counts what the client asks for: it writes each request in one piece.
 type counted struct {
 	net.Conn
-	line *line
+	link *link
 }
 
 func (c counted) Write(p []byte) (int, error) {
 	const getData = 4 // the code of a request stands behind its length and its number
 	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == getData {
-		c.line.reads.Add(1)
+		c.link.reads.Add(1)
 	}
 	return c.Conn.Write(p)
 }
 
-func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
-		return nil, errors.New("the line is cut")
+		return nil, errors.New("the link is cut")
 	}
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, e
 	return counted{conn, l}, nil
 }
 
-func (l *line) cut() {
+func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dead = true
@@ -86,7 +86,7 @@ func (l *line) cut() {
 	l.open = nil
 }
 
-func (l *line) mend() {
+func (l *link) heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dead = false

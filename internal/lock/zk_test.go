@@ -39,7 +39,7 @@ func onZooKeeper(t *testing.T, test func(t *testing.T, s *shop, r Rung)) {
 func (i *instance) locks(t *testing.T, key string) (n int) {
 	t.Helper()
 	for _, root := range []string{ephemeralIn, sequentialIn} {
-		names, _ := i.ZooKeeper.Children(context.Background(), zkNodes{i.Backends, root}.of(key))
+		names, _ := i.ZooKeeper.Children(context.Background(), zkNodes{newRuntime(i.Backends), root}.of(key))
 		for _, name := range names {
 			if name == "lock" || strings.Contains(name, "-lock-") {
 				n++
@@ -49,9 +49,9 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 	return n
 }
 
-func wait(ctx context.Context, i *instance, r Rung, key string, patience time.Duration) (*Lease, error) {
+func wait(ctx context.Context, i *instance, r Rung, key string, maxWait time.Duration) (*Lease, error) {
 	tryLock, waiting := r.Build(i.Backends)
-	return waiting(ctx, key, patience, func(ctx context.Context) (*Lease, error) {
+	return waiting(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) {
 		return tryLock(ctx, key, time.Minute)
 	})
 }
@@ -135,11 +135,11 @@ func TestPitfall19NodeOfAnotherSession(t *testing.T) {
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v13")), s.instance(t, rung(t, "v13"))
 	lease := a.lock(t, "k", ttl)
-	own := zkNodes{a.Backends, ephemeralIn}.of("k") + "/" + lease.Token
-	_, ours, err := zkNodes{a.Backends, ephemeralIn}.ours(context.Background(), own)
+	own := zkNodes{newRuntime(a.Backends), ephemeralIn}.of("k") + "/" + lease.Token
+	_, ours, err := zkNodes{newRuntime(a.Backends), ephemeralIn}.findOwned(context.Background(), own)
 	require.NoError(t, err)
 	assert.True(t, ours)
-	_, ours, err = zkNodes{b.Backends, ephemeralIn}.ours(context.Background(), own)
+	_, ours, err = zkNodes{newRuntime(b.Backends), ephemeralIn}.findOwned(context.Background(), own)
 	require.NoError(t, err)
 	assert.False(t, ours)
 	unlock(t, lease)
@@ -223,7 +223,7 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 }
 
 // A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for
-// as long as it has patience; so does an acquire that finds its session ended.
+// as long as it has maxWait; so does an acquire that finds its session ended.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
 	t.Parallel()
 	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
@@ -263,14 +263,14 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 		if !asks || !pause.CompareAndSwap(true, false) {
 			return next(ctx)
 		}
-		a.line.cut() // what is asked now is asked on a connection that has ended, in a session that has
+		a.link.cut() // what is asked now is asked on a connection that has ended, in a session that has
 		time.Sleep(zkSession)
 		queue(1)
 		if r.Number == "v14" {
 			go queuesUp("c", c)
 			queue(2)
 		}
-		a.line.mend()
+		a.link.heal()
 		resumed.Store(true)
 		return ended
 	}))
@@ -377,17 +377,17 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 		const waits = 200
 		for round := range int64(3) {
 			lease := b.lock(t, key(t), time.Minute)
-			inVain := func(patience time.Duration) {
-				_, err := wait(context.Background(), a, r, key(t), patience)
+			inVain := func(maxWait time.Duration) {
+				_, err := wait(context.Background(), a, r, key(t), maxWait)
 				require.ErrorIs(t, err, ErrBusy)
 			}
-			for a.line.reads.Load() == round { // a busy machine may need longer to get as far as the watch
+			for a.link.reads.Load() == round { // a busy machine may need longer to get as far as the watch
 				inVain(100 * time.Millisecond)
 			}
 			for range waits {
 				inVain(time.Millisecond)
 			}
-			assert.Equal(t, round+1, a.line.reads.Load(), "watches, one a round, after %d waits in each", waits)
+			assert.Equal(t, round+1, a.link.reads.Load(), "watches, one a round, after %d waits in each", waits)
 			unlock(t, lease)
 			require.True(t, a.freeWithin(t, key(t), margin))
 		}
@@ -402,7 +402,7 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
 		first := a.ZooKeeper.SessionID()
-		a.line.cut()
+		a.link.cut()
 		select {
 		case <-lease.Context.Done():
 		case <-time.After(zkSession + margin):
@@ -411,7 +411,7 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still keeps the lock for it")
 		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
-		a.line.mend()
+		a.link.heal()
 		require.Eventually(t, func() bool { return a.ZooKeeper.Ping(context.Background()) == nil }, 5*time.Second, time.Millisecond)
 		assert.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 		assert.True(t, a.tryOnce(t, key(t)))
@@ -425,8 +425,8 @@ func TestALeaseOutlivesItsConnection(t *testing.T) {
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
-		a.line.cut()
-		a.line.mend()
+		a.link.cut()
+		a.link.heal()
 		time.Sleep(2 * zkSession)
 		assert.NoError(t, lease.Context.Err())
 		assert.False(t, b.tryOnce(t, key(t)))
@@ -459,7 +459,7 @@ func TestZooKeeperFencesGrow(t *testing.T) {
 		lease := a.lock(t, "k", ttl)
 		fences = append(fences, lease.Fence)
 		unlock(t, lease)
-		_ = a.ZooKeeper.Delete(context.Background(), zkNodes{a.Backends, sequentialIn}.of("k"))
+		_ = a.ZooKeeper.Delete(context.Background(), zkNodes{newRuntime(a.Backends), sequentialIn}.of("k"))
 	}
 	assert.True(t, slices.IsSorted(fences), fences)
 	assert.Len(t, slices.Compact(fences), 5, "each is new")
@@ -477,7 +477,7 @@ func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 			return stock.Order{Product: product, Quantity: 1, Fence: fence, Work: func(context.Context) error { work(); return nil }}
 		}
 		old := a.lock(t, key(t), ttl)
-		a.line.cut()
+		a.link.cut()
 		_, err := sell(context.Background(), order(old.Fence, func() { // its context is not looked at: it is paused
 			require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 			lease := b.lock(t, key(t), ttl)
@@ -504,7 +504,7 @@ func TestHerd(t *testing.T) {
 		var waiting sync.WaitGroup
 		a := s.instance(t, r)
 		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
-		a.OnWake = func(context.Context, Call, string) { fired.Add(1) }
+		a.OnWake = func(context.Context, Notification, string) { fired.Add(1) }
 		for i := range waiters {
 			waiting.Go(func() {
 				lease, err := wait(context.Background(), a, r, key(t), time.Minute)
