@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README shows what TestConformance finds: the table there is this one.
+// The README shows the table that TestConformance checks.
 func TestREADMEShowsTheConformanceTable(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
@@ -18,7 +18,7 @@ func TestREADMEShowsTheConformanceTable(t *testing.T) {
 	}
 }
 
-// conformanceTable returns the table as the README has it: a row a rung, a column a question.
+// conformanceTable returns the table as the README has it: one row per rung, one column per question.
 func conformanceTable() string {
 	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
 	var b strings.Builder

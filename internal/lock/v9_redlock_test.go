@@ -20,8 +20,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Redlock as a multilock, compared with v6. With one of three nodes away there is no lock on all of them any more, and
-// nobody gets it until the node is back; v6 goes on. Neither leaves anything behind where it was refused.
+// Redlock as a multilock, compared with v6. With one of three nodes down, nobody gets v9-nodes until the node is back,
+// and v6 goes on. A refused acquire leaves no key on either rung.
 func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
@@ -38,15 +38,16 @@ func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 					unlock(t, lease)
 				}
 				for _, node := range a.Redlock[:3-away] {
-					assert.Eventually(t, func() bool { return node.Exists(context.Background(), "k").Val() == 0 }, margin, 5*time.Millisecond)
+					empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
+					assert.Eventually(t, empty, margin, 5*time.Millisecond)
 				}
 			})
 		}
 	}
 }
 
-// What the other bargain buys: while one node alone remembers the lock, nobody else gets all of them. v6 is taken twice
-// when a majority has forgotten.
+// The advantage of v9-nodes: while a single node remembers the lock, nobody else gets it. v6 is taken twice when a
+// majority has forgotten the lock.
 func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
@@ -65,7 +66,7 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	}
 }
 
-// As long as a majority of the nodes answers, somebody could have the lock: it is busy. Without one, nobody could.
+// If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
 func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
@@ -85,9 +86,9 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	}
 }
 
-// Who queues for one of the two rounds queues within its maxWait, and is told what those before it have found. A turn
-// that is there is taken at once.
-func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
+// An attempt that queues for a round waits no longer than its max wait, and then gets the result of the rounds before
+// it. If a round is free, it starts at once.
+func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newRuntime(Backends{}).nodes()
@@ -116,7 +117,7 @@ func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 	})
 }
 
-// A node's time grows with the lease, up to a bound that can be set for a machine that is slow.
+// A node's timeout grows with the TTL, up to a limit that can be set for a slow machine.
 func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, ttl, want time.Duration }{
@@ -128,7 +129,8 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 	}
 }
 
-// A hundred orders that do not wait, and two of three nodes silent: none is answered late because of the others.
+// With two of three nodes silent, a hundred orders that do not wait share their rounds, so that no order waits for all
+// others.
 func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
@@ -149,5 +151,5 @@ func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 		})
 	}
 	orders.Wait()
-	assert.Less(t, rounds.Load(), int64(100), "some were told what others found")
+	assert.Less(t, rounds.Load(), int64(100), "some got the result of others")
 }

@@ -16,11 +16,11 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// zkSession is how long the tests' sessions last: the TTL of their locks in ZooKeeper, whatever they ask for.
+// zkSession is the timeout of the tests' sessions, and so the TTL of their locks in ZooKeeper.
 const zkSession = 800 * time.Millisecond
 
-// session opens the instance's session. Its hooks see operations as they see commands. A crash takes the connection
-// away and says nothing to the server: the session has to end by itself.
+// session opens the instance's session. Its hooks see operations as they see commands. A crash cuts the connection
+// without a word to the server, so the session has to end by its timeout.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
 	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.link.dial, Name: "a"}
@@ -35,27 +35,27 @@ func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks [
 	}
 }
 
-func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
+func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next send) error {
 	return h(ctx, redis.NewCmd(ctx, o.Name, o.Path), next)
 }
 
-// A line is a connection that can be cut, and mended.
+// A link makes connections that can be cut, and heals again.
 type link struct {
 	mu   sync.Mutex
 	dead bool
 	open []net.Conn
 
-	reads atomic.Int64 // of a node's data, as watches are set with
+	reads atomic.Int64 // of a node's data, which set the watches
 }
 
-// A counted connection counts what the client asks for: it writes each request in one piece.
+// A counted connection counts the client's requests. The client writes each of them in one piece.
 type counted struct {
 	net.Conn
 	link *link
 }
 
 func (c counted) Write(p []byte) (int, error) {
-	const getData = 4 // the code of a request stands behind its length and its number
+	const getData = 4 // the code of a request follows its length and its number
 	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == getData {
 		c.link.reads.Add(1)
 	}
