@@ -170,7 +170,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 			for i := range rounds {
 				ttl := time.Minute
 				if i%20 == 0 {
-					ttl = 10 * time.Millisecond // a renewal is due after 5 ms, which is when this one is released
+					ttl = 10 * time.Millisecond // a renewal is due after 5 ms, just when this lease is released
 				}
 				released := renewals.Load()
 				lease := a.lockSoon(t, "k", ttl)
@@ -241,14 +241,14 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 	const lease = time.Second
 	hang := func(ctx context.Context) (bool, error) { <-ctx.Done(); return false, ctx.Err() }
 	refuse := func(context.Context) (bool, error) { return false, errors.New("connection refused") }
-	for name, away := range map[string]func(context.Context) (bool, error){"hangs": hang, "refuses": refuse} {
+	for name, failing := range map[string]func(context.Context) (bool, error){"hangs": hang, "refuses": refuse} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var last time.Time // the start of the last successful renewal
 				renewals := 0
 				renew := func(ctx context.Context) (bool, error) {
 					if renewals++; renewals > 3 {
-						return away(ctx)
+						return failing(ctx)
 					}
 					last = time.Now()
 					time.Sleep(100 * time.Millisecond) // the reply takes a while: the lease does not count from it

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A runtime is what a rung is built from: its backends, with every default filled in, and the work that the rungs have
-// in common. It keeps leases alive (renewer.go), sweeps what an indeterminate command may leave (sweep.go), and waits
-// for locks (wake.go, queue.go).
+// A runtime holds what a rung is built from: the backends, with every default filled in, and the work that the rungs
+// have in common. It keeps leases alive (renewer.go), sweeps what an indeterminate command may leave (sweep.go), and
+// waits for locks (wake.go, queue.go).
 type runtime struct {
 	Backends
 	sweeps chan struct{} // one place for each sweep that may run at a time

@@ -23,8 +23,8 @@ var (
 // itself.
 var ErrUpgrade = errors.New("a reader cannot become a writer: it would wait for itself; give the read lock back first")
 
-// A mark of a waiting writer keeps new readers out for markTTL, and the writer renews it several times in that time. So
-// a writer that dies while it waits blocks readers for markTTL at most.
+// markTTL limits how long the mark of a waiting writer keeps new readers out. The writer renews its mark several times
+// in that time. So a writer that dies while it waits blocks readers for markTTL at most.
 const markTTL = 500 * time.Millisecond
 
 // marksOf returns the key for the marks of waiting writers. The braces keep it in the lock's slot of a cluster.

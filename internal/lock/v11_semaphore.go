@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// semaphore is v11: up to so many orders hold it at once, each with a token, a deadline and a renewal of its own. With
-// one permit it is a lock. The deadlines are by Redis' clock, so that the permit of a dead holder is free after its
-// TTL, even if other holders renew theirs. A permit that has expired cannot be returned, or there would be one too
-// many.
+// semaphore is v11: a limited number of orders holds it at once, each with a token, a deadline and a renewal of its
+// own. With one permit it is a lock. The deadlines are by Redis' clock, so that the permit of a dead holder is free
+// after its TTL, even if other holders renew theirs. A permit that has expired cannot be returned, or there would be
+// one too many.
 // Defect: the number of permits is not stored anywhere. Each caller brings its own number, and the largest one wins: a
 // caller with 2 comes in beside a caller with 1. And a pause, as on every lease.
 func semaphore(usual int64) func(rt runtime) TryLock {

@@ -9,7 +9,7 @@ import (
 // node of v6, all or none. It asks the nodes one after the other, so that the order that gets the first node gets the
 // rest. While a single node remembers the lock, nobody else gets it, so a node that restarts empty does no harm.
 // Defect: there is no quorum. With one node unavailable nobody sells, so five nodes stop the shop about five times as
-// often as one. v6 has its majority against that. The price of the majority is what v6 shows under node-restart.
+// often as one. The majority of v6 avoids that. The scenario node-restart shows the price of a majority.
 func everyNode(rt runtime) TryLock {
 	var locks []TryLock
 	for _, node := range rt.Redlock {

@@ -25,19 +25,19 @@ import (
 func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
-		for away := range 3 {
-			t.Run(fmt.Sprint(id, " ", away), func(t *testing.T) {
-				s := newShop(t, backendtest.StartEmbedded, 3-away)
-				for range away {
+		for down := range 3 {
+			t.Run(fmt.Sprint(id, " ", down), func(t *testing.T) {
+				s := newShop(t, backendtest.StartEmbedded, 3-down)
+				for range down {
 					s.redlock = append(s.redlock, deadNode(t, hangsUp))
 				}
 				a := s.instance(t, rung(t, id))
 				lease, err := a.try(context.Background(), "k", time.Minute)
-				require.Equal(t, away <= most, err == nil, "%v", err)
+				require.Equal(t, down <= most, err == nil, "%v", err)
 				if err == nil {
 					unlock(t, lease)
 				}
-				for _, node := range a.Redlock[:3-away] {
+				for _, node := range a.Redlock[:3-down] {
 					empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
 					assert.Eventually(t, empty, margin, 5*time.Millisecond)
 				}
@@ -71,17 +71,17 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
 		n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
-		for away := range nodes + 1 {
+		for down := range nodes + 1 {
 			var answers []error
 			for node := range nodes {
-				if node < away {
+				if node < down {
 					answers = append(answers, &redsync.RedisError{Node: node, Err: os.ErrDeadlineExceeded})
 				} else {
 					answers = append(answers, &redsync.ErrNodeTaken{Node: node})
 				}
 			}
-			majority := nodes-away >= nodes/2+1
-			assert.Equal(t, !majority, errors.Is(n.busy(errors.Join(answers...)), ErrNoQuorum), "%d of %d away", away, nodes)
+			majority := nodes-down >= nodes/2+1
+			assert.Equal(t, !majority, errors.Is(n.busy(errors.Join(answers...)), ErrNoQuorum), "%d of %d down", down, nodes)
 		}
 	}
 }
