@@ -11,14 +11,14 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Backends configures the ladder: the servers that locks are kept on, and the process that takes them. Each rung names
-// in its line of [Ladder] which servers it needs. The zero value serves the rungs that need none.
+// Backends configures the ladder: the servers that keep the locks, and the process that takes them. [Rung.Needs] says
+// which servers a rung needs. The zero value serves the rungs that need none.
 type Backends struct {
 	// Redis holds the locks of every rung but v6 and v9-nodes. The client must not retry by itself: its own first
 	// SET NX would make the second one fail.
 	Redis redis.UniversalClient
-	// Redlock lists the independent nodes of v6. Each client ends a command with its context (ContextTimeoutEnabled), so
-	// that a dead node costs milliseconds.
+	// Redlock lists the independent nodes of v6 and v9-nodes. Each client ends a command with its context
+	// (ContextTimeoutEnabled), so that a dead node costs milliseconds.
 	Redlock []redis.UniversalClient
 	// RedlockRetry is the average delay between two tries of v6; 0 means 1 s, as in the article.
 	RedlockRetry time.Duration
