@@ -82,7 +82,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
 		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
-		Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}
+		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
@@ -109,8 +109,8 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 }
 
 // onWake counts and traces the waiters that a release wakes.
-func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Call, on string) {
-	return func(ctx context.Context, by lock.Call, on string) {
+func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Notification, on string) {
+	return func(ctx context.Context, by lock.Notification, on string) {
 		m.Woken.WithLabelValues(string(by)).Inc()
 		trace.Woken(ctx, on)
 	}

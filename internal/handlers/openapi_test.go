@@ -322,7 +322,8 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	m, log := metrics.New("a"), slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
 	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb},
-		SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t)), Life: life, Background: new(sync.WaitGroup)}
+		SQL:     backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
+		Process: lock.Process{Life: life, Background: new(sync.WaitGroup)}}
 	t.Cleanup(func() {
 		end()
 		locks.Background.Wait()

@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// To break the locks of a product leaves nothing of them, whatever a rung keeps beside its key.
+// Breaking the locks of a product removes all their keys, with those that a rung keeps beside its lock.
 func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -33,8 +33,8 @@ func TestBreakLeavesNothing(t *testing.T) {
 	})
 }
 
-// Nor what those left who wait: the queue of v8 with its deadlines, the mark of v10's writer.
-func TestBreakLeavesNothingOfThoseWhoWait(t *testing.T) {
+// It also removes the keys of the waiters: the queue of v8 with its deadlines, and the mark of v10's writer.
+func TestBreakLeavesNothingOfTheWaiters(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
@@ -55,7 +55,7 @@ func TestBreakLeavesNothingOfThoseWhoWait(t *testing.T) {
 	})
 }
 
-// It removes what is no lock of ours as well, and so is the remedy for ErrForeign.
+// It also removes keys of other types, so it is the remedy for ErrForeign.
 func TestBreakRemovesWhatIsNoLock(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -73,7 +73,7 @@ func TestBreakRemovesWhatIsNoLock(t *testing.T) {
 	})
 }
 
-// A backend that fails keeps none of the others, and its error is told; what the others removed counts.
+// A backend that fails does not stop the others. Its error is returned, and the keys that the others removed count.
 func TestBreakGoesOnWithoutABackend(t *testing.T) {
 	t.Parallel()
 	for name, dead := range map[string]*backendtest.Server{
@@ -106,7 +106,7 @@ func TestBreakGoesOnWithoutABackend(t *testing.T) {
 	}
 }
 
-// The database has rows and sessions. Both are broken and counted, and neither one's error hides the other.
+// The database has rows and sessions. Both are broken and counted, and an error of one does not hide that of the other.
 func TestBreakCountsRowsAndSessions(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection lost")
@@ -116,7 +116,7 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 	}{"both": {"", 3}, "no rows": {"remove", 1}, "no sweep": {"sweep", 1}, "no sessions": {"break", 2}} {
 		t.Run(name, func(t *testing.T) {
 			a := newShop(t, backendtest.StartEmbedded, 0).instance(t, rung(t, "v12"))
-			a.SQL.Kind = sqldb.MySQL // which has sessions; it is not asked
+			a.SQL.Kind = sqldb.MySQL // MySQL has sessions; no statement reaches a database here
 			a.SQL.Around = func(_ context.Context, statement, _ string, _ sqldb.Do) (int64, error) {
 				if statement == c.failing {
 					return 0, broken
@@ -134,25 +134,25 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 	}
 }
 
-// A session that could not be ended is none that was.
+// A session that could not be ended does not count.
 func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
 	t.Parallel()
-	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it answers no question that is put to MySQL
+	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it is no MySQL, and fails
 	db.Kind = sqldb.MySQL
 	n, err := breakSession(context.Background(), db, "k")
 	require.Error(t, err)
 	assert.Zero(t, n)
 }
 
-// On v8 the first in line is called when a release or another that leaves the queue has left the lock to it, and not
-// while somebody holds the lock.
-func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
+// On v8 the first waiter in the queue is notified when a release, or a waiter that leaves the queue, leaves the lock to
+// it. It is not notified while somebody holds the lock.
+func TestLeavingTheQueueNotifiesTheNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
-		calls := bare.Subscribe(ctx, fairChannelOf("k"))
-		defer calls.Close()
-		_, err := calls.Receive(ctx)
+		messages := bare.Subscribe(ctx, fairChannelOf("k"))
+		defer messages.Close()
+		_, err := messages.Receive(ctx)
 		require.NoError(t, err)
 		queue := func(places ...any) {
 			require.NoError(t, bare.Del(ctx, queueOf("k")).Err())
@@ -165,27 +165,28 @@ func TestWhoLeavesTheQueueCallsTheNext(t *testing.T) {
 		queue("third", "fourth")
 		leaveQueue(ctx, a.Redis, "k", "third")
 		for _, expected := range []string{"second", "fourth"} {
-			message, err := calls.ReceiveTimeout(ctx, long)
-			require.NoError(t, err, "%s was not called", expected)
+			message, err := messages.ReceiveTimeout(ctx, long)
+			require.NoError(t, err, "%s was not notified", expected)
 			assert.Equal(t, expected, message.(*redis.Message).Payload)
 		}
 	})
 }
 
-// Those who wait in ZooKeeper watch nodes that are gone then, whether the holder's or that of another who waits.
-func TestBreakWakesThoseWhoWatch(t *testing.T) {
+// Breaking a lock in ZooKeeper wakes its waiters: it removes the nodes that they watch, which are the holder's and
+// those of other waiters.
+func TestBreakWakesTheWatchers(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		watching, woken := make(chan struct{}, 100), make(chan struct{}, 100)
 		a := s.instance(t, r)
-		b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			err := next(ctx)
 			if cmd.Name() == "zk:watch" {
 				watching <- struct{}{}
 			}
 			return err
 		}))
-		b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
 		b.tryLock, b.wait = r.Build(b.Backends)
 		a.lock(t, r.Key("10000"), time.Minute)
 		first, second := b.waitFor(t.Context(), r.Key("10000")), b.waitFor(t.Context(), r.Key("10000"))

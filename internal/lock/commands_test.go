@@ -15,15 +15,15 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// contended is the rungs whose waiters are woken, so that what a sale costs does not grow with those who wait for it.
+// contended lists the rungs that notify their waiters, so that the cost of a sale does not grow with their number.
 var contended = []string{"v7", "v8"}
 
-// commandsPerSale has that many buyers on two instances, each take the lock, read, write and give it back, and returns
-// how many commands Redis had to do for each.
+// commandsPerSale lets that many buyers on two instances take the lock, read, write and release. It returns the number
+// of Redis commands per buyer.
 func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 	t.Helper()
 	var commands atomic.Int64
-	count := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+	count := hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 		commands.Add(1)
 		return next(ctx)
 	})
@@ -55,7 +55,7 @@ func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 	return float64(commands.Load()) / float64(waiters)
 }
 
-// What a sale costs does not grow with the number of those who wait (pitfall 13).
+// The cost of a sale does not grow with the number of waiters (pitfall 13).
 func TestCommandsPerSaleDoNotGrow(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -65,7 +65,7 @@ func TestCommandsPerSaleDoNotGrow(t *testing.T) {
 			some := commandsPerSale(t, s, rung(t, id), 64)
 			most := 512
 			if strings.HasSuffix(t.Name(), "/embedded") {
-				most = 128 // it is too slow for more: those who keep their place by coming again would be all that it does
+				most = 128 // it is too slow for more, and would only renew the waiters' places
 			}
 			many := commandsPerSale(t, s, rung(t, id), most)
 			t.Logf("%s: %.1f commands per sale with 8 waiters, %.1f with 64, %.1f with %d", id, few, some, many, most)

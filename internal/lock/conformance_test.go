@@ -17,7 +17,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// What a rung answers to a question: it holds, it breaks, or the question does not arise.
+// An answer of a rung to a question: it holds, it breaks, or the question does not arise.
 type answer string
 
 const (
@@ -45,7 +45,7 @@ var questions = []struct {
 	{"loss cancels the work", lossCancelsWork},
 }
 
-// conformance is what each rung must hold, and what it must visibly break.
+// conformance says what each rung must hold, and what it must visibly break.
 var conformance = map[string][]answer{
 	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels
 	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
@@ -74,7 +74,7 @@ var conformance = map[string][]answer{
 	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	// Without a lock; their shelves are tested where they are.
+	// These have no lock. Package stock tests their shelves.
 	"v16": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
 	"v17": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
 }
@@ -86,7 +86,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// On the SQL servers that this machine has, only the rungs that they are for are asked.
+// On the SQL servers of this machine, only the rungs that need one are asked.
 func TestConformanceOnSQLServers(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
@@ -121,14 +121,14 @@ func conforms(t *testing.T, s *shop, asked func(Rung) bool) {
 
 const (
 	ttl = 300 * time.Millisecond
-	// margin is what a busy machine may add to a TTL before a lock that should be free is not. Only what breaks waits
-	// for it.
+	// margin is the delay beyond a TTL that a busy machine may need to free a lock. A test waits for all of it only where
+	// a rung breaks.
 	margin = 3 * time.Second
 	// slowTTL is long enough for a renewal to come in time on a busy machine.
 	slowTTL = time.Second
 )
 
-// key is a lock of this test's own.
+// key names a lock that only this test uses.
 func key(t *testing.T) string { return "lock:" + t.Name() }
 
 func answerIf(ok bool) answer {
@@ -167,7 +167,7 @@ func survivesCrash(t *testing.T, s *shop, r Rung) answer {
 func survivesCrashInGap(t *testing.T, s *shop, r Rung) answer {
 	crashed := errors.New("crashed")
 	left := commandsOfOneRound(s, r)
-	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 		if left.Add(-1) < 0 {
 			return crashed
 		}
@@ -196,8 +196,7 @@ func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 	return answerIf(!gotIn)
 }
 
-// handOver ends whatever lease there is on key behind its holder's back, and gives the lock to b, which takes it as often
-// as it can be had: once, or each permit of a semaphore.
+// handOver ends the lease on key without its holder, and lets b take the lock: once, or every permit of a semaphore.
 func handOver(t *testing.T, s *shop, key string, b *instance) {
 	t.Helper()
 	s.remove(t, key)
@@ -213,7 +212,7 @@ func handOver(t *testing.T, s *shop, key string, b *instance) {
 // releasesOnlyItsOwn: a's lease ended and b holds the lock; then a releases.
 func releasesOnlyItsOwn(t *testing.T, s *shop, r Rung) answer {
 	if len(r.Needs) == 0 {
-		return none // no lease that could end
+		return none // there is no lease that could end
 	}
 	a, b := s.instance(t, r), s.instance(t, r)
 	lease := a.lock(t, key(t), time.Minute)
@@ -232,7 +231,7 @@ func hasNoGap(t *testing.T, s *shop, r Rung) answer {
 		b := s.instance(t, r)
 		var releasing atomic.Bool
 		var sent atomic.Int64
-		a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 			if releasing.Load() && sent.Add(1) == n {
 				handOver(t, s, key, b)
 			}
@@ -250,8 +249,8 @@ func hasNoGap(t *testing.T, s *shop, r Rung) answer {
 	}
 }
 
-// letsHolderIn: the holder takes its lock again and gives it back once. It gets in, and nobody else does before it has
-// given it back as often.
+// letsHolderIn: the holder takes its lock again and releases it once. It gets in, and nobody else does until it has
+// released it as often as it took it.
 func letsHolderIn(t *testing.T, s *shop, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
 	ctx := WithOwner(context.Background(), NewOwner("1"))
@@ -270,7 +269,7 @@ func letsHolderIn(t *testing.T, s *shop, r Rung) answer {
 	return answerIf(!b.tryOnce(t, key(t)))
 }
 
-// isOutAfterRelease: a caller has given the lock back, somebody else holds it, and the caller tries again.
+// isOutAfterRelease: a caller has released the lock, somebody else holds it, and the caller tries again.
 func isOutAfterRelease(t *testing.T, s *shop, r Rung) answer {
 	a := s.instance(t, r)
 	ctx, other := WithOwner(context.Background(), NewOwner("1")), WithOwner(context.Background(), NewOwner("2"))
@@ -287,11 +286,11 @@ func isOutAfterRelease(t *testing.T, s *shop, r Rung) answer {
 	return answerIf(errors.Is(err, ErrBusy))
 }
 
-// survivesCancel: the acquire reaches Redis, its reply does not come back, and the caller gives up.
+// survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up.
 func survivesCancel(t *testing.T, s *shop, r Rung) answer {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost := commandsOfOneRound(s, r)
-	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+	a := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 		if err := next(ctx); err != nil || lost.Add(-1) < 0 {
 			return err
 		}
@@ -301,7 +300,7 @@ func survivesCancel(t *testing.T, s *shop, r Rung) answer {
 	lease, err := a.tryLock(ctx, key(t), time.Minute)
 	cancel()
 	if err == nil {
-		unlock(t, lease) // under a context of its own, not the dead one
+		unlock(t, lease) // under a context of its own, not the cancelled one
 	}
 	return answerIf(s.instance(t, r).freeWithin(t, key(t), margin))
 }

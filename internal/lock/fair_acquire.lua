@@ -1,15 +1,14 @@
--- Acquire of a fair lock: takes it if it is free and nobody is before the caller; else the caller keeps its place in the
--- queue, or gets the last one.
--- KEYS[1] the lock, KEYS[2] the queue: a list of places, KEYS[3] until when each counts as alive. ARGV[1] the owner's
--- token, ARGV[2] the TTL in ms, ARGV[3] the caller's place, '' if it does not queue, ARGV[4] for how many ms a place
--- lasts unless its owner comes again.
--- Returns 1 when the lock was taken, else -(1 + the ms after which it is worth asking again).
--- All times are Redis' own. Those that clients tell drift apart, and with them the deadlines of everybody in the queue.
+-- Acquires a fair lock: takes it if it is free and nobody is before the caller. Otherwise the caller keeps its place in
+-- the queue, or gets the last place.
+-- KEYS[1] the lock, KEYS[2] the queue: a list of places, KEYS[3] the deadline of each place. ARGV[1] the owner's token,
+-- ARGV[2] the TTL in ms, ARGV[3] the caller's place, '' if it does not queue, ARGV[4] the TTL of a place in ms.
+-- Returns 1 when the lock was taken, else -(1 + the ms after which to ask again).
+-- All times are Redis' own. The clocks of clients drift apart, and so would the deadlines in the queue.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local head = redis.call('LINDEX', KEYS[2], 0)
 while head and tonumber(redis.call('ZSCORE', KEYS[3], head) or '0') <= now do
-  redis.call('LPOP', KEYS[2]) -- it died, or has been stopped for so long that nobody can tell
+  redis.call('LPOP', KEYS[2]) -- its waiter has died, or was paused for too long
   redis.call('ZREM', KEYS[3], head)
   head = redis.call('LINDEX', KEYS[2], 0)
 end
@@ -28,9 +27,9 @@ if ARGV[3] ~= '' then
   redis.call('PEXPIRE', KEYS[2], 10 * ARGV[4])
   redis.call('PEXPIRE', KEYS[3], 10 * ARGV[4])
 end
-if left == -2 then -- free: for the head of the queue, until that is found to be dead
+if left == -2 then -- free for the head of the queue, until the head's place expires
   left = tonumber(redis.call('ZSCORE', KEYS[3], head) or now) - now
-elseif left == -1 then -- held without an end, by somebody else's code: nobody knows when
+elseif left == -1 then -- held without a TTL, by another program
   left = tonumber(ARGV[4])
 end
 return -1 - left

@@ -1,5 +1,5 @@
--- Gives up a place in the queue of a fair lock. If the lock is free, it may have been kept free for that place: then the
--- next one is told.
+-- Gives up a place in the queue of a fair lock. If the lock is free, it may have been reserved for that place, so the
+-- script notifies the next waiter.
 -- KEYS[1] the lock, KEYS[2] the queue, KEYS[3] the deadlines, KEYS[4] the channel. ARGV[1] the place, ARGV[2] PUBLISH or
 -- SPUBLISH. Returns 1.
 redis.call('LREM', KEYS[2], 1, ARGV[1])

@@ -1,4 +1,4 @@
--- Release of a fair lock: gives it back if it is the owner's, and tells the first in the queue.
+-- Releases a fair lock if it is the owner's, and notifies the first waiter in the queue.
 -- KEYS[1] the lock, KEYS[2] the queue, KEYS[3] the channel. ARGV[1] the owner's token, ARGV[2] PUBLISH, or SPUBLISH on a
 -- cluster. Returns 1, or 0 when the lock was not the owner's.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then

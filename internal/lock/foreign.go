@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// ErrForeign says that Redis keeps something of another type where the rung keeps its lock, or what it has beside it:
-// another program's lock, or a leftover. The rung cannot work until that is gone.
+// ErrForeign says that a key of the rung's lock has another type in Redis: it is another program's lock, or a leftover.
+// The rung cannot work until that key is removed.
 var ErrForeign = errors.New("the lock's key holds no lock of this rung")
 
-// wrongType reports whether Redis refused a command because its key holds something of another type. It says so by the
-// text alone, and where a script ran into it somewhere in the middle.
+// wrongType reports whether Redis refused a command because its key has another type. Only the text of the error says
+// so, and in a script that text is not at its beginning.
 func wrongType(err error) bool { return err != nil && strings.Contains(err.Error(), "WRONGTYPE") }
 
-// explained makes a rung say what lies in its way when Redis refuses a key for its type. To the rungs that take their
-// lock by SET NX such a key is a lock like any other, and held: they say ErrBusy.
-func explained(b Backends, r Rung, try TryLock) TryLock {
+// detectForeign makes a rung return ErrForeign when Redis refuses a key because of its type. A rung that takes its lock
+// by SET NX does not see the type: to it such a key is a lock that is held, and it returns ErrBusy.
+func detectForeign(rt runtime, r Rung, try TryLock) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		lease, err := try(ctx, key, ttl)
 		if wrongType(err) {
-			return nil, b.foreign(ctx, r, key, err)
+			return nil, rt.foreign(ctx, r, key, err)
 		}
-		return notOurs(lease, err)
+		return lostIfForeign(lease, err)
 	}
 }
 
-// notOurs makes a lease's Unlock say ErrLost when something of another type lies in its place by then.
-func notOurs(lease *Lease, err error) (*Lease, error) {
+// lostIfForeign makes a lease's Unlock return ErrLost when the lock's key has another type by then.
+func lostIfForeign(lease *Lease, err error) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func notOurs(lease *Lease, err error) (*Lease, error) {
 	return lease, nil
 }
 
-// foreign returns ErrForeign with the first key that holds what does not belong there, or why if there is none by now.
-func (b Backends) foreign(ctx context.Context, r Rung, key string, why error) error {
+// foreign returns ErrForeign with the first key that has another type, or why if there is none any more.
+func (rt runtime) foreign(ctx context.Context, r Rung, key string, why error) error {
 	ctx, cancel := detach(ctx)
 	defer cancel()
 	for _, one := range []struct{ key, kept string }{
 		{key, cmp.Or(r.Layout, "string")}, {queueOf(key), "list"}, {deadlinesOf(key), "zset"}, {marksOf(key), "zset"},
 		{fenceOf(key), "string"},
 	} {
-		found, err := b.Redis.Type(ctx, one.key).Result()
+		found, err := rt.Redis.Type(ctx, one.key).Result()
 		if err == nil && found != one.kept && found != "none" {
 			return fmt.Errorf("%w: %s holds a %s, and should hold a %s", ErrForeign, one.key, found, one.kept)
 		}

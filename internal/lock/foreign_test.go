@@ -12,8 +12,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// What lies where a rung keeps its lock, or what it has beside it, and is of another type, is named. To break the lock is
-// the remedy.
+// If a key of a rung's lock has another type, the error names the key. Breaking the lock is the remedy.
 func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -45,18 +44,20 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 				if try == nil {
 					continue
 				}
-				if c.rung == "v8" { // it looks at its deadlines where there is a queue
+				if c.rung == "v8" { // it reads its deadlines only if there is a queue
 					_ = a.Redis.RPush(ctx, queueOf(key), "somebody").Err()
 				}
-				if c.where(key) == marksOf(key) { // writers look at the marks when they have to wait
+				if c.where(key) == marksOf(key) { // writers read the marks only when they have to wait
 					a.lock(t, key, time.Minute)
 				}
 				require.NoError(t, c.put(a.Redis, c.where(key)))
 				_, err := try(context.WithValue(ctx, placeKey{}, "mine"), key, time.Minute)
 				require.ErrorIs(t, err, ErrForeign, c.rung)
 				require.ErrorContains(t, err, c.where(key)+" "+c.says)
-				_, err = a.wait(ctx, key, time.Hour, func(ctx context.Context) (*Lease, error) { return try(ctx, key, time.Minute) })
-				require.ErrorIs(t, err, ErrForeign, "nor does anybody wait for it")
+				_, err = a.wait(ctx, key, time.Hour, func(ctx context.Context) (*Lease, error) {
+					return try(ctx, key, time.Minute)
+				})
+				require.ErrorIs(t, err, ErrForeign, "and nobody waits for it")
 				_, err = a.Break(ctx, "10000")
 				require.NoError(t, err)
 				require.Empty(t, a.Redis.Keys(ctx, "*").Val())
@@ -68,7 +69,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 	})
 }
 
-// To a rung that takes its lock by SET NX a key of another type is somebody else's lock.
+// To a rung that takes its lock by SET NX, a key of another type is a lock that somebody else holds.
 func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -83,7 +84,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 	})
 }
 
-// A lock in whose place something of another type lies has been lost: the release says so, and a renewal ends the work.
+// A lock is lost if its key has another type: the release says so, and a renewal ends the work.
 func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -113,7 +114,7 @@ func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	})
 }
 
-// replace puts a type there that no rung uses.
+// replace gives the key a type that no rung uses.
 func (i *instance) replace(t *testing.T, key string) {
 	t.Helper()
 	_, err := i.Redis.TxPipelined(context.Background(), func(p redis.Pipeliner) error {
@@ -124,10 +125,11 @@ func (i *instance) replace(t *testing.T, key string) {
 	require.NoError(t, err)
 }
 
-// A renewal that finds something of another type knows that the lock is gone, and does not try again until the lease ends.
+// A renewal that finds another type returns false at once, and is not retried until the lease ends.
 func TestARenewalThatFindsAnotherTypeSaysNo(t *testing.T) {
 	t.Parallel()
-	ok, err := Backends{}.renewed(false, redisError("WRONGTYPE Operation against a key holding the wrong kind of value"))
+	const wrong = redisError("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ok, err := newRuntime(Backends{}).reportRenewal(false, wrong)
 	require.NoError(t, err)
 	assert.False(t, ok)
 }

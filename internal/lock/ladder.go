@@ -9,29 +9,29 @@ import (
 	"stockapi/internal/stock"
 )
 
-// A Rung is one step of the ladder: a way to guard the sale, and what is to be known of it.
+// A Rung is one lock of the ladder, and its description.
 type Rung struct {
-	// Number and Name both identify the rung: "v4", "lua-release".
+	// Number and Name each identify the rung: "v4", "lua-release".
 	Number, Name string
-	// Does and Defect say in a sentence how it locks, and how it fails.
+	// Does and Defect say how the rung locks, and how it fails.
 	Does, Defect string
-	// Needs names the backends it is built on, by the constants below. None: nothing.
+	// Needs lists the backends that the rung is built on, by the constants below.
 	Needs []string
-	// Wait is how long a request waits for the lock when it does not say. Zero: it tries once.
+	// Wait limits how long a request waits for the lock, unless the request has a limit of its own. Zero: it tries once.
 	Wait time.Duration
-	// Prefix makes the lock's key of a product. Empty: DistributedLock_.
+	// Prefix and the product make the lock's key. Empty: DistributedLock_.
 	Prefix string
 	// Layout is the type of that key in Redis, as its TYPE command names it. Empty: string.
 	Layout string
-	// Shelf is the kind of shelf that the rung sells from; most leave everything to the lock.
+	// Shelf is the kind of shelf that the rung sells from. Most rungs sell from the plain one, which relies on the lock.
 	Shelf stock.Kind
 
-	build func(Backends) TryLock
-	read  func(Backends) TryLock // what readers take, where they share the lock
-	wait  func(Backends) Waiting
+	build func(runtime) TryLock
+	read  func(runtime) TryLock // the lock of readers, if they share one
+	wait  func(runtime) Waiting // nil: the rung's waiters poll
 
-	all    func(Backends) TryAll // for several products at once, where the rung can sell them
-	gather Gathering
+	all        func(runtime) TryAll // for several products at once, if the rung can sell them
+	acquireAll AcquireAll
 }
 
 // The backends that a rung may need.
@@ -40,77 +40,113 @@ const (
 	NeedRedlock   = "redlock"
 	NeedZooKeeper = "zookeeper"
 	NeedSQL       = "sql"
-	// NeedSQLServer is a database that is a process of its own: MariaDB, MySQL or PostgreSQL.
+	// NeedSQLServer is a database that runs as a process of its own: MariaDB, MySQL or PostgreSQL.
 	NeedSQLServer = "sql-server"
 )
 
-// Ladder lists all rungs, lowest first. A new rung is a file and a line here.
+// Ladder lists all rungs, lowest first. A new rung is a file and an entry here.
 func Ladder() []Rung {
 	redis, nodes := []string{NeedRedis}, []string{NeedRedlock}
 	zookeeper, database := []string{NeedZooKeeper}, []string{NeedSQL}
 	return []Rung{
 		{Number: "v0", Name: "nolock", build: noLock,
-			Does: "takes no lock", Defect: "everybody is in at once"},
+			Does:   "takes no lock",
+			Defect: "everybody is in at once"},
 		{Number: "v0.5", Name: "mutex", build: mutex,
-			Does: "a mutex in the memory of the process", Defect: "worth nothing across instances"},
+			Does:   "a mutex in the memory of the process",
+			Defect: "worth nothing across instances"},
 		{Number: "v1", Name: "setnx", build: setNX, Needs: redis,
-			Does: "SETNX, then DEL", Defect: "no TTL: a crash locks the product for ever"},
+			Does:   "SETNX, then DEL",
+			Defect: "no TTL: a crash locks the product for ever"},
 		{Number: "v1.5", Name: "setnx-expire", build: setNXExpire, Needs: redis,
-			Does: "SETNX, then EXPIRE, then DEL", Defect: "a crash between SETNX and EXPIRE locks the product for ever"},
+			Does:   "SETNX, then EXPIRE, then DEL",
+			Defect: "a crash between SETNX and EXPIRE locks the product for ever"},
 		{Number: "v2", Name: "set-nx-ex", build: setNXEX, Needs: redis,
-			Does: "SET NX EX, then DEL", Defect: "expires under slow work, then deletes another's lock"},
+			Does:   "SET NX EX, then DEL",
+			Defect: "expires under slow work, then deletes another's lock"},
 		{Number: "v3", Name: "owner-check", build: ownerCheck, Needs: redis,
-			Does: "SET NX EX of a token; GET, compare, DEL", Defect: "the gap between GET and DEL"},
+			Does:   "SET NX EX of a token; GET, compare, DEL",
+			Defect: "the gap between GET and DEL"},
 		{Number: "v4", Name: "lua-release", build: luaRelease, Needs: redis,
-			Does: "SET NX EX of a token; compare and delete in one script", Defect: "still expires under slow work"},
+			Does:   "SET NX EX of a token; compare and delete in one script",
+			Defect: "still expires under slow work"},
 		{Number: "v5", Name: "watchdog", build: watchdog, Needs: redis,
-			Does: "v4 and a timer that renews at TTL/2", Defect: "a holder that is paused or cut off does not notice; renews for ever"},
+			Does:   "v4 and a timer that renews at TTL/2",
+			Defect: "a holder that is paused or cut off does not notice; renews for ever"},
 		{Number: "v5-as-printed", Name: "as-printed", build: asPrinted, Needs: redis,
-			Does: "v5 with the two slips of the article's listing", Defect: "after a \"sold out\" the lock comes back from the dead"},
+			Does:   "v5 with the two slips of the article's listing",
+			Defect: "after a \"sold out\" the lock comes back from the dead"},
 		{Number: "v5.5", Name: "bounded", build: bounded, Needs: redis,
-			Does: "v5 with a bound: after a few renewals the work is cancelled before it writes", Defect: "a pause after its last look"},
+			Does:   "v5 with a bound: after a few renewals the work is cancelled before it writes",
+			Defect: "a pause after its last look"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			wait: func(b Backends) Waiting { return patient(Polling(Around(b.RedlockRetry))) },
-			Does: "redsync over N independent nodes, renewed at TTL/2", Defect: "pauses, nodes that forget, clocks that jump"},
-		{Number: "v7", Name: "reentrant", build: reentrant, Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_",
-			Layout: "hash", wait: func(b Backends) Waiting { return b.woken(channelOf) },
-			Does: "a hash of owner to count, as Redisson's RLock; waiters are woken by a message", Defect: "a pause, as of every lease"},
-		{Number: "v7-cached", Name: "cached-reentrancy", build: cachedReentrant, Needs: redis, Wait: 20 * time.Second,
-			Prefix: "ReentrantLock_", Layout: "hash", wait: func(b Backends) Waiting { return b.woken(channelOf) },
-			Does: "v7, and remembers in the process what a caller holds", Defect: "does not forget it on release: the caller walks in again"},
-		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", wait: Backends.queued,
-			Does: "first come, first served: a queue in Redis, and the release calls its head", Defect: "a pause, as of every lease"},
-		{Number: "v9", Name: "multilock", build: one(multilock), all: multilock, gather: together, Needs: redis, Wait: 20 * time.Second,
-			Does: "several products: v5.5 on each, in sorted order, all or none; waits holding none", Defect: "starves while others sell its products one by one"},
-		{Number: "v9-naive", Name: "one-by-one", build: one(multilock), all: multilock, gather: oneByOne, Needs: redis, Wait: 20 * time.Second,
-			Does: "several products: one lock after the other, as ordered, waiting while holding", Defect: "opposite orders deadlock"},
+			wait:   func(rt runtime) Waiting { return withDeadline(Polling(Around(rt.RedlockRetry))) },
+			Does:   "redsync over N independent nodes, renewed at TTL/2",
+			Defect: "pauses, nodes that forget, clocks that jump"},
+		{Number: "v7", Name: "reentrant", build: reentrant,
+			Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_", Layout: "hash",
+			wait:   func(rt runtime) Waiting { return rt.notified(channelOf) },
+			Does:   "a hash of owner to count, as Redisson's RLock; waiters are woken by a message",
+			Defect: "a pause, as of every lease"},
+		{Number: "v7-cached", Name: "cached-reentrancy", build: cachedReentrant,
+			Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_", Layout: "hash",
+			wait:   func(rt runtime) Waiting { return rt.notified(channelOf) },
+			Does:   "v7, and remembers in the process what a caller holds",
+			Defect: "does not forget it on release: the caller walks in again"},
+		{Number: "v8", Name: "fair", build: fair, Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_",
+			wait:   runtime.queued,
+			Does:   "first come, first served: a queue in Redis, and the release calls its head",
+			Defect: "a pause, as of every lease"},
+		{Number: "v9", Name: "multilock", build: single(multilock), all: multilock, acquireAll: allAtOnce,
+			Needs: redis, Wait: 20 * time.Second,
+			Does:   "several products: v5.5 on each, in sorted order, all or none; waits holding none",
+			Defect: "starves while others sell its products one by one"},
+		{Number: "v9-naive", Name: "one-by-one", build: single(multilock), all: multilock, acquireAll: oneByOne,
+			Needs: redis, Wait: 20 * time.Second,
+			Does:   "several products: one lock after the other, as ordered, waiting while holding",
+			Defect: "opposite orders deadlock"},
 		{Number: "v9-nodes", Name: "every-node", build: everyNode, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			Does: "v9 of one key on each of v6's nodes: all of them or none", Defect: "with one node away nobody sells"},
-		{Number: "v10", Name: "readwrite", build: writing, read: reading, Needs: redis, Prefix: "ReadWriteLock_",
-			Layout: "zset", wait: func(b Backends) Waiting { return b.marked(b.backoff()) },
-			Does: "readers share it, writers are alone; a writer that waits keeps new readers out", Defect: "writers without a gap keep readers waiting; a pause"},
+			Does:   "v9 of one key on each of v6's nodes: all of them or none",
+			Defect: "with one node away nobody sells"},
+		{Number: "v10", Name: "readwrite", build: writing, read: reading,
+			Needs: redis, Prefix: "ReadWriteLock_", Layout: "zset",
+			wait:   func(rt runtime) Waiting { return rt.marked(rt.backoff()) },
+			Does:   "readers share it, writers are alone; a writer that waits keeps new readers out",
+			Defect: "writers without a gap keep readers waiting; a pause"},
 		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
-			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order says otherwise", Defect: "callers who disagree about the number of permits; a pause"},
+			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order " +
+				"says otherwise",
+			Defect: "callers who disagree about the number of permits; a pause"},
 		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
-			Does: "v11 with two permits", Defect: "it keeps the third one out: two sell the same unit"},
+			Does:   "v11 with two permits",
+			Defect: "it keeps the third one out: two sell the same unit"},
 		{Number: "v12", Name: "sql-row", build: sqlRow, Needs: database, Wait: 20 * time.Second,
-			Does: "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2", Defect: "the database is the lock server; lease based"},
-		{Number: "v12-session", Name: "sql-session", build: sqlSession, Needs: []string{NeedSQLServer}, Wait: 20 * time.Second,
-			Does: "a lock of the SQL server's own, held by a connection that is watched", Defect: "no TTL: it ends with its connection and not before"},
+			Does:   "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2",
+			Defect: "the database is the lock server; lease based"},
+		{Number: "v12-session", Name: "sql-session", build: sqlSession,
+			Needs: []string{NeedSQLServer}, Wait: 20 * time.Second,
+			Does:   "a lock of the SQL server's own, held by a connection that is watched",
+			Defect: "no TTL: it ends with its connection and not before"},
 		{Number: "v13", Name: "zk-ephemeral", build: zkEphemeral, Needs: zookeeper, Wait: 20 * time.Second,
-			wait: func(b Backends) Waiting { return zkNodes{b, ephemeralIn}.untilRemoved },
-			Does: "an ephemeral znode, which ends with its maker's session", Defect: "a release wakes all who wait, and one of them gets in"},
+			wait:   func(rt runtime) Waiting { return zkNodes{rt, ephemeralIn}.untilRemoved },
+			Does:   "an ephemeral znode, which ends with its maker's session",
+			Defect: "a release wakes all who wait, and one of them gets in"},
 		{Number: "v14", Name: "zk-sequential", build: zkSequential, Needs: zookeeper, Wait: 20 * time.Second,
-			wait: func(b Backends) Waiting { return zkNodes{b, sequentialIn}.inQueue },
-			Does: "a queue of ephemeral sequential znodes, each waiting for the one before it", Defect: "a paused client's session ends, and it does not know"},
+			wait:   func(rt runtime) Waiting { return zkNodes{rt, sequentialIn}.inQueue },
+			Does:   "a queue of ephemeral sequential znodes, each waiting for the one before it",
+			Defect: "a paused client's session ends, and it does not know"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
-			Does: "a lease with a fencing token, which the stock checks on read and on write", Defect: "the lock may be broken, the stock may not"},
+			Does:   "a lease with a fencing token, which the stock checks on read and on write",
+			Defect: "the lock may be broken, the stock may not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
-			Does: "v15, but the stock checks the token on write only", Defect: "both read, then both write, the older token first"},
+			Does:   "v15, but the stock checks the token on write only",
+			Defect: "both read, then both write, the older token first"},
 		{Number: "v16", Name: "cas", build: noLock, Shelf: stock.CAS, Wait: 20 * time.Second,
-			Does: "no lock: read; WATCH, compare, MULTI, write, EXEC; again if somebody else wrote", Defect: "retries under contention"},
+			Does:   "no lock: read; WATCH, compare, MULTI, write, EXEC; again if somebody else wrote",
+			Defect: "retries under contention"},
 		{Number: "v17", Name: "atomic", build: noLock, Shelf: stock.Atomic,
-			Does: "no lock: check and decrement in one script", Defect: "none: the control. There is no time between its read and its write to work in"},
+			Does:   "no lock: check and decrement in one script",
+			Defect: "none: the control. There is no time between its read and its write to work in"},
 	}
 }
 
@@ -122,34 +158,35 @@ func (r Rung) Key(product string) string {
 	return r.Prefix + product
 }
 
-// Build returns the rung's lock on the given backends, and how to wait for it.
+// Build returns the rung's lock on the given backends, and the Waiting for it.
 func (r Rung) Build(b Backends) (TryLock, Waiting) {
-	b = b.withDefaults()
-	wait := Polling(b.backoff())
+	rt := newRuntime(b)
+	wait := Polling(rt.backoff())
 	if r.wait != nil {
-		wait = r.wait(b)
+		wait = r.wait(rt)
 	}
-	return detached(explained(b, r, r.build(b))), wait
+	return detached(detectForeign(rt, r, r.build(rt))), wait
 }
 
-// BuildSeveral returns the rung's lock of several products and how to take it, or nil where the rung sells one at a time.
-func (r Rung) BuildSeveral(b Backends) (TryAll, Gathering) {
+// BuildSeveral returns the rung's lock of several products and the function that takes it, or nil if the rung sells one
+// product at a time.
+func (r Rung) BuildSeveral(b Backends) (TryAll, AcquireAll) {
 	if r.all == nil {
 		return nil, nil
 	}
-	try := r.all(b.withDefaults())
+	try := r.all(newRuntime(b))
 	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
-		return detachedUnlock(notOurs(try(ctx, keys, ttl)))
-	}, r.gather
+		return detachedUnlock(lostIfForeign(try(ctx, keys, ttl)))
+	}, r.acquireAll
 }
 
-// BuildRead returns the lock that the rung's readers share, and how to wait for it; nil where they do not share it.
+// BuildRead returns the lock that the rung's readers share, and the Waiting for it, or nil if they do not share one.
 func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 	if r.read == nil {
 		return nil, nil
 	}
-	b = b.withDefaults()
-	return detached(explained(b, r, r.read(b))), Polling(b.backoff())
+	rt := newRuntime(b)
+	return detached(detectForeign(rt, r, r.read(rt))), Polling(rt.backoff())
 }
 
 // Find returns the rung with that number or name.

@@ -3,7 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,14 +15,14 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// timers returns how many renewing goroutines there are.
+// timers returns the number of renewing goroutines.
 func timers() int {
 	stacks := make([]byte, 4<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "lock.Backends.start.func1")
+	return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "lock.runtime.start.func1")
 }
 
-// v5-as-printed leaves a timer for each order that was not sold, but not without end. A timer of a holder at work is
-// none of those, however many there are.
+// v5-as-printed leaks a timer for each order that was not sold, up to a limit. The limit never ends the timer of a
+// holder at work.
 func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
@@ -39,16 +39,16 @@ func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return timers()-before == want }, 20*time.Second, time.Millisecond, why)
 	}
-	soon(maxLeaks+1, "those left, and the holder's")
+	soon(maxLeaks+1, "the leaked ones, and the holder's")
 	held.Sold()
 	unlock(t, held)
-	soon(maxLeaks, "those left")
+	soon(maxLeaks, "the leaked ones")
 	i.crash()
 	soon(0, "the process has ended")
 }
 
-// The last fencing token that was drawn is remembered until Redis' clock has passed it, and for an hour more; one that
-// is no number is written over.
+// The last fencing token is kept until Redis' clock has passed it, and for an hour more. A value that is no number is
+// overwritten.
 func TestTheFenceOfALockEnds(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v15", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
@@ -63,7 +63,8 @@ func TestTheFenceOfALockEnds(t *testing.T) {
 		second := a.lock(t, "k", time.Minute)
 		unlock(t, second)
 		assert.Equal(t, ahead+1, second.Fence)
-		assert.InDelta(t, 3*time.Hour, bare.PTTL(ctx, fenceOf("k")).Val(), float64(10*time.Minute), "until the clock has passed it")
+		ttl = bare.PTTL(ctx, fenceOf("k")).Val()
+		assert.InDelta(t, 3*time.Hour, ttl, float64(10*time.Minute), "until the clock has passed it")
 
 		for _, spoilt := range []string{"many", "inf", "-inf", "nan", "9223372036854775807", "0x1p70"} {
 			require.NoError(t, bare.Set(ctx, fenceOf("k"), spoilt, 0).Err())

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A leaseContext is the context of the work under a lease. It answers from the clock at every look: a process that was
-// stopped in the middle of its work, and goes on after its lease has ended, may look before the goroutine that renews
-// the lease gets to run. Who finds the time over ends the context, so that Err, Done and [context.Cause] agree.
+// A leaseContext is the context of the work under a lease. It looks at the clock whenever it is asked: a process that
+// was paused, and goes on after its lease has expired, may ask before the goroutine that renews the lease gets to run.
+// The first call that finds the lease expired ends the context, so that Err, Done and [context.Cause] agree.
 //
-// A context made from it by [context.WithCancel] keeps an Err of its own, and hears of the end when this one is asked or
-// the renewing goroutine runs. The clock is the monotonic one, which on Linux stands still while the machine is
-// suspended: after that, only the next renewal tells.
+// A context derived from it by [context.WithCancel] has an Err of its own. It ends when this context is asked, or when
+// the renewing goroutine runs. The clock is the monotonic one, which on Linux stops while the machine is suspended.
+// After a suspension only the next renewal finds the loss.
 type leaseContext struct {
-	context.Context // ends by lose, or with the caller's
+	context.Context // ends by lose, or with the caller's context
 	lose            context.CancelCauseFunc
-	caller          context.Context // may be that of an outer lease, and has to be asked too
+	caller          context.Context // may be that of an outer lease, so it has to be asked too
 	validUntil      atomic.Pointer[time.Time]
 }
 
@@ -28,7 +28,7 @@ func newLeaseContext(caller context.Context, validUntil time.Time) *leaseContext
 	return c
 }
 
-// Err is part of [context.Context].
+// Err implements [context.Context].
 func (c *leaseContext) Err() error {
 	switch {
 	case c.Context.Err() != nil:
@@ -40,13 +40,13 @@ func (c *leaseContext) Err() error {
 	return c.Context.Err()
 }
 
-// Done is part of [context.Context]. What it returns is closed when the time is over by now.
+// Done implements [context.Context]. Its channel is closed already if the lease has expired.
 func (c *leaseContext) Done() <-chan struct{} {
 	_ = c.Err()
 	return c.Context.Done()
 }
 
-// extend moves the end of the lease, and returns false if the lease was lost by then: it does not come back.
+// extend moves the end of the lease. It returns false if the lease is lost already: a lost lease does not come back.
 func (c *leaseContext) extend(until time.Time) bool {
 	if errors.Is(context.Cause(c), ErrLost) {
 		return false

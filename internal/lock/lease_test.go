@@ -14,8 +14,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// A lease whose renewing goroutine does not get to run ends all the same, at the moment when somebody looks, and however
-// they look. It does not come back when the goroutine goes on.
+// A lease also expires if its renewing goroutine does not get to run: whichever method is called next finds it expired.
+// It does not come back when the goroutine goes on.
 func TestALeaseAnswersFromTheClock(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
@@ -34,7 +34,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stuck := make(chan struct{})
-				b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
+				b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 				renewed := func(context.Context) (bool, error) { return true, nil }
 				ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
 				inner, stopInner := b.keepAlive(ctx, time.Hour, time.Hour, time.Now().Add(time.Hour), renewed)
@@ -49,7 +49,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 				time.Sleep(time.Second - time.Nanosecond)
 				require.False(t, ended(inner))
 				time.Sleep(time.Nanosecond)
-				require.True(t, ended(inner), "with the lease that it lies within")
+				require.True(t, ended(inner), "with the outer lease")
 				for _, c := range []context.Context{ctx, inner, below} {
 					require.ErrorIs(t, c.Err(), context.Canceled)
 					require.ErrorIs(t, context.Cause(c), ErrLost)
@@ -66,12 +66,13 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 	}
 }
 
-// A renewal whose success is noticed when the lease is over does not bring it back, though nobody has looked meanwhile.
-func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
+// A renewal whose success is noticed after the lease has expired does not bring the lease back, even if nobody has
+// looked in between.
+func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
-		b := Backends{OnRenew: func(bool) { <-stuck }}.withDefaults()
+		b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 		renewed := func(context.Context) (bool, error) { return true, nil }
 		ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
 		defer stop()
@@ -82,8 +83,8 @@ func TestARenewalThatIsHeardOfTooLateIsNone(t *testing.T) {
 	})
 }
 
-// So does every rung that watches its lease. v5 does not look.
-func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
+// Every rung that watches its lease cancels the work by the clock. v5 does not.
+func TestTheClockCancelsTheWork(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
 		t.Run(id, func(t *testing.T) {
@@ -114,7 +115,7 @@ func TestWorkIsToldOfTheLossByTheClock(t *testing.T) {
 	}
 }
 
-// Several locks are one lease: that of the first is looked at through that of the last.
+// Several locks are one lease: the context of the last one also ends when the first one is lost.
 func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v9", "v9-naive"} {
@@ -122,12 +123,11 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 		a := s.instance(t, rung(t, id))
 		stuck := make(chan struct{})
 		a.OnRenew = func(bool) { <-stuck }
-		try, gather := rung(t, id).BuildSeveral(a.Backends)
+		try, acquireAll := rung(t, id).BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": ttl, "k2": time.Minute}
-		lease, err := gather(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
-			return try(ctx, keys, ttls[keys[0]])
-		})
+		attempt := func(ctx context.Context, keys ...string) (*Lease, error) { return try(ctx, keys, ttls[keys[0]]) }
+		lease, err := acquireAll(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, attempt)
 		require.NoError(t, err)
 		time.Sleep(2 * ttl)
 		assert.ErrorIs(t, context.Cause(lease.Context), ErrLost)

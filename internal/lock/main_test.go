@@ -24,9 +24,9 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Most tests here wait for a lease to end, and compute little: as many at once as there are processors would be few. And
-// for each script the embedded Redis makes a Lua state and throws it away: with the usual heap, collecting those is half
-// of what is computed. -parallel and GOGC still count where they are given.
+// Most tests here wait for a lease to end and compute little, so more of them run in parallel than there are
+// processors. The embedded Redis creates a Lua state for each script and drops it: with the usual heap, half of the
+// work would be garbage collection. The flag -parallel and the variable GOGC still count.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	if os.Getenv("GOGC") == "" {
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A shop is what the tests run against: one Redis for the single-node locks, five for Redlock and an SQL database, used
-// by any number of instances.
+// A shop has the servers of a test: one Redis for the single-node locks, others for Redlock, an SQL database, and a
+// ZooKeeper. Any number of instances use it.
 type shop struct {
 	redis   *backendtest.Server
 	redlock []*backendtest.Server
-	// zookeeper starts a ZooKeeper when it is first asked for one, and janitor is a session there from then on.
+	// zookeeper starts a ZooKeeper at its first call. From then on janitor is a session there.
 	zookeeper func() *backendtest.ZooKeeperServer
 	janitor   atomic.Pointer[backend.ZooKeeper]
 	sql       string // DSN
@@ -61,13 +61,13 @@ func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int
 	return s
 }
 
-// An instance is what stands for a process: clients and rungs of its own, which a crash takes away all at once.
+// An instance stands for a process. It has its own clients and rungs, and a crash ends all of them at once.
 type instance struct {
 	Backends
 	tryLock TryLock
 	wait    Waiting
 	crash   func()
-	line    line // to ZooKeeper
+	link    link // to ZooKeeper
 }
 
 // instance starts an instance that offers one rung. Hooks watch or disturb its commands.
@@ -78,7 +78,8 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	}
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{crash: crash}
-	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Life: life, Background: new(sync.WaitGroup)}
+	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...),
+		Process: Process{Life: life, Background: new(sync.WaitGroup)}}
 	i.SQL = s.database(t, hooks...)
 	for _, node := range s.redlock {
 		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))
@@ -104,8 +105,8 @@ func (s *shop) database(t testing.TB, hooks ...redis.Hook) *sqldb.DB {
 	return db
 }
 
-// around is what a hook sees of an SQL database: its statements, but for the making of the table, which belongs to a
-// new database as "hello" does to a new connection.
+// around passes the statements of an SQL database to the hook, except for the creation of the table, which belongs to a
+// new database as "hello" belongs to a new connection.
 func (h hook) around(ctx context.Context, statement, _ string, do sqldb.Do) (n int64, err error) {
 	if statement == "create" {
 		return do(ctx)
@@ -121,10 +122,12 @@ func (h hook) around(ctx context.Context, statement, _ string, do sqldb.Do) (n i
 func (s *shop) rungs(t testing.TB) []Rung {
 	t.Helper()
 	b := Backends{Redis: backendtest.Client(t, s.redis), Redlock: []redis.UniversalClient{nil}, SQL: s.database(t)}
-	return slices.DeleteFunc(Ladder(), func(r Rung) bool { return b.Missing(r) != "" && !slices.Contains(r.Needs, NeedZooKeeper) })
+	return slices.DeleteFunc(Ladder(), func(r Rung) bool {
+		return b.Missing(r) != "" && !slices.Contains(r.Needs, NeedZooKeeper)
+	})
 }
 
-// acquires reports whether a command is one that takes a lock.
+// acquires reports whether a command takes a lock.
 func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() == "sql:acquire" }
 
 // lock takes the lock, which has to be free. It may be called on any goroutine.
@@ -137,8 +140,8 @@ func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	return lease
 }
 
-// try makes one attempt. On a machine that is busy with other tests, a node may not answer within its 50 ms: such an
-// attempt says nothing, and is made again. What it may have got is in the way of the next one until it is swept.
+// try makes one attempt. On a busy machine a node may not answer within its 50 ms. Such an attempt is indeterminate,
+// and try repeats it. A key that it may have set blocks the next attempt until it is swept.
 func (i *instance) try(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
 	unanswered := false
 	for range 100 {
@@ -152,7 +155,7 @@ func (i *instance) try(ctx context.Context, key string, ttl time.Duration) (leas
 	return lease, err
 }
 
-// tryOnce takes the lock if it is free, gives it back at once, and reports whether it was.
+// tryOnce takes the lock if it is free, releases it at once, and reports whether it was free.
 func (i *instance) tryOnce(t *testing.T, key string) bool {
 	t.Helper()
 	lease, err := i.try(context.Background(), key, time.Minute)
@@ -167,14 +170,14 @@ func (i *instance) tryOnce(t *testing.T, key string) bool {
 	return true
 }
 
-// unlock gives a lock back that is ours. A node of Redlock that is too slow to answer is swept later, so a missing
-// answer is no failure; a lock that was no longer ours is.
+// unlock releases a lock, which must still be ours. It ignores a node of Redlock that is too slow to answer, because a
+// sweep follows.
 func unlock(t *testing.T, lease *Lease) {
 	t.Helper()
 	assert.NotErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 }
 
-// freeWithin reports whether the lock can be had before d has passed.
+// freeWithin reports whether the lock becomes free before d has passed.
 func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
 	t.Helper()
 	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -185,14 +188,17 @@ func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
 	return false
 }
 
-// A hook stands between the client and its server: it sees each command, and decides whether and how it goes on.
-type hook func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error
+// A send sends a command, or hands it to the next hook.
+type send = func(context.Context) error
+
+// A hook runs between a client and its server. It sees each command, and decides whether to send it.
+type hook func(ctx context.Context, cmd redis.Cmder, next send) error
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "hello" { // a new connection's, not the rung's
+		if cmd.Name() == "hello" { // of a new connection, not of the rung
 			return next(ctx, cmd)
 		}
 		return h(ctx, cmd, func(ctx context.Context) error { return next(ctx, cmd) })
@@ -210,7 +216,7 @@ func rung(t *testing.T, id string) Rung {
 	return r
 }
 
-// remove removes a lock on all servers, whoever holds it.
+// remove removes a lock on all servers, even if somebody holds it.
 func (s *shop) remove(t *testing.T, key string) {
 	t.Helper()
 	for _, server := range append([]*backendtest.Server{s.redis}, s.redlock...) {
@@ -224,8 +230,8 @@ func (s *shop) remove(t *testing.T, key string) {
 	assert.NoError(t, err)
 }
 
-// onEach runs a test of a rung on each kind of server, with two instances, and a client for bare commands: the other
-// side, which may be somebody else's code.
+// onEach runs a test of a rung on each kind of server, with two instances, and a client for plain commands, as another
+// program could send them.
 func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
 	t.Helper()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -235,7 +241,7 @@ func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bar
 	})
 }
 
-// deadNode listens, and does to each connection whatever a node does that is of no use.
+// deadNode starts a node that accepts connections and handles each by serve.
 func deadNode(t *testing.T, serve func(conn net.Conn)) *backendtest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -258,8 +264,8 @@ func deadNode(t *testing.T, serve func(conn net.Conn)) *backendtest.Server {
 	return &backendtest.Server{URL: "redis://" + l.Addr().String()}
 }
 
-// silent accepts what it is told, and says nothing.
+// silent reads everything and never answers.
 func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// hangsUp ends every connection at once.
+// hangsUp closes every connection at once.
 func hangsUp(net.Conn) {}

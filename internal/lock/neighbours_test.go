@@ -15,13 +15,13 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// What docs/neighbours.md promises to other programs, byte by byte: the names and layouts by which they share a lock
-// with a rung. A change here takes the lock away from everybody who relies on it. Each goes both ways: what the rung
-// writes is what the other expects, and what the other writes keeps the rung out.
+// These tests keep the promises of docs/neighbours.md to other programs, byte by byte: the names and layouts by which
+// they share a lock with a rung. A change here breaks mutual exclusion with those programs. Each promise is tested both
+// ways: the rung writes what the other program expects, and what the other program writes keeps the rung out.
 
 const tokenPattern = `[A-Z2-7]{26}`
 
-// The page names them as they are.
+// The page shows the names that the code uses.
 func TestNeighboursPageNamesThem(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/neighbours.md")
@@ -35,7 +35,8 @@ func TestNeighboursPageNamesThem(t *testing.T) {
 	assert.Contains(t, string(page), "SHA2('"+rung(t, "v12-session").Key("10000")+"', 256)")
 }
 
-// stringLock is a key that holds a token: redis-py's Lock, and on each node redsync's, redlock-py's and pottery's.
+// stringLock tests a lock whose key holds a token: redis-py's Lock, and on each node those of redsync, redlock-py and
+// pottery.
 func stringLock(t *testing.T, a *instance, r Rung, name string, bare redis.UniversalClient) {
 	t.Helper()
 	ctx := context.Background()
@@ -53,7 +54,7 @@ func stringLock(t *testing.T, a *instance, r Rung, name string, bare redis.Unive
 	assert.Empty(t, bare.Keys(ctx, "*").Val(), "nothing is left")
 
 	require.NoError(t, bare.SetNX(ctx, name, "theirs", time.Minute).Err())
-	assert.False(t, a.busyOnce(name), "theirs")
+	assert.False(t, a.getsOnce(name), "theirs")
 	assert.Equal(t, "theirs", bare.Get(ctx, name).Val())
 	// Their release: compare and delete.
 	const theirs = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
@@ -61,8 +62,8 @@ func stringLock(t *testing.T, a *instance, r Rung, name string, bare redis.Unive
 	assert.True(t, a.tryOnce(t, name))
 }
 
-// busyOnce reports whether one attempt at the lock got it.
-func (i *instance) busyOnce(key string) bool {
+// getsOnce reports whether one attempt gets the lock.
+func (i *instance) getsOnce(key string) bool {
 	lease, err := i.tryLock(context.Background(), key, time.Minute)
 	if err == nil {
 		_ = lease.Unlock(context.Background())
@@ -91,9 +92,9 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 		const name = "ReentrantLock_10000"
 		require.Equal(t, name, rung(t, "v7").Key("10000"))
 		ctx := owned("7")
-		told := bare.Subscribe(ctx, "redisson_lock__channel:{ReentrantLock_10000}")
-		defer told.Close()
-		_, err := told.Receive(ctx)
+		messages := bare.Subscribe(ctx, "redisson_lock__channel:{ReentrantLock_10000}")
+		defer messages.Close()
+		_, err := messages.Receive(ctx)
 		require.NoError(t, err)
 		lease, err := a.tryLock(ctx, name, time.Minute)
 		require.NoError(t, err)
@@ -104,7 +105,7 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 		assert.Regexp(t, "^"+tokenPattern+":.*7", lease.Token, "the client's id, a colon, the thread's")
 		assert.InDelta(t, time.Minute, bare.PTTL(ctx, name).Val(), float64(30*time.Second), "in milliseconds")
 		unlock(t, lease)
-		message, err := told.ReceiveMessage(ctx)
+		message, err := messages.ReceiveMessage(ctx)
 		require.NoError(t, err)
 		assert.Equal(t, "0", message.Payload)
 		assert.Empty(t, bare.Keys(ctx, "*").Val(), "nothing is left")
@@ -133,7 +134,7 @@ func TestNeighbourV14IsCuratorsInterProcessMutex(t *testing.T) {
 	assert.Equal(t, a.ZooKeeper.SessionID(), stat.EphemeralOwner)
 	assert.Regexp(t, `^a/`+lease.Token+`$`, string(data), "which instance it is")
 
-	// Curator's node lies behind ours, in the same numbers, and then before us.
+	// Curator's node is behind ours, in the same numbers. Then it is before our next one.
 	theirs, err := curator.Create(dir+"/_c_2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b-lock-", []byte("127.0.0.1"),
 		zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)
@@ -143,16 +144,16 @@ func TestNeighbourV14IsCuratorsInterProcessMutex(t *testing.T) {
 	unlock(t, lease)
 	select {
 	case event := <-gone:
-		assert.Equal(t, zk.EventNodeDeleted, event.Type, "by this who is behind us is told")
+		assert.Equal(t, zk.EventNodeDeleted, event.Type, "this notifies the waiter behind us")
 	case <-time.After(time.Minute):
-		t.Fatal("nobody was told")
+		t.Fatal("nobody was notified")
 	}
-	assert.False(t, a.busyOnce(r.Key("10000")))
+	assert.False(t, a.getsOnce(r.Key("10000")))
 	require.NoError(t, curator.Delete(theirs, -1))
 	assert.True(t, a.tryOnce(t, r.Key("10000")))
 }
 
-// foreign is how any program takes v12-session's lock, and gives it back.
+// foreign has the statements by which any program takes and releases v12-session's lock.
 var foreign = map[sqldb.Kind]struct{ take, give, held string }{
 	sqldb.MySQL: {
 		take: `SELECT GET_LOCK(SHA2('DistributedLock_10000', 256), 0)`,
@@ -189,19 +190,19 @@ func TestNeighbourV12SessionIsTheServersOwnLock(t *testing.T) {
 		assert.Equal(t, 1, ask(they.held), "and no other")
 		unlock(t, lease)
 		assert.Equal(t, 1, ask(they.take))
-		assert.False(t, a.busyOnce(r.Key("10000")), "theirs")
+		assert.False(t, a.getsOnce(r.Key("10000")), "theirs")
 		assert.Equal(t, 1, ask(they.give))
 		assert.True(t, a.tryOnce(t, r.Key("10000")))
 	})
 }
 
-// The row of v12, for those who read it: which instance, how often, and until when in milliseconds since 1970.
+// The row of v12 says which instance holds the lock, how often, and until when in milliseconds since 1970.
 func TestNeighbourV12IsARow(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()
 		db := backendtest.OpenSQLAs(t, dsn, "a")
-		tryLock := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())
+		tryLock := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))
 		lease, err := tryLock(ctx, rung(t, "v12").Key("10000"), time.Minute)
 		require.NoError(t, err)
 		var owner string

@@ -5,32 +5,33 @@ import (
 	"sync"
 )
 
-// An Owner takes a reentrant lock, and knows what it holds. Go has no thread ids, so the owner is explicit: it
-// travels in the context, and whoever has that context is the same owner. It does one thing at a time, like a thread.
+// An Owner identifies the holder of a reentrant lock, and counts how often it holds each lock. Go has no thread ids, so
+// the owner is explicit: it travels in the context, and code that has the context acts for the same owner. Like a
+// thread, an owner does one thing at a time.
 type Owner struct {
 	id string
 
 	mu    sync.Mutex
-	holds map[string]hold // by key
+	locks map[string]ownedLock // by key
 }
 
-// hold is a lock that an owner holds.
-type hold struct {
-	name  string // by which the lock knows the owner
-	depth int    // how often
+// An ownedLock is a lock that an owner holds.
+type ownedLock struct {
+	name  string // the owner's name in the lock
+	depth int    // how often the owner holds it
 }
 
-// NewOwner returns an owner of that name. Names are the caller's, and unique within a process.
-func NewOwner(id string) *Owner { return &Owner{id: id, holds: map[string]hold{}} }
+// NewOwner returns an owner with that id. The caller chooses ids, which must be unique in the process.
+func NewOwner(id string) *Owner { return &Owner{id: id, locks: map[string]ownedLock{}} }
 
 type ownerKey struct{}
 
-// WithOwner returns a context in which locks are taken by that owner. Rungs that are not reentrant do not look at it.
+// WithOwner returns a context in which that owner takes the locks. Only reentrant rungs look at it.
 func WithOwner(ctx context.Context, o *Owner) context.Context {
 	return context.WithValue(ctx, ownerKey{}, o)
 }
 
-// ownerOf returns the owner of a context; one without is an owner of its own, that nobody else can be.
+// ownerOf returns the owner of a context. A context without one gets a new owner.
 func ownerOf(ctx context.Context) *Owner {
 	if o, ok := ctx.Value(ownerKey{}).(*Owner); ok {
 		return o
@@ -38,12 +39,12 @@ func ownerOf(ctx context.Context) *Owner {
 	return NewOwner(newToken())
 }
 
-// hold returns by which name the owner holds a lock, and how often. For a lock that it does not hold, it draws a name that
-// nobody had: a release that was lost, or comes late, must find nothing of the same caller's next order.
-func (o *Owner) hold(key string) (name string, depth int) {
+// lookup returns the owner's name in a lock, and how often it holds the lock. If it does not hold the lock, the name is
+// a new one, so that a release that was lost or comes late cannot touch the same caller's next lease.
+func (o *Owner) lookup(key string) (name string, depth int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if held, ok := o.holds[key]; ok {
+	if held, ok := o.locks[key]; ok {
 		return held.name, held.depth
 	}
 	return newToken() + ":" + o.id, 0
@@ -53,25 +54,25 @@ func (o *Owner) hold(key string) (name string, depth int) {
 func (o *Owner) depth(key string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.holds[key].depth
+	return o.locks[key].depth
 }
 
-// took counts one hold more, by that name.
-func (o *Owner) took(key, name string) {
+// enter counts one more acquire, under that name.
+func (o *Owner) enter(key, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.holds[key] = hold{name, o.holds[key].depth + 1}
+	o.locks[key] = ownedLock{name, o.locks[key].depth + 1}
 }
 
-// gave counts one hold less, and returns how many are left.
-func (o *Owner) gave(key string) int {
+// exit counts one release, and returns how often the owner still holds the lock.
+func (o *Owner) exit(key string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held := o.holds[key]
+	held := o.locks[key]
 	if held.depth--; held.depth <= 0 {
-		delete(o.holds, key)
+		delete(o.locks, key)
 		return 0
 	}
-	o.holds[key] = held
+	o.locks[key] = held
 	return held.depth
 }

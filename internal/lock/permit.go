@@ -23,13 +23,12 @@ var (
 
 type permitsKey struct{}
 
-// WithPermits returns a context in which semaphores are taken to have n permits, at least 1. Rungs that are no semaphore
-// do not look at it.
+// WithPermits returns a context in which a semaphore has n permits, at least 1. Only semaphores look at it.
 func WithPermits(ctx context.Context, n int64) context.Context {
 	return context.WithValue(ctx, permitsKey{}, n)
 }
 
-// permitsOf returns how many permits a semaphore has in this context, or what it has if the context does not say.
+// permitsOf returns how many permits a semaphore has in this context, or usual if the context does not say.
 func permitsOf(ctx context.Context, usual int64) int64 {
 	if n, ok := ctx.Value(permitsKey{}).(int64); ok {
 		return n
@@ -37,25 +36,26 @@ func permitsOf(ctx context.Context, usual int64) int64 {
 	return usual
 }
 
-// acquirePermit returns how many permits are held now, this one included, or 0 if none was free.
+// acquirePermit takes a permit. It returns how many are held now, including this one, or 0 if none was free.
 func acquirePermit(
 	ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration, permits int64,
 ) (int64, error) {
 	return permitAcquire.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds(), permits).Int64()
 }
 
-// renewPermit moves the permit's deadline, and returns false if it has passed. With an error neither is known.
+// renewPermit moves the permit's deadline, or returns false if it has passed. With an error the outcome is
+// indeterminate.
 func renewPermit(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
 	n, err := permitRenew.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// releasePermit gives the permit back, and returns ErrLost if its deadline has passed.
+// releasePermit returns the permit, or ErrLost if its deadline has passed.
 func releasePermit(ctx context.Context, rdb redis.Scripter, key, token string) error {
-	return released(permitRelease.Run(ctx, rdb, []string{key}, token).Int64())
+	return releaseResult(permitRelease.Run(ctx, rdb, []string{key}, token).Int64())
 }
 
-// undoPermit gives a permit back whose acquire had no clear outcome; see [undo].
+// undoPermit returns a permit that may have been acquired; see [runtime.undo].
 func undoPermit(ctx context.Context, rdb redis.Scripter, key, token string) {
 	ctx, cancel := detach(ctx)
 	defer cancel()

@@ -1,5 +1,6 @@
--- Renews a permit, unless its deadline has passed: by then another may have it, or have had it.
--- KEYS[1] the semaphore, ARGV[1] the holder's token, ARGV[2] the TTL in ms. Returns 1, or 0 when it is over.
+-- Renews a permit unless its deadline has passed: another holder may have or may have had it since.
+-- KEYS[1] the semaphore, ARGV[1] the holder's token, ARGV[2] the TTL in ms. Returns 1, or 0 when the deadline has
+-- passed.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -14,11 +14,11 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// more is more than the connections of a test's client (32).
+// more exceeds the number of connections of a test's client (32).
 const more = 40
 
-// A lease holds no connection of the pool while its holder is at work, nor does one who waits: more of them than there
-// are connections, and a command still gets one.
+// Neither a holder at work nor a waiter keeps a connection of the pool: with more of them than there are connections, a
+// command still gets one.
 func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
@@ -47,7 +47,7 @@ func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 			}
 			require.NoError(t, holders.Redis.Ping(ctx).Err())
 			if r.wait != nil && !slices.Contains(r.Needs, NeedRedlock) {
-				assert.Eventually(t, func() bool { // all of those who are told have subscribed
+				assert.Eventually(t, func() bool { // all waiters that are notified have subscribed
 					return waiters.Redis.PoolStats().PubSubStats.Active >= more || r.Number == "v10"
 				}, 20*time.Second, time.Millisecond)
 			}

@@ -22,9 +22,8 @@ var (
 	fairLeave   = redis.NewScript(fairLeaveSource)
 )
 
-// A place in the queue lasts for placeTTL unless its owner comes again, which it does every heartbeat. So a waiter that
-// dies holds up those behind it for no longer than that, and one that lives is late three times before it loses its
-// place.
+// A place in the queue lasts for placeTTL, and its waiter renews it every heartbeat. So a waiter that dies delays those
+// behind it by placeTTL at most, and a live waiter must miss three heartbeats before it loses its place.
 const (
 	placeTTL  = 3 * time.Second
 	heartbeat = placeTTL / 4
@@ -32,7 +31,7 @@ const (
 
 type placeKey struct{}
 
-// placeOf returns the place that the attempts of a context are made from, or "" for one that does not queue.
+// placeOf returns the place in the queue from which a context's attempts are made, or "" if they do not queue.
 func placeOf(ctx context.Context) string {
 	place, _ := ctx.Value(placeKey{}).(string)
 	return place
@@ -42,7 +41,7 @@ func queueOf(key string) string       { return "{" + key + "}:queue" }
 func deadlinesOf(key string) string   { return "{" + key + "}:deadlines" }
 func fairChannelOf(key string) string { return "{" + key + "}:released" }
 
-// acquireFair returns 0 if it took the lock, or else after how long it is worth asking again.
+// acquireFair returns 0 if it took the lock, and otherwise the time after which to ask again.
 func acquireFair(
 	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
 ) (left time.Duration, err error) {
@@ -54,23 +53,24 @@ func acquireFair(
 	return max(time.Duration(-1-n), 1) * time.Millisecond, nil
 }
 
-// releaseFair gives the lock back, and returns ErrLost if it was not the owner's.
+// releaseFair releases the lock, or returns ErrLost if it was not the owner's.
 func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
-	return released(fairRelease.Run(ctx, rdb, []string{key, queueOf(key), fairChannelOf(key)}, token, publishOn(rdb)).Int64())
+	keys := []string{key, queueOf(key), fairChannelOf(key)}
+	return releaseResult(fairRelease.Run(ctx, rdb, keys, token, publishOn(rdb)).Int64())
 }
 
-// undoFair undoes an acquire that failed with err, from a place in the queue or from none; see [Backends.undo]. It may be
-// carried out late, and then take the place anew.
-func (b Backends) undoFair(ctx context.Context, err error, key, place string, free func(context.Context) error) {
-	b.undo(ctx, err, func(ctx context.Context) error {
+// undoFair undoes an acquire that failed with err; see [runtime.undo]. An acquire from a place in the queue may be
+// carried out late, and then take the place again.
+func (rt runtime) undoFair(ctx context.Context, err error, key, place string, free func(context.Context) error) {
+	rt.undo(ctx, err, func(ctx context.Context) error {
 		if place != "" {
-			leaveQueue(ctx, b.Redis, key, place)
+			leaveQueue(ctx, rt.Redis, key, place)
 		}
 		return free(ctx)
 	})
 }
 
-// leaveQueue gives up a place, also one of which nobody knows whether it was taken.
+// leaveQueue gives up a place, even if it is not known whether it was taken.
 func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place string) {
 	ctx, cancel := detach(ctx)
 	defer cancel()
@@ -78,27 +78,27 @@ func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place strin
 	_ = fairLeave.Run(ctx, rdb, keys, place, publishOn(rdb)).Err()
 }
 
-// queued is a [Waiting] in line: who finds the lock taken, or others in line, subscribes, takes a place, and comes again
-// when it is called, when the lock may have expired, and every heartbeat to keep its place. Who gives up leaves the
-// line.
-func (b Backends) queued() Waiting {
-	return b.called(fairChannelOf, func(ctx context.Context, w waiter) (*Lease, error) {
+// queued returns a [Waiting] in a queue. A waiter that finds the lock taken, or others in the queue, subscribes and
+// takes a place. It tries again when it is notified, when the lock may have expired, and every heartbeat to keep its
+// place. A waiter that gives up leaves the queue.
+func (rt runtime) queued() Waiting {
+	return rt.subscribed(fairChannelOf, func(ctx context.Context, w waiter) (*Lease, error) {
 		place := newToken()
-		called := w.bell.name(place)
-		defer w.bell.unname(place)
-		inLine := context.WithValue(ctx, placeKey{}, place)
+		messages := w.subscription.register(place)
+		defer w.subscription.unregister(place)
+		queued := context.WithValue(ctx, placeKey{}, place)
 		for {
-			lease, err := w.attempt(inLine)
+			lease, err := w.attempt(queued)
 			if err == nil {
 				return lease, nil
 			}
 			if !errors.Is(err, ErrBusy) || !time.Now().Before(w.deadline) {
-				leaveQueue(ctx, b.Redis, w.key, place)
+				leaveQueue(ctx, rt.Redis, w.key, place)
 				return nil, err
 			}
-			until := earlier(time.Now().Add(heartbeat), earlier(ending(err, w.deadline), w.deadline))
-			if _, err := b.await(ctx, w.bell, called, until); err != nil {
-				leaveQueue(ctx, b.Redis, w.key, place)
+			until := earlier(time.Now().Add(heartbeat), earlier(expiry(err, w.deadline), w.deadline))
+			if _, err := rt.awaitMessage(ctx, w.subscription, messages, until); err != nil {
+				leaveQueue(ctx, rt.Redis, w.key, place)
 				return nil, err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/results.md shows what TestConformance finds: the table there is this one.
+// docs/results.md shows the table that TestConformance checks.
 func TestTheConformanceTableIsInTheResults(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../docs/results.md")
@@ -18,7 +18,7 @@ func TestTheConformanceTableIsInTheResults(t *testing.T) {
 	}
 }
 
-// conformanceTable returns the table as it stands there: a row a rung, a column a question.
+// conformanceTable returns the table as it stands there: one row per rung, one column per question.
 func conformanceTable() string {
 	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
 	var b strings.Builder

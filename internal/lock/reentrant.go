@@ -23,13 +23,13 @@ var (
 	reentrantRenew   = redis.NewScript(reentrantRenewSource)
 )
 
-// acquireReentrant takes the lock for an owner that holds it so many times before. It returns how often that is now, or 0
-// and after how long the other's lease ends, a negative time if it does not; or [ErrLost] if the holds before it have
-// ended.
+// acquireReentrant takes the lock for an owner that holds it already as often as depth says. It returns how often the
+// owner holds it now. If another owner holds it, it returns 0 and the time until that lease expires, negative if it
+// does not expire. If the owner's earlier leases have ended, it returns [ErrLost].
 func acquireReentrant(
-	ctx context.Context, rdb redis.Scripter, key, owner string, before int, ttl time.Duration,
+	ctx context.Context, rdb redis.Scripter, key, owner string, depth int, ttl time.Duration,
 ) (count int64, left time.Duration, err error) {
-	n, err := reentrantAcquire.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds(), before).Int64()
+	n, err := reentrantAcquire.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds(), depth).Int64()
 	if errors.Is(err, redis.Nil) {
 		return 0, 0, ErrLost
 	}
@@ -39,19 +39,21 @@ func acquireReentrant(
 	return 0, time.Duration(-1-n) * time.Millisecond, nil
 }
 
-// releaseReentrant gives holds back until so many are left, and returns ErrLost if there were none.
+// releaseReentrant releases the lock until the owner holds it left times, or returns ErrLost if the owner does not hold
+// it.
 func releaseReentrant(ctx context.Context, rdb redis.UniversalClient, key, owner string, left int) error {
-	return released(reentrantRelease.Run(ctx, rdb, []string{key, channelOf(key)}, owner, left, publishOn(rdb)).Int64())
+	keys := []string{key, channelOf(key)}
+	return releaseResult(reentrantRelease.Run(ctx, rdb, keys, owner, left, publishOn(rdb)).Int64())
 }
 
-// renewReentrant gives the lock a new TTL, and returns false if owner does not hold it any more.
+// renewReentrant gives the lock a new TTL, or returns false if owner does not hold it any more.
 func renewReentrant(ctx context.Context, rdb redis.Scripter, key, owner string, ttl time.Duration) (bool, error) {
 	n, err := reentrantRenew.Run(ctx, rdb, []string{key}, owner, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// channelOf is where Redisson tells of the release of a lock. The braces keep it in the lock's slot of a cluster; a name
-// that has braces keeps its own.
+// channelOf returns the channel on which Redisson publishes the release of a lock. The braces keep it in the lock's
+// slot of a cluster; a name that has braces keeps its own.
 func channelOf(key string) string {
 	if strings.Contains(key, "{") {
 		return "redisson_lock__channel:" + key
@@ -59,7 +61,7 @@ func channelOf(key string) string {
 	return "redisson_lock__channel:{" + key + "}"
 }
 
-// publishOn is the command that publishes within a slot, on a cluster, and everywhere else.
+// publishOn returns the command that publishes a message: on a cluster the one that publishes within a slot.
 func publishOn(rdb redis.UniversalClient) string {
 	if _, cluster := rdb.(*redis.ClusterClient); cluster {
 		return "SPUBLISH"

@@ -1,8 +1,8 @@
--- Release of a reentrant lock: gives holds back until so many are left, and with the last one the lock; then it tells
--- those who wait. It may be repeated, and undoes an acquire of which nobody knows whether it was carried out.
--- KEYS[1] the lock, KEYS[2] its channel. ARGV[1] the owner, ARGV[2] how many holds are left, ARGV[3] PUBLISH, or SPUBLISH
--- on a cluster. Returns 1 when the lock is free now, -n when n holds are left, 0 when it was not the owner's.
--- How long the lease lasts does not change: that is its renewing's business.
+-- Releases a reentrant lock: sets the count to the given number, and at 0 removes the lock and notifies the waiters. It
+-- may be repeated, and it undoes an acquire whose outcome is indeterminate.
+-- KEYS[1] the lock, KEYS[2] its channel. ARGV[1] the owner, ARGV[2] the count that is left, ARGV[3] PUBLISH, or SPUBLISH
+-- on a cluster. Returns 1 when the lock is free now, -n when the count is n, 0 when the lock was not the owner's.
+-- It does not change the TTL. Only a renewal does.
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 0
 end

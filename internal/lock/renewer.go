@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// retriesPerRenewal is how often a renewal without a clear answer is tried again before the next one would be due.
+// retriesPerRenewal says how often an indeterminate renewal is retried before the next one would be due.
 const retriesPerRenewal = 5
 
-// keepAlive renews a lease for its holder at that interval, for v5.5 and every lease rung after it. It returns the context
-// to work under and a stop that ends the renewing; call it before the release.
+// keepAlive renews a lease at that interval, on v5.5 and every rung with a lease above it. It returns the context to
+// work under, and a stop that ends the renewing. Call stop before the release.
 //
-// The lease counts as alive until validUntil, which each successful renewal moves to its own start + TTL − drift, by
-// the monotonic clock: from the start, because Redis counts from some instant after it. A renewal that says "not
-// yours" ends the lease at once. One that says nothing (a timeout, a lost connection) is neither success nor loss, and
-// is tried again until the lease may have run out. Then the context is cancelled with the cause ErrLost; and it is at
-// whatever moment somebody looks, see [leaseContext].
-func (b Backends) keepAlive(
+// The lease counts as alive until validUntil. Each successful renewal moves that to its own start + TTL − drift, by the
+// monotonic clock: from the start, because Redis counts from a later instant. A renewal that returns false ends the
+// lease at once. A renewal that fails (by a timeout, or a lost connection) is indeterminate, and is retried until the
+// lease may have expired. Then the context is cancelled with the cause ErrLost; see [leaseContext] for when that can be
+// seen.
+func (rt runtime) keepAlive(
 	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
 	work := newLeaseContext(ctx, validUntil)
-	// The renewing outlives the request: the work may still be writing when its caller has gone.
+	// The renewing outlives the request: the work may still be writing when the client has gone.
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	unhook := context.AfterFunc(b.Life, stop)
+	unhook := context.AfterFunc(rt.Life, stop)
 	var running sync.WaitGroup
 	running.Add(1)
-	b.Background.Add(1)
+	rt.Background.Add(1)
 	go func() {
-		defer b.Background.Done()
+		defer rt.Background.Done()
 		defer running.Done()
 		due := time.Now().Add(every)
 		for sleepUntil(run, earlier(due, validUntil)) {
@@ -39,11 +39,11 @@ func (b Backends) keepAlive(
 				work.lose(ErrLost)
 				return
 			}
-			ok, err := b.answered(run, validUntil, renew)
+			ok, err := rt.awaitRenewal(run, validUntil, renew)
 			if err != nil && run.Err() != nil { // released meanwhile
 				return
 			}
-			ok, err = b.renewed(ok, err)
+			ok, err = rt.reportRenewal(ok, err)
 			switch {
 			case errors.Is(err, ErrExhausted):
 				work.lose(err)
@@ -70,14 +70,14 @@ func (b Backends) keepAlive(
 	}
 }
 
-// joinTime is how long a release waits for a renewal under way.
+// joinTime limits how long a release waits for a renewal that is under way.
 const joinTime = 50 * time.Millisecond
 
-// answered returns the answer to a renewal, or why there was none: the deadline is over, or run has ended. A client of
-// Redis does not end a command with its context, only at a deadline. A release that waited for one to the end would be
-// as late as the client's timeout; so it waits for as long as an answer usually takes, and no longer. What was sent may
-// still be carried out after the release, and finds a lock that is not its owner's any more.
-func (b Backends) answered(
+// awaitRenewal returns the result of a renewal, or an error when the deadline has passed or run has ended. A Redis
+// client does not end a command when its context is cancelled, only at a deadline. So a release that waited for the
+// renewal could take as long as the client's timeout. It waits for joinTime instead, which is longer than an answer
+// usually takes. The renewal may still be carried out after the release, but then the lock is not its owner's any more.
+func (rt runtime) awaitRenewal(
 	run context.Context, deadline time.Time, renew func(context.Context) (bool, error),
 ) (bool, error) {
 	type answer struct {
@@ -87,7 +87,7 @@ func (b Backends) answered(
 	one, done := context.WithDeadline(context.WithoutCancel(run), deadline)
 	defer done()
 	answers := make(chan answer, 1)
-	b.Background.Go(func() {
+	rt.Background.Go(func() {
 		ok, err := renew(one)
 		answers <- answer{ok, err}
 	})
@@ -101,7 +101,7 @@ func (b Backends) answered(
 	}
 }
 
-// atMost lets a lease be renewed n times; the renewal after those is ErrExhausted.
+// atMost limits renew to n successes. The renewal after those returns ErrExhausted.
 func atMost(n int, renew func(context.Context) (bool, error)) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		if n == 0 {
@@ -115,10 +115,10 @@ func atMost(n int, renew func(context.Context) (bool, error)) func(context.Conte
 	}
 }
 
-// drift is how much earlier than Redis a holder gives its lease up, because their clocks do not run at one speed.
-// Redlock, "Is the algorithm asynchronous?": a small share of the TTL, plus the granularity of Redis' expiry. The share
-// is larger than the hundredth that is common, since cancelling the work takes time too: a busy process may hear of it
-// some milliseconds late.
+// drift returns how much earlier than Redis a holder counts its lease as expired, because their clocks run at slightly
+// different speeds (Redlock, "Is the algorithm asynchronous?"). It is a share of the TTL plus the granularity of Redis'
+// expiry. One per cent is the usual share. This one is larger, because cancelling the work takes time too: a busy
+// process may notice some milliseconds late.
 func drift(ttl time.Duration) time.Duration { return ttl/20 + 2*time.Millisecond }
 
 func earlier(a, b time.Time) time.Time {

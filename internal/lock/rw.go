@@ -19,41 +19,42 @@ var (
 	rwAcquireWrite = redis.NewScript(rwAcquireWriteSource)
 )
 
-// ErrUpgrade says that a reader asked for the write lock. It would wait for all readers to leave, and is one itself.
+// ErrUpgrade says that a reader asked for the write lock. A writer waits for all readers to leave, so it would wait for
+// itself.
 var ErrUpgrade = errors.New("a reader cannot become a writer: it would wait for itself; give the read lock back first")
 
-// markTTL is how long the mark of a waiting writer keeps new readers out unless it comes again, which it does several
-// times in that time. So a writer that dies while it waits is in nobody's way for longer than this.
+// markTTL limits how long the mark of a waiting writer keeps new readers out. The writer renews its mark several times
+// in that time. So a writer that dies while it waits blocks readers for markTTL at most.
 const markTTL = 500 * time.Millisecond
 
-// marksOf is where waiting writers leave their marks. The braces keep it in the lock's slot of a cluster.
+// marksOf returns the key for the marks of waiting writers. The braces keep it in the lock's slot of a cluster.
 func marksOf(key string) string { return "{" + key + "}:marks" }
 
-// acquireRead returns whether reader got in.
+// acquireRead takes the read lock, and returns whether it got it.
 func acquireRead(ctx context.Context, rdb redis.Scripter, key, reader string, ttl time.Duration) (bool, error) {
 	n, err := rwAcquireRead.Run(ctx, rdb, []string{key, marksOf(key)}, reader, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// acquireWrite returns whether writer got in. If not, it leaves its mark, unless that is "".
+// acquireWrite takes the write lock, and returns whether it got it. If not, it sets the mark, unless that is "".
 func acquireWrite(ctx context.Context, rdb redis.Scripter, key, writer, mark string, ttl time.Duration) (bool, error) {
 	keys := []string{key, marksOf(key)}
 	n, err := rwAcquireWrite.Run(ctx, rdb, keys, writer, ttl.Milliseconds(), mark, markTTL.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// marked is a [Waiting] for writers: they poll, and those that go on waiting leave a mark. Who gives up takes it away.
-// However long the delay, they come again before their mark ends, or readers would slip in between.
-func (b Backends) marked(delay Delay) Waiting {
+// marked returns a [Waiting] for writers, which polls and leaves a mark. A writer that gives up removes its mark. Even
+// if the delay is long, a writer tries again before its mark expires; otherwise readers would get in.
+func (rt runtime) marked(delay Delay) Waiting {
 	before := func(n int) time.Duration { return min(delay(n), markTTL/4) }
-	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
-		if patience <= 0 {
+	return func(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
+		if maxWait <= 0 {
 			return attempt(ctx)
 		}
 		mark := newToken()
-		lease, err := poll(context.WithValue(ctx, placeKey{}, mark), patience, before, attempt)
+		lease, err := poll(context.WithValue(ctx, placeKey{}, mark), maxWait, before, attempt)
 		if err != nil {
-			undoPermit(ctx, b.Redis, marksOf(key), mark)
+			undoPermit(ctx, rt.Redis, marksOf(key), mark)
 		}
 		return lease, err
 	}

@@ -1,6 +1,6 @@
--- Acquire of a read lock: takes it beside other readers, unless a writer is inside, or waits and has left its mark.
--- KEYS[1] the lock: a sorted set of those inside to their deadlines, in ms by Redis' own clock; "r:" and a token is a
--- reader, "w:" and a token the writer. KEYS[2] the marks of the writers that wait, likewise. ARGV[1] the reader,
+-- Acquires the read lock beside other readers, unless a writer holds the lock, or waits for it and has left its mark.
+-- KEYS[1] the lock: a sorted set of holder to deadline, in ms by Redis' own clock; "r:" and a token is a reader, "w:" and
+-- a token the writer. KEYS[2] the marks of waiting writers, also with their deadlines. ARGV[1] the reader,
 -- ARGV[2] the TTL in ms. Returns 1, or 0 when it has to wait.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,7 +1,7 @@
--- Acquire of the write lock: takes it when nobody is inside; else it leaves the mark of a writer that waits, which keeps
--- new readers out for as long as it lasts.
+-- Acquires the write lock if nobody holds the lock. Otherwise it leaves the mark of a waiting writer, which keeps new
+-- readers out until it expires.
 -- KEYS[1] the lock, KEYS[2] the marks; see rw_acquire_read.lua. ARGV[1] the writer, ARGV[2] the TTL in ms, ARGV[3] its
--- mark, or '' for one that does not wait, ARGV[4] how long the mark lasts in ms. Returns 1, or 0 when it has to wait.
+-- mark, or '' for one that does not wait, ARGV[4] the TTL of the mark in ms. Returns 1, or 0 when it has to wait.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -26,8 +26,8 @@ var (
 	renewOrRecreateScript = redis.NewScript(renewOrRecreateSource)
 )
 
-// ScriptNames returns, by SHA-1 digest, a readable name for each script that a rung sends, for those who trace
-// commands: on the wire a script is known by its digest alone.
+// ScriptNames returns a readable name for each script that a rung sends, by its SHA-1 digest. A trace of commands needs
+// them: on the wire a script has only its digest.
 func ScriptNames() map[string]string {
 	return map[string]string{
 		acquireFencedScript.Hash():   "acquire",
@@ -45,13 +45,13 @@ func ScriptNames() map[string]string {
 		permitAcquire.Hash():         "acquire-permit",
 		permitRenew.Hash():           "renew",
 		permitRelease.Hash():         "release",
-		// redsync v4.18.0 keeps its scripts to itself. A test fails when a release changes them.
+		// redsync v4.18.0 does not export its scripts. A test fails when a release changes them.
 		redsyncReleaseHash: "release",
 		redsyncExtendHash:  "renew",
 	}
 }
 
-// fenceOf is where the last fencing token of a lock lies, in the lock's slot of a cluster.
+// fenceOf returns the key of a lock's last fencing token, which is in the lock's slot of a cluster.
 func fenceOf(key string) string { return "{" + key + "}:fence" }
 
 // acquireFenced takes the lock if it is free and returns its fencing token, or 0.
@@ -60,13 +60,13 @@ func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, t
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
-// release removes the lock if token still owns it, and returns ErrLost if not.
+// release removes the lock if token still owns it, and otherwise returns ErrLost.
 func release(ctx context.Context, rdb redis.Scripter, key, token string) error {
-	return released(releaseScript.Run(ctx, rdb, []string{key}, token).Int64())
+	return releaseResult(releaseScript.Run(ctx, rdb, []string{key}, token).Int64())
 }
 
-// released reads the answer of a release, whatever the lock: not 0 when there was something to give back.
-func released(n int64, err error) error {
+// releaseResult returns the error for the answer to a release: ErrLost for 0, which means that the lock was not ours.
+func releaseResult(n int64, err error) error {
 	if err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
@@ -76,14 +76,15 @@ func released(n int64, err error) error {
 	return nil
 }
 
-// renew gives the lock a new TTL, and returns false if token does not own it any more. With an error neither is known.
+// renew gives the lock a new TTL, or returns false if token does not own it any more. With an error the outcome is
+// indeterminate.
 func renew(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
-	// As milliseconds: a time.Duration would be sent as nanoseconds, a TTL of years.
+	// In milliseconds: a time.Duration would be sent in nanoseconds, which is a TTL of years.
 	n, err := renewScript.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// renewOrRecreate is renew as v5-as-printed has it: a lock that is gone is written again.
+// renewOrRecreate is the renewal of v5-as-printed: it creates the lock again if it is gone.
 func renewOrRecreate(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (bool, error) {
 	n, err := renewOrRecreateScript.Run(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int()
 	return n == 1, err

@@ -20,11 +20,15 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Pitfall 20: SQL. Acquire and release over different pooled connections, a dead connection that nobody notices, a
-// timeout that did acquire: each on real servers, with the time until the next one gets in.
+// Pitfall 20: SQL. Acquire and release use different pooled connections, nobody notices a dead connection, or a timeout
+// hides an acquire that succeeded. Each is tested on real servers, and the time until the next holder gets in is
+// logged.
 
-// eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and one who is next.
-func eachSQLRung(t *testing.T, test func(t *testing.T, r Rung, server *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance)) {
+// eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and the next holder.
+func eachSQLRung(
+	t *testing.T,
+	test func(t *testing.T, r Rung, server *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance),
+) {
 	t.Helper()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		for _, id := range []string{"v12", "v12-session"} {
@@ -42,13 +46,14 @@ func eachSQLRung(t *testing.T, test func(t *testing.T, r Rung, server *backendte
 
 func proxy(t *testing.T, upstream string) *toxiproxy.Proxy {
 	t.Helper()
-	p := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "sql", "127.0.0.1:0", upstream)
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	p := toxiproxy.NewProxy(server, "sql", "127.0.0.1:0", upstream)
 	require.NoError(t, p.Start())
 	t.Cleanup(p.Stop)
 	return p
 }
 
-// untilFree measures how long it takes from now until the lock can be had.
+// untilFree measures the time until the lock is free.
 func untilFree(t *testing.T, i *instance, key string, within time.Duration) {
 	t.Helper()
 	begun := time.Now()
@@ -56,7 +61,7 @@ func untilFree(t *testing.T, i *instance, key string, within time.Duration) {
 	t.Logf("the next one got in after %d ms", time.Since(begun).Milliseconds())
 }
 
-// lost waits until the holder knows that its lease is over.
+// lost waits until the holder notices that its lease is lost.
 func lost(t *testing.T, lease *Lease, within time.Duration) {
 	t.Helper()
 	begun := time.Now()
@@ -69,7 +74,7 @@ func lost(t *testing.T, lease *Lease, within time.Duration) {
 	}
 }
 
-// The holder's connections break, and new ones are refused. A row outlasts that, and a session does not.
+// The holder's connections break, and new ones are refused. A row survives that, and a session does not.
 func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
@@ -87,13 +92,14 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	})
 }
 
-// What the holder sends vanishes, and nobody tells either end. The row ends by the database's clock. The server keeps
-// the session until it hears that the connection is gone: the holder notices, closes it, and the wire is mended.
+// A partition drops the holder's requests, and neither end is told. The row expires by the database's clock. The server
+// keeps the session until it learns that the connection is gone: the holder notices, closes it, and the link is healed.
 func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
-		_, err := wire.Toxics.AddToxicJson(strings.NewReader(`{"name":"t","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
+		_, err := wire.Toxics.AddToxicJson(strings.NewReader(
+			`{"name":"t","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
 		require.NoError(t, err)
 		lost(t, lease, holder.SQL.Timeout+slowTTL+margin)
 		if r.Number == "v12-session" {
@@ -123,7 +129,7 @@ func TestPitfall20TheServerRestarts(t *testing.T) {
 	})
 }
 
-// The acquire is carried out, and its reply is lost: what was got is taken back, by its owner or with its connection.
+// The acquire succeeds, and its reply is lost. The lock is released, by its owner or with its connection.
 func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, _ Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
@@ -142,8 +148,8 @@ func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 	})
 }
 
-// A session's lock is released over its own connection, however busy the pool is; what comes back to the pool holds
-// nothing, and what is in doubt does not come back.
+// A session's lock is released over its own connection, even if the pool is busy. A connection that goes back to the
+// pool holds no lock, and one that may hold a lock does not go back.
 func TestPitfall20OneConnection(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
@@ -155,7 +161,7 @@ func TestPitfall20OneConnection(t *testing.T) {
 					lease := holder.lock(t, one, time.Minute)
 					assert.False(t, next.tryOnce(t, one))
 					unlock(t, lease)
-					assert.True(t, next.tryOnce(t, one), "given back, by whichever connection")
+					assert.True(t, next.tryOnce(t, one), "released over the right connection")
 				}
 			})
 		}
@@ -173,7 +179,7 @@ func TestPitfall20OneConnection(t *testing.T) {
 	})
 }
 
-// As few round trips as there can be: one to take the lock, one to give it back.
+// One round trip takes the lock, and one releases it.
 func TestSQLRoundTrips(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
@@ -184,7 +190,7 @@ func TestSQLRoundTrips(t *testing.T) {
 				s.sql = strings.Replace(server.DSN, server.Address, address, 1)
 				i := s.instance(t, rung(t, id))
 				for range 2 {
-					require.True(t, i.tryOnce(t, key(t))) // connects, makes the table, prepares the statements
+					require.True(t, i.tryOnce(t, key(t))) // connects, creates the table, prepares the statements
 				}
 				before := written.Load()
 				for range 10 {
@@ -196,8 +202,7 @@ func TestSQLRoundTrips(t *testing.T) {
 	})
 }
 
-// relay stands before a server and counts what clients write: a client that waits for each answer writes once for each
-// round trip.
+// relay is a proxy that counts the clients' writes. A client that waits for each answer writes once per round trip.
 func relay(t *testing.T, upstream string) (address string, written *atomic.Int64) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

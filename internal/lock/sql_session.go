@@ -11,12 +11,12 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// sessionSQL is what is said to a server about a lock of its own. MySQL's names may have 64 characters, and PostgreSQL's
-// are numbers of 64 bits: both are made of the key by a hash.
+// sessionSQL holds the statements for a server's own locks. MySQL names them by up to 64 characters, PostgreSQL by 64
+// bits. A hash makes both from the key.
 type sessionSQL struct {
-	acquire, release string // return 1 when it was done
+	acquire, release string // return 1 on success
 	holder           string // returns the id of the session that holds the lock
-	end              string // ends the session of that id
+	end              string // ends the session with that id
 }
 
 var sessionStatements = map[sqldb.Kind]sessionSQL{
@@ -36,14 +36,14 @@ var sessionStatements = map[sqldb.Kind]sessionSQL{
 	},
 }
 
-// session is a connection that is ours alone until it is given back or discarded.
+// A session is a connection that nobody else uses until it goes back to the pool or is discarded.
 type session struct {
 	*sqldb.Session
 	db *sqldb.DB
 }
 
-// openSession takes a connection. Where others have all of them, it is as if they had the lock: the next attempt may
-// find one.
+// openSession takes a connection from the pool. If all are in use, it returns ErrBusy as if the lock were held, since
+// the next attempt may find one.
 func openSession(ctx context.Context, db *sqldb.DB) (*session, error) {
 	s, err := db.Session(ctx)
 	if errors.Is(err, sqldb.ErrSessionsTaken) {
@@ -55,7 +55,7 @@ func openSession(ctx context.Context, db *sqldb.DB) (*session, error) {
 	return &session{s, db}, nil
 }
 
-// ask sends a statement about the lock called key over this connection, and returns the number that it answers.
+// ask sends a statement about the lock called key over this connection, and returns the number in the answer.
 func (s *session) ask(ctx context.Context, name, key, query string) (int64, error) {
 	return s.db.Statement(ctx, name, key, func(ctx context.Context) (n int64, err error) {
 		err = s.QueryRowContext(ctx, query, key).Scan(&n)
@@ -69,8 +69,9 @@ func (s *session) acquire(ctx context.Context, key string) (bool, error) {
 	return n == 1, err
 }
 
-// release gives the lock back and then the connection, and returns ErrLost if the lock was lost with its connection. A
-// connection of which nobody knows what it holds does not go back to the pool, where the next one would be given it.
+// release releases the lock and returns the connection to the pool. It returns ErrLost if the lock was lost with its
+// connection. If the outcome is indeterminate, the connection may still hold the lock. Then it is discarded, so that no
+// other caller gets it from the pool.
 func (s *session) release(ctx context.Context, key string) error {
 	n, err := s.ask(ctx, "release", key, sessionStatements[s.db.Kind].release)
 	switch {
@@ -85,33 +86,32 @@ func (s *session) release(ctx context.Context, key string) error {
 	return fmt.Errorf("release: %w", err)
 }
 
-// alive returns nil if the connection is.
+// alive returns nil if the connection still works.
 func (s *session) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout)
 	defer cancel()
 	return s.PingContext(ctx)
 }
 
-// lookInterval is how often a holder looks whether its connection is still there, unless its TTL asks for more.
-const lookInterval = 200 * time.Millisecond
+// pingInterval is the longest time between two checks of a holder's connection. A short TTL makes it shorter.
+const pingInterval = 200 * time.Millisecond
 
-// watch looks after the connection of a lock. It returns the context to work under, which ends with the cause ErrLost
-// when the connection has, and a stop that ends the watching and waits for a look under way. A process that ends takes
-// its connections along.
-func (b Backends) watch(ctx context.Context, every time.Duration, s *session) (context.Context, func()) {
+// watchSession checks the connection of a lock at that interval. It returns the context to work under, which ends with
+// the cause ErrLost when the connection is lost, and a stop that ends the checks and waits for one that is under way.
+// When the process ends, the connection ends too.
+func (rt runtime) watchSession(ctx context.Context, every time.Duration, s *session) (context.Context, func()) {
 	work, lose := context.WithCancelCause(ctx)
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	unhook := context.AfterFunc(b.Life, func() {
+	unhook := context.AfterFunc(rt.Life, func() {
 		stop()
 		s.Discard()
 	})
 	var running sync.WaitGroup
-	b.Background.Add(1)
+	rt.Background.Add(1)
 	running.Go(func() {
-		defer b.Background.Done()
+		defer rt.Background.Done()
 		for sleepUntil(run, time.Now().Add(every)) {
-			// Not under run: to end a look under way would end the connection, and the lock of who is about to release
-			// it.
+			// Not under run: cancelling a check would end the connection, and with it the lock, just before its release.
 			if err := s.alive(context.WithoutCancel(run)); err != nil && run.Err() == nil {
 				lose(ErrLost)
 				return
@@ -126,7 +126,7 @@ func (b Backends) watch(ctx context.Context, every time.Duration, s *session) (c
 	}
 }
 
-// breakSession ends the session that holds the lock, and returns how many that were.
+// breakSession ends the session that holds the lock, and returns how many sessions it ended.
 func breakSession(ctx context.Context, db *sqldb.DB, key string) (int64, error) {
 	statements, isServer := sessionStatements[db.Kind]
 	if !isServer {

@@ -15,12 +15,12 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// A release that comes while the holder looks after its connection does not take it for lost: with a TTL of nothing it
-// looks all the time.
+// A release during a check of the connection does not count the connection as lost. With a TTL of zero there is always
+// a check.
 func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
-		b := Backends{SQL: backendtest.OpenSQL(t, server.DSN)}.withDefaults()
+		b := newRuntime(Backends{SQL: backendtest.OpenSQL(t, server.DSN)})
 		for range 200 {
 			lease, err := sqlSession(b)(context.Background(), "k", 0)
 			require.NoError(t, err)
@@ -30,8 +30,8 @@ func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 	})
 }
 
-// As many holders of v12-session as there may be: v12 takes its lock, renews it over several TTLs and gives it back,
-// the breaking of locks works, and whoever comes next waits within its own time for one of the sessions.
+// When v12-session has as many holders as it may have, v12 can still take its lock, renew it over several TTLs and
+// release it. Breaking locks works, and the next order waits for one of the sessions, up to its own max wait.
 func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
@@ -53,7 +53,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 		unlock(t, lease)
 
 		_, err := sessions.tryLock(context.Background(), "one-more", time.Minute)
-		require.ErrorIs(t, err, ErrBusy, "and not that the database is away")
+		require.ErrorIs(t, err, ErrBusy, "and not that the database is unavailable")
 		require.ErrorIs(t, err, sqldb.ErrSessionsTaken)
 		got := make(chan error, 1)
 		go func() {
@@ -67,7 +67,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n)
 		require.ErrorIs(t, held[0].Unlock(context.Background()), ErrLost)
-		require.NoError(t, <-got, "a place is free again, though its connection broke")
+		require.NoError(t, <-got, "a session is free again, though its connection broke")
 		for _, lease := range held[1:] {
 			unlock(t, lease)
 		}
@@ -80,7 +80,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 	})
 }
 
-// Who looks at the server's sessions sees which instance holds the lock.
+// The server's list of sessions shows which instance holds the lock.
 func TestTheServerListsTheInstance(t *testing.T) {
 	t.Parallel()
 	for kind, holder := range map[string]struct{ query, argument string }{
@@ -93,7 +93,7 @@ func TestTheServerListsTheInstance(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ctx, server := context.Background(), backendtest.StartSQL(t, kind, holder.argument)
 			db := backendtest.OpenSQLAs(t, server.DSN, "till 7, "+strings.Repeat("é", 99))
-			lease, err := sqlSession(Backends{SQL: db}.withDefaults())(ctx, "DistributedLock_10000", time.Minute)
+			lease, err := sqlSession(newRuntime(Backends{SQL: db}))(ctx, "DistributedLock_10000", time.Minute)
 			require.NoError(t, err)
 			var name string
 			require.NoError(t, backendtest.OpenSQL(t, server.DSN).QueryRowContext(ctx, holder.query).Scan(&name))

@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Settings are what a server's administrator, or a DSN, may ask for, and what a lock must not depend on.
+// An administrator or a DSN may choose these settings and parameters. A lock must not depend on them.
 var mariaDBSettings = []string{
 	"autocommit = 0",
 	"tx_isolation = 'SERIALIZABLE'",
@@ -44,8 +44,8 @@ var postgresParameters = []string{
 	"default_query_exec_mode=describe_exec", "default_query_exec_mode=exec&statement_cache_capacity=0",
 }
 
-// Whatever the server is set to, one owner gets in at a time, a crowd gets through, and no release is refused. Nor does
-// a DSN say how statements are counted or carried out.
+// Under all settings of the server and all parameters of the DSN, one owner holds the lock at a time, a crowd gets
+// through, and no release is refused.
 func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		settings, set, parameters, and := mariaDBSettings, "SET GLOBAL ", mariaDBParameters, "?"
@@ -68,7 +68,7 @@ func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
 	})
 }
 
-// oneAtATime takes both kinds of lock of a database from two pools.
+// oneAtATime takes both kinds of a database's locks from two pools.
 func oneAtATime(t *testing.T, dsn string) {
 	t.Helper()
 	ctx := context.Background()
@@ -85,23 +85,23 @@ func oneAtATime(t *testing.T, dsn string) {
 	}
 	require.True(t, got(a.acquire(ctx, "é", "a", time.Minute)))
 	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "another got in")
-	require.True(t, got(a.again(ctx, "é", "a", time.Minute)), "the same owner again")
+	require.True(t, got(a.reacquire(ctx, "é", "a", time.Minute)), "the same owner again")
 	require.NoError(t, a.release(ctx, "é", "a", 1))
-	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "one of two holds was given back")
+	require.False(t, got(b.acquire(ctx, "é", "b", time.Minute)), "released once of twice")
 	require.True(t, got(b.renew(ctx, "é", "a", time.Minute)))
 	require.NoError(t, b.release(ctx, "é", "a", 0))
 	require.ErrorIs(t, a.release(ctx, "é", "a", 0), ErrLost)
 	require.True(t, got(b.acquire(ctx, "é", "b", time.Minute)))
 	require.NoError(t, b.release(ctx, "é", "b", 0))
-	one, err := sqlSession(Backends{SQL: a.db}.withDefaults())(ctx, "é", time.Minute)
+	one, err := sqlSession(newRuntime(Backends{SQL: a.db}))(ctx, "é", time.Minute)
 	require.NoError(t, err)
-	_, err = sqlSession(Backends{SQL: b.db}.withDefaults())(ctx, "é", time.Minute)
+	_, err = sqlSession(newRuntime(Backends{SQL: b.db}))(ctx, "é", time.Minute)
 	require.ErrorIs(t, err, ErrBusy)
 	require.NoError(t, one.Unlock(ctx))
 }
 
-// A renewal within the millisecond of the acquire, or of the renewal before, finds the row as it would make it. MySQL
-// counts the rows that change. A session whose clock stands still has all of them in one millisecond.
+// A renewal in the same millisecond as the acquire, or as the last renewal, would not change the row, and MySQL counts
+// the rows that change. In this session the clock stands still, so all happens in one millisecond.
 func TestARenewalInTheSameMillisecond(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.StartSQL(t, backendtest.MariaDB).DSN+"?timestamp=2000000000")}
@@ -116,8 +116,8 @@ func TestARenewalInTheSameMillisecond(t *testing.T) {
 	require.NoError(t, rows.release(context.Background(), "k", "a", 0))
 }
 
-// A statement that the database gave up in favour of another has done nothing, and is sent again: a release that is not
-// would leave the lock for its whole TTL, and a renewal would cost the work.
+// A statement that the database aborted in favour of another has done nothing, and is sent again. Otherwise a release
+// would leave the lock for its whole TTL, and a renewal would cancel the work.
 func TestContendedStatementsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]func(*table) error{
@@ -157,7 +157,7 @@ func TestContendedStatementsAreSentAgain(t *testing.T) {
 	}
 }
 
-// Sent again, but not for ever.
+// A statement is not sent again without limit.
 func TestContendedStatementsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}

@@ -15,7 +15,7 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// The statements in each dialect: they are the lock, and a slip in one of them is invisible in the others.
+// The statements are the lock, so they are tested in each dialect.
 func TestSQLTable(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
@@ -27,7 +27,7 @@ func TestSQLTable(t *testing.T) {
 			return ok
 		}
 		again := func(key, owner string, ttl time.Duration) bool {
-			ok, err := rows.again(ctx, key, owner, ttl)
+			ok, err := rows.reacquire(ctx, key, owner, ttl)
 			if !ok {
 				require.ErrorIs(t, err, ErrLost)
 			}
@@ -42,18 +42,18 @@ func TestSQLTable(t *testing.T) {
 			require.True(t, acquire("one", "b", time.Minute))
 			require.True(t, acquire("ONE", "a", time.Minute), "another product")
 		})
-		t.Run("the owner's holds are counted", func(t *testing.T) {
+		t.Run("the owner's acquires are counted", func(t *testing.T) {
 			require.True(t, acquire("count", "a", time.Minute))
 			require.True(t, again("count", "a", time.Millisecond))
 			time.Sleep(20 * time.Millisecond)
 			require.False(t, acquire("count", "b", time.Minute), "the longer lease counts")
 			require.NoError(t, rows.release(ctx, "count", "a", 1))
-			require.False(t, acquire("count", "b", time.Minute), "one of two was given back")
+			require.False(t, acquire("count", "b", time.Minute), "released once of twice")
 			require.NoError(t, rows.release(ctx, "count", "a", 0))
 			require.True(t, acquire("count", "b", time.Minute))
-			require.False(t, again("count", "a", time.Minute), "there is nothing any more that it could be inside of")
+			require.False(t, again("count", "a", time.Minute), "there is no outer lease any more")
 		})
-		t.Run("a release sets how many holds are left", func(t *testing.T) {
+		t.Run("a release sets the count", func(t *testing.T) {
 			require.True(t, acquire("restore", "a", time.Minute))
 			require.True(t, again("restore", "a", time.Minute))
 			require.True(t, again("restore", "a", time.Minute))
@@ -70,11 +70,11 @@ func TestSQLTable(t *testing.T) {
 			time.Sleep(70 * time.Millisecond)
 			renewed, err := rows.renew(ctx, "expiry", "a", time.Minute)
 			require.NoError(t, err)
-			require.False(t, renewed, "a lease that is over never comes back")
-			require.False(t, again("expiry", "a", time.Minute), "not by a hold inside of it either")
+			require.False(t, renewed, "an expired lease never comes back")
+			require.False(t, again("expiry", "a", time.Minute), "not by a nested acquire either")
 			require.ErrorIs(t, rows.release(ctx, "expiry", "a", 0), ErrLost)
 			require.True(t, acquire("expiry", "b", time.Minute))
-			require.NoError(t, rows.release(ctx, "expiry", "b", 0), "the holds of the one before do not count")
+			require.NoError(t, rows.release(ctx, "expiry", "b", 0), "the acquires of the previous owner do not count")
 			require.True(t, acquire("expiry", "c", time.Minute))
 		})
 		t.Run("sweep", func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestSQLTable(t *testing.T) {
 			require.NoError(t, rows.db.QueryRow("SELECT COUNT(*) FROM stockapi_locks WHERE name = 'over'").Scan(&left))
 			require.Zero(t, left)
 		})
-		t.Run("whoever breaks it counts it", func(t *testing.T) {
+		t.Run("a broken lock counts once", func(t *testing.T) {
 			require.True(t, acquire("broken", "a", time.Minute))
 			n, err := rows.remove(ctx, "broken")
 			require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestSQLTable(t *testing.T) {
 			require.ErrorIs(t, rows.release(ctx, "broken", "a", 0), ErrLost)
 		})
 		t.Run("a crowd", func(t *testing.T) { crowd(t, rows, other) })
-		t.Run("many who make the table at once", func(t *testing.T) {
+		t.Run("many clients create the table at once", func(t *testing.T) {
 			for range 20 {
 				_, err := rows.db.ExecContext(ctx, "DROP TABLE stockapi_locks")
 				require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestSQLTable(t *testing.T) {
 	})
 }
 
-// crowd has many take one lock from two pools: one at a time gets it, and no error comes of it.
+// crowd lets many clients take one lock from several pools: one at a time gets it, without an error.
 func crowd(t *testing.T, pools ...*table) {
 	t.Helper()
 	var inside, most, taken atomic.Int64
@@ -140,11 +140,13 @@ func crowd(t *testing.T, pools ...*table) {
 	assert.EqualValues(t, 40, taken.Load())
 }
 
-// No statement takes a time from the client but a duration: it is the database's clock that counts.
+// The statements get durations from the client, and the time from the database's clock.
 func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
-		for _, query := range []string{acquireRow, acquireRowMySQL, renewRow, releaseRow, againRow, sweepRows, removeRow} {
+		for _, query := range []string{
+			acquireRow, acquireRowMySQL, renewRow, releaseRow, reacquireRow, sweepRows, removeRow,
+		} {
 			said := dialect(kind, query)
 			assert.Equal(t, query != removeRow, strings.Contains(said, databaseNow[kind]))
 			assert.NotContains(t, said, "NOW")
@@ -153,8 +155,8 @@ func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
 	}
 }
 
-// An operator reads in the row which instance holds it. The name is what a client of the service cannot choose, but
-// what an operator may write as he likes: it never makes two owners one, nor does it outgrow the column.
+// The row shows which instance holds the lock. An operator chooses the instance's name, and a client cannot. Whatever
+// the name, two owners never look the same, and the owner fits the column.
 func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
@@ -163,7 +165,7 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 			"a": "a/", "till 7'; --": "till-7----/", strings.Repeat("x", 99): "xxxxxxxxxx/", "": "/",
 		} {
 			db := backendtest.OpenSQLAs(t, dsn, name)
-			lease, err := sqlRow(Backends{SQL: db, Life: t.Context()}.withDefaults())(ctx, "k", time.Minute)
+			lease, err := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))(ctx, "k", time.Minute)
 			require.NoError(t, err)
 			var owner string
 			row := db.QueryRowContext(ctx, "SELECT owner FROM stockapi_locks WHERE name = 'k'")
@@ -178,22 +180,22 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 		require.NotEqual(t, one, two)
 		if _, err := long.acquire(ctx, "k", one, time.Minute); err == nil {
 			ok, _ := long.acquire(ctx, "k", two, time.Minute)
-			require.False(t, ok, "cut to one owner")
+			require.False(t, ok, "both were cut to the same owner")
 		}
 	})
 }
 
-// The sweep ends with the process, and does not begin before the database was used.
+// The sweep ends with the process, and does not start before the database was used.
 func TestSweepEndsWithTheProcess(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life, Background: new(sync.WaitGroup), SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
+	b := newRuntime(Backends{SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t)), Process: Process{Life: life}})
 	sqlRow(b)
 	end()
 	b.Background.Wait()
 }
 
-// To break locks does not make the file that nobody has locked in.
+// Breaking locks does not create the database file if nobody has taken a lock in it.
 func TestBreakMakesNoDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := backendtest.SQLiteFile(t)

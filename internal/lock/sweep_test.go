@@ -19,22 +19,22 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// own are the rungs that undo an acquire without a clear outcome, since they have a token of their own to do it by.
+// own lists the rungs that undo an indeterminate acquire. Their owner token makes that safe.
 var own = []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"}
 
-// soon bounds what has to happen soon, on however busy a machine; what must not happen takes a minute.
+// soon is the time limit for what must happen soon, even on a busy machine. What must not happen takes a minute.
 const soon = 20 * time.Second
 
-// later makes the next commands come late: the caller is told of a timeout, and they are carried out when they are let go.
+// later delays the next commands: the caller gets a timeout at once, and letGo carries the commands out.
 type later struct {
-	left  atomic.Int64 // how many
+	left  atomic.Int64 // how many commands to delay
 	let   chan struct{}
 	doing sync.WaitGroup
 }
 
 func newLater() *later { return &later{let: make(chan struct{})} }
 
-func (l *later) hook(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+func (l *later) hook(ctx context.Context, _ redis.Cmder, next send) error {
 	if l.left.Add(-1) < 0 {
 		return next(ctx)
 	}
@@ -45,7 +45,7 @@ func (l *later) hook(ctx context.Context, _ redis.Cmder, next func(context.Conte
 	return os.ErrDeadlineExceeded
 }
 
-// letGo lets them go, and waits until they have been carried out.
+// letGo carries the delayed commands out.
 func (l *later) letGo() {
 	close(l.let)
 	l.doing.Wait()
@@ -61,7 +61,7 @@ func TestALateAcquireIsSwept(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			late := newLater()
 			a, b := s.instance(t, rung(t, id), hook(late.hook)), s.instance(t, rung(t, id))
-			require.True(t, b.tryOnce(t, "k"), "the scripts are loaded, the table is there")
+			require.True(t, b.tryOnce(t, "k"), "the scripts are loaded, and the table exists")
 			late.left.Store(1)
 			_, err := a.tryLock(context.Background(), "k", time.Minute)
 			require.Error(t, err)
@@ -87,7 +87,8 @@ func TestALateReaderIsSwept(t *testing.T) {
 	assert.True(t, b.freeWithin(t, "k", soon))
 }
 
-// A waiter of v8 whose attempt is carried out after it has given up is back in the queue, where nobody comes for it.
+// If an attempt of v8 is carried out after its waiter has given up, the waiter's place is in the queue again, and
+// nobody would use it.
 func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
@@ -102,7 +103,8 @@ func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 	_, err = a.tryLock(ctx, "k", time.Minute)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	late.letGo()
-	assert.Eventually(t, func() bool { return a.Redis.LLen(context.Background(), queueOf("k")).Val() == 0 }, soon, 5*time.Millisecond)
+	left := func() bool { return a.Redis.LLen(context.Background(), queueOf("k")).Val() == 0 }
+	assert.Eventually(t, left, soon, 5*time.Millisecond)
 }
 
 // A release that never arrives is sent again.
@@ -113,29 +115,28 @@ func TestALostReleaseIsSwept(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			var lose atomic.Int64
-			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 				if lose.Add(-1) >= 0 {
 					return os.ErrDeadlineExceeded
 				}
 				return next(ctx)
 			}))
 			lease := a.lock(t, "k", time.Minute)
-			lose.Store(2) // the sweep's first, too
+			lose.Store(2) // also the first one of the sweep
 			require.Error(t, lease.Unlock(context.Background()))
 			assert.True(t, s.instance(t, rung(t, id)).freeWithin(t, "k", soon))
 		})
 	}
 }
 
-// The next order of a caller whose release was lost takes the lock and leaves it free, on the rungs that let a caller in
-// again.
+// On a reentrant rung, the next order of a caller whose release was lost takes the lock and leaves it free.
 func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var lose sync.Map // by key
-			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 				if key, ok := ctx.Value(lostKey{}).(string); ok {
 					if _, first := lose.LoadAndDelete(key); first {
 						return os.ErrDeadlineExceeded
@@ -170,14 +171,14 @@ func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 
 type lostKey struct{}
 
-// A sweep, or a release that comes late, removes what it is for, and never what the same caller has taken since.
+// A sweep or a late release removes only its own lease, and not a later one of the same caller.
 func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var lose, releases atomic.Int64
-			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 				if lose.Add(-1) >= 0 {
 					return os.ErrDeadlineExceeded
 				}
@@ -193,21 +194,26 @@ func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			lease := must(a.tryLock(owned("7"), "k", time.Minute))
 			require.Eventually(t, func() bool { return releases.Load() == int64(1+len(sweepGaps)) }, soon, 5*time.Millisecond)
-			assert.False(t, s.instance(t, rung(t, id)).tryOnce(t, "k"), "it is the next order's")
+			assert.False(t, s.instance(t, rung(t, id)).tryOnce(t, "k"), "the next order holds it")
 			unlock(t, lease)
 		})
 	}
 }
 
 func isRelease(cmd redis.Cmder) bool {
-	return cmd.Name() == "sql:release" || len(cmd.Args()) > 1 && strings.HasPrefix(ScriptNames()[fmt.Sprint(cmd.Args()[1])], "release")
+	return cmd.Name() == "sql:release" || runs(cmd, "release")
 }
 
-// A sweep is bounded, is counted, and ends with the process.
+// runs reports whether a command runs a script whose name has that prefix.
+func runs(cmd redis.Cmder, prefix string) bool {
+	return len(cmd.Args()) > 1 && strings.HasPrefix(ScriptNames()[fmt.Sprint(cmd.Args()[1])], prefix)
+}
+
+// The number of sweeps is limited, they count as background work, and they end with the process.
 func TestSweepsAreBounded(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life}.withDefaults()
+	b := newRuntime(Backends{Process: Process{Life: life}})
 	begun := make(chan struct{}, 10*maxSweeps)
 	for range 10 * maxSweeps {
 		b.sweep(func(ctx context.Context) error {
@@ -222,14 +228,15 @@ func TestSweepsAreBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(begun), maxSweeps)
 }
 
-// What was answered, or never sent, comes no more: an outage is not made worse by sweeps.
+// A command that was answered or never sent cannot come late, so there is no sweep that would make an outage worse.
 func TestNothingIsSweptThatCannotCome(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
-	b := Backends{Life: life}.withDefaults()
+	b := newRuntime(Backends{Process: Process{Life: life}})
 	asked := 0
 	gone := func(context.Context) error { asked++; return ErrLost }
-	refusedByRedis := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(backendtest.StartEmbedded(t).URL, "redis://")})
+	address := strings.TrimPrefix(backendtest.StartEmbedded(t).URL, "redis://")
+	refusedByRedis := redis.NewClient(&redis.Options{Addr: address})
 	defer refusedByRedis.Close()
 	word := refusedByRedis.Do(t.Context(), "no-such-command").Err()
 	require.Error(t, word)
@@ -244,7 +251,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 	b.Background.Wait()
 }
 
-// A renewal that is not answered does not keep a release waiting for as long as the client waits for the renewal.
+// A release does not wait for a renewal that is not answered until the client's timeout.
 func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v5.5", "v7", "v8", "v9", "v10", "v11", "v12", "v15"} {
@@ -253,8 +260,8 @@ func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			answer, begun := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
-				if cmd.Name() != "sql:renew" && (len(cmd.Args()) < 2 || !strings.HasPrefix(ScriptNames()[fmt.Sprint(cmd.Args()[1])], "renew")) {
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+				if cmd.Name() != "sql:renew" && !runs(cmd, "renew") {
 					return next(ctx)
 				}
 				once.Do(func() { close(begun) })
@@ -274,11 +281,12 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
-		b := Backends{}.withDefaults()
-		_, stop := b.keepAlive(t.Context(), time.Hour, time.Minute, time.Now().Add(time.Hour), func(context.Context) (bool, error) {
+		b := newRuntime(Backends{})
+		silent := func(context.Context) (bool, error) {
 			<-answer
 			return true, nil
-		})
+		}
+		_, stop := b.keepAlive(t.Context(), time.Hour, time.Minute, time.Now().Add(time.Hour), silent)
 		time.Sleep(time.Minute + time.Second) // a renewal is under way
 		start := time.Now()
 		stop()
@@ -288,18 +296,18 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 	})
 }
 
-// A release has the time that the client gives it, which may be more than a second.
+// The client limits a release, and its limit may be more than a second.
 func TestAReleaseHasTheClientsTime(t *testing.T) {
 	t.Parallel()
 	for _, id := range own {
-		if id == "v6" { // whose nodes get a time of their own
+		if id == "v6" { // its nodes have a timeout of their own
 			continue
 		}
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			var releasing atomic.Bool
-			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 				if releasing.Load() {
 					select {
 					case <-ctx.Done():
@@ -317,7 +325,7 @@ func TestAReleaseHasTheClientsTime(t *testing.T) {
 	}
 }
 
-// One key, or one node, that does not answer does not keep the others.
+// A key or a node that does not answer does not keep the other keys locked.
 func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	keys := []string{"k1", "k2", "k3"}
@@ -328,7 +336,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 				var sent atomic.Int64
 				sent.Store(-100)
 				answer := make(chan struct{})
-				a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+				a := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 					if sent.Add(1) == silent+1 {
 						<-answer
 					}
@@ -347,7 +355,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 				} else {
 					bare := backendtest.Client(t, s.redis)
 					locked = func() int64 { return bare.Exists(context.Background(), keys...).Val() }
-					lease = must(a.gather(t, id, 0, keys...))
+					lease = must(a.acquireAll(t, id, 0, keys...))
 				}
 				require.EqualValues(t, 3, locked())
 				sent.Store(0)
@@ -362,19 +370,19 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 	}
 }
 
-// A grant that came too late is given back: by the server's clock it has just begun.
+// A lease that was granted too late is released: by the server's clock it has just begun.
 func TestALateGrantIsGivenBack(t *testing.T) {
 	t.Parallel()
 	const lease = 700 * time.Millisecond
 	for _, id := range own {
-		if id == "v5" { // which does not look
+		if id == "v5" { // it does not look at the clock
 			continue
 		}
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 1)
 			var slow atomic.Bool
-			late := hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+			late := hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 				if slow.CompareAndSwap(true, false) {
 					time.Sleep(lease)
 				}

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// every runs tick at each interval until the returned stop is called or the process ends. It keeps the values of ctx,
-// not its end: a lease is renewed until it is released, whatever became of the request. Each tick has one interval to
-// finish. Stop waits for a tick that is under way, so that nothing is renewed after it has returned; calling it again
-// does nothing.
-func (b Backends) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
-	end, running := b.start(ctx, interval, tick)
+// every runs tick at each interval until stop is called or the process ends. It outlives ctx: a lease is renewed until
+// it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick that is
+// under way, so that nothing is renewed after it has returned. Calling stop again does nothing.
+func (rt runtime) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
+	end, running := rt.start(ctx, interval, tick)
 	return func() {
 		end()
 		running.Wait()
 	}
 }
 
-func (b Backends) start(
+func (rt runtime) start(
 	ctx context.Context, interval time.Duration, tick func(context.Context),
 ) (end context.CancelFunc, running *sync.WaitGroup) {
 	ctx, end = context.WithCancel(context.WithoutCancel(ctx))
 	running = new(sync.WaitGroup)
 	running.Add(1)
-	b.Background.Add(1)
+	rt.Background.Add(1)
 	go func() {
-		defer b.Background.Done()
+		defer rt.Background.Done()
 		defer running.Done()
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
@@ -34,7 +33,7 @@ func (b Backends) start(
 			select {
 			case <-ctx.Done():
 				return
-			case <-b.Life.Done():
+			case <-rt.Life.Done():
 				return
 			case <-ticker.C:
 				one, done := context.WithTimeout(ctx, interval)
@@ -46,18 +45,19 @@ func (b Backends) start(
 	return end, running
 }
 
-// leaks are the timers that v5-as-printed does not stop. They are what the rung is there to show, but a process that
-// sells for days would have one for each order that found nothing to buy: so the oldest ends when there are too many.
+// leaks are the timers that v5-as-printed does not stop. The rung exists to show them, but a process that sells for
+// days would leak one timer for each order that was sold out. So the oldest timer ends when there are too many.
 type leaks struct {
-	Backends
+	runtime
 	mu   sync.Mutex
 	ends []context.CancelFunc
 }
 
-// maxLeaks is how many timers are left running at most.
+// maxLeaks limits how many leaked timers run at a time.
 const maxLeaks = 64
 
-// every is [Backends.every]. Whoever does not call stop is to call leave when the lock is given back.
+// every is [runtime.every], with a second function: call leave when the lock is released. If stop was not called by
+// then, the timer counts as leaked.
 func (l *leaks) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop, leave func()) {
 	end, running := l.start(ctx, interval, tick)
 	stopped := false

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// mutex is v0.5: one mutex per product, in the memory of this process. LoadOrStore is to a process what SETNX is to
-// Redis. It excludes every request of this instance, and none of another's.
-func mutex(Backends) TryLock {
+// mutex is v0.5: one mutex per product, in the memory of this process. LoadOrStore does in a process what SETNX does in
+// Redis. The mutex excludes the requests of this instance, and none of another instance.
+func mutex(runtime) TryLock {
 	var held sync.Map
 	return func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
 		_, taken := held.LoadOrStore(key, "1")

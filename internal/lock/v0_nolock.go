@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// noLock is v0: nobody is kept out. Two requests read the same stock, both decide that there is enough, both write.
-func noLock(Backends) TryLock {
+// noLock is v0: it keeps nobody out. Two requests read the same stock, both decide that there is enough, both write.
+func noLock(runtime) TryLock {
 	return func(ctx context.Context, _ string, _ time.Duration) (*Lease, error) {
 		unlock := func(context.Context) error {
 			return nil

@@ -38,18 +38,19 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	})
 }
 
-// Pitfall 17: readers starve a writer. While one waits no reader gets in past it, and it is next; and when it gives up, its
-// mark goes with it.
+// Pitfall 17: readers starve a writer. While a writer waits, no new reader gets in, and the writer is next. When it
+// gives up, it removes its mark.
 func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
 		got := b.waitFor(ctx, "k")
-		require.Eventually(t, func() bool { return bare.ZCard(ctx, marksOf("k")).Val() == 1 }, 5*time.Second, time.Millisecond)
+		marked := func() bool { return bare.ZCard(ctx, marksOf("k")).Val() == 1 }
+		require.Eventually(t, marked, 5*time.Second, time.Millisecond)
 		time.Sleep(2 * markTTL)
 		_, err := readerOf(a)(ctx, "k", time.Minute)
-		require.ErrorIs(t, err, ErrBusy, "the mark is there for as long as the writer waits")
+		require.ErrorIs(t, err, ErrBusy, "the mark lasts as long as the writer waits")
 		unlock(t, reader)
 		unlock(t, <-got)
 
@@ -65,13 +66,13 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 	})
 }
 
-// A writer comes again several times while its mark lasts, however rarely those who poll are told to try.
+// A writer tries several times before its mark expires, even if the delay for polling is long.
 func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
 		tries := 0
-		lease, err := (Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
+		lease, err := newRuntime(Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
 			func(context.Context) (*Lease, error) {
 				if tries++; tries > 1 {
 					assert.LessOrEqual(t, time.Since(last), markTTL/2)
@@ -86,8 +87,8 @@ func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 	})
 }
 
-// A writer that dies while it waits keeps readers out for as long as its mark lasts.
-func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
+// A writer that dies while it waits keeps readers out until its mark expires, and no longer.
+func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
@@ -105,9 +106,9 @@ func TestADeadWaitingWriterIsInNobodysWay(t *testing.T) {
 	})
 }
 
-// Pitfall 17: a renewal revives a dead reader's hold. Each reader has a deadline of its own: that the others renew theirs
-// does nothing for one that died, and what has ended cannot be renewed.
-func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
+// Pitfall 17: a renewal revives a dead reader's lease. Each reader has its own deadline: renewals of other readers do
+// not extend it, and an expired lease cannot be renewed.
+func TestPitfall17ADeadReadersLeaseExpires(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -116,7 +117,7 @@ func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
 		require.Eventually(t, func() bool {
 			ok, err := readerOf(b)(ctx, "k", time.Minute)
 			if err == nil {
-				unlock(t, ok) // whoever comes drops those whose deadline has passed
+				unlock(t, ok) // each acquire drops the members whose deadline has passed
 			}
 			return bare.ZCard(ctx, "k").Val() == 1
 		}, slowTTL+margin, 20*time.Millisecond)
@@ -130,13 +131,15 @@ func TestPitfall17ADeadReadersHoldEnds(t *testing.T) {
 	})
 }
 
-// Pitfall 17: an upgrade waits for itself. It is refused at once, also to one that would wait; another owner's is not.
+// Pitfall 17: an upgrade waits for itself. It is refused at once, even with a max wait. Another owner's acquire waits.
 func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
 		ctx := owned("1")
 		reader := must(readerOf(a)(ctx, "k", time.Minute))
-		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, "k", time.Minute) })
+		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) {
+			return a.tryLock(ctx, "k", time.Minute)
+		})
 		require.ErrorIs(t, err, ErrUpgrade)
 		_, err = a.tryLock(owned("2"), "k", time.Minute)
 		require.ErrorIs(t, err, ErrBusy)
@@ -145,13 +148,13 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 	})
 }
 
-// A read costs two commands, as a write does.
+// A read costs two commands, like a write.
 func TestRoundTripsOfARead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute))) // loads the scripts
 		commands := 0
-		a.Redis.AddHook(hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+		a.Redis.AddHook(hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 			commands++
 			return next(ctx)
 		}))

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three permits let three in, wherever they come from, and a fourth when one of them leaves.
-func TestAsManyAsThereArePermits(t *testing.T) {
+// Three permits let three orders in, from any instance, and a fourth one when one of them leaves.
+func TestThePermitsLimitTheHolders(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 3)
@@ -29,8 +29,8 @@ func TestAsManyAsThereArePermits(t *testing.T) {
 	})
 }
 
-// Pitfall 18: a crash leaks a permit. The dead holder's is free after its TTL, although another holder is alive and keeps
-// the semaphore itself alive; that other one's is not.
+// Pitfall 18: a crash leaks a permit. The dead holder's permit is free after its TTL, even though another holder is
+// alive and renews. The permit of the live holder is not free.
 func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
@@ -54,9 +54,9 @@ func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 	})
 }
 
-// Pitfall 18: an expired permit is returned twice, by time and by its holder; or a renewal takes it back. Nobody has come
-// meanwhile who would have dropped it.
-func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
+// Pitfall 18: an expired permit is returned twice, by its deadline and by its holder, or a renewal revives it. No other
+// acquire has dropped it in between.
+func TestPitfall18AnExpiredPermitCannotBeReturned(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := WithPermits(context.Background(), 2)
@@ -66,7 +66,7 @@ func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
 			"renew":  func(token string) bool { ok, err := renewPermit(ctx, bare, "k", token, ttl); return ok || err != nil },
 		} {
 			lease := must(a.tryLock(ctx, "k", time.Minute))
-			require.NoError(t, bare.ZAdd(ctx, "k", redis.Z{Score: 1, Member: lease.Token}).Err(), "its deadline was long ago")
+			require.NoError(t, bare.ZAdd(ctx, "k", redis.Z{Score: 1, Member: lease.Token}).Err(), "its deadline has passed")
 			assert.False(t, act(lease.Token), name)
 			require.ErrorIs(t, lease.Unlock(ctx), ErrLost)
 		}
@@ -75,7 +75,7 @@ func TestPitfall18AnExpiredPermitIsNobodys(t *testing.T) {
 	})
 }
 
-// The semaphore's key lasts as long as the longest of its permits, and no longer.
+// The semaphore's key lasts as long as its longest permit.
 func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -89,7 +89,7 @@ func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 	})
 }
 
-// The defect: nobody has written down how many permits there are. Who says 2 walks in beside who says 1.
+// The defect: the number of permits is not stored. A caller with 2 comes in beside a caller with 1.
 func TestCallersMayDisagreeAboutThePermits(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// sqlSession is v12-session: the database server's own locks, MySQL's GET_LOCK and PostgreSQL's advisory locks. They
-// belong to a session, which is a connection: it is taken out of a pool of its own for as long as the lock is held,
-// released over, and watched, for the lock ends with it at once. There is no TTL: a holder that is paused keeps its
-// connection and its lock, and one that dies loses both. So there is no time by which the work has to be told that it
-// may be over.
-// Defect: work that never ends keeps the lock for ever, and so does a holder whose connection died without the server
-// hearing of it, until TCP gives it up. Whose connection is broken learns of it at the next look, and no sooner.
-func sqlSession(b Backends) TryLock {
+// sqlSession is v12-session: a lock of the database server itself, MySQL's GET_LOCK or PostgreSQL's advisory lock. It
+// belongs to a session, which is a connection. The holder takes a connection from a separate pool for as long as it
+// holds the lock, and releases over that connection. It also checks the connection, because the lock ends with it.
+// There is no TTL: a holder that is paused keeps its connection and its lock, and one that dies loses both. So the work
+// needs no deadline.
+// Defect: work that never ends keeps the lock for ever. So does a holder whose connection died without the server
+// noticing, until TCP gives the connection up. A holder whose connection broke notices only at the next check.
+func sqlSession(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		session, err := openSession(ctx, b.SQL)
+		session, err := openSession(ctx, rt.SQL)
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		ok, err := session.acquire(ctx, key)
 		if err != nil {
-			session.Discard() // what it may have got ends with it
+			session.Discard() // if it has the lock, that ends too
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {
 			session.GiveBack()
 			return nil, ErrBusy
 		}
-		ctx, stop := b.watch(ctx, min(ttl/2, lookInterval), session)
+		ctx, stop := rt.watchSession(ctx, min(ttl/2, pingInterval), session)
 		unlock := func(ctx context.Context) error {
 			stop()
 			return session.release(ctx, key)

@@ -12,15 +12,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// zkSequential is v14: whoever wants the lock makes an ephemeral node to which ZooKeeper adds the next number, and who
-// has the lowest has the lock. A waiter keeps its node and waits for the one before it alone, so a release wakes one,
-// and first come is first served. The fencing token is the number of the transaction that made the node, and not the
-// node's own: that one overflows, and begins anew when the queue's node was removed.
-// The recipe is ZooKeeper's ("Recipes: Locks"), the node's own name that of Curator's "protection".
-// Defect: a paused client's session ends without its knowing, as v13's.
-func zkSequential(b Backends) TryLock {
-	z := zkNodes{b, sequentialIn}
-	return overSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+// zkSequential is v14: each waiter creates an ephemeral node, to which ZooKeeper appends the next number, and the
+// lowest number has the lock. A waiter keeps its node and watches only the one before it. So a release wakes one
+// waiter, and first come is first served. The fencing token is the number of the transaction that created the node. The
+// node's own number would not do: it overflows, and starts again when the queue's directory was removed.
+// The recipe is ZooKeeper's ("Recipes: Locks"), and the name of the node is that of Curator's "protection".
+// Defect: as on v13, the session of a paused client ends without the client noticing.
+func zkSequential(rt runtime) TryLock {
+	z := zkNodes{rt, sequentialIn}
+	return retryOverSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
 		if place, ok := ctx.Value(zkPlaceKey{}).(*zkPlace); ok && place.key == key && !place.granted {
 			return place.try(ctx)
 		}
@@ -30,14 +30,14 @@ func zkSequential(b Backends) TryLock {
 	})
 }
 
-// inQueue is how v14 waits: in one place of the queue from the first attempt to the last, until whoever is before it
-// has gone.
-func (z zkNodes) inQueue(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
+// inQueue is the [Waiting] of v14. It keeps one place in the queue from the first attempt to the last, and waits until
+// the node before it is gone.
+func (z zkNodes) inQueue(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
 	place := z.place(key)
 	defer place.leave(ctx)
 	ctx = context.WithValue(ctx, zkPlaceKey{}, place)
-	return repeat(ctx, patience, attempt, func(ctx context.Context, deadline time.Time) bool {
-		if place.before == "" { // it lost its node, or its time
+	return repeat(ctx, maxWait, attempt, func(ctx context.Context, deadline time.Time) bool {
+		if place.before == "" { // it lost its node, or the reply was too late
 			return ctx.Err() == nil
 		}
 		return z.awaitRemoval(ctx, place.dir+"/"+place.before, deadline)
@@ -46,16 +46,16 @@ func (z zkNodes) inQueue(ctx context.Context, key string, patience time.Duration
 
 type zkPlaceKey struct{}
 
-// zkPlace is a place in the queue.
+// A zkPlace is a place in the queue.
 type zkPlace struct {
 	zkNodes
 	key, dir, token string
 
-	name    string // of our node; empty while there is none
+	name    string // of our node; "" while there is none
 	zxid    int64
 	alive   time.Time // the session was alive then, or later
-	before  string    // who is before us
-	granted bool      // the node is a lease's now
+	before  string    // the node before ours
+	granted bool      // the node belongs to a lease now
 }
 
 func (z zkNodes) place(key string) *zkPlace {
@@ -72,7 +72,7 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	}
 	var queued bool
 	p.before, queued = predecessor(names, p.name)
-	if !queued { // the session has ended, or somebody broke the lock: to the end of the queue
+	if !queued { // the session has ended, or somebody broke the lock: queue again
 		p.name = ""
 	}
 	if !queued || p.before != "" || time.Now().After(p.validUntil(p.alive)) {
@@ -80,7 +80,7 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	}
 	own := p.own()
 	p.granted = true
-	ctx, stop := p.keep(ctx, p.alive, own)
+	ctx, stop := p.keepLease(ctx, p.alive, own)
 	unlock := func(ctx context.Context) error {
 		stop()
 		return p.remove(ctx, own)
@@ -88,35 +88,34 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	return &Lease{Context: ctx, Token: p.token, Fence: p.zxid, Unlock: unlock}, nil
 }
 
-// enqueue makes our node, or makes sure that it is still there.
+// enqueue creates our node, or checks that it still exists.
 func (p *zkPlace) enqueue(ctx context.Context) error {
-	begun := time.Now()
+	start := time.Now()
 	if p.name != "" {
 		there, err := p.ZooKeeper.Check(ctx, p.own())
 		if err != nil || there {
-			p.alive = begun
+			p.alive = start
 			return err
 		}
 	}
-	p.name, p.token = "", newToken() // of each place its own: what is left of the one before is not taken for this one
-	made, err := p.make(ctx, p.dir, p.token, zk.FlagSequence, p.dir+"/"+ownName(p.token))
+	p.name, p.token = "", newToken() // a new one, so that a node of an earlier place is not taken for this one
+	created, err := p.create(ctx, p.dir, p.token, zk.FlagSequence, p.dir+"/"+ownName(p.token))
 	switch {
 	case err == nil:
-		p.name, p.zxid, p.alive = path.Base(made.Path), made.Zxid, begun
-	case unclear(err):
-		return p.recognise(ctx, begun, err)
+		p.name, p.zxid, p.alive = path.Base(created.Path), created.Zxid, start
+	case indeterminate(err):
+		return p.resolveCreate(ctx, start, err)
 	}
 	return err
 }
 
-// recognise looks for a node of our own name among the others, as its make may have been carried out: whoever makes a
-// second one queues behind itself. If it is not there, or that cannot be known either, it is removed as soon as it can
-// be.
-func (p *zkPlace) recognise(ctx context.Context, begun time.Time, why error) error {
+// resolveCreate looks for a node with our own name after an indeterminate create: a second node would queue behind the
+// first. If there is none, or if that is indeterminate too, a sweep removes it as soon as it can.
+func (p *zkPlace) resolveCreate(ctx context.Context, start time.Time, why error) error {
 	ctx, cancel := detach(ctx)
 	defer cancel()
 	if name, zxid, err := p.find(ctx, p.token); err == nil {
-		p.name, p.zxid, p.alive = name, zxid, begun
+		p.name, p.zxid, p.alive = name, zxid, start
 		return nil
 	}
 	token := p.token
@@ -130,7 +129,7 @@ func (p *zkPlace) recognise(ctx context.Context, begun time.Time, why error) err
 	return why
 }
 
-// find returns the name of this session's node with that token, and the number of the transaction that made it.
+// find returns the name of this session's node with that token, and the number of the transaction that created it.
 func (p *zkPlace) find(ctx context.Context, token string) (name string, zxid int64, err error) {
 	if err = p.ZooKeeper.Sync(ctx, p.dir); err != nil {
 		return "", 0, err
@@ -138,7 +137,7 @@ func (p *zkPlace) find(ctx context.Context, token string) (name string, zxid int
 	if name, err = p.named(ctx, token); err != nil {
 		return "", 0, err
 	}
-	zxid, found, err := p.ours(ctx, p.dir+"/"+name)
+	zxid, found, err := p.findOwned(ctx, p.dir+"/"+name)
 	if err == nil && !found {
 		err = zk.ErrNoNode
 	}
@@ -160,7 +159,7 @@ func (p *zkPlace) named(ctx context.Context, token string) (string, error) {
 
 func (p *zkPlace) own() string { return p.dir + "/" + p.name }
 
-// leave removes our node, if we have one that is not a lease's.
+// leave removes our node, unless it belongs to a lease.
 func (p *zkPlace) leave(ctx context.Context) {
 	if p.name == "" || p.granted {
 		return

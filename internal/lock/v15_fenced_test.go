@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Redis' clock is stepped back, or a replica whose clock lags takes over: the tokens grow all the same, each from the
-// last, until the clock has caught up. To the script a last token from the future is the same thing.
+// Redis' clock steps back, or a replica with a late clock takes over: the tokens still grow, each from the last one,
+// until the clock has caught up. The test sets a last token from the future, which looks the same to the script.
 func TestFencesGrowWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v15", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// setNXEX is v2, step 2 of the article: the key and its TTL in one command, SET key 1 NX EX (PX below a second).
-// Defect: work that takes longer than the TTL lets a second holder in, and then deletes the second holder's key,
-// which lets in a third: "1" does not say whose lock it is.
-func setNXEX(b Backends) TryLock {
+// setNXEX is v2, step 2 of the article: one command sets the key and its TTL, SET key 1 NX EX (PX below a second).
+// Defect: when the work takes longer than the TTL, a second holder comes in. Then the first one deletes the second
+// one's key, which lets a third one in: the value "1" does not tell whose lock it is.
+func setNXEX(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		ok, err := b.Redis.SetNX(ctx, key, "1", ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, "1", ttl).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -19,7 +19,7 @@ func setNXEX(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		unlock := func(ctx context.Context) error {
-			return b.Redis.Del(ctx, key).Err()
+			return rt.Redis.Del(ctx, key).Err()
 		}
 		return &Lease{Context: ctx, Token: "1", Unlock: unlock}, nil
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ownerCheck is v3, step 3 of the article: the key holds the owner's token, and the owner looks before it deletes.
-// Defect: looking and deleting are two commands. The lock can expire and change hands between them.
-func ownerCheck(b Backends) TryLock {
+// ownerCheck is v3, step 3 of the article: the key holds the owner's token, and the owner checks it before the delete.
+// Defect: the check and the delete are two commands. The lock can expire and change hands between them.
+func ownerCheck(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
-		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -22,14 +22,14 @@ func ownerCheck(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		unlock := func(ctx context.Context) error {
-			owner, err := b.Redis.Get(ctx, key).Result()
+			owner, err := rt.Redis.Get(ctx, key).Result()
 			if errors.Is(err, redis.Nil) || err == nil && owner != token {
 				return ErrLost
 			}
 			if err != nil {
 				return fmt.Errorf("check the owner: %w", err)
 			}
-			return b.Redis.Del(ctx, key).Err()
+			return rt.Redis.Del(ctx, key).Err()
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// luaRelease is v4, step 4 of the article: the look and the delete are one script, which nothing can come between.
-// Defect: the lock still expires under slow work, and a second holder comes in. What is gone is the harm done after:
-// the first one no longer deletes the second one's key.
-func luaRelease(b Backends) TryLock {
+// luaRelease is v4, step 4 of the article: the check and the delete are one script, which is atomic.
+// Defect: the lock still expires under slow work, and a second holder comes in. But the first holder no longer deletes
+// the second one's key.
+func luaRelease(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
-		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -20,7 +20,7 @@ func luaRelease(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		unlock := func(ctx context.Context) error {
-			return release(ctx, b.Redis, key, token)
+			return release(ctx, rt.Redis, key, token)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

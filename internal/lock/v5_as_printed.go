@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// asPrinted is v5 with the two slips of the article's listing. The timer is stopped where the sale succeeded and
-// nowhere else; and its script writes the key again when it is gone. So after a "sold out" the timer runs on, and half
-// a TTL later the released lock comes back from the dead, held by nobody, renewed until the process ends, or until enough
-// other orders have left a timer: see [leaks].
-func asPrinted(b Backends) TryLock {
-	timers := &leaks{Backends: b}
+// asPrinted is v5 with the two slips of the article's listing: the timer is stopped only where the sale succeeded, and
+// its script creates the key again when it is gone. So after a "sold out" the timer runs on. Half a TTL later it
+// creates the released lock again. Nobody holds that lock, and it is renewed until the process ends, or until enough
+// other orders have leaked a timer: see [leaks].
+func asPrinted(rt runtime) TryLock {
+	timers := &leaks{runtime: rt}
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
-		ok, err := b.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -22,11 +22,11 @@ func asPrinted(b Backends) TryLock {
 			return nil, ErrBusy
 		}
 		stop, leave := timers.every(ctx, ttl/2, func(tick context.Context) {
-			_, _ = b.renewed(renewOrRecreate(tick, b.Redis, key, token, ttl))
+			_, _ = rt.reportRenewal(renewOrRecreate(tick, rt.Redis, key, token, ttl))
 		})
 		unlock := func(ctx context.Context) error {
 			leave()
-			return release(ctx, b.Redis, key, token)
+			return release(ctx, rt.Redis, key, token)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock, Sold: stop}, nil
 	}

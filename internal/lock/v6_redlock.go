@@ -8,12 +8,13 @@ import (
 	"github.com/go-redsync/redsync/v4"
 )
 
-// redlock is v6: the lock is a key on most of N independent Redis nodes, so that no one node's crash or failover loses
-// it. The algorithm is redsync's (redis.io, "Distributed Locks with Redis"); the renewing is ours, as it has none.
-// Defect: it trusts clocks and memory. A holder that is paused does not see its lease end, a node that restarts empty
-// votes twice, a clock that jumps ends a lease early.
-func redlock(b Backends) TryLock {
-	nodes := b.nodes()
+// redlock is v6: the lock is a key on a majority of N independent Redis nodes, so that no crash or failover of one node
+// loses it. The algorithm is redsync's (redis.io, "Distributed Locks with Redis"). The renewal is ours: redsync has
+// none.
+// Defect: it trusts clocks and memory. A holder that is paused does not see its lease expire, a node that restarts
+// empty votes twice, and a clock that jumps ends a lease early.
+func redlock(rt runtime) TryLock {
+	nodes := rt.nodes()
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token := newToken()
 		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodes.timeout(ttl), withDrift(ttl), withToken(token))
@@ -21,7 +22,7 @@ func redlock(b Backends) TryLock {
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, m.Until(), func(ctx context.Context) (bool, error) {
+		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, m.Until(), func(ctx context.Context) (bool, error) {
 			return nodes.extend(ctx, m)
 		})
 		unlock := func(ctx context.Context) error {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// cachedReentrant is an exhibit: v7 as it is sped up now and then. What a caller holds is remembered in the process, so
-// taking it again costs no command.
-// Defect: the release does not clear what is remembered. The caller believes ever after that it holds the lock, and
-// walks in beside whoever does.
-func cachedReentrant(b Backends) TryLock {
-	take, held := reentrant(b), &memory{}
+// cachedReentrant is v7-cached, an exhibit: v7 with an optimization that is tempting. The process remembers what a
+// caller holds, so that taking the lock again costs no command.
+// Defect: the release does not clear the memory. From then on the caller believes that it holds the lock, and comes in
+// beside the real holder.
+func cachedReentrant(rt runtime) TryLock {
+	take, held := reentrant(rt), &cache{}
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		caller := key + " " + ownerOf(ctx).id
 		if token, ok := held.get(caller); ok {
@@ -25,20 +25,20 @@ func cachedReentrant(b Backends) TryLock {
 	}
 }
 
-// memory is a map with a bound: it forgets everything when it is full.
-type memory struct {
+// A cache is a map with a limited size. It forgets everything when it is full.
+type cache struct {
 	mu     sync.Mutex
 	tokens map[string]string
 }
 
-func (m *memory) get(caller string) (string, bool) {
+func (m *cache) get(caller string) (string, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	token, ok := m.tokens[caller]
 	return token, ok
 }
 
-func (m *memory) put(caller, token string) {
+func (m *cache) put(caller, token string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.tokens == nil || len(m.tokens) >= 10_000 {

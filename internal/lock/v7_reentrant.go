@@ -6,41 +6,43 @@ import (
 	"time"
 )
 
-// reentrant is v7: its owner may take it again, and holds it until it has given it back as often. The lock is a hash of
-// its owner to a count. It lies in Redis just as Redisson's RLock does, field, count and channel, so that a service in
-// Java and this one exclude and wake each other on the same key. Where Redisson's field names a process and a thread, ours
-// names an outermost hold and its caller: a release that was lost or comes late finds nothing of the caller's next order.
-// The outermost hold is renewed at a third of the TTL, and those inside of it live by its lease and its context.
-// Waiters do not poll: the last release publishes a message; see wake.go.
-// Defect: a lease is a lease. A holder that is paused does not see it end.
-func reentrant(b Backends) TryLock {
+// reentrant is v7: its owner may take it again, and must release it as often. The lock is a hash of the owner to a
+// count. It has the same field, count and channel in Redis as Redisson's RLock, so that a service in Java and this one
+// exclude and wake each other on the same key. Redisson's field names a process and a thread. Ours names an outermost
+// acquire and its caller, so that a release that was lost or is late cannot touch the caller's next order. The
+// outermost lease is renewed at a third of the TTL; nested ones share it and its context. Waiters do not poll: the last
+// release publishes a message (wake.go).
+// Defect: that of every lease. A holder that is paused does not see it expire.
+func reentrant(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		owner, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
-		field, before := owner.hold(key)
-		free := func(ctx context.Context) error { return releaseReentrant(ctx, b.Redis, key, field, before) }
-		count, left, err := acquireReentrant(ctx, b.Redis, key, field, before, ttl)
+		field, depth := owner.lookup(key)
+		free := func(ctx context.Context) error { return releaseReentrant(ctx, rt.Redis, key, field, depth) }
+		count, left, err := acquireReentrant(ctx, rt.Redis, key, field, depth, ttl)
 		if err != nil {
-			b.undo(ctx, err, free)
+			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if count == 0 {
 			return nil, busyFor{left}
 		}
-		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
-			_ = b.giveBack(ctx, free)
+		if time.Now().After(validUntil) { // the reply was so late that the lease has expired
+			_ = rt.releaseOrSweep(ctx, free)
 			return nil, busyFor{}
 		}
 		stop := func() {}
-		if before == 0 { // a hold inside of another lives by the other's lease
-			ctx, stop = b.keepAlive(ctx, ttl, ttl/3, validUntil, func(tick context.Context) (bool, error) {
-				return renewReentrant(tick, b.Redis, key, field, ttl)
+		if depth == 0 { // a nested acquire shares the outer lease
+			ctx, stop = rt.keepAlive(ctx, ttl, ttl/3, validUntil, func(tick context.Context) (bool, error) {
+				return renewReentrant(tick, rt.Redis, key, field, ttl)
 			})
 		}
-		owner.took(key, field)
+		owner.enter(key, field)
 		unlock := func(ctx context.Context) error {
-			left := owner.gave(key)
+			left := owner.exit(key)
 			stop()
-			return b.giveBack(ctx, func(ctx context.Context) error { return releaseReentrant(ctx, b.Redis, key, field, left) })
+			return rt.releaseOrSweep(ctx, func(ctx context.Context) error {
+				return releaseReentrant(ctx, rt.Redis, key, field, left)
+			})
 		}
 		return &Lease{Context: ctx, Token: field, Unlock: unlock}, nil
 	}

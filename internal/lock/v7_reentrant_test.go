@@ -17,7 +17,7 @@ import (
 
 func owned(caller string) context.Context { return WithOwner(context.Background(), NewOwner(caller)) }
 
-// What v7 writes is what Redisson's RLock reads.
+// Redisson's RLock reads what v7 writes.
 func TestReentrantIsRedissonOnTheWire(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
@@ -48,7 +48,7 @@ func TestReentrantIsRedissonOnTheWire(t *testing.T) {
 	})
 }
 
-// What Redisson writes v7 reads: it is kept out, waits for the message, and is woken by it long before the TTL.
+// v7 reads what Redisson writes: it is kept out, waits for the message, and gets it long before the TTL ends.
 func TestReentrantIsWokenByRedisson(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
@@ -65,7 +65,7 @@ func TestReentrantIsWokenByRedisson(t *testing.T) {
 	})
 }
 
-// waitFor waits for the lock as the rung does, and delivers the lease; nil if there is none.
+// waitFor waits for the lock as the rung does, and delivers the lease, or nil.
 func (i *instance) waitFor(ctx context.Context, key string) <-chan *Lease {
 	got := make(chan *Lease, 1)
 	go func() {
@@ -90,7 +90,7 @@ func TestChannelsStayInTheirSlot(t *testing.T) {
 	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
 }
 
-// A release wakes those who wait on either instance, and the woken one gets in without waiting for any TTL.
+// A release wakes waiters on both instances, and they get in without waiting for any TTL.
 func TestAReleaseWakesWaiters(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -110,11 +110,11 @@ func TestAReleaseWakesWaiters(t *testing.T) {
 		}
 		assert.Eventually(t, func() bool {
 			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 0
-		}, 5*time.Second, 5*time.Millisecond, "nobody waits, so nobody listens")
+		}, 5*time.Second, 5*time.Millisecond, "without a waiter there is no subscription")
 	})
 }
 
-// Pitfall 12: a holder that dies publishes nothing. Its waiters wait for no longer than its TTL.
+// Pitfall 12: a holder that dies publishes nothing. Waiters wait for its TTL at most.
 func TestAWaiterOutlivesALostMessage(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
@@ -126,7 +126,7 @@ func TestAWaiterOutlivesALostMessage(t *testing.T) {
 	})
 }
 
-// Pitfall 13: one who was woken and has gone leaves the message to the next.
+// Pitfall 13: a waiter that was woken and has gone leaves the message to the next.
 func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
@@ -141,7 +141,7 @@ func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 	})
 }
 
-// Pitfall 9: acquire and release in any depth; the outermost hold alone renews, and the last release ends it.
+// Pitfall 9: acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.
 func TestReentrantCountAgainstRenewal(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
@@ -168,15 +168,15 @@ func TestReentrantCountAgainstRenewal(t *testing.T) {
 	})
 }
 
-// Pitfall 2: an inner acquire whose reply is lost is undone to the count before it, whether it was carried out or not;
-// the outer hold stays.
+// Pitfall 2: a nested acquire whose reply is lost is undone, whether it was carried out or not. The count is as before,
+// and the outer lease stays.
 func TestAnInnerAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	for name, carriedOut := range map[string]bool{"carried out": true, "never arrived": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var lose atomic.Bool
-			a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 				if !strings.HasPrefix(cmd.Name(), "eval") || !lose.CompareAndSwap(true, false) {
 					return next(ctx)
 				}
@@ -197,9 +197,9 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 	}
 }
 
-// A hold inside of another lives by the other's lease: a shorter TTL of its own does not end that sooner, neither when it
-// is taken nor when it is given back.
-func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
+// A nested acquire shares the outer lease. Its shorter TTL does not shorten that lease, neither on acquire nor on
+// release.
+func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -219,9 +219,8 @@ func TestANestedHoldDoesNotShortenTheLease(t *testing.T) {
 	}
 }
 
-// A lease that was lost does not come back because its owner takes the lock once more inside of it: another may have been
-// in meanwhile.
-func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
+// A nested acquire does not revive a lost lease: another owner may have held the lock in between.
+func TestANestedAcquireDoesNotReviveALostLease(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v12"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
@@ -237,14 +236,15 @@ func TestANestedHoldDoesNotReviveALostLease(t *testing.T) {
 	}
 }
 
-// An acquire that is undone publishes its release: who has seen it, and waits for it, does not wait for its TTL.
+// Undoing an acquire publishes its release, so that waiters that saw the lock do not wait for its TTL.
 func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, _, b *instance, bare redis.UniversalClient) {
-		s := &shop{redis: &backendtest.Server{URL: "redis://" + bare.(*redis.Client).Options().Addr}, sql: backendtest.SQLiteFile(t)}
+		server := &backendtest.Server{URL: "redis://" + bare.(*redis.Client).Options().Addr}
+		s := &shop{redis: server, sql: backendtest.SQLiteFile(t)}
 		taken, answer := make(chan struct{}), make(chan struct{})
 		var first sync.Once
-		a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) (err error) {
+		a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next send) (err error) {
 			err = next(ctx)
 			if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 				first.Do(func() {
@@ -272,7 +272,7 @@ func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
 		lease := <-got
 		require.NotNil(t, lease)
 		_, err = messages.ReceiveTimeout(context.Background(), soon)
-		require.NoError(t, err, "a waiter comes by itself now and then, but is told at once")
+		require.NoError(t, err, "a waiter also tries by itself, but is notified at once")
 		unlock(t, lease)
 	})
 }

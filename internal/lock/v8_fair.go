@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// fair is v8: first come, first served, across all instances. Who has to wait gets a place in a queue in Redis, and keeps
-// it by coming again; the release tells the first of the queue, and nobody else. A place whose owner does not come again
-// is passed over. The queue is Redisson's idea (RFairLock); the clock is Redis' own.
-// Defect: a lease is a lease. A holder that is paused does not see it end; and a dead waiter costs those behind it a few
-// seconds.
-func fair(b Backends) TryLock {
+// fair is v8: first come, first served, across all instances. A waiter takes a place in a queue in Redis, and keeps the
+// place by renewing it. A release notifies the first waiter in the queue, and no other. A place that is not renewed is
+// skipped. The queue is Redisson's idea (RFairLock). The deadlines are by Redis' own clock.
+// Defect: that of every lease. A holder that is paused does not see it expire. And a dead waiter delays those behind it
+// by a few seconds.
+func fair(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
-		free := func(ctx context.Context) error { return releaseFair(ctx, b.Redis, key, token) }
-		left, err := acquireFair(ctx, b.Redis, key, token, placeOf(ctx), ttl)
+		free := func(ctx context.Context) error { return releaseFair(ctx, rt.Redis, key, token) }
+		left, err := acquireFair(ctx, rt.Redis, key, token, placeOf(ctx), ttl)
 		if err != nil {
-			b.undoFair(ctx, err, key, placeOf(ctx), free)
+			rt.undoFair(ctx, err, key, placeOf(ctx), free)
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if left > 0 {
 			return nil, busyFor{left}
 		}
-		if time.Now().After(validUntil) { // the answer took so long that the lease has ended
-			_ = b.giveBack(ctx, free)
+		if time.Now().After(validUntil) { // the reply was so late that the lease has expired
+			_ = rt.releaseOrSweep(ctx, free)
 			return nil, busyFor{}
 		}
-		ctx, stop := b.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-			return renew(tick, b.Redis, key, token, ttl)
+		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
+			return renew(tick, rt.Redis, key, token, ttl)
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			return b.giveBack(ctx, free)
+			return rt.releaseOrSweep(ctx, free)
 		}
 		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// awaitQueue waits until so many are in line.
+// awaitQueue waits until so many waiters are in the queue.
 func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return bare.LLen(context.Background(), queueOf(key)).Val() == waiters
-	}, 5*time.Second, time.Millisecond, "%d in line", waiters)
+	}, 5*time.Second, time.Millisecond, "%d in the queue", waiters)
 }
 
-// First come, first served, whatever the instance; ten times in a row.
+// First come, first served, on any instance, ten times in a row.
 func TestFairServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -49,9 +49,8 @@ func TestFairServesInTheOrderOfArrival(t *testing.T) {
 	})
 }
 
-// Pitfall 14: a waiter that died is passed over, within the time that a place lasts; one that lives is not, however long
-// it waits.
-func TestFairPassesTheDeadOver(t *testing.T) {
+// Pitfall 14: a dead waiter is skipped when its place has expired. A live one is never skipped, even if it waits long.
+func TestFairSkipsTheDead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -79,15 +78,15 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 		awaitQueue(t, bare, "k", 1)
 		place := bare.LIndex(context.Background(), queueOf("k"), 0).Val()
 		time.Sleep(placeTTL + heartbeat)
-		assert.False(t, a.tryOnce(t, "k"), "this would evict whoever is dead")
+		assert.False(t, a.tryOnce(t, "k"), "this would evict a dead waiter")
 		assert.Equal(t, place, bare.LIndex(context.Background(), queueOf("k"), 0).Val())
 		unlock(t, lease)
 		unlock(t, <-got)
 	})
 }
 
-// Pitfall 15: one who gives up leaves the line, and those behind are called; and if nobody unlocks, the end of the lease
-// lets the first one in.
+// Pitfall 15: a waiter that gives up leaves the queue, and the next one is notified. If nobody releases, the end of the
+// lease lets the first one in.
 func TestFairLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -103,7 +102,7 @@ func TestFairLeavesNoGap(t *testing.T) {
 		start := time.Now()
 		unlock(t, lease)
 		unlock(t, <-stays)
-		assert.Less(t, time.Since(start), heartbeat, "it was called, and did not find out by itself")
+		assert.Less(t, time.Since(start), heartbeat, "it was notified, and did not try by itself")
 	})
 }
 

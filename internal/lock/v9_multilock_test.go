@@ -16,20 +16,20 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// gather takes several locks as an order on that rung does.
-func (i *instance) gather(t testing.TB, id string, patience time.Duration, keys ...string) (*Lease, error) {
+// acquireAll takes several locks as an order on that rung does.
+func (i *instance) acquireAll(t testing.TB, id string, maxWait time.Duration, keys ...string) (*Lease, error) {
 	t.Helper()
 	r, err := Find(id)
 	require.NoError(t, err)
-	try, gather := r.BuildSeveral(i.Backends)
+	try, acquireAll := r.BuildSeveral(i.Backends)
 	ctx := context.Background()
-	return gather(ctx, ctx, keys, patience, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
+	return acquireAll(ctx, ctx, keys, maxWait, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
 		return try(ctx, keys, time.Minute)
 	})
 }
 
 // Pitfall 16: several locks. Two orders name two products in opposite orders, and neither goes on before both have sent
-// their first command. Taken one by one, each then holds what the other waits for; v9 gets both through.
+// their first command. On v9-naive each then holds the lock that the other waits for. On v9 both get through.
 func TestPitfall16OppositeOrders(t *testing.T) {
 	t.Parallel()
 	for id, both := range map[string]bool{"v9": true, "v9-naive": false} {
@@ -40,7 +40,7 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 			var got atomic.Int64
 			for _, keys := range [][]string{{"k1", "k2"}, {"k2", "k1"}} {
 				var first sync.Once
-				at := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next func(context.Context) error) error {
+				at := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 					err := next(ctx)
 					first.Do(func() {
 						begun.Done()
@@ -49,8 +49,8 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 					return err
 				}))
 				orders.Go(func() {
-					// Of two that wait for each other, one may get through when the other gives up, if it tries then.
-					lease, err := at.gather(t, id, 300*time.Millisecond, keys...)
+					// When two wait for each other and one gives up, the other may still get through.
+					lease, err := at.acquireAll(t, id, 300*time.Millisecond, keys...)
 					if err == nil {
 						got.Add(1)
 						unlock(t, lease)
@@ -62,18 +62,18 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 			orders.Wait()
 			assert.Equal(t, both, got.Load() == 2)
 			for _, key := range []string{"k1", "k2"} {
-				assert.True(t, s.instance(t, rung(t, id)).tryOnce(t, key), "what was taken was given back")
+				assert.True(t, s.instance(t, rung(t, id)).tryOnce(t, key), "every lock was released")
 			}
 		})
 	}
 }
 
-// Sorted, de-duplicated: whatever the order in which keys are named, they are taken in one, and each once.
+// The keys are taken in sorted order, and each once.
 func TestPitfall16SortedAndOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	var taken []string
-	a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+	a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 		if cmd.Name() == "set" {
 			key, _ := cmd.Args()[1].(string)
 			taken = append(taken, key)
@@ -81,10 +81,10 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 		return next(ctx)
 	}))
 	keys := []string{"k3", "k1", "k3", "k2", "k1"}
-	lease, err := a.gather(t, "v9", 0, keys...)
+	lease, err := a.acquireAll(t, "v9", 0, keys...)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"k1", "k2", "k3"}, taken)
-	assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is its own")
+	assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is unchanged")
 	for _, key := range taken {
 		assert.Equal(t, lease.Token, a.Redis.Get(context.Background(), key).Val(), "one token for all")
 	}
@@ -92,23 +92,23 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 	assert.Zero(t, a.Redis.Exists(context.Background(), taken...).Val())
 }
 
-// A partial acquire is undone at once, and leaves alone what is another's.
+// A partial acquire is undone at once, without touching another holder's lock.
 func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
 	held := b.lock(t, "k2", time.Minute)
-	_, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
 	require.ErrorIs(t, err, ErrBusy)
 	assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
 	assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
 	unlock(t, held)
-	lease, err := a.gather(t, "v9", 0, "k1", "k2", "k3")
+	lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
 	require.NoError(t, err)
 	unlock(t, lease)
 }
 
-// The reply to the second acquire is lost, or comes when the first lease has ended: nothing stays behind.
+// The reply to the second acquire is lost, or comes after the first lease has expired. No key is left.
 func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	const lease = 200 * time.Millisecond
@@ -119,7 +119,7 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var sent atomic.Int64
-			a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+			a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 				if err := next(ctx); err != nil || cmd.Name() != "set" || sent.Add(1) != 2 {
 					return err
 				}
@@ -133,8 +133,8 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 	}
 }
 
-// One deadline and one renewing for all: whichever of the locks is lost, the work is cancelled, and the others are
-// given back all the same.
+// All locks have one deadline and one renewal: when any of them is lost, the work is cancelled, and the others are
+// still released.
 func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"k1", "k2", "k3"} {
@@ -157,8 +157,8 @@ func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 	}
 }
 
-// Many orders of three products in all orders, over two instances: all get through, and never do two of them hold one
-// product.
+// Many orders of two of three products, in every sequence and over two instances, all get through. Two of them never
+// hold the same product.
 func TestManyOrdersOfSeveralProducts(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -170,7 +170,7 @@ func TestManyOrdersOfSeveralProducts(t *testing.T) {
 		for i := range 60 {
 			orders.Go(func() {
 				mine := []int{i % 3, (i + 1 + i/3%2) % 3} // every ordered pair
-				lease, err := at[i%2].gather(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
+				lease, err := at[i%2].acquireAll(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
 				if !assert.NoError(t, err) {
 					return
 				}

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// oneByOne is v9-naive, an exhibit: the locks of v9, but taken as one would write it down at first, a lock around a
-// lock. They are taken in the order in which the products were named, and each is waited for while the ones before it
-// are held.
-// Defect: two orders that name two products in opposite orders each hold what the other waits for. Both leases are
-// renewed, so what ends this is a wait that is over, and until then nobody else gets either product.
+// oneByOne is v9-naive, an exhibit: the locks of v9 as one would first write it, a lock inside a lock. It takes them in
+// the order in which the products were named, and holds those that it has while it waits for the next.
+// Defect: two orders that name two products in opposite orders deadlock: each holds the lock that the other waits for.
+// Both leases are renewed, so only the limit of a wait ends this. Until then nobody else gets either product.
 func oneByOne(
-	order, waiting context.Context, keys []string, patience time.Duration, wait Waiting, try AttemptAll,
+	order, waiting context.Context, keys []string, maxWait time.Duration, wait Waiting, try AttemptAll,
 ) (*Lease, error) {
 	held := &Lease{Context: order, Unlock: func(context.Context) error { return nil }}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(maxWait)
 	for _, key := range keys {
 		next, err := wait(waiting, key, time.Until(deadline), func(context.Context) (*Lease, error) {
 			return try(held.Context, key)
@@ -26,7 +25,7 @@ func oneByOne(
 			_ = held.Unlock(order)
 			return nil, err
 		}
-		held = held.and(next)
+		held = held.combine(next)
 	}
 	return held, nil
 }

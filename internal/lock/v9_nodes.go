@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// everyNode is v9-nodes, an exhibit: Redlock built from a multilock. The lock is v9's, of one key, on each of the
-// independent nodes of v6, and all of them are needed, or none is kept. The nodes are asked one after the other, so who
-// gets the first gets the rest; and while a single one remembers the lock, nobody else gets it: a node that restarts
-// empty votes for nobody.
-// Defect: there is no quorum. With one node away nobody sells, so five nodes are five times as likely to stop everything
-// as one. That is what v6 has its majority for, and the price of the majority is what v6 shows under node-restart.
-func everyNode(b Backends) TryLock {
+// everyNode is v9-nodes, an exhibit: Redlock built from a multilock. It takes v9's lock of one key on every independent
+// node of v6, all or none. It asks the nodes one after the other, so that the order that gets the first node gets the
+// rest. While a single node remembers the lock, nobody else gets it, so a node that restarts empty does no harm.
+// Defect: there is no quorum. With one node unavailable nobody sells, so five nodes stop the shop about five times as
+// often as one. The majority of v6 avoids that. The scenario node-restart shows the price of a majority.
+func everyNode(rt runtime) TryLock {
 	var locks []TryLock
-	for _, node := range b.Redlock {
-		at := b
+	for _, node := range rt.Redlock {
+		at := rt
 		at.Redis = node
-		locks = append(locks, detached(one(multilock)(at)))
+		locks = append(locks, detached(single(multilock)(at)))
 	}
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		held := &Lease{Context: ctx, Unlock: func(context.Context) error { return nil }}
@@ -26,7 +25,7 @@ func everyNode(b Backends) TryLock {
 				_ = held.Unlock(ctx)
 				return nil, err
 			}
-			held = held.and(next)
+			held = held.combine(next)
 		}
 		return held, nil
 	}

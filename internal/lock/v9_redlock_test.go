@@ -20,33 +20,34 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Redlock as a multilock, compared with v6. With one of three nodes away there is no lock on all of them any more, and
-// nobody gets it until the node is back; v6 goes on. Neither leaves anything behind where it was refused.
+// Redlock as a multilock, compared with v6. With one of three nodes down, nobody gets v9-nodes until the node is back,
+// and v6 goes on. A refused acquire leaves no key on either rung.
 func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
-		for away := range 3 {
-			t.Run(fmt.Sprint(id, " ", away), func(t *testing.T) {
-				s := newShop(t, backendtest.StartEmbedded, 3-away)
-				for range away {
+		for down := range 3 {
+			t.Run(fmt.Sprint(id, " ", down), func(t *testing.T) {
+				s := newShop(t, backendtest.StartEmbedded, 3-down)
+				for range down {
 					s.redlock = append(s.redlock, deadNode(t, hangsUp))
 				}
 				a := s.instance(t, rung(t, id))
 				lease, err := a.try(context.Background(), "k", time.Minute)
-				require.Equal(t, away <= most, err == nil, "%v", err)
+				require.Equal(t, down <= most, err == nil, "%v", err)
 				if err == nil {
 					unlock(t, lease)
 				}
-				for _, node := range a.Redlock[:3-away] {
-					assert.Eventually(t, func() bool { return node.Exists(context.Background(), "k").Val() == 0 }, margin, 5*time.Millisecond)
+				for _, node := range a.Redlock[:3-down] {
+					empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
+					assert.Eventually(t, empty, margin, 5*time.Millisecond)
 				}
 			})
 		}
 	}
 }
 
-// What the other bargain buys: while one node alone remembers the lock, nobody else gets all of them. v6 is taken twice
-// when a majority has forgotten.
+// The advantage of v9-nodes: while a single node remembers the lock, nobody else gets it. v6 is taken twice when a
+// majority has forgotten the lock.
 func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	t.Parallel()
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
@@ -65,47 +66,47 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	}
 }
 
-// As long as a majority of the nodes answers, somebody could have the lock: it is busy. Without one, nobody could.
+// If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
 func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
-		n := (Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
-		for away := range nodes + 1 {
+		n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
+		for down := range nodes + 1 {
 			var answers []error
 			for node := range nodes {
-				if node < away {
+				if node < down {
 					answers = append(answers, &redsync.RedisError{Node: node, Err: os.ErrDeadlineExceeded})
 				} else {
 					answers = append(answers, &redsync.ErrNodeTaken{Node: node})
 				}
 			}
-			majority := nodes-away >= nodes/2+1
-			assert.Equal(t, !majority, errors.Is(n.busy(errors.Join(answers...)), ErrNoQuorum), "%d of %d away", away, nodes)
+			majority := nodes-down >= nodes/2+1
+			assert.Equal(t, !majority, errors.Is(n.busy(errors.Join(answers...)), ErrNoQuorum), "%d of %d down", down, nodes)
 		}
 	}
 }
 
-// Who queues for one of the two rounds queues within its patience, and is told what those before it have found. A turn
-// that is there is taken at once.
-func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
+// An attempt that queues for a round waits no longer than its max wait, and then gets the result of the rounds before
+// it. If a round is free, it starts at once.
+func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := Backends{}.withDefaults().nodes()
+		n := newRuntime(Backends{}).nodes()
 		_, wait := rung(t, "v6").Build(Backends{RedlockRetry: time.Second})
 		for range maxRounds {
 			n.rounds <- struct{}{}
 		}
-		turn := func(patience time.Duration) (waited time.Duration, err error) {
+		turn := func(maxWait time.Duration) (waited time.Duration, err error) {
 			start := time.Now()
-			_, err = wait(t.Context(), "k", patience, func(ctx context.Context) (*Lease, error) {
-				return nil, n.turn(ctx)
+			_, err = wait(t.Context(), "k", maxWait, func(ctx context.Context) (*Lease, error) {
+				return nil, n.waitForRound(ctx)
 			})
 			return time.Since(start), err
 		}
 		waited, err := turn(0)
 		require.ErrorIs(t, err, ErrBusy)
-		assert.Equal(t, 2*Backends{}.withDefaults().RedlockTimeout, waited, "as long as a round takes")
-		n.away.Store(true)
+		assert.Equal(t, 2*newRuntime(Backends{}).RedlockTimeout, waited, "as long as a round takes")
+		n.noQuorum.Store(true)
 		waited, err = turn(10 * time.Second)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		assert.Equal(t, 10*time.Second, waited)
@@ -116,7 +117,7 @@ func TestTheQueueForARoundKeepsThePatience(t *testing.T) {
 	})
 }
 
-// A node's time grows with the lease, up to a bound that can be set for a machine that is slow.
+// A node's timeout grows with the TTL, up to a limit that can be set for a slow machine.
 func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, ttl, want time.Duration }{
@@ -124,11 +125,12 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 		{0, time.Minute, 50 * time.Millisecond}, {200 * time.Millisecond, 2 * time.Second, 100 * time.Millisecond},
 		{200 * time.Millisecond, time.Minute, 200 * time.Millisecond},
 	} {
-		assert.Equal(t, c.want, Backends{RedlockTimeout: c.set}.withDefaults().nodes().patience(c.ttl), c)
+		assert.Equal(t, c.want, newRuntime(Backends{RedlockTimeout: c.set}).nodes().nodeTimeout(c.ttl), c)
 	}
 }
 
-// A hundred orders that do not wait, and two of three nodes silent: none is answered late because of the others.
+// With two of three nodes silent, a hundred orders that do not wait share their rounds, so that no order waits for all
+// others.
 func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
@@ -140,7 +142,7 @@ func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 		orders.Go(func() {
 			_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
 				lease, err := a.tryLock(ctx, "k", time.Minute)
-				if strings.Contains(fmt.Sprint(err), "are away") {
+				if strings.Contains(fmt.Sprint(err), "did not answer") {
 					rounds.Add(1)
 				}
 				return lease, err
@@ -149,5 +151,5 @@ func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 		})
 	}
 	orders.Wait()
-	assert.Less(t, rounds.Load(), int64(100), "some were told what others found")
+	assert.Less(t, rounds.Load(), int64(100), "some got the result of others")
 }

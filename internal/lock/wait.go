@@ -10,20 +10,20 @@ import (
 // A Delay returns how long to wait before try n, counted from 1, is repeated.
 type Delay func(n int) time.Duration
 
-// Fixed returns a Delay that is always d.
+// Fixed returns a constant Delay.
 func Fixed(d time.Duration) Delay {
 	return func(int) time.Duration { return d }
 }
 
-// Around returns a Delay that is drawn evenly from half of d to one and a half: d on average, and different for each
-// waiter. Redlock asks for that ("Retry on failure"): those who try at the same moment split the nodes between them,
-// and nobody gets a majority.
+// Around returns a random Delay between half of d and one and a half of d: d on average, and different for each waiter.
+// Redlock asks for that ("Retry on failure"): clients that try at the same moment split the nodes between them, and
+// none gets a majority.
 func Around(d time.Duration) Delay {
 	return func(int) time.Duration { return d/2 + rand.N(d+1) }
 }
 
-// Backoff returns a Delay that starts at low and doubles up to high. Each delay is drawn evenly from its upper half,
-// so that waiters who started together do not try together.
+// Backoff returns a Delay that starts at low and doubles up to high. Each delay is random in its upper half, so that
+// waiters that started together do not try together.
 func Backoff(low, high time.Duration) Delay {
 	return func(n int) time.Duration {
 		d := high
@@ -34,37 +34,38 @@ func Backoff(low, high time.Duration) Delay {
 	}
 }
 
-// An Attempt is one call of a [TryLock]. What it is given carries what the Waiting keeps from one attempt to the next.
+// An Attempt is one call of a [TryLock]. Its context carries the values that a [Waiting] keeps from one attempt to the
+// next.
 type Attempt func(ctx context.Context) (*Lease, error)
 
-// A Waiting repeats attempt for as long as it says ErrBusy or ErrNoQuorum, and for patience at most: with a patience of
-// zero it is made once. The last attempt is made when the patience is over. A Waiting returns what the last attempt
-// returned, or the cause with which ctx ended between two of them. Patience belongs to the one call; the TTL has no part
-// in it.
-type Waiting func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error)
+// A Waiting repeats attempt while it returns ErrBusy or ErrNoQuorum, for maxWait at most. If maxWait is zero it makes
+// one attempt. It makes the last one when maxWait is over, and returns the result of the last one. If ctx ends between
+// two attempts, it returns the cause. The limit does not depend on the TTL, nor on other calls.
+type Waiting func(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error)
 
-// Polling returns the Waiting of the article: try again after a delay. There is no message that could get lost, and the
-// price is a command per waiter and delay.
+// Polling returns the Waiting of the article, which tries again after a delay. It needs no message, which could get
+// lost; each waiter costs one command per delay.
 func Polling(delay Delay) Waiting {
-	return func(ctx context.Context, _ string, patience time.Duration, attempt Attempt) (*Lease, error) {
-		return poll(ctx, patience, delay, attempt)
+	return func(ctx context.Context, _ string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
+		return poll(ctx, maxWait, delay, attempt)
 	}
 }
 
-func poll(ctx context.Context, patience time.Duration, delay Delay, attempt Attempt) (*Lease, error) {
+func poll(ctx context.Context, maxWait time.Duration, delay Delay, attempt Attempt) (*Lease, error) {
 	n := 0
-	return repeat(ctx, patience, attempt, func(ctx context.Context, deadline time.Time) bool {
+	return repeat(ctx, maxWait, attempt, func(ctx context.Context, deadline time.Time) bool {
 		n++
 		return sleepUntil(ctx, earlier(time.Now().Add(delay(n)), deadline))
 	})
 }
 
-// repeat is the loop of every [Waiting]: between two attempts it calls pause, which returns true when another is worth
-// it, or at the deadline, and false when ctx ended.
+// repeat is the loop of a [Waiting]. Between two attempts it calls pause, which returns true when it is time for
+// another attempt, at the latest at the deadline, or false when ctx has ended.
 func repeat(
-	ctx context.Context, patience time.Duration, attempt Attempt, pause func(ctx context.Context, deadline time.Time) bool,
+	ctx context.Context, maxWait time.Duration, attempt Attempt,
+	pause func(ctx context.Context, deadline time.Time) bool,
 ) (*Lease, error) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(maxWait)
 	for {
 		lease, err := attempt(ctx)
 		if !errors.Is(err, ErrBusy) && !errors.Is(err, ErrNoQuorum) {

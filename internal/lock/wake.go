@@ -10,168 +10,171 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// busyFor is ErrBusy, with the time after which the lock ends if nobody renews it; negative: it does not end.
+// busyFor is [ErrBusy] with the time after which the lock expires unless it is renewed. A negative time: it does not
+// expire.
 type busyFor struct{ left time.Duration }
 
 func (b busyFor) Error() string        { return ErrBusy.Error() }
 func (b busyFor) Is(target error) bool { return target == ErrBusy }
 
-// woken is a [Waiting] in which nobody polls: who finds the lock taken subscribes to the messages of its releases, tries
-// again, since a release may have come before the subscription (pitfall 12), and then waits for a message; for no
-// longer than the lease that it saw still has to go, since a holder that dies says nothing, and messages get lost.
-//
-// The waiters of a process share one subscription to a lock, and a message lets one of them try: all of them would make
-// each release cost as many commands as there are waiters. One who was woken and could not try passes it on. And every
-// heartbeat one of them tries without a message: the lock may have ended without one, or sooner than the lease that they
-// saw.
-func (b Backends) woken(channel func(key string) string) Waiting {
-	return b.called(channel, b.untilWoken)
+// expiry returns when the lock that somebody else holds expires, or unknown if err does not tell.
+func expiry(err error, unknown time.Time) time.Time {
+	var busy busyFor
+	if errors.As(err, &busy) && busy.left >= 0 {
+		return time.Now().Add(busy.left + time.Millisecond) // Redis counts in whole milliseconds
+	}
+	return unknown
 }
 
-func (b Backends) untilWoken(ctx context.Context, w waiter) (*Lease, error) {
+// notified returns a [Waiting] that does not poll. A waiter that finds the lock taken subscribes to the messages of its
+// releases. It tries once more, since a release may have come before the subscription (pitfall 12). Then it waits for a
+// message, but not beyond the end of the lease that it saw: a holder that dies publishes nothing, and messages get
+// lost.
+//
+// The waiters of a process share one subscription to a lock, and a message lets one of them try. If all of them tried,
+// each release would cost as many commands as there are waiters. A waiter that was woken and could not try passes the
+// message on. Once per heartbeat one waiter tries without a message: the lock may have ended without one, or earlier
+// than the lease that the waiters saw.
+func (rt runtime) notified(channel func(key string) string) Waiting {
+	return rt.subscribed(channel, rt.waitForMessages)
+}
+
+func (rt runtime) waitForMessages(ctx context.Context, w waiter) (*Lease, error) {
 	for message := false; ; {
 		lease, err := w.attempt(ctx)
 		if !errors.Is(err, ErrBusy) {
 			if err != nil && message {
-				w.bell.ring("")
+				w.subscription.notify("")
 			}
 			return lease, err
 		}
 		if !time.Now().Before(w.deadline) {
 			return nil, err
 		}
-		until := earlier(ending(err, w.deadline), w.deadline)
-		if !w.bell.stands() { // nothing can be heard
+		until := earlier(expiry(err, w.deadline), w.deadline)
+		if !w.subscription.isConfirmed() { // no message can come
 			until = earlier(until, time.Now().Add(heartbeat))
 		}
-		message, err = b.await(ctx, w.bell, w.bell.rung, until)
+		message, err = rt.awaitMessage(ctx, w.subscription, w.subscription.messages, until)
 		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// A waiter found a lock taken, and listens to its bell.
+// A waiter has found a lock taken, and has a subscription to its releases.
 type waiter struct {
-	key      string
-	attempt  Attempt
-	deadline time.Time
-	bell     *bell
+	key          string
+	attempt      Attempt
+	deadline     time.Time
+	subscription *subscription
 }
 
-// called is a [Waiting] of those who do not poll: wait goes on where the first attempt found the lock taken, with a
-// subscription to the channel of its releases. A subscription that is not confirmed within a heartbeat is not waited
-// for: the waiter then comes again by itself.
-func (b Backends) called(
+// subscribed returns a [Waiting] that makes the first attempt, and if the lock is taken subscribes to the channel of
+// its releases and goes on with wait. If the server does not confirm the subscription within a heartbeat, the waiter
+// goes on without it and tries again by itself.
+func (rt runtime) subscribed(
 	channel func(key string) string, wait func(ctx context.Context, w waiter) (*Lease, error),
 ) Waiting {
-	bells := &bells{Backends: b, byChannel: map[string]*bell{}}
-	return func(ctx context.Context, key string, patience time.Duration, attempt Attempt) (*Lease, error) {
-		deadline := time.Now().Add(patience)
+	all := &subscriptions{runtime: rt, byChannel: map[string]*subscription{}}
+	return func(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
+		deadline := time.Now().Add(maxWait)
 		lease, err := attempt(ctx)
-		if patience <= 0 || !errors.Is(err, ErrBusy) {
+		if maxWait <= 0 || !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		bell := bells.enter(channel(key))
-		defer bells.leave(bell)
-		if err := bell.awaitStanding(ctx, earlier(time.Now().Add(heartbeat), deadline)); err != nil {
+		sub := all.join(channel(key))
+		defer all.leave(sub)
+		if err := sub.awaitConfirmed(ctx, earlier(time.Now().Add(heartbeat), deadline)); err != nil {
 			return nil, err
 		}
-		return wait(ctx, waiter{key, attempt, deadline, bell})
+		return wait(ctx, waiter{key, attempt, deadline, sub})
 	}
 }
 
-// ending is when the lock ends that somebody else holds, as far as it is known.
-func ending(err error, unknown time.Time) time.Time {
-	var busy busyFor
-	if errors.As(err, &busy) && busy.left >= 0 {
-		return time.Now().Add(busy.left + time.Millisecond) // Redis counts in whole ones
-	}
-	return unknown
-}
-
-// bells are the subscriptions of a process.
-type bells struct {
-	Backends
+// subscriptions are the subscriptions of a process, one for each lock that somebody waits for.
+type subscriptions struct {
+	runtime
 	mu        sync.Mutex
-	byChannel map[string]*bell
+	byChannel map[string]*subscription
 }
 
-// A bell is the subscription to one lock, shared by those who wait for it.
-type bell struct {
-	channel string
-	waiters int
-	stop    context.CancelFunc
-	rung    chan struct{} // holds one message, for one waiter
-	due     chan struct{} // holds one turn to try without a message, for one waiter
+// A subscription delivers the messages of one lock's releases to the waiters that share it.
+type subscription struct {
+	channel  string
+	waiters  int
+	stop     context.CancelFunc
+	messages chan struct{} // holds one message, for one waiter
+	retries  chan struct{} // lets one waiter try without a message
 
-	mu       sync.Mutex
-	named    map[string]chan struct{} // and here each holds one message that is meant for it
-	standing chan struct{}            // closed while the subscription stands
+	mu        sync.Mutex
+	personal  map[string]chan struct{} // by waiter: holds one message for that waiter alone
+	confirmed chan struct{}            // closed while the server has confirmed the subscription
 }
 
-func newBell(channel string, stop context.CancelFunc) *bell {
-	return &bell{channel: channel, stop: stop, rung: make(chan struct{}, 1), due: make(chan struct{}, 1),
-		named: map[string]chan struct{}{}, standing: make(chan struct{})}
+func newSubscription(channel string, stop context.CancelFunc) *subscription {
+	return &subscription{channel: channel, stop: stop,
+		messages: make(chan struct{}, 1), retries: make(chan struct{}, 1),
+		personal: map[string]chan struct{}{}, confirmed: make(chan struct{})}
 }
 
-// enter returns the bell of a channel, and subscribes to it for the first who waits for it.
-func (b *bells) enter(channel string) *bell {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	one := b.byChannel[channel]
-	if one == nil {
-		life, stop := context.WithCancel(b.Life)
-		one = newBell(channel, stop)
-		b.byChannel[channel] = one
-		b.Background.Go(func() { b.listen(life, one) })
-		b.Background.Go(func() { one.tick(life) })
+// join returns the subscription to a channel, and subscribes if this is the first waiter.
+func (all *subscriptions) join(channel string) *subscription {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	sub := all.byChannel[channel]
+	if sub == nil {
+		life, stop := context.WithCancel(all.Life)
+		sub = newSubscription(channel, stop)
+		all.byChannel[channel] = sub
+		all.Background.Go(func() { all.listen(life, sub) })
+		all.Background.Go(func() { sub.tick(life) })
 	}
-	one.waiters++
-	return one
+	sub.waiters++
+	return sub
 }
 
-// leave ends the subscription with the last waiter.
-func (b *bells) leave(one *bell) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if one.waiters--; one.waiters == 0 {
-		delete(b.byChannel, one.channel)
-		one.stop()
+// leave ends the subscription with its last waiter.
+func (all *subscriptions) leave(sub *subscription) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if sub.waiters--; sub.waiters == 0 {
+		delete(all.byChannel, sub.channel)
+		sub.stop()
 	}
 }
 
-// resubscribeDelay is between a subscription that broke and the next.
+// resubscribeDelay is the time between the end of a broken subscription and the next one.
 const resubscribeDelay = 50 * time.Millisecond
 
-// listen subscribes, and when the subscription breaks subscribes again, until ctx ends.
-func (b *bells) listen(ctx context.Context, one *bell) {
+// listen subscribes, and subscribes again when the subscription breaks, until ctx ends.
+func (all *subscriptions) listen(ctx context.Context, sub *subscription) {
 	for again := true; again; again = sleepUntil(ctx, time.Now().Add(resubscribeDelay)) {
-		_ = b.hear(ctx, one)
-		one.falls()
+		_ = all.receive(ctx, sub)
+		sub.setBroken()
 	}
 }
 
-// hear rings the bell for each message of one subscription, until that breaks. What was published before it stood was
-// not heard, so somebody tries then. A connection on which nothing has come for a heartbeat is asked for a sign of life,
-// and given up after three more.
-func (b *bells) hear(ctx context.Context, one *bell) error {
-	subscribe := b.Redis.Subscribe
-	if _, cluster := b.Redis.(*redis.ClusterClient); cluster {
-		subscribe = b.Redis.SSubscribe
+// receive subscribes, and delivers messages until the subscription breaks. A message that was published before the
+// server confirmed the subscription is lost, so one waiter tries then. If a connection is silent for a heartbeat,
+// receive sends a ping; after three more silent heartbeats it gives the connection up.
+func (all *subscriptions) receive(ctx context.Context, sub *subscription) error {
+	subscribe := all.Redis.Subscribe
+	if _, cluster := all.Redis.(*redis.ClusterClient); cluster {
+		subscribe = all.Redis.SSubscribe
 	}
-	sub := subscribe(ctx, one.channel)
-	defer func() { _ = sub.Close() }()
+	conn := subscribe(ctx, sub.channel)
+	defer func() { _ = conn.Close() }()
 	// A read does not look at its context. Closing the connection ends it.
-	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	for silent := 0; silent < 4; {
-		message, err := sub.ReceiveTimeout(ctx, heartbeat)
+		message, err := conn.ReceiveTimeout(ctx, heartbeat)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			silent++
-			err = sub.Ping(ctx)
+			err = conn.Ping(ctx)
 		default:
 			silent = 0
 		}
@@ -180,37 +183,37 @@ func (b *bells) hear(ctx context.Context, one *bell) error {
 		}
 		switch message := message.(type) {
 		case *redis.Subscription:
-			one.rises()
-			one.nudge()
+			sub.setConfirmed()
+			sub.letOneRetry()
 		case *redis.Message:
-			one.ring(message.Payload)
+			sub.notify(message.Payload)
 		}
 	}
 	return os.ErrDeadlineExceeded
 }
 
-// ring wakes the waiter of that name, or if none has it any, now or when next one waits.
-func (b *bell) ring(name string) {
-	b.mu.Lock()
-	rung, ok := b.named[name]
-	b.mu.Unlock()
+// notify wakes the waiter with that id. If there is none, it wakes any waiter, now or as soon as one waits.
+func (s *subscription) notify(id string) {
+	s.mu.Lock()
+	messages, ok := s.personal[id]
+	s.mu.Unlock()
 	if !ok {
-		rung = b.rung
+		messages = s.messages
 	}
-	put(rung)
+	put(messages)
 }
 
-// nudge lets one waiter try without a message.
-func (b *bell) nudge() { put(b.due) }
+// letOneRetry lets one waiter try without a message.
+func (s *subscription) letOneRetry() { put(s.retries) }
 
 // tick lets one waiter try every heartbeat.
-func (b *bell) tick(ctx context.Context) {
+func (s *subscription) tick(ctx context.Context) {
 	for sleepUntil(ctx, time.Now().Add(heartbeat)) {
-		b.nudge()
+		s.letOneRetry()
 	}
 }
 
-// put puts one into a channel that holds one, unless it does already.
+// put fills a channel that has room for one, unless it is full.
 func put(one chan<- struct{}) {
 	select {
 	case one <- struct{}{}:
@@ -218,30 +221,31 @@ func put(one chan<- struct{}) {
 	}
 }
 
-// rises and falls say that the subscription stands from now on, or does not any more.
-func (b *bell) rises() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !isClosed(b.standing) {
-		close(b.standing)
+// setConfirmed records that the server has confirmed the subscription.
+func (s *subscription) setConfirmed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !isClosed(s.confirmed) {
+		close(s.confirmed)
 	}
 }
 
-func (b *bell) falls() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if isClosed(b.standing) {
-		b.standing = make(chan struct{})
+// setBroken records that messages no longer arrive.
+func (s *subscription) setBroken() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isClosed(s.confirmed) {
+		s.confirmed = make(chan struct{})
 	}
 }
 
-func (b *bell) stands() bool { return isClosed(b.whileStanding()) }
+func (s *subscription) isConfirmed() bool { return isClosed(s.whileConfirmed()) }
 
-// whileStanding returns a channel that is closed while the subscription stands.
-func (b *bell) whileStanding() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.standing
+// whileConfirmed returns a channel that is closed while the subscription is confirmed.
+func (s *subscription) whileConfirmed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.confirmed
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -253,12 +257,13 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// awaitStanding waits until the subscription stands, or until that time. It returns the cause with which ctx ended.
-func (b *bell) awaitStanding(ctx context.Context, until time.Time) error {
+// awaitConfirmed waits until the subscription is confirmed, at the latest until that time. If ctx ends first, it
+// returns the cause.
+func (s *subscription) awaitConfirmed(ctx context.Context, until time.Time) error {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-b.whileStanding():
+	case <-s.whileConfirmed():
 	case <-timer.C:
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -266,30 +271,32 @@ func (b *bell) awaitStanding(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// name returns what rings for a waiter of that name alone.
-func (b *bell) name(name string) <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.named[name] = make(chan struct{}, 1)
-	return b.named[name]
+// register returns a channel for the messages to the waiter with that id.
+func (s *subscription) register(id string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.personal[id] = make(chan struct{}, 1)
+	return s.personal[id]
 }
 
-func (b *bell) unname(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.named, name)
+func (s *subscription) unregister(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.personal, id)
 }
 
-// await returns when it is worth another try, at that time at the latest, and whether a message said so. It returns the
-// cause with which ctx ended.
-func (b Backends) await(ctx context.Context, bell *bell, rung <-chan struct{}, until time.Time) (message bool, err error) {
+// awaitMessage returns when it is time for another try, at the latest at until, and whether a message said so. If ctx
+// ends first, it returns the cause.
+func (rt runtime) awaitMessage(
+	ctx context.Context, sub *subscription, messages <-chan struct{}, until time.Time,
+) (message bool, err error) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-rung:
-		b.woke(ctx, Message, bell.channel)
+	case <-messages:
+		rt.reportWake(ctx, Message, sub.channel)
 		return true, nil
-	case <-bell.due:
+	case <-sub.retries:
 	case <-timer.C:
 	case <-ctx.Done():
 		return false, context.Cause(ctx)

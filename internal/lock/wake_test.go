@@ -20,7 +20,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// onWire wraps the connections of a client, those of its subscriptions included.
+// onWire wraps the connections of a client, including those of its subscriptions.
 type onWire func(net.Conn) net.Conn
 
 func (w onWire) DialHook(next redis.DialHook) redis.DialHook {
@@ -39,7 +39,7 @@ func (onWire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-// clientOn returns a client with the wire wrapped, on each node of a cluster too.
+// clientOn returns a client with wrapped connections, to each node of a cluster too.
 func clientOn(t *testing.T, s *backendtest.Server, w onWire) redis.UniversalClient {
 	t.Helper()
 	client := backendtest.Client(t, s)
@@ -51,12 +51,12 @@ func clientOn(t *testing.T, s *backendtest.Server, w onWire) redis.UniversalClie
 	return client
 }
 
-// unheard drops every SUBSCRIBE and SSUBSCRIBE: the server never hears of it, and never answers.
-func unheard(conn net.Conn) net.Conn { return unheardConn{conn} }
+// dropSubscribe drops every SUBSCRIBE and SSUBSCRIBE, so the server never answers it.
+func dropSubscribe(conn net.Conn) net.Conn { return dropSubscribeConn{conn} }
 
-type unheardConn struct{ net.Conn }
+type dropSubscribeConn struct{ net.Conn }
 
-func (c unheardConn) Write(p []byte) (int, error) {
+func (c dropSubscribeConn) Write(p []byte) (int, error) {
 	if bytes.Contains(bytes.ToLower(p), []byte("subscribe")) {
 		return len(p), nil
 	}
@@ -70,11 +70,11 @@ func onEachTopology(t *testing.T, test func(t *testing.T, s *backendtest.Server)
 	t.Run("cluster", func(t *testing.T) { test(t, &backendtest.Server{URL: backendtest.StartCluster(t)}) })
 }
 
-// long is longer than anything here takes on a busy machine, and shorter than the leases that are waited for.
+// long exceeds what a step takes on a busy machine, and is shorter than the leases that waiters wait for.
 const long = 20 * time.Second
 
-// A SUBSCRIBE that is never answered costs nobody more than the patience they brought, neither the first waiter nor those
-// after it; a waiter with patience gets the lock without it; and the subscription ends with the process.
+// If a SUBSCRIBE is never answered, no waiter waits longer than its max wait. A waiter with time gets the lock without
+// the subscription, and the subscription ends with the process.
 func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
@@ -82,7 +82,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 			t.Run(id, func(t *testing.T) {
 				s, r := &shop{redis: server, sql: backendtest.SQLiteFile(t)}, rung(t, id)
 				a, b := s.instance(t, r), s.instance(t, r)
-				b.Redis = clientOn(t, server, unheard)
+				b.Redis = clientOn(t, server, dropSubscribe)
 				b.tryLock, b.wait = r.Build(b.Backends)
 				lease := a.lock(t, r.Key(id), time.Minute)
 
@@ -105,7 +105,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 				case <-time.After(long):
 					require.Fail(t, "it waits for the answer to its SUBSCRIBE")
 				}
-				waits := b.waitFor(context.Background(), r.Key(id)) // and one is there when the process ends
+				waits := b.waitFor(context.Background(), r.Key(id)) // one subscription exists when the process ends
 				unlock(t, <-waits)
 				b.crash()
 				require.True(t, ends(b.Background.Wait), "the subscription outlives the process")
@@ -114,10 +114,11 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 	})
 }
 
-// The subscription of one who still waits when the process ends is ended too.
+// The subscription ends with the process, even if somebody still waits.
 func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
-	for name, wire := range map[string]onWire{"answered": func(c net.Conn) net.Conn { return c }, "unanswered": unheard} {
+	unchanged := func(c net.Conn) net.Conn { return c }
+	for name, wire := range map[string]onWire{"answered": unchanged, "unanswered": dropSubscribe} {
 		t.Run(name, func(t *testing.T) {
 			s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v7")
 			a, b := s.instance(t, r), s.instance(t, r)
@@ -126,7 +127,7 @@ func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 			a.lock(t, "k", time.Minute)
 			ctx, cancel := context.WithCancel(context.Background())
 			got := b.waitFor(ctx, "k")
-			time.Sleep(100 * time.Millisecond) // in most runs it is inside the read by then; any moment has to do
+			time.Sleep(100 * time.Millisecond) // usually it is in the read by then; any moment must do
 			b.crash()
 			assert.True(t, ends(b.Background.Wait))
 			cancel()
@@ -135,7 +136,7 @@ func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 	}
 }
 
-// ends reports whether wait returns, within a time that is longer than it can need.
+// ends reports whether wait returns in time.
 func ends(wait func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -150,28 +151,28 @@ func ends(wait func()) bool {
 	}
 }
 
-// A message that is published while the subscription is gone is lost. When it stands again one of those who wait tries.
+// A message that is published while the subscription is broken is lost. When it is confirmed again, one waiter tries.
 func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	a := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
+	sub := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
 	defer cancel()
 	for range 3 {
 		select {
-		case <-one.due: // without any tick
+		case <-sub.retries: // there is no tick here
 		case <-time.After(long):
-			require.Fail(t, "nobody was told")
+			require.Fail(t, "no waiter was let try")
 		}
-		require.True(t, one.stands())
+		require.True(t, sub.isConfirmed())
 		require.NoError(t, a.Redis.Do(ctx, "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
 }
 
-// A subscription whose server has gone does not stand: those who come then do not count on it.
-func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
+// A subscription whose server is gone is not confirmed, so that new waiters do not rely on it.
+func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	server, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
@@ -179,15 +180,15 @@ func TestASubscriptionThatBrokeDoesNotStand(t *testing.T) {
 	a := s.instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
-	require.NoError(t, one.awaitStanding(ctx, time.Now().Add(long)))
-	require.True(t, one.stands())
+	sub := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
+	require.NoError(t, sub.awaitConfirmed(ctx, time.Now().Add(long)))
+	require.True(t, sub.isConfirmed())
 	server.Close()
-	require.Eventually(t, func() bool { return !one.stands() }, long, time.Millisecond)
+	require.Eventually(t, func() bool { return !sub.isConfirmed() }, long, time.Millisecond)
 }
 
-// A subscription ends with its last waiter, and at once: where many come and go they would pile up.
+// A subscription ends with its last waiter, and at once. Otherwise subscriptions would pile up.
 func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
@@ -203,11 +204,11 @@ func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 		require.Nil(t, <-gone)
 		require.Eventually(t, func() bool { return listening() == 0 }, long, time.Millisecond)
 	}
-	assert.Less(t, time.Since(start), long, "and not when it has not heard anything for a heartbeat")
+	assert.Less(t, time.Since(start), long, "and not after a silent heartbeat")
 }
 
-// A lock that ends without a message, long before the lease that was seen does, is found out.
-func TestASilentEndIsFoundOut(t *testing.T) {
+// Waiters notice when a lock ends without a message, long before the end of the lease that they saw.
+func TestASilentEndIsNoticed(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", time.Hour)
@@ -219,19 +220,19 @@ func TestASilentEndIsFoundOut(t *testing.T) {
 			got <- lease
 		}()
 		awaitSubscriber(t, bare, channelOf("k"))
-		time.Sleep(heartbeat / 4) // so that it has tried again, since when it only listens
+		time.Sleep(heartbeat / 4) // by now it has tried again, and only listens
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
 		select {
 		case lease := <-got:
 			require.NotNil(t, lease)
 			unlock(t, lease)
 		case <-time.After(long):
-			require.Fail(t, "it sleeps until the lease that it saw would have ended")
+			require.Fail(t, "it sleeps until the end of the lease that it saw")
 		}
 	})
 }
 
-// A subscription whose connection has gone silent, a ping included, is given up for another.
+// A subscription is replaced when its connection is silent and does not answer a ping either.
 func TestASilentSubscriptionIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 0)
@@ -242,13 +243,13 @@ func TestASilentSubscriptionIsReplaced(t *testing.T) {
 		return &oneReply{Conn: conn}
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	one := newBell("c", cancel)
-	a.Background.Go(func() { (&bells{Backends: a.Backends}).listen(ctx, one) })
+	sub := newSubscription("c", cancel)
+	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
 	defer cancel()
 	require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 }
 
-// oneReply delivers what is read first, the confirmation of a subscription, and then nothing more.
+// oneReply delivers only the first read, which is the confirmation of a subscription.
 type oneReply struct {
 	net.Conn
 	read atomic.Bool
@@ -265,22 +266,22 @@ func (c *oneReply) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// bellWith returns a bell whose subscription stands, and a [Waiting] that listens to it. Nothing comes from a server.
-func bellWith(t *testing.T) (*bell, func(attempt Attempt) (*Lease, error)) {
+// subscriptionWith returns a confirmed subscription without a server, and a function that waits with it.
+func subscriptionWith(t *testing.T) (*subscription, func(attempt Attempt) (*Lease, error)) {
 	t.Helper()
-	one := newBell("c", func() {})
-	one.rises()
-	return one, func(attempt Attempt) (*Lease, error) {
-		return Backends{}.withDefaults().untilWoken(t.Context(),
-			waiter{key: "k", attempt: attempt, deadline: time.Now().Add(time.Hour), bell: one})
+	sub := newSubscription("c", func() {})
+	sub.setConfirmed()
+	return sub, func(attempt Attempt) (*Lease, error) {
+		return newRuntime(Backends{}).waitForMessages(t.Context(),
+			waiter{key: "k", attempt: attempt, deadline: time.Now().Add(time.Hour), subscription: sub})
 	}
 }
 
-// Pitfall 13: one who was woken and whose try fails leaves the message to the next.
+// Pitfall 13: a waiter that was woken and whose try fails passes the message on.
 func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, wait := bellWith(t)
+		sub, wait := subscriptionWith(t)
 		var free atomic.Bool
 		broken := errors.New("connection lost")
 		var failed atomic.Int64
@@ -303,23 +304,23 @@ func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 		}
 		synctest.Wait()
 		free.Store(true)
-		one.ring("")
+		sub.notify("")
 		require.ErrorIs(t, <-results, broken)
 		require.NoError(t, <-results)
-		assert.Zero(t, time.Since(start), "at once, and not when a lease ends or a heartbeat comes")
+		assert.Zero(t, time.Since(start), "at once, and not at the end of a lease or at a heartbeat")
 	})
 }
 
-// A lock that ends without a message, and sooner than the lease that its waiters saw, is had within a heartbeat; and of
-// any number of waiters one tries at each.
+// When a lock ends without a message, earlier than the lease that its waiters saw, a waiter gets it within a heartbeat.
+// At each heartbeat only one waiter tries.
 func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const waiters = 64
-		one, wait := bellWith(t)
+		sub, wait := subscriptionWith(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go one.tick(ctx)
+		go sub.tick(ctx)
 		start := time.Now()
 		ended := start.Add(time.Minute)
 		var tries atomic.Int64
@@ -340,18 +341,18 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(ended), heartbeat)
 		assert.LessOrEqual(t, tries.Load(), int64(waiters)+int64(time.Minute/heartbeat)+1)
 		for range waiters - 1 {
-			one.ring("")
+			sub.notify("")
 			require.NoError(t, <-results)
 		}
 	})
 }
 
-// Those who can hear nothing come again by themselves, and no more often than a heartbeat.
+// Waiters without a subscription try again by themselves, once per heartbeat.
 func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, wait := bellWith(t)
-		one.falls()
+		sub, wait := subscriptionWith(t)
+		sub.setBroken()
 		start, tries := time.Now(), 0
 		_, err := wait(func(context.Context) (*Lease, error) {
 			if tries++; tries > 10 {
@@ -364,9 +365,9 @@ func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 	})
 }
 
-// Whatever broke the lock of a product, those who wait for it are told: Redisson's message on v7's channel, on a cluster
-// too, and the first of v8's queue.
-func TestBreakWakesThoseWhoWait(t *testing.T) {
+// Breaking a lock notifies its waiters: by Redisson's message on v7's channel, on a cluster too, and on v8 the first
+// one in the queue.
+func TestBreakWakesTheWaiters(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
 		for _, id := range []string{"v7", "v8"} {
@@ -375,7 +376,7 @@ func TestBreakWakesThoseWhoWait(t *testing.T) {
 				a, b := s.instance(t, r), s.instance(t, r)
 				product := fmt.Sprint("break", id)
 				woken := make(chan struct{}, 10)
-				b.OnWake = func(context.Context, Call, string) { woken <- struct{}{} }
+				b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
 				b.tryLock, b.wait = r.Build(b.Backends)
 				for range 3 { // a try without a message may come first
 					a.lock(t, r.Key(product), time.Minute)
@@ -388,14 +389,14 @@ func TestBreakWakesThoseWhoWait(t *testing.T) {
 				select {
 				case <-woken:
 				case <-time.After(long):
-					assert.Fail(t, "none of them was woken by a message")
+					assert.Fail(t, "no waiter was woken by a message")
 				}
 			})
 		}
 	})
 }
 
-// awaitWaiter waits until somebody waits for the rung's lock of a product, and hears of its release.
+// awaitWaiter waits until there is a waiter with a subscription for the rung's lock of a product.
 func (i *instance) awaitWaiter(t *testing.T, r Rung, product string) {
 	t.Helper()
 	ctx, channel, count := context.Background(), channelOf(r.Key(product)), i.Redis.PubSubNumSub

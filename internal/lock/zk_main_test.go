@@ -16,57 +16,57 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// zkSession is how long the tests' sessions last: the TTL of their locks in ZooKeeper, whatever they ask for.
+// zkSession is the timeout of the tests' sessions, and so the TTL of their locks in ZooKeeper.
 const zkSession = 800 * time.Millisecond
 
-// session opens the instance's session. Its hooks see operations as they see commands. A crash takes the connection
-// away and says nothing to the server: the session has to end by itself.
+// session opens the instance's session. Its hooks see operations as they see commands. A crash cuts the connection
+// without a word to the server, so the session has to end by its timeout.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
-	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.line.dial, Name: "a"}
+	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.link.dial, Name: "a"}
 	for _, h := range hooks {
 		options.Hooks = append(options.Hooks, h.(hook).operation)
 	}
 	i.ZooKeeper = s.Session(t, options)
 	crash := i.crash
 	i.crash = func() {
-		i.line.cut()
+		i.link.cut()
 		crash()
 	}
 }
 
-func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
+func (h hook) operation(ctx context.Context, o *backend.ZooKeeperOperation, next send) error {
 	return h(ctx, redis.NewCmd(ctx, o.Name, o.Path), next)
 }
 
-// A line is a connection that can be cut, and mended.
-type line struct {
+// A link makes connections that can be cut, and heals again.
+type link struct {
 	mu   sync.Mutex
 	dead bool
 	open []net.Conn
 
-	reads atomic.Int64 // of a node's data, as watches are set with
+	reads atomic.Int64 // of a node's data, which set the watches
 }
 
-// A counted connection counts what the client asks for: it writes each request in one piece.
+// A counted connection counts the client's requests. The client writes each of them in one piece.
 type counted struct {
 	net.Conn
-	line *line
+	link *link
 }
 
 func (c counted) Write(p []byte) (int, error) {
-	const getData = 4 // the code of a request stands behind its length and its number
+	const getData = 4 // the code of a request follows its length and its number
 	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == getData {
-		c.line.reads.Add(1)
+		c.link.reads.Add(1)
 	}
 	return c.Conn.Write(p)
 }
 
-func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
-		return nil, errors.New("the line is cut")
+		return nil, errors.New("the link is cut")
 	}
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *line) dial(network, address string, timeout time.Duration) (net.Conn, e
 	return counted{conn, l}, nil
 }
 
-func (l *line) cut() {
+func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dead = true
@@ -86,7 +86,7 @@ func (l *line) cut() {
 	l.open = nil
 }
 
-func (l *line) mend() {
+func (l *link) heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dead = false

@@ -12,14 +12,14 @@ import (
 	"stockapi/internal/backend"
 )
 
-// zkNodes is what v13 and v14 have in common: nodes that end with their maker's session, below a node for each lock.
+// zkNodes has the operations that v13 and v14 share, on ephemeral nodes below one directory for each lock.
 //
-// A session takes the place of the TTL: what a request asks for as ttl does not count here. The library keeps the
-// session alive and does not say since when it has heard nothing. So each lease asks after its own node at half the
-// session's timeout, through [Backends.keepAlive]: an answer shows that the session was alive when it was sent, and
-// without one the lease is given up before the server can have ended the session.
+// The session replaces the TTL; the ttl of a request does not count here. The library keeps the session alive, but does
+// not report how long it has heard nothing. So each lease checks its own node at half the session's timeout, through
+// [runtime.keepAlive]. An answer shows that the session was alive when the check was sent. Without an answer, the lease
+// ends before the server can have ended the session.
 type zkNodes struct {
-	Backends
+	runtime
 	root string
 }
 
@@ -29,34 +29,38 @@ const (
 	sequentialIn = zkRoot + "/sequential"
 )
 
-// of returns the node below which the nodes of a lock lie. A product's name may hold what a path may not.
+// of returns the directory of a lock's nodes. It escapes the key, since a product's name may have characters that a
+// path may not have.
 func (z zkNodes) of(key string) string { return z.root + "/" + url.PathEscape(key) }
 
-// make makes nodes, and the nodes above them if they are not there: a container goes when it has been empty for a while.
-func (z zkNodes) make(ctx context.Context, dir, token string, flags int32, paths ...string) (made backend.Created, err error) {
-	holder := z.ZooKeeper.Instance() + "/" + token // for the operator who asks whose node it is
+// create creates nodes, and the nodes above them if they do not exist: ZooKeeper removes a container that has been
+// empty for a while.
+func (z zkNodes) create(
+	ctx context.Context, dir, token string, flags int32, paths ...string,
+) (created backend.Created, err error) {
+	holder := z.ZooKeeper.Instance() + "/" + token // tells an operator whose node it is
 	for range 3 {
-		made, err = z.ZooKeeper.Create(ctx, dir, holder, flags, paths...)
+		created, err = z.ZooKeeper.Create(ctx, dir, holder, flags, paths...)
 		if !errors.Is(err, zk.ErrNoNode) {
 			break
 		}
 		for _, above := range []string{zkRoot, z.root, dir} {
 			if err := z.ZooKeeper.Container(ctx, above); err != nil {
-				return made, fmt.Errorf("%s: %w", above, err)
+				return created, fmt.Errorf("%s: %w", above, err)
 			}
 		}
 	}
-	return made, err
+	return created, err
 }
 
-// unclear reports whether an operation that failed may have been carried out.
-func unclear(err error) bool {
+// indeterminate reports whether an operation that failed may have been carried out.
+func indeterminate(err error) bool {
 	return !backend.Answered(err) && !errors.Is(err, backend.ErrZooKeeperAway)
 }
 
-// ours returns the number of the transaction that made a node whose name is this lease's own. A node that the session
-// before this one made is about to end, and not ours.
-func (z zkNodes) ours(ctx context.Context, path string) (zxid int64, found bool, err error) {
+// findOwned looks for a node of this lease, and returns the number of the transaction that created it. It does not
+// count a node of our previous session, which is about to end.
+func (z zkNodes) findOwned(ctx context.Context, path string) (zxid int64, found bool, err error) {
 	stat, err := z.ZooKeeper.Find(ctx, path)
 	if err != nil || stat == nil || stat.EphemeralOwner != z.ZooKeeper.SessionID() {
 		return 0, false, err
@@ -64,7 +68,7 @@ func (z zkNodes) ours(ctx context.Context, path string) (zxid int64, found bool,
 	return stat.Czxid, true, nil
 }
 
-// remove removes nodes of this lease, and returns ErrLost if they were not there.
+// remove removes nodes of this lease, or returns ErrLost if they did not exist.
 func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	err := z.ZooKeeper.Delete(ctx, paths...)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -76,20 +80,20 @@ func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	return err
 }
 
-// sweep calls remove in the background until there is an answer. A key that is left in Redis ends with its TTL; a node
-// that is left here would stay for as long as this process, and its session, do.
+// sweep calls remove in the background until there is an answer. A key that is left in Redis ends with its TTL, but a
+// node that is left here would stay as long as this process and its session.
 func (z zkNodes) sweep(ctx context.Context, remove func(context.Context) error) {
 	z.sweepUntil(ctx, time.Now(), remove)
 }
 
-// sweepLate is sweep for nodes that may be made only after somebody looked for them: a create that was on its way
-// through an ensemble when its connection broke is carried out later, or never. So that they are not there is believed
-// when it has been so for as long as a session lasts.
+// sweepLate is sweep for nodes that may be created late: a create that was on its way through an ensemble when its
+// connection broke is carried out later, or never. So the sweep ends only when the nodes do not exist after the timeout
+// of a session.
 func (z zkNodes) sweepLate(ctx context.Context, remove func(context.Context) error) {
 	z.sweepUntil(ctx, time.Now().Add(z.ZooKeeper.Session()), remove)
 }
 
-// sweepUntil calls remove until it has removed something, or there was nothing to be removed at that time or later.
+// sweepUntil calls remove until it has removed something, or has found nothing to remove after the time enough.
 func (z zkNodes) sweepUntil(ctx context.Context, enough time.Time, remove func(context.Context) error) {
 	ctx = context.WithoutCancel(ctx)
 	z.Background.Add(1)
@@ -109,12 +113,12 @@ func (z zkNodes) sweepUntil(ctx context.Context, enough time.Time, remove func(c
 
 const sweepGap = 50 * time.Millisecond
 
-// sessionTries is how often an attempt is made whose connection or session ends on the way.
+// sessionTries limits the tries of an attempt that a lost connection or session interrupts.
 const sessionTries = 3
 
-// overSessions makes an attempt anew in the next session if the one before ended on the way, as it does while a process
-// is paused. What the attempt may have made has been looked for, and is swept: the next one has a name of its own.
-func overSessions(try TryLock) TryLock {
+// retryOverSessions repeats an attempt in a new session if the session ended during the attempt, for example because
+// the process was paused. The next attempt uses a new name, and the nodes of the interrupted one are swept.
+func retryOverSessions(try TryLock) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
 		for range sessionTries {
 			lease, err = try(ctx, key, ttl)
@@ -126,8 +130,8 @@ func overSessions(try TryLock) TryLock {
 	}
 }
 
-// keep keeps the lease whose own node that is, from the moment before something showed that the session was alive.
-func (z zkNodes) keep(ctx context.Context, since time.Time, own string) (context.Context, func()) {
+// keepLease keeps a lease alive by checks of its own node. The session was alive at the time since.
+func (z zkNodes) keepLease(ctx context.Context, since time.Time, own string) (context.Context, func()) {
 	session := z.ZooKeeper.Session()
 	return z.keepAlive(ctx, session, session/2, z.validUntil(since), func(tick context.Context) (bool, error) {
 		return z.ZooKeeper.Check(tick, own)
@@ -139,8 +143,9 @@ func (z zkNodes) validUntil(since time.Time) time.Time {
 	return since.Add(session - drift(session))
 }
 
-// awaitRemoval returns true when the node is gone or until is reached, and false when ctx ended. If that cannot be
-// known, the next try finds out. Nor is any news waited for longer than a session lasts, in case it got lost.
+// awaitRemoval returns true when the node is gone or until has passed, and false when ctx has ended. It also returns
+// true if it cannot watch the node, since the next try finds out. It waits for the timeout of a session at most,
+// because a notification may get lost.
 func (z zkNodes) awaitRemoval(ctx context.Context, node string, until time.Time) bool {
 	until = earlier(until, time.Now().Add(z.ZooKeeper.Session()))
 	ctx, cancel := context.WithDeadlineCause(ctx, until, errUntil)
@@ -149,20 +154,20 @@ func (z zkNodes) awaitRemoval(ctx context.Context, node string, until time.Time)
 	if err == nil && gone != nil {
 		select {
 		case <-gone:
-			z.woke(ctx, Watch, node)
+			z.reportWake(ctx, Watch, node)
 		case <-ctx.Done():
 		}
 	}
 	return ctx.Err() == nil || errors.Is(context.Cause(ctx), errUntil)
 }
 
-var errUntil = errors.New("the time is over")
+var errUntil = errors.New("the time to wait is over")
 
-// breakNodes removes the nodes of a lock, and of those who queue for it: they queue again. What belongs together goes
-// in one transaction, or a holder could mistake another's node for its own.
+// breakNodes is [Backends.Break] for ZooKeeper. It removes the nodes of the holder and of the waiters, which queue
+// again. The nodes in a directory go in one transaction; otherwise a holder could mistake another's node for its own.
 func (b Backends) breakNodes(ctx context.Context, key string) (removed int64, err error) {
 	for _, root := range []string{ephemeralIn, sequentialIn} {
-		dir := zkNodes{b, root}.of(key)
+		dir := zkNodes{root: root}.of(key)
 		n, failed := b.empty(ctx, dir)
 		removed += n
 		err = errors.Join(err, failed)
@@ -171,7 +176,7 @@ func (b Backends) breakNodes(ctx context.Context, key string) (removed int64, er
 }
 
 func (b Backends) empty(ctx context.Context, dir string) (removed int64, err error) {
-	for range 10 { // somebody may come or go meanwhile
+	for range 10 { // clients may come and go meanwhile
 		names, failed := b.ZooKeeper.Children(ctx, dir)
 		if errors.Is(failed, zk.ErrNoNode) || failed == nil && len(names) == 0 {
 			return 0, nil

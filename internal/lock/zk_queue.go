@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// ownName is how a node is found by the one who made it but never heard its name, as in Curator's "protection".
+// ownName begins the names of a client's nodes, so that the client finds its node when it did not get the reply with
+// the full name. Curator calls this "protection".
 func ownName(token string) string { return "_c_" + token + "-lock-" }
 
-// numbered is the number that ZooKeeper adds to a name: ten places, of which a sign takes the first, or an eleventh.
+// numbered matches the number that ZooKeeper appends to a name: ten characters, or eleven with a sign.
 var numbered = regexp.MustCompile(`(-\d{9}|-?\d{10})$`)
 
-// sequence returns the number that the server gave to a node, and whether it is one of a queue. Whatever has a number
-// is: others call their nodes "lock-…" or "__lock__…" (Curator's without protection, python-kazoo's), and are to be
-// queued behind all the same. A dash after a letter or digit belongs to the name, and so does one before a zero.
+// sequence returns the number that the server gave to a node, and whether there is one. Every node with a number
+// belongs to the queue, since other programs name theirs "lock-…" (Curator without protection) or "__lock__…"
+// (python-kazoo), and we queue behind those too. A dash after a letter or a digit belongs to the name, and so does a
+// dash before a zero.
 func sequence(name string) (int32, bool) {
 	number := numbered.FindString(name)
 	before := strings.TrimSuffix(name, number)
@@ -27,12 +29,12 @@ func sequence(name string) (int32, bool) {
 
 var endsInWord = regexp.MustCompile(`[A-Za-z0-9]$`)
 
-// ahead reports whether the node with number a was made before that with number b. The server counts in 32 bits with a
-// sign: after 2147483647 comes -2147483648. So what counts is on which side of each other they lie, as in RFC 1982.
+// ahead reports whether the node with number a was created before the node with number b. The server counts in 32 bits
+// with a sign, and -2147483648 follows 2147483647. So the sign of the difference decides, as in RFC 1982.
 func ahead(a, b int32) bool { return a-b < 0 }
 
-// predecessor returns who is next before the node of that name, or "" if it is first. It is false if the node is not
-// there. Whatever else lies beside the queue is passed over.
+// predecessor returns the node just before ours in the queue, or "" if ours is the first. It returns false if our node
+// does not exist. It skips nodes that do not belong to the queue.
 func predecessor(names []string, own string) (before string, queued bool) {
 	mine, _ := sequence(own)
 	var nearest int32

@@ -35,11 +35,11 @@ func onZooKeeper(t *testing.T, test func(t *testing.T, s *shop, r Rung)) {
 	}
 }
 
-// locks counts the nodes of a lock, on either rung: v13's lock has a second one beside it.
+// locks counts the nodes of a lock on both rungs. v13 has a second node beside the lock, which does not count.
 func (i *instance) locks(t *testing.T, key string) (n int) {
 	t.Helper()
 	for _, root := range []string{ephemeralIn, sequentialIn} {
-		names, _ := i.ZooKeeper.Children(context.Background(), zkNodes{i.Backends, root}.of(key))
+		names, _ := i.ZooKeeper.Children(context.Background(), zkNodes{newRuntime(i.Backends), root}.of(key))
 		for _, name := range names {
 			if name == "lock" || strings.Contains(name, "-lock-") {
 				n++
@@ -49,21 +49,22 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 	return n
 }
 
-func wait(ctx context.Context, i *instance, r Rung, key string, patience time.Duration) (*Lease, error) {
+func wait(ctx context.Context, i *instance, r Rung, key string, maxWait time.Duration) (*Lease, error) {
 	tryLock, waiting := r.Build(i.Backends)
-	return waiting(ctx, key, patience, func(ctx context.Context) (*Lease, error) {
+	return waiting(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) {
 		return tryLock(ctx, key, time.Minute)
 	})
 }
 
-// Pitfall 19: the node was made, and the reply lost. It is found by its own name, and nobody queues behind himself.
+// Pitfall 19: the create succeeds, and its reply is lost. The node is found by its own name, and nobody queues behind
+// himself.
 func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
-		require.True(t, b.tryOnce(t, key(t)), "what lies above it is made")
+		require.True(t, b.tryOnce(t, key(t)), "the directory exists")
 		var lost atomic.Bool
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			err := next(ctx)
 			if cmd.Name() == "zk:create" && lost.CompareAndSwap(false, true) {
 				return os.ErrDeadlineExceeded
@@ -79,7 +80,8 @@ func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 	})
 }
 
-// Pitfall 19: nor can it be found at once. It goes as soon as there is an answer, though its session goes on.
+// Pitfall 19: the server does not answer the look-up either. The node is removed as soon as there is an answer,
+// although its session lives on.
 func TestPitfall19NodeIsSweptLater(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
@@ -87,7 +89,7 @@ func TestPitfall19NodeIsSweptLater(t *testing.T) {
 		require.True(t, b.tryOnce(t, key(t)))
 		var silent atomic.Bool
 		silent.Store(true)
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			switch {
 			case cmd.Name() == "zk:create":
 				_ = next(ctx)
@@ -101,7 +103,7 @@ func TestPitfall19NodeIsSweptLater(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		assert.Equal(t, 1, b.locks(t, key(t)))
 		time.Sleep(zkSession)
-		assert.False(t, b.tryOnce(t, key(t)), "the session is well, so the node is there")
+		assert.False(t, b.tryOnce(t, key(t)), "the session is alive, so the node exists")
 		silent.Store(false)
 		assert.True(t, b.freeWithin(t, key(t), margin))
 	})
@@ -128,24 +130,24 @@ func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
 	})
 }
 
-// Pitfall 19: a node that another session made is not ours, whatever its name: it may end at any moment.
+// Pitfall 19: a node that another session created is not ours, even with our name: it may end at any moment.
 func TestPitfall19NodeOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	a, b := s.instance(t, rung(t, "v13")), s.instance(t, rung(t, "v13"))
 	lease := a.lock(t, "k", ttl)
-	own := zkNodes{a.Backends, ephemeralIn}.of("k") + "/" + lease.Token
-	_, ours, err := zkNodes{a.Backends, ephemeralIn}.ours(context.Background(), own)
+	own := zkNodes{newRuntime(a.Backends), ephemeralIn}.of("k") + "/" + lease.Token
+	_, ours, err := zkNodes{newRuntime(a.Backends), ephemeralIn}.findOwned(context.Background(), own)
 	require.NoError(t, err)
 	assert.True(t, ours)
-	_, ours, err = zkNodes{b.Backends, ephemeralIn}.ours(context.Background(), own)
+	_, ours, err = zkNodes{newRuntime(b.Backends), ephemeralIn}.findOwned(context.Background(), own)
 	require.NoError(t, err)
 	assert.False(t, ours)
 	unlock(t, lease)
 }
 
-// Pitfall 19: sequence numbers have 32 bits and a sign. After the highest comes the lowest, and it is behind it.
+// Pitfall 19: sequence numbers have 32 bits and a sign. The lowest number follows the highest one.
 func TestPitfall19SequenceOverflows(t *testing.T) {
 	t.Parallel()
 	const high, low = "_c_A-lock-2147483647", "_c_B-lock--2147483648"
@@ -161,7 +163,7 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 	assert.False(t, queued, "it is not in the queue")
 }
 
-// The order is that of the numbers: the names begin with random tokens.
+// The numbers give the order; the names begin with random tokens.
 func TestPredecessorGoesByNumber(t *testing.T) {
 	t.Parallel()
 	names := []string{"_c_A-lock-0000000012", "_c_Z-lock-0000000003", "_c_M-lock-0000000007"}
@@ -171,7 +173,7 @@ func TestPredecessorGoesByNumber(t *testing.T) {
 	assert.Empty(t, before)
 }
 
-// Whatever has a number of ZooKeeper's is in the queue, whoever made it, and a sign is told from a dash.
+// Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
 func TestSequenceOfEverybodysNodes(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]int32{
@@ -197,14 +199,14 @@ func TestSequenceOfEverybodysNodes(t *testing.T) {
 	assert.Equal(t, "0123__lock__0000000011", before)
 }
 
-// python-kazoo's node lies before ours: nobody comes in beside it, and its end is noticed.
+// python-kazoo's node is before ours: nobody comes in beside it, and its end is noticed.
 func TestV14QueuesBehindKazoo(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
 	r := rung(t, "v14")
 	a, kazoo := s.instance(t, r), s.zookeeper().Raw(t)
-	require.True(t, a.tryOnce(t, key(t)), "what lies above is made")
+	require.True(t, a.tryOnce(t, key(t)), "the directory exists")
 	path := sequentialIn + "/" + key(t) + "/0123456789abcdef0123456789abcdef__lock__"
 	node, err := kazoo.Create(path, []byte("kazoo"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)
@@ -222,11 +224,11 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 	require.NoError(t, <-got)
 }
 
-// A waiter whose session ended while it was paused has lost its place, and gets a new one at the end of the queue, for
-// as long as it has patience; so does an acquire that finds its session ended.
+// A waiter whose session ended while it was paused has lost its place. It gets a new one at the end of the queue, and
+// waits until its max wait is over. So does an acquire that finds its session ended.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
 	t.Parallel()
-	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // what the library could not write
+	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // the library's write failed
 	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
 		t.Run(ended.Error(), func(t *testing.T) {
 			onZooKeeper(t, func(t *testing.T, s *shop, r Rung) { endOfASession(t, s, r, ended) })
@@ -258,23 +260,23 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 		assert.Eventually(t, over, time.Minute, time.Millisecond)
 	}
 	var a *instance
-	a = s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+	a = s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 		asks := cmd.Name() == "zk:create" || cmd.Name() == "zk:check"
 		if !asks || !pause.CompareAndSwap(true, false) {
 			return next(ctx)
 		}
-		a.line.cut() // what is asked now is asked on a connection that has ended, in a session that has
+		a.link.cut() // what follows is sent on a connection that has ended, in a session that ends
 		time.Sleep(zkSession)
 		queue(1)
 		if r.Number == "v14" {
 			go queuesUp("c", c)
 			queue(2)
 		}
-		a.line.mend()
+		a.link.heal()
 		resumed.Store(true)
 		return ended
 	}))
-	if r.Number == "v14" { // whose waiters keep a node; on v13 the first attempt meets the end
+	if r.Number == "v14" { // its waiters keep a node; on v13 the session ends during the first attempt
 		go queuesUp("a", a)
 		queue(2)
 		pause.Store(true)
@@ -292,12 +294,12 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 	queue(0)
 }
 
-// That a session ends is made up for a few times, and not for ever.
+// An attempt is repeated a few times when its session ends, and not for ever.
 func TestEndedSessionsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		tries := 0
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			if cmd.Name() != "zk:create" {
 				return next(ctx)
 			}
@@ -310,18 +312,17 @@ func TestEndedSessionsAreGivenUp(t *testing.T) {
 	})
 }
 
-// Pitfall 19: a create that was under way when its connection broke is carried out after its maker has looked for it.
-// The node is swept, though it was not there at the first look; the lock can be had again, and nobody queues behind
-// himself.
+// Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
+// The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
 func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
-		require.True(t, b.tryOnce(t, key(t)), "what lies above is made")
+		require.True(t, b.tryOnce(t, key(t)), "the directory exists")
 		var late func() error
 		var synced, lookedBefore, swept atomic.Bool
 		looked := make(chan struct{})
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			switch cmd.Name() {
 			case "zk:create":
 				if late == nil {
@@ -331,9 +332,9 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 			case "zk:sync":
 				synced.Store(true)
 			case "zk:children", "zk:exists", "zk:delete":
-				assert.True(t, synced.Load(), "it asks a server that may have been left behind")
+				assert.True(t, synced.Load(), "it reads from a server that may be behind")
 				err := next(ctx)
-				// The maker's own look is the first; then the sweep has looked in vain, too.
+				// The client's own look is the first. The second is the sweep's, which also finds nothing.
 				sweeps := lookedBefore.Swap(true)
 				if sweeps && swept.CompareAndSwap(false, true) {
 					close(looked)
@@ -351,11 +352,11 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 	})
 }
 
-// What is never made is not looked for without end.
+// A sweep for a node that is never created ends.
 func TestASweepOfNothingEnds(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next func(context.Context) error) error {
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			if cmd.Name() == "zk:create" {
 				return os.ErrDeadlineExceeded
 			}
@@ -367,8 +368,7 @@ func TestASweepOfNothingEnds(t *testing.T) {
 	})
 }
 
-// A wait in vain leaves no watch: the client asks for one of each node, and keeps it for all who wait for that node.
-// The library keeps each that it has asked for until the node changes.
+// Waits that fail share one watch of a node, which stays until the node changes: the library cannot take a watch back.
 func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
@@ -377,56 +377,57 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 		const waits = 200
 		for round := range int64(3) {
 			lease := b.lock(t, key(t), time.Minute)
-			inVain := func(patience time.Duration) {
-				_, err := wait(context.Background(), a, r, key(t), patience)
+			inVain := func(maxWait time.Duration) {
+				_, err := wait(context.Background(), a, r, key(t), maxWait)
 				require.ErrorIs(t, err, ErrBusy)
 			}
-			for a.line.reads.Load() == round { // a busy machine may need longer to get as far as the watch
+			for a.link.reads.Load() == round { // a busy machine may need longer until it sets the watch
 				inVain(100 * time.Millisecond)
 			}
 			for range waits {
 				inVain(time.Millisecond)
 			}
-			assert.Equal(t, round+1, a.line.reads.Load(), "watches, one a round, after %d waits in each", waits)
+			assert.Equal(t, round+1, a.link.reads.Load(), "watches, one a round, after %d waits in each", waits)
 			unlock(t, lease)
 			require.True(t, a.freeWithin(t, key(t), margin))
 		}
 	})
 }
 
-// A holder that loses its connection gives the lease up before the server ends the session. Once it is connected
-// again it works on, in a new session.
+// A holder that loses its connection counts its lease as lost before the server ends the session. After it has
+// connected again, it goes on in a new session.
 func TestSessionLossCancelsTheLease(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
 		first := a.ZooKeeper.SessionID()
-		a.line.cut()
+		a.link.cut()
 		select {
 		case <-lease.Context.Done():
 		case <-time.After(zkSession + margin):
 		}
 		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still keeps the lock for it")
+		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still has its lock")
 		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
-		a.line.mend()
-		require.Eventually(t, func() bool { return a.ZooKeeper.Ping(context.Background()) == nil }, 5*time.Second, time.Millisecond)
+		a.link.heal()
+		connected := func() bool { return a.ZooKeeper.Ping(context.Background()) == nil }
+		require.Eventually(t, connected, 5*time.Second, time.Millisecond)
 		assert.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 		assert.True(t, a.tryOnce(t, key(t)))
 		assert.NotEqual(t, first, a.ZooKeeper.SessionID())
 	})
 }
 
-// A connection that breaks for less than the session lasts costs nothing.
+// A connection that breaks for less than the session's timeout does no harm.
 func TestALeaseOutlivesItsConnection(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
-		a.line.cut()
-		a.line.mend()
+		a.link.cut()
+		a.link.heal()
 		time.Sleep(2 * zkSession)
 		assert.NoError(t, lease.Context.Err())
 		assert.False(t, b.tryOnce(t, key(t)))
@@ -434,7 +435,7 @@ func TestALeaseOutlivesItsConnection(t *testing.T) {
 	})
 }
 
-// The server sets bounds to a session: a holder must not believe in more than it was given.
+// The server limits a session's timeout, and a holder must use the timeout that it was granted.
 func TestSessionIsWhatTheServerGrants(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
@@ -448,7 +449,7 @@ func TestSessionIsWhatTheServerGrants(t *testing.T) {
 	}
 }
 
-// Fencing tokens grow from lease to lease, whichever rung draws them, and also when the queue was removed between two.
+// Fencing tokens grow from lease to lease over both rungs, even if the queue was removed in between.
 func TestZooKeeperFencesGrow(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
@@ -459,13 +460,14 @@ func TestZooKeeperFencesGrow(t *testing.T) {
 		lease := a.lock(t, "k", ttl)
 		fences = append(fences, lease.Fence)
 		unlock(t, lease)
-		_ = a.ZooKeeper.Delete(context.Background(), zkNodes{a.Backends, sequentialIn}.of("k"))
+		_ = a.ZooKeeper.Delete(context.Background(), zkNodes{newRuntime(a.Backends), sequentialIn}.of("k"))
 	}
 	assert.True(t, slices.IsSorted(fences), fences)
 	assert.Len(t, slices.Compact(fences), 5, "each is new")
 }
 
-// They are fit for v15's stock: a holder whose session has ended, and who goes on, is refused once the next has read.
+// The tokens work with v15's stock: a holder that goes on after its session has ended is refused once the next holder
+// has read the stock.
 func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
@@ -474,11 +476,12 @@ func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 		require.NoError(t, shelf.Put(context.Background(), product, 10))
 		sell := shelf.Seller(stock.Fenced)
 		order := func(fence int64, work func()) stock.Order {
-			return stock.Order{Product: product, Quantity: 1, Fence: fence, Work: func(context.Context) error { work(); return nil }}
+			return stock.Order{Product: product, Quantity: 1, Fence: fence,
+				Work: func(context.Context) error { work(); return nil }}
 		}
 		old := a.lock(t, key(t), ttl)
-		a.line.cut()
-		_, err := sell(context.Background(), order(old.Fence, func() { // its context is not looked at: it is paused
+		a.link.cut()
+		_, err := sell(context.Background(), order(old.Fence, func() { // it is paused, and does not look at its context
 			require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 			lease := b.lock(t, key(t), ttl)
 			_, err := sell(lease.Context, order(lease.Fence, func() {}))
@@ -492,7 +495,7 @@ func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
 	})
 }
 
-// A release wakes all who wait on v13, and one on v14, who is served next: first come, first served.
+// On v13 a release wakes all waiters. On v14 it wakes one, which is served next: first come, first served.
 func TestHerd(t *testing.T) {
 	t.Parallel()
 	const waiters = 50
@@ -504,7 +507,7 @@ func TestHerd(t *testing.T) {
 		var waiting sync.WaitGroup
 		a := s.instance(t, r)
 		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
-		a.OnWake = func(context.Context, Call, string) { fired.Add(1) }
+		a.OnWake = func(context.Context, Notification, string) { fired.Add(1) }
 		for i := range waiters {
 			waiting.Go(func() {
 				lease, err := wait(context.Background(), a, r, key(t), time.Minute)
@@ -513,7 +516,7 @@ func TestHerd(t *testing.T) {
 				}
 				assert.Equal(t, int64(1), inside.Add(1))
 				served = append(served, i)
-				time.Sleep(20 * time.Millisecond) // the others go back to wait
+				time.Sleep(20 * time.Millisecond) // the others wait again
 				inside.Add(-1)
 				unlock(t, lease)
 			})
@@ -529,13 +532,13 @@ func TestHerd(t *testing.T) {
 			assert.Equal(t, int64(waiters), fired.Load(), "one for each")
 			assert.True(t, slices.IsSorted(served), served)
 		} else {
-			assert.Greater(t, fired.Load(), int64(waiters*waiters/4), "all who are left, each time")
+			assert.Greater(t, fired.Load(), int64(waiters*waiters/4), "all remaining waiters, each time")
 		}
 	})
 }
 
-// Pitfall 12 again: the release falls between the failed try and the watch. There is nothing left to watch, so it is
-// tried again at once.
+// Pitfall 12 again: the release comes between the failed try and the watch. There is no node to watch any more, so the
+// waiter tries again at once.
 func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
@@ -556,14 +559,17 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 	})
 }
 
-// A ZooKeeper that is silent, or not there, costs its timeout, and leaves nothing behind.
+// A ZooKeeper that is silent or unreachable costs its timeout, and leaves nothing running.
 func TestZooKeeperAway(t *testing.T) {
 	t.Parallel()
 	silent := strings.TrimPrefix(deadNode(t, silent).URL, "redis://")
-	for name, address := range map[string]string{"silent": silent, "refusing": "127.0.0.1:1", "unknown": "nowhere.invalid:2181"} {
+	for name, address := range map[string]string{
+		"silent": silent, "refusing": "127.0.0.1:1", "unknown": "nowhere.invalid:2181",
+	} {
 		for _, id := range zkRungs {
 			t.Run(name+"/"+id, func(t *testing.T) {
-				z, err := backend.OpenZooKeeper(address, backend.ZooKeeperOptions{Session: time.Second, Timeout: 100 * time.Millisecond})
+				options := backend.ZooKeeperOptions{Session: time.Second, Timeout: 100 * time.Millisecond}
+				z, err := backend.OpenZooKeeper(address, options)
 				require.NoError(t, err)
 				defer z.Close()
 				require.ErrorIs(t, z.Ping(context.Background()), backend.ErrZooKeeperAway)

@@ -89,7 +89,7 @@ type rung struct {
 	wait    lock.Waiting
 	sell    stock.Sell
 	tryAll  lock.TryAll // nil where the rung sells one product at a time
-	gather  lock.Gathering
+	gather  lock.AcquireAll
 	missing string // what the rung needs and the instance does not have
 	readers *rung  // what readers get, where they share a lock
 	inner   *rung  // whose lock nested work takes

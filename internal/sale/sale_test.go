@@ -49,8 +49,8 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	maps.Copy(names, stock.ScriptNames())
 	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
-		SQL:  backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
-		Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}
+		SQL:     backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
+		Process: lock.Process{Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}}
 	if slices.Contains(r.Needs, lock.NeedZooKeeper) {
 		b.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
 			Session: 10 * time.Second, Hooks: []backend.ZooKeeperHook{trace.ZooKeeperHook("node")}})
