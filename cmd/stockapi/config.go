@@ -92,7 +92,7 @@ func parse(target any, name, description string, args []string, stdout io.Writer
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", concealed(err.Error(), args, os.Environ()), errUsage)
+		return false, fmt.Errorf("%s: %w", redactArgs(err.Error(), args, os.Environ()), errUsage)
 	}
 	return true, nil
 }

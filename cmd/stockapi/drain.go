@@ -73,9 +73,9 @@ func (p *port) stop(settle time.Duration) {
 	<-p.closed
 }
 
-// hold serves with h, and makes requests wait that come while the port closes. Who waits for an answer does not connect
+// delay serves with h, and makes requests wait that come while the port closes. Who waits for an answer does not connect
 // again: so there is a moment at which nobody comes.
-func (p *port) hold(h http.Handler) http.Handler {
+func (p *port) delay(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-p.closing:
@@ -133,9 +133,9 @@ func (p *port) changed(nc net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateActive:
-		c.use()
+		c.markUsed()
 	case http.StateIdle:
-		c.rest()
+		c.markIdle()
 	case http.StateClosed, http.StateHijacked:
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -180,13 +180,13 @@ type conn struct {
 	woken  bool      // the time limit is that of endUnused
 }
 
-func (c *conn) use() {
+func (c *conn) markUsed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unused = false
 }
 
-func (c *conn) rest() {
+func (c *conn) markIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unused, c.since = true, time.Now()
@@ -213,7 +213,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		switch woken, unused := c.wakes(); {
+		switch woken, unused := c.takeWake(); {
 		case woken && unused: // the two may have come at the same time, the end and a request
 			if n, err = readNow(c.TCPConn, b), nil; n == 0 {
 				err = io.EOF
@@ -223,14 +223,14 @@ func (c *conn) Read(b []byte) (int, error) {
 		}
 	}
 	if n > 0 {
-		c.use()
+		c.markUsed()
 	}
 	return n, err
 }
 
-// wakes reports whether it was endUnused that woke a reader, and whether the connection is unused still. For what may be
+// takeWake reports whether it was endUnused that woke a reader, and whether the connection is unused still. For what may be
 // there to be read all the same it has the time that a header has.
-func (c *conn) wakes() (woken, unused bool) {
+func (c *conn) takeWake() (woken, unused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	woken, unused = c.woken, c.unused

@@ -133,7 +133,7 @@ func TestARequestAtTheMomentItsConnectionEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "/livez", string(b[:n]))
 
-	c.rest()
+	c.markIdle()
 	c.endUnused(time.Hour) // not for that long
 	require.False(t, c.woken)
 	c.endUnused(0)
@@ -191,7 +191,7 @@ func TestARequestWhileThePortCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPort(nil)
 		served := false
-		h := p.hold(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		h := p.delay(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
 		h.ServeHTTP(nil, nil)
 		require.True(t, served)
 		served = false

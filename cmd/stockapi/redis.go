@@ -58,7 +58,7 @@ func connect(
 			}
 			client.AddHook(trace.Hook(node, names, m.Commands.Inc))
 			if c.SetNXTTL > 0 {
-				client.AddHook(backend.Mortal(c.SetNXTTL))
+				client.AddHook(backend.SetNXWithTTL(c.SetNXTTL))
 			}
 			s.clients = append(s.clients, client)
 			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)

@@ -29,7 +29,7 @@ func exitCode(stderr io.Writer, err error) int {
 
 // run is stockapi without its process: it returns when ctx ends, on SIGTERM, SIGHUP or an interrupt, or on an error.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, endings()...)
+	ctx, stop := signal.NotifyContext(ctx, shutdownSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	backend.Silence()
@@ -47,8 +47,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return runServe(ctx, args, stdin, stdout, stderr)
 }
 
-// endings are the signals that end the process in order: also that its terminal has gone, unless nohup said to ignore that.
-func endings() []os.Signal {
+// shutdownSignals are the signals that end the process in order: also that its terminal has gone, unless nohup said to ignore that.
+func shutdownSignals() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)

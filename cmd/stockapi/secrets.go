@@ -70,16 +70,16 @@ func fromFile(flag string, value *string, path string) error {
 	return nil
 }
 
-// concealed takes what was given on the command line and in the environment out of a complaint about it, unless it is
+// redactArgs takes what was given on the command line and in the environment out of a complaint about it, unless it is
 // a plain word: a URL that follows no flag, or the wrong one, may hold a password.
-func concealed(complaint string, args, env []string) string {
+func redactArgs(complaint string, args, env []string) string {
 	for _, arg := range args {
 		_, value, _ := strings.Cut(arg, "=")
-		complaint = conceal(conceal(complaint, arg), value)
+		complaint = redactValue(redactValue(complaint, arg), value)
 	}
 	for _, set := range env {
 		if name, value, ok := strings.Cut(set, "="); ok && strings.HasPrefix(name, "STOCKAPI_") {
-			complaint = conceal(complaint, value)
+			complaint = redactValue(complaint, value)
 		}
 	}
 	if before, _, ok := strings.Cut(complaint, surplus); ok { // it follows no flag, so nobody knows what it is
@@ -94,7 +94,7 @@ const surplus = "unexpected argument "
 // plainWord matches what a complaint may quote: the name of a flag, a number, a duration.
 var plainWord = regexp.MustCompile(`^-*[A-Za-z0-9.+-]{0,20}$`)
 
-func conceal(complaint, value string) string {
+func redactValue(complaint, value string) string {
 	if plainWord.MatchString(value) {
 		return complaint
 	}

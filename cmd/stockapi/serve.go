@@ -47,7 +47,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	handler := newSums(newLogHandler(&c, stderr))
+	handler := newLogLimiter(newLogHandler(&c, stderr))
 	defer handler.Flush()
 	return serve(ctx, &c, listener, slog.New(handler).With("instance", c.Instance))
 }
@@ -91,7 +91,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 		Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
-	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
+	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()

@@ -38,7 +38,7 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	if err != nil {
 		return nil, fmt.Errorf("--sql: %w", err)
 	}
-	db.Around = watchSQL(sqlNode(dsn), m, faults)
+	db.Around = observeSQL(sqlNode(dsn), m, faults)
 	if c.SQL == "" {
 		if err := db.Refused(); err != nil {
 			log.Warn("v12 answers 503: its file is not safe", "err", err)
@@ -52,8 +52,8 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	return db, nil
 }
 
-// watchSQL counts and records statements, and lets faults happen around them, as the hooks of the Redis clients do.
-func watchSQL(
+// observeSQL counts and records statements, and lets faults happen around them, as the hooks of the Redis clients do.
+func observeSQL(
 	node string, m *metrics.Metrics, faults *fault.Injector,
 ) func(context.Context, string, string, sqldb.Do) (int64, error) {
 	return func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {

@@ -55,14 +55,14 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
-		time.Sleep(Longest - 2500*time.Millisecond) // the other one's time is up, and no twin's
+		time.Sleep(MaxDuration - 2500*time.Millisecond) // the other one's time is up, and no twin's
 		synctest.Wait()
 		assert.Equal(t, 2, next())
 		assert.Equal(t, -1, next())
 		require.Len(t, i.Held(), 2)
 		assert.True(t, release("twin"))
 		assert.Equal(t, 3, next())
-		time.Sleep(Longest)
+		time.Sleep(MaxDuration)
 		synctest.Wait()
 		assert.Equal(t, 4, next())
 		assert.Empty(t, i.Held())

@@ -81,7 +81,7 @@ func (s *server) openapi(c *gin.Context) { c.Data(http.StatusOK, "application/ya
 func (s *server) problem(c *gin.Context) {
 	name := c.Param("name")
 	if _, ok := problems[name]; !ok {
-		s.plain(c, "no-such-route", "see /docs")
+		s.failPlain(c, "no-such-route", "see /docs")
 		return
 	}
 	c.Redirect(http.StatusFound, "/docs#"+name)

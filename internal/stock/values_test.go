@@ -145,7 +145,7 @@ func TestAStockThatIsPutDuringASaleStays(t *testing.T) {
 			} {
 				s := newShelf(t, start)
 				o := order(1000, func(ctx context.Context) { assert.NoError(t, change(s, ctx)) })
-				o.Patience = 0
+				o.MaxWait = 0
 				_, err := s.Seller(kind)(context.Background(), o)
 				require.ErrorIs(t, err, map[Kind]error{Fenced: ErrStale, CAS: ErrContended}[kind], "%s %s", kind, name)
 				assert.EqualValues(t, 50, s.mustLeft(t), "%s %s", kind, name)

@@ -24,7 +24,7 @@ func TestMortalGivesSETNXAnEnd(t *testing.T) {
 				seen = append(seen, cmd.Name())
 			}
 		}))
-		client.AddHook(backend.Mortal(time.Hour))
+		client.AddHook(backend.SetNXWithTTL(time.Hour))
 		setNX := func(key string) (bool, error) { return client.Do(t.Context(), "SETNX", key, "1").Bool() }
 
 		got, err := setNX("free")

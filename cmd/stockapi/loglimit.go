@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// sumWindow is how often a failure of one kind is logged at most.
-const sumWindow = time.Second
+// limitWindow is how often a failure of one kind is logged at most.
+const limitWindow = time.Second
 
-// A sums is a log handler that keeps an outage from flooding the log: of failures with one message it passes the first
+// A logLimiter is a log handler that keeps an outage from flooding the log: of failures with one message it passes the first
 // on, then once a second the latest, with how many were left out before it. What tells no failure, and what is only
 // logged for debugging, passes as it is.
-type sums struct {
+type logLimiter struct {
 	slog.Handler
-	*summed
+	*limiterState
 }
 
-// summed is what handlers share that were derived from one another.
-type summed struct {
+// limiterState is what handlers share that were derived from one another.
+type limiterState struct {
 	mu   sync.Mutex
 	open map[string]*window // by message, of which there are few: they are constants
 }
@@ -33,10 +33,12 @@ type window struct {
 	suppressed int
 }
 
-func newSums(h slog.Handler) sums { return sums{h, &summed{open: map[string]*window{}}} }
+func newLogLimiter(h slog.Handler) logLimiter {
+	return logLimiter{h, &limiterState{open: map[string]*window{}}}
+}
 
 // Handle is part of slog.Handler.
-func (s sums) Handle(ctx context.Context, r slog.Record) error {
+func (s logLimiter) Handle(ctx context.Context, r slog.Record) error {
 	if !isFailure(r) {
 		return s.Handler.Handle(ctx, r)
 	}
@@ -55,7 +57,7 @@ func (s sums) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	w = &window{}
-	w.timer = time.AfterFunc(sumWindow, func() { s.end(r.Message, w) })
+	w.timer = time.AfterFunc(limitWindow, func() { s.end(r.Message, w) })
 	s.open[r.Message] = w
 	s.mu.Unlock()
 	return s.Handler.Handle(ctx, r)
@@ -63,14 +65,14 @@ func (s sums) Handle(ctx context.Context, r slog.Record) error {
 
 // end logs what a window left out, and begins the next one; after one that left nothing out the next failure is a first
 // one again.
-func (s *summed) end(message string, w *window) {
+func (s *limiterState) end(message string, w *window) {
 	s.mu.Lock()
 	latest, suppressed := w.latest, w.suppressed
 	w.latest, w.suppressed = nil, 0
 	switch {
 	case s.open[message] != w: // flushed meanwhile
 	case suppressed > 0:
-		w.timer.Reset(sumWindow)
+		w.timer.Reset(limitWindow)
 	default:
 		delete(s.open, message)
 	}
@@ -81,7 +83,7 @@ func (s *summed) end(message string, w *window) {
 }
 
 // Flush logs what was left out so far. At the end of the process nothing stays unsaid.
-func (s *summed) Flush() {
+func (s *limiterState) Flush() {
 	s.mu.Lock()
 	open := s.open
 	s.open = map[string]*window{}
@@ -93,12 +95,14 @@ func (s *summed) Flush() {
 }
 
 // WithAttrs is part of slog.Handler.
-func (s sums) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return sums{s.Handler.WithAttrs(attrs), s.summed}
+func (s logLimiter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logLimiter{s.Handler.WithAttrs(attrs), s.limiterState}
 }
 
 // WithGroup is part of slog.Handler.
-func (s sums) WithGroup(name string) slog.Handler { return sums{s.Handler.WithGroup(name), s.summed} }
+func (s logLimiter) WithGroup(name string) slog.Handler {
+	return logLimiter{s.Handler.WithGroup(name), s.limiterState}
+}
 
 // isFailure reports whether a record is one of those that come by the thousand when something is away: what failed says
 // why, or with which status it was answered.
