@@ -24,8 +24,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Over ten restarts on one port, with 64 clients that keep their connections, every request that was sent is answered: by
-// a sale, or by a refusal that says so. That nobody listens for a moment is another matter: then nothing is sent.
+// Over ten restarts on one port, with 64 clients that keep their connections, every request that was sent is answered:
+// by a sale, or by a refusal that says so. That nobody listens for a moment is another matter: then nothing is sent.
 func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	const clients, restarts = 64, 10

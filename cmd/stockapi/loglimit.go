@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// limitWindow is how often a failure of one kind is logged at most.
+// limitWindow is the least time between two log lines about failures of one kind.
 const limitWindow = time.Second
 
-// A logLimiter is a log handler that keeps an outage from flooding the log: of failures with one message it passes the first
-// on, then once a second the latest, with how many were left out before it. What tells no failure, and what is only
-// logged for debugging, passes as it is.
+// A logLimiter is a log handler that keeps an outage from flooding the log. Of failures with the same message it logs
+// the first, then once a second the latest, with the number of suppressed ones. It passes on other records and debug
+// records as they are.
 type logLimiter struct {
 	slog.Handler
 	*limiterState
 }
 
-// limiterState is what handlers share that were derived from one another.
+// limiterState is shared by handlers that were derived from one another.
 type limiterState struct {
 	mu   sync.Mutex
-	open map[string]*window // by message, of which there are few: they are constants
+	open map[string]*window // by message; messages are constants, so there are few
 }
 
-// A window is the time after a line in which no other of its kind is logged.
+// A window is the time after a line in which no other line of its kind is logged.
 type window struct {
 	timer      *time.Timer
-	latest     func(suppressed int) // logs it
+	latest     func(suppressed int) // logs the latest record
 	suppressed int
 }
 
@@ -63,8 +63,8 @@ func (s logLimiter) Handle(ctx context.Context, r slog.Record) error {
 	return s.Handler.Handle(ctx, r)
 }
 
-// end logs what a window left out, and begins the next one; after one that left nothing out the next failure is a first
-// one again.
+// end logs the latest suppressed record of a window, and starts the next window. If nothing was suppressed, the next
+// failure counts as a first one again.
 func (s *limiterState) end(message string, w *window) {
 	s.mu.Lock()
 	latest, suppressed := w.latest, w.suppressed
@@ -82,7 +82,7 @@ func (s *limiterState) end(message string, w *window) {
 	}
 }
 
-// Flush logs what was left out so far. At the end of the process nothing stays unsaid.
+// Flush logs the suppressed records so far. It is called at the end of the process.
 func (s *limiterState) Flush() {
 	s.mu.Lock()
 	open := s.open
@@ -104,8 +104,8 @@ func (s logLimiter) WithGroup(name string) slog.Handler {
 	return logLimiter{s.Handler.WithGroup(name), s.limiterState}
 }
 
-// isFailure reports whether a record is one of those that come by the thousand when something is away: what failed says
-// why, or with which status it was answered.
+// isFailure reports whether a record is about a failure, of which an outage causes thousands: it has an error or a
+// status.
 func isFailure(r slog.Record) bool {
 	failed := false
 	r.Attrs(func(a slog.Attr) bool {
@@ -118,11 +118,11 @@ func isFailure(r slog.Record) bool {
 // errorLog returns the log that net/http writes to.
 func errorLog(l *slog.Logger) *log.Logger { return log.New(serverLog{l}, "", 0) }
 
-// A serverLog takes what net/http has to say. That it cannot accept connections concerns everybody, what becomes of a
-// single one only those who debug.
+// A serverLog logs the messages of net/http: as an error if no connection can be accepted, and for debugging if they
+// are about a single connection.
 type serverLog struct{ *slog.Logger }
 
-// Write is part of io.Writer; net/http writes one line at a time.
+// Write is part of io.Writer. net/http writes one line at a time.
 func (l serverLog) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
 	if why, ok := strings.CutPrefix(text, "http: Accept error: "); ok {

@@ -39,7 +39,8 @@ func TestRungsSayWhatTheyNeed(t *testing.T) {
 		note string
 	}{
 		{nil, "over 1 node, the lock Redis alone"},
-		{[]string{"--redlock", s.URL + "," + backendtest.StartEmbedded(t).URL + "," + backendtest.StartEmbedded(t).URL}, "over 3 nodes, quorum 2"},
+		{[]string{"--redlock", s.URL + "," + backendtest.StartEmbedded(t).URL + "," + backendtest.StartEmbedded(t).URL},
+			"over 3 nodes, quorum 2"},
 	} {
 		r := start(t, append(c.args, "--redis", s.URL)...)
 		var v6 map[string]any

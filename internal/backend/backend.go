@@ -1,5 +1,5 @@
-// Package backend opens the clients of an instance's servers: Redis from URLs, an embedded Redis, and ZooKeeper. Package
-// sqldb opens the SQL database.
+// Package backend opens the clients of an instance's servers: Redis from URLs, an embedded Redis, and ZooKeeper.
+// Package sqldb opens the SQL database.
 package backend
 
 import (
@@ -29,8 +29,8 @@ type Options struct {
 //	redis://host1:26379?addr=host2:26379&master_name=shop  Sentinel: the nodes named are sentinels
 //	redis://host1:6379?addr=host2:6379                     Cluster; one node alone with ?cluster=true
 //
-// The other query parameters are those of go-redis. No client retries a command: a repeated SET NX is refused because of
-// its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for the cluster client.
+// The other query parameters are those of go-redis. No client retries a command: a repeated SET NX is refused because
+// of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for the cluster client.
 func Open(raw string, o Options) (redis.UniversalClient, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -97,8 +97,8 @@ func noMaintNotifications() *maintnotifications.Config {
 // Silence turns the log of go-redis off. The same errors are returned to the caller, who logs them.
 func Silence() { logging.Disable() }
 
-// SafeName returns name with every character but ASCII letters, digits, dots, - and _ replaced by -, cut to size. Such a
-// name can be shown in a server's lists.
+// SafeName returns name with every character but ASCII letters, digits, dots, - and _ replaced by -, cut to size. Such
+// a name can be shown in a server's lists.
 func SafeName(name string, size int) string {
 	plain := func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("._-", r) {

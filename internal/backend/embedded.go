@@ -16,8 +16,8 @@ type Embedded struct {
 	done   sync.WaitGroup
 }
 
-// tick is the precision of TTLs. Miniredis can read the clock on every command instead, but then it visits every key with
-// a TTL each time.
+// tick is the precision of TTLs. Miniredis can read the clock on every command instead, but then it visits every key
+// with a TTL each time.
 const tick = 5 * time.Millisecond
 
 // StartEmbedded starts an embedded Redis on a host:port. Port 0 means any free port.

@@ -10,13 +10,14 @@ import (
 )
 
 // sendOnce is a hook for each node of a cluster client. The cluster client repeats a command after an error, up to
-// MaxRedirects times and whatever MaxRetries says: that is how it follows MOVED and ASK. It also repeats a command whose
-// reply was lost, and that one may have been executed. So the hook turns such an error into [indeterminate], which the
-// client does not repeat but returns. Commands that Redis refused, or that were never sent, are still repeated.
+// MaxRedirects times and whatever MaxRetries says: that is how it follows MOVED and ASK. It also repeats a command
+// whose reply was lost, and that one may have been executed. So the hook turns such an error into [indeterminate],
+// which the client does not repeat but returns. Commands that Redis refused, or that were never sent, are still
+// repeated.
 type sendOnce struct{}
 
-// indeterminate is the error of a command that may have been executed. It has no Unwrap: go-redis decides by errors.Is and
-// errors.As on the cause whether to repeat a command.
+// indeterminate is the error of a command that may have been executed. It has no Unwrap: go-redis decides by errors.Is
+// and errors.As on the cause whether to repeat a command.
 type indeterminate struct{ cause error }
 
 func (e indeterminate) Error() string { return e.cause.Error() }
@@ -45,8 +46,8 @@ func transaction(cmds []redis.Cmder) bool {
 	return len(cmds) > 0 && strings.EqualFold(cmds[len(cmds)-1].Name(), "exec")
 }
 
-// withoutRetry returns the commands of a pipeline, marked as not to be repeated. In a pipeline go-redis decides before a
-// hook sees the error.
+// withoutRetry returns the commands of a pipeline, marked as not to be repeated. In a pipeline go-redis decides before
+// a hook sees the error.
 func withoutRetry(cmds []redis.Cmder) []redis.Cmder {
 	marked := make([]redis.Cmder, len(cmds))
 	for i, cmd := range cmds {

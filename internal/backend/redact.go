@@ -9,8 +9,8 @@ import (
 )
 
 // A URL may hold a password in several places: before the host, in its query, and anywhere if it was not escaped. So a
-// log line is built from the parts that are known to be harmless, rather than by removing parts from the whole. The error
-// of a driver quotes the URL, and is never shown.
+// log line is built from the parts that are known to be harmless, rather than by removing parts from the whole. The
+// error of a driver quotes the URL, and is never shown.
 
 const notShown = "(not shown: it may hold a password)"
 
@@ -40,8 +40,8 @@ func Address(raw string) string {
 	return u.Host
 }
 
-// parseShowable parses a URL, and reports whether its parts can be trusted. An @ after the host means that a password was
-// not escaped: then the part that looks like the host is the beginning of the password.
+// parseShowable parses a URL, and reports whether its parts can be trusted. An @ after the host means that a password
+// was not escaped: then the part that looks like the host is the beginning of the password.
 func parseShowable(raw string) (*url.URL, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {

@@ -41,7 +41,8 @@ func TestMortalGivesSETNXAnEnd(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, got)
 		assert.Equal(t, time.Duration(-1), client.PTTL(t.Context(), "forever").Val(), "that is not ours to end")
-		assert.Equal(t, []string{"setnx", "get", "pttl", "setnx", "set", "setnx", "pttl"}, seen, "who looks on sees what was asked")
+		assert.Equal(t, []string{"setnx", "get", "pttl", "setnx", "set", "setnx", "pttl"}, seen,
+			"who looks on sees what was asked")
 
 		require.NoError(t, client.Close())
 		_, err = setNX("free")

@@ -38,15 +38,15 @@ type ZooKeeperOperation struct {
 	Reply string // as text, after the reply
 }
 
-// ZooKeeper is a connection to a server of an ensemble, with its session. It reconnects by itself, with the same session
-// if that has not ended, otherwise with a new one.
+// ZooKeeper is a connection to a server of an ensemble, with its session. It reconnects by itself, with the same
+// session if that has not ended, otherwise with a new one.
 //
-// It makes up for gaps of the client library. The library's operations take no context, and without a connection they are
-// queued to be sent later. Here an operation first waits for a session, ends in time, and returns [ErrZooKeeperAway] if
-// nothing was sent. After any other error that is not the server's reply, the operation may have been executed. The
-// library's channel of events drops events that are not read in time, so the state is followed by its callback. The
-// library does not expose the session timeout, waits almost seven timeouts for a silent server, and sleeps before it
-// reconnects: see zookeeper_conn.go.
+// It makes up for gaps of the client library. The library's operations take no context, and without a connection they
+// are queued to be sent later. Here an operation first waits for a session, ends in time, and returns
+// [ErrZooKeeperAway] if nothing was sent. After any other error that is not the server's reply, the operation may have
+// been executed. The library's channel of events drops events that are not read in time, so the state is followed by
+// its callback. The library does not expose the session timeout, waits almost seven timeouts for a silent server, and
+// sleeps before it reconnects: see zookeeper_conn.go.
 type ZooKeeper struct {
 	Address string // "host:port,…"
 	o       ZooKeeperOptions

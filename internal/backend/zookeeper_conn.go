@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// zooKeeperConn reads the session timeout from the server's first packet, because the library does not expose it. It also
-// bounds the wait for that packet by the timeout of any other reply.
+// zooKeeperConn reads the session timeout from the server's first packet, because the library does not expose it. It
+// also bounds the wait for that packet by the timeout of any other reply.
 type zooKeeperConn struct {
 	net.Conn
 	z        *ZooKeeper
@@ -60,8 +60,8 @@ func (c *zooKeeperConn) SetReadDeadline(t time.Time) error {
 
 // zooKeeperHosts makes the library reconnect soon: at once after a connection broke or a session ended, and then every
 // reconnectGap. The library's own provider sleeps for a second after it has tried all servers, which is longer than a
-// short session lasts. It also looks up the servers' names only once, at the start: that fails for a name that is not known
-// yet, and keeps the old address of a server that has moved. Here the names are looked up at each dial.
+// short session lasts. It also looks up the servers' names only once, at the start: that fails for a name that is not
+// known yet, and keeps the old address of a server that has moved. Here the names are looked up at each dial.
 type zooKeeperHosts struct {
 	z       *ZooKeeper
 	servers []string

@@ -17,8 +17,8 @@ type Created struct {
 // String returns the node's path.
 func (c Created) String() string { return c.Path }
 
-// Create creates ephemeral nodes, all or none, in one transaction. The transaction also writes to the node mark: the reply
-// to that write has the number of the transaction, which the reply to a create does not have.
+// Create creates ephemeral nodes, all or none, in one transaction. The transaction also writes to the node mark: the
+// reply to that write has the number of the transaction, which the reply to a create does not have.
 func (z *ZooKeeper) Create(ctx context.Context, mark, data string, flags int32, paths ...string) (Created, error) {
 	var all []any
 	for _, path := range paths {
@@ -104,8 +104,9 @@ func (z *ZooKeeper) Sync(ctx context.Context, path string) error {
 	return err
 }
 
-// Watch returns a channel that is closed when the node changes or is removed, or the session ends. It returns nil if the
-// node does not exist. It reads the node's data: an exists request would leave a watch on a node that does not exist.
+// Watch returns a channel that is closed when the node changes or is removed, or the session ends. It returns nil if
+// the node does not exist. It reads the node's data: an exists request would leave a watch on a node that does not
+// exist.
 func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan struct{}, error) {
 	gone, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:watch", Path: path}, func() (<-chan struct{}, error) {
 		return z.watches.join(z, path)

@@ -3,8 +3,8 @@ package backend
 import "sync"
 
 // watches holds one watch per node, shared by all who wait for the node. The library keeps every watch until the node
-// changes, even if nobody waits for it any more: without sharing, a thousand waiters that give up behind one holder would
-// leave a thousand watches.
+// changes, even if nobody waits for it any more: without sharing, a thousand waiters that give up behind one holder
+// would leave a thousand watches.
 type watches struct {
 	mu sync.Mutex
 	on map[string]*watch

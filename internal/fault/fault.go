@@ -1,5 +1,5 @@
-// Package fault injects faults into an order from inside the instance, at a given command. It is a hook of the clients of
-// the backends: no lock and no shelf contains fault code. Without the flag --faults no hook is installed.
+// Package fault injects faults into an order from inside the instance, at a given command. It is a hook of the clients
+// of the backends: no lock and no shelf contains fault code. Without the flag --faults no hook is installed.
 //
 // A fault is written <action>@<point>, several faults are separated by commas:
 //
@@ -57,8 +57,8 @@ func (f *Fault) String() string {
 	return action + "@" + when + ":" + f.Cmd + on
 }
 
-// Parse reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this system
-// cannot inject.
+// Parse reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this
+// system cannot inject.
 func Parse(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {

@@ -12,8 +12,8 @@ import (
 	"stockapi/internal/stock"
 )
 
-// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one that
-// was held for as long as may be takes none of the others along.
+// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one
+// that was held for as long as may be takes none of the others along.
 func TestHeldOrdersOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := New(nil, stock.IsKey)

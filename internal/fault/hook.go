@@ -32,8 +32,8 @@ type Held struct {
 	release chan struct{}
 }
 
-// New returns an injector. Names holds the names of scripts by digest; stockKey reports whether a key is the stock's rather
-// than a lock's.
+// New returns an injector. Names holds the names of scripts by digest; stockKey reports whether a key is the stock's
+// rather than a lock's.
 func New(names trace.Names, stockKey func(key string) bool) *Injector {
 	return &Injector{names: names, stockKey: stockKey}
 }

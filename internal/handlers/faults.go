@@ -52,8 +52,8 @@ func (s *server) heldOrders(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
-// releaseOrder serves DELETE /faults/{order}: it releases a held order. Of several orders with that name it releases the
-// one that was held first.
+// releaseOrder serves DELETE /faults/{order}: it releases a held order. Of several orders with that name it releases
+// the one that was held first.
 func (s *server) releaseOrder(c *gin.Context) {
 	if !s.Faults.Release(c.Param("order")) {
 		s.failPlain(c, "no-such-order", "no fault holds that order")

@@ -18,8 +18,8 @@ import (
 )
 
 // Every request passes these checks before its handler, in this order: the Host is a name of this instance, no page of
-// another site sent the request, and the whole body arrived in time. A client has to read its answer in time, too, or its
-// connection ends.
+// another site sent the request, and the whole body arrived in time. A client has to read its answer in time, too, or
+// its connection ends.
 
 const (
 	// bodyTime is how long a client may take to send its body.
@@ -31,7 +31,7 @@ const (
 )
 
 var (
-	errMisdirected = errors.New("the Host is no name of this instance: if it should be, start it with --hosts and the name")
+	errMisdirected = errors.New("the Host is no name of this instance: to allow it, start the instance with --hosts")
 	errCrossOrigin = errors.New("a browser sent this for a page of another site")
 )
 
@@ -73,8 +73,8 @@ func (s *server) checkHost(c *gin.Context) {
 	}
 }
 
-// checkOrigin refuses a request that a browser sends for a page of another site. Such a page cannot read the answers, but
-// without this check it could sell. A GET that reads under a lock is refused too: it makes the writers wait.
+// checkOrigin refuses a request that a browser sends for a page of another site. Such a page cannot read the answers,
+// but without this check it could sell. A GET that reads under a lock is refused too: it makes the writers wait.
 func (s *server) checkOrigin(c *gin.Context) {
 	r := c.Request
 	if takesLock(c) {
@@ -92,8 +92,8 @@ func takesLock(c *gin.Context) bool { return strings.HasPrefix(c.FullPath(), "/:
 //
 // A client that does not send its body in time gets an answer, and its connection ends. The read deadline stays set for
 // that, because net/http reads the rest of the body before it closes the connection. After a whole body net/http resets
-// the deadline by itself, and watches for the client to close the connection. Without a body it watches already, and would
-// take an expired deadline for a client that has gone: so none is set.
+// the deadline by itself, and watches for the client to close the connection. Without a body it watches already, and
+// would take an expired deadline for a client that has gone: so none is set.
 func (s *server) bufferBody(c *gin.Context) {
 	if c.Request.Body == nil || c.Request.Body == http.NoBody {
 		return

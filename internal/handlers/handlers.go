@@ -1,5 +1,5 @@
-// Package handlers serves the shop over HTTP: it reads requests, passes orders to a [Shop], and turns receipts and errors
-// into answers. It does not know which lock runs.
+// Package handlers serves the shop over HTTP: it reads requests, passes orders to a [Shop], and turns receipts and
+// errors into answers. It does not know which lock runs.
 //
 // Read [New] for the routes, decrease.go for the one that sells, guard.go for the checks before it, params.go for the
 // parameters, and problem.go, which turns an error into a status. openapi.yaml documents all of it for clients.

@@ -77,8 +77,8 @@ func array(d *json.Decoder) (string, error) {
 	return strings.Join(items, ","), nil
 }
 
-// itemText returns an item as the text that a query would have. It checks the members first, so that no value can contain
-// a second item.
+// itemText returns an item as the text that a query would have. It checks the members first, so that no value can
+// contain a second item.
 func (p params) itemText() (string, error) {
 	for name := range p {
 		if name != "product" && name != "quantity" {

@@ -47,8 +47,8 @@ type orderRecord struct {
 	place     *list.Element
 }
 
-// outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under way,
-// which are no more than the open requests.
+// outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under
+// way, which are no more than the open requests.
 type outcomes struct {
 	most int // how many orders that have ended to keep
 
@@ -121,8 +121,8 @@ func (m *outcomes) begin(o sale.Order) *orderRecord {
 	return r
 }
 
-// end records the outcome of an order. If two orders have one name and one of them may have sold, the outcome of both is
-// unknown: a client that asks by name means one of them, and must not get the outcome of the other.
+// end records the outcome of an order. If two orders have one name and one of them may have sold, the outcome of both
+// is unknown: a client that asks by name means one of them, and must not get the outcome of the other.
 func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

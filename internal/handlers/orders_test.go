@@ -81,7 +81,8 @@ func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
 		buy(t.Context(), h, "mine")
 		outcome, body := ask(t, h, "mine")
 		assert.Equal(t, want, outcome)
-		assert.Equal(t, []any{"mine", "10000", 1.0, "a"}, []any{body["order"], body["product"], body["quantity"], body["instance"]})
+		assert.Equal(t, []any{"mine", "10000", 1.0, "a"}, []any{body["order"], body["product"], body["quantity"],
+			body["instance"]})
 		if want == "sold" {
 			assert.Equal(t, []any{[]any{84.0}, 83.0}, []any{body["units"], body["left"]})
 		} else {

@@ -61,9 +61,10 @@ var errEncoding = errors.New("a body has to be sent uncompressed, without Conten
 // params holds the parameters of a request as text.
 type params map[string]string
 
-// readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a misspelt
-// quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If both the query
-// and the body give a parameter, the body wins. The value of the query is returned as overridden and has to be valid too.
+// readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a
+// misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If
+// both the query and the body give a parameter, the body wins. The value of the query is returned as overridden and has
+// to be valid too.
 func readParams(r *http.Request, known ...string) (p, overridden params, err error) {
 	query, err := readQuery(r, known...)
 	if err != nil {
@@ -119,8 +120,8 @@ func (p params) only(known []string) error {
 	return nil
 }
 
-// readBody reads a JSON object, which is flat except for items. It reads the object member by member to refuse a repeated
-// name: json.Unmarshal would take the last of two.
+// readBody reads a JSON object, which is flat except for items. It reads the object member by member to refuse a
+// repeated name: json.Unmarshal would take the last of two.
 func readBody(body io.Reader) (params, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {

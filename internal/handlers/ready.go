@@ -21,8 +21,8 @@ type readiness struct {
 	last  error
 }
 
-// ask returns nil if the backends could serve an order a moment ago. A probe that disconnects does not cancel the check,
-// because others wait for its result.
+// ask returns nil if the backends could serve an order a moment ago. A probe that disconnects does not cancel the
+// check, because others wait for its result.
 func (r *readiness) ask(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,8 +16,8 @@ type callers struct {
 	busy map[int64]bool
 }
 
-// enter returns a context in which that caller takes the locks, and a function to call at the end of the order. Caller 0
-// gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
+// enter returns a context in which that caller takes the locks, and a function to call at the end of the order. Caller
+// 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
 func (c *callers) enter(ctx context.Context, caller int64) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

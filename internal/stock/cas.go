@@ -9,13 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sellCAS sells without a lock: compare and set, by WATCH and MULTI. It writes only if the stock still is what it was at
-// the read. If not, it retries everything, the work included, for at most the order's MaxWait.
+// sellCAS sells without a lock: compare and set, by WATCH and MULTI. It writes only if the stock still is what it was
+// at the read. If not, it retries everything, the work included, for at most the order's MaxWait.
 //
 // The work comes before the WATCH. A WATCH occupies a connection, and if orders held theirs for as long as they work, a
 // few of them would empty the pool and no lease could be renewed. So the stock is read twice, and the second value is
-// compared with the first. That is enough, because the decision depends on the value alone: if others wrote and the value
-// is the same again, the sale is the same as one that began after them.
+// compared with the first. That is enough, because the decision depends on the value alone: if others wrote and the
+// value is the same again, the sale is the same as one that began after them.
 func (s *Shelf) sellCAS(ctx context.Context, o Order) (int64, error) {
 	for deadline := time.Now().Add(o.MaxWait); ; {
 		value, err := s.rdb.Get(ctx, Key(o.Product)).Result()

@@ -18,8 +18,8 @@ var (
 	fencedWrite = redis.NewScript(fencedWriteSource)
 )
 
-// fenceKey returns the key of the newest fencing token that the stock has seen. It is kept on the stock's server, because
-// the stock has to refuse old tokens even after the lock's server has lost its data.
+// fenceKey returns the key of the newest fencing token that the stock has seen. It is kept on the stock's server,
+// because the stock has to refuse old tokens even after the lock's server has lost its data.
 func fenceKey(product string) string { return "{" + Key(product) + "}:fence" }
 
 // sellFenced is Sell with the token checked on read and on write, each time in the same script.

@@ -102,9 +102,9 @@ func doWork(ctx context.Context, o Order) error {
 	return err
 }
 
-// uncancelable runs a write that does not end with ctx, and returns ErrUnknown if its outcome is indeterminate. Only the
-// timeouts of the client bound it, and they begin when the command is sent. A deadline set here would expire while the
-// process is paused, and look like a protection against pauses, which it is not.
+// uncancelable runs a write that does not end with ctx, and returns ErrUnknown if its outcome is indeterminate. Only
+// the timeouts of the client bound it, and they begin when the command is sent. A deadline set here would expire while
+// the process is paused, and look like a protection against pauses, which it is not.
 func uncancelable(ctx context.Context, write func(context.Context) error) error {
 	err := write(context.WithoutCancel(ctx))
 	if err == nil || !indeterminate(err) {
@@ -168,9 +168,9 @@ var (
 	put = redis.NewScript(putSource)
 )
 
-// fenceTTL is how long the newest fencing token of a product is kept after the product has gone. It refuses holders that
-// read the stock before it was removed and write after it was put back. A day is longer than any pause, and the tokens of
-// removed products do not fill Redis.
+// fenceTTL is how long the newest fencing token of a product is kept after the product has gone. It refuses holders
+// that read the stock before it was removed and write after it was put back. A day is longer than any pause, and the
+// tokens of removed products do not fill Redis.
 const fenceTTL = 24 * time.Hour
 
 // Put sets how many units of a product there are, without a TTL, whatever the key held before. A sale under a fencing

@@ -20,12 +20,13 @@ func TestMain(m *testing.M) {
 }
 
 func order(fence int64, work func(context.Context)) Order {
-	return Order{Product: "p", Quantity: 1, Fence: fence, MaxWait: 10 * time.Second, Work: func(ctx context.Context) error {
-		if work != nil {
-			work(ctx)
-		}
-		return nil
-	}}
+	return Order{Product: "p", Quantity: 1, Fence: fence, MaxWait: 10 * time.Second,
+		Work: func(ctx context.Context) error {
+			if work != nil {
+				work(ctx)
+			}
+			return nil
+		}}
 }
 
 // newShelf returns a shelf with ten units.
@@ -180,8 +181,8 @@ func TestCASComparesTheValueAlone(t *testing.T) {
 	assert.Equal(t, 1, times)
 }
 
-// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for as
-// long as its work takes.
+// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for
+// as long as its work takes.
 func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 	const pool = 4
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {

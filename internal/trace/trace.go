@@ -37,8 +37,8 @@ type Recorder struct {
 
 type recorderKey struct{}
 
-// Record returns a context whose commands are recorded, and the recorder. Contexts derived from it are recorded too, even
-// after it has ended.
+// Record returns a context whose commands are recorded, and the recorder. Contexts derived from it are recorded too,
+// even after it has ended.
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := new(Recorder)
 	return context.WithValue(ctx, recorderKey{}, r), r
@@ -60,8 +60,8 @@ func (r *Recorder) Mark() int {
 	return len(r.events)
 }
 
-// Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply: they may have
-// been executed.
+// Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply: they may
+// have been executed.
 func (r *Recorder) Rewind(mark int) {
 	if r == nil {
 		return

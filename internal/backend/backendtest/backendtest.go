@@ -32,8 +32,8 @@ const (
 	RedisServer = "redis-server"
 )
 
-// Each runs a test on each kind of server that this machine has. With STOCKAPI_REQUIRE=redis-server a missing redis-server
-// fails the test.
+// Each runs a test on each kind of server that this machine has. With STOCKAPI_REQUIRE=redis-server a missing
+// redis-server fails the test.
 func Each(t *testing.T, test func(t *testing.T, start func(testing.TB) *Server)) {
 	t.Helper()
 	t.Run(Embedded, func(t *testing.T) { test(t, StartEmbedded) })

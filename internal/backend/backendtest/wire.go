@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A Wire is a proxy between the clients and the servers of a test. It records the requests, and can drop the reply to one
-// of them: the server executes the request, the Wire reads and discards the reply, and closes the connection.
+// A Wire is a proxy between the clients and the servers of a test. It records the requests, and can drop the reply to
+// one of them: the server executes the request, the Wire reads and discards the reply, and closes the connection.
 type Wire struct {
 	mu       sync.Mutex
 	requests []string
@@ -179,8 +179,8 @@ func (w *Wire) cut() {
 	}
 }
 
-// request records a request, and reports whether to drop its reply. It ignores commands that clients, Sentinels and nodes
-// send by themselves.
+// request records a request, and reports whether to drop its reply. It ignores commands that clients, Sentinels and
+// nodes send by themselves.
 func (w *Wire) request(raw []byte) (lose bool) {
 	words := bulks(raw)
 	switch name := strings.ToLower(words[0]); name {

@@ -62,7 +62,8 @@ func (s *ZooKeeperServer) Start(t testing.TB) {
 	t.Helper()
 	// No fsync and a small heap: a test's data need not survive a power failure, and the machine may be small.
 	s.process = exec.CommandContext(context.Background(), "java", "-Xmx64m", "-XX:+UseSerialGC",
-		"-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain", s.config())
+		"-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar,
+		"org.apache.zookeeper.server.ZooKeeperServerMain", s.config())
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,12 @@ import (
 	"stockapi/internal/backend"
 )
 
-// Both servers get the timeout of a statement: a statement that waits longer, for a locked row for example, must not take
-// the lock after its client gave up. On every connection they also get the settings that the statements rely on, because
-// settings of the server or the DSN for other programs must not change who gets a lock.
+// Both servers get the timeout of a statement: a statement that waits longer, for a locked row for example, must not
+// take the lock after its client gave up. On every connection they also get the settings that the statements rely on,
+// because settings of the server or the DSN for other programs must not change who gets a lock.
 
-// mySQLSettings holds the settings that the statements rely on: each statement is a transaction of its own, assigns from
-// left to right, and refuses a value that does not fit into its column.
+// mySQLSettings holds the settings that the statements rely on: each statement is a transaction of its own, assigns
+// from left to right, and refuses a value that does not fit into its column.
 var mySQLSettings = map[string]string{"autocommit": "1", "sql_mode": "'STRICT_ALL_TABLES'"}
 
 func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
@@ -61,8 +61,8 @@ func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// postgresSettings holds the settings that the statements rely on. In READ COMMITTED a statement that waited for another
-// one reads the row again. Stricter levels refuse it with 40001, even if it is a release.
+// postgresSettings holds the settings that the statements rely on. In READ COMMITTED a statement that waited for
+// another one reads the row again. Stricter levels refuse it with 40001, even if it is a release.
 var postgresSettings = map[string]string{
 	"default_transaction_isolation": "read committed",
 	"default_transaction_read_only": "off",
@@ -77,8 +77,8 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	c.RuntimeParams["application_name"] = label(o.Name)
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
 	maps.Copy(c.RuntimeParams, postgresSettings)
-	// By default the driver pings the server, and only if the connection was idle for a second. A release that is sent sooner
-	// after a restart of the server would be lost on an old connection.
+	// By default the driver pings the server, and only if the connection was idle for a second. A release that is sent
+	// sooner after a restart of the server would be lost on an old connection.
 	stale := stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return hasUnread(p.Conn.PgConn().Conn())
 	})
@@ -119,8 +119,9 @@ func Contended(err error) bool {
 	return false
 }
 
-// CreatedAtOnce reports whether a CREATE TABLE IF NOT EXISTS failed because another one ran at the same time. PostgreSQL
-// first checks and then creates: one of the two finds the table, its name or type in the catalogue, or a changed entry.
+// CreatedAtOnce reports whether a CREATE TABLE IF NOT EXISTS failed because another one ran at the same time.
+// PostgreSQL first checks and then creates: one of the two finds the table, its name or type in the catalogue, or a
+// changed entry.
 func CreatedAtOnce(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && slices.Contains([]string{"42P07", "23505", "42710", "XX000"}, pg.Code)

@@ -13,8 +13,8 @@ import (
 // ErrSessionsTaken says that all sessions are in use.
 var ErrSessionsTaken = errors.New("all sessions with the database are in use")
 
-// sessions is a pool of connections for session-bound locks. It is separate from the pool for statements: a holder keeps
-// its connection for as long as it works, and a few holders would leave no connection to renew a lease.
+// sessions is a pool of connections for session-bound locks. It is separate from the pool for statements: a holder
+// keeps its connection for as long as it works, and a few holders would leave no connection to renew a lease.
 type sessions struct {
 	pool *sql.DB
 	free chan struct{} // one element for each free session

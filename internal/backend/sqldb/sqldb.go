@@ -1,5 +1,5 @@
-// Package sqldb opens the SQL database that an instance may keep locks in. All statements about locks pass [DB.Statement],
-// so that they can be traced and get faults. Read [Open], then [DB.Exec].
+// Package sqldb opens the SQL database that an instance may keep locks in. All statements about locks pass
+// [DB.Statement], so that they can be traced and get faults. Read [Open], then [DB.Exec].
 package sqldb
 
 import (
@@ -113,8 +113,8 @@ func (d *DB) Exec(ctx context.Context, name, key, query string, args ...any) (in
 	})
 }
 
-// Statement executes do, a statement about the lock called key, inside Around and with the timeout of a statement, which
-// includes the wait for a connection.
+// Statement executes do, a statement about the lock called key, inside Around and with the timeout of a statement,
+// which includes the wait for a connection.
 func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, error) {
 	bounded := func(ctx context.Context) (int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, d.Timeout)
@@ -127,8 +127,8 @@ func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, err
 	return d.Around(ctx, name, key, bounded)
 }
 
-// Unused reports whether no lock can be in the database: its file does not exist yet, and a query would create it, or the
-// instances of this user refuse to open it.
+// Unused reports whether no lock can be in the database: its file does not exist yet, and a query would create it, or
+// the instances of this user refuse to open it.
 func (d *DB) Unused() bool {
 	if d.Kind != SQLite {
 		return false

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// hasUnread reports whether data or an end of file has arrived on an idle connection. It only peeks, and asks the system
-// rather than the server.
+// hasUnread reports whether data or an end of file has arrived on an idle connection. It only peeks, and asks the
+// system rather than the server.
 func hasUnread(c net.Conn) bool {
 	if encrypted, is := c.(interface{ NetConn() net.Conn }); is {
 		c = encrypted.NetConn()
