@@ -104,7 +104,7 @@ func TestSecretsFromFilesThatAreNone(t *testing.T) {
 		"--sql and --sql-file are both": {"--sql", "none", "--sql-file", file(t, "none")},
 		"--redis and --redis-file":      {"--redis", "redis://127.0.0.1:6379", "--redis-file", file(t, "embedded")},
 		"--redlock and --redlock-file":  {"--redlock", "redis://127.0.0.1:6379", "--redlock-file", file(t, "embedded")},
-		"a header has to carry it":      {"--admin-token-file", file(t, "two\nlines\n")},
+		"has to fit into a header":      {"--admin-token-file", file(t, "two\nlines\n")},
 	} {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		require.ErrorContains(t, err, says)

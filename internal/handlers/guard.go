@@ -24,7 +24,7 @@ import (
 const (
 	// bodyTime is how long a client may take to send its body.
 	bodyTime = 5 * time.Second
-	// answerTime is how long a client may take to read its answer, which has 0.5 MB at most.
+	// answerTime is how long a client may take to read its answer, of at most 2 MB.
 	answerTime = 10 * time.Second
 	// adminTime bounds administrative work, which goes on when its client has gone.
 	adminTime = time.Minute

@@ -92,6 +92,7 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	get(r, "/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
 	get(r, "/openapi.yaml", s.openapi)
 	get(r, "/docs", s.docs)
+	get(r, "/docs/:file", s.docsFile)
 	get(r, "/problems/:name", s.problem)
 	get(r, "/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	if s.orders != nil {

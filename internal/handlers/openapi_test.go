@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,7 +106,7 @@ func problemsIn(r *openapi3.Response) (names []string) {
 	}
 	for _, s := range append(openapi3.SchemaRefs{media.Schema}, media.Schema.Value.OneOf...) {
 		if s.Ref != "" {
-			names = append(names, base(s.Ref))
+			names = append(names, path.Base(s.Ref))
 		}
 	}
 	return names
@@ -120,7 +121,9 @@ type contract struct {
 
 func newContract(t *testing.T) *contract {
 	t.Helper()
-	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
+	for _, text := range []string{"text/html", "text/css", "text/javascript"} {
+		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
+	}
 	doc := loadOpenAPI(t)
 	router, err := gorillamux.NewRouter(doc)
 	require.NoError(t, err)

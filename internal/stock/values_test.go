@@ -97,7 +97,7 @@ func TestEveryShelfKnowsAKeyOfAnotherType(t *testing.T) {
 				_, err := s.Seller(kind)(ctx, order(1, nil))
 				require.ErrorIs(t, err, ErrCorrupt, kind)
 				require.ErrorContains(t, err, fenceKey("p"), kind)
-				require.ErrorContains(t, err, "put the stock anew", kind)
+				require.ErrorContains(t, err, "putting the stock again resets it", kind)
 			}
 			require.NoError(t, s.Put(ctx, "p", 10))
 			_, err := s.Seller(Fenced)(ctx, order(1, nil))
