@@ -21,9 +21,9 @@ import (
 // list is empty.
 
 const (
-	// headerTime is how long a client may take to send its header.
+	// headerTime bounds the time in which a client has to send its header.
 	headerTime = 5 * time.Second
-	// settleTime is how long no connection may have come before the port closes: enough to finish a TCP handshake.
+	// settleTime is the time without new connections after which the port closes: enough to finish a TCP handshake.
 	settleTime = 50 * time.Millisecond
 )
 

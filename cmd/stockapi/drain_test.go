@@ -76,7 +76,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	assert.Zero(t, lost.Load())
 }
 
-// freeAddr returns an address that nobody listens on. Its port is none that the system gives to whoever asks for any: a
+// freeAddr returns an address on which nobody listens. Its port is not an ephemeral one, which the system hands out: a
 // client would get it while the instance restarts.
 func freeAddr(t *testing.T) string {
 	t.Helper()

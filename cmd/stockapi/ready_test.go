@@ -73,7 +73,7 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	}
 }
 
-// Whoever asks, a ready Redis is touched by one command for all that ask at a time, and not at its stock or its locks.
+// A readiness check sends one command for all probes at a time, and touches no stock and no lock.
 func TestReadyTouchesAKeyOfItsOwn(t *testing.T) {
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)

@@ -86,7 +86,7 @@ func TestDrain(t *testing.T) {
 	assert.Equal(t, "99", backendtest.Client(t, s).Get(context.Background(), "ProductStock_10000").Val())
 }
 
-// With --exit-with-stdin an instance ends with whoever holds the other end.
+// With --exit-with-stdin an instance ends with the process that holds the other end.
 func TestExitWithStdin(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	stdin, other := io.Pipe()

@@ -86,7 +86,7 @@ func (h *zooKeeperHosts) Len() int { return len(h.servers) }
 // Connected is part of zk.HostProvider.
 func (h *zooKeeperHosts) Connected() { h.tried = 0 }
 
-// reconnectGap is how long to wait after no server could be reached.
+// reconnectGap is the pause after no server could be reached.
 const reconnectGap = 100 * time.Millisecond
 
 // Next is part of zk.HostProvider. The library checks whether it was closed only if retryStart is true.

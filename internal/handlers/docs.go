@@ -21,9 +21,9 @@ import (
 	"stockapi/internal/sale"
 )
 
-// openapi.yaml documents the routes and problems once. The page at /docs shows it with Swagger UI, which is embedded: see
-// swaggerui/README.md. The rest of the page is about this instance: its rungs and bounds, and the problems, whose types
-// lead to the page.
+// openapi.yaml documents the routes and problems once. The page at /docs shows it with Swagger UI, which is embedded:
+// see swaggerui/README.md. The rest of the page is about this instance: its rungs and bounds, and the problems, whose
+// types lead to the page.
 
 var (
 	//go:embed openapi.yaml

@@ -109,8 +109,8 @@ func TestFilesOfThePage(t *testing.T) {
 	assert.Equal(t, 404, c.call(t, h, request("GET", "/docs/nothing.js", "")).Code)
 }
 
-// TestPageInABrowser opens the page in the browser that STOCKAPI_BROWSER names, such as chromium. No name but that of the
-// instance can be resolved there, the page must violate no policy, and every route must be on it.
+// TestPageInABrowser opens the page in the browser that STOCKAPI_BROWSER names, such as chromium. No name but that of
+// the instance can be resolved there, the page must violate no policy, and every route must be on it.
 func TestPageInABrowser(t *testing.T) {
 	browser := os.Getenv("STOCKAPI_BROWSER")
 	if browser == "" {
@@ -129,7 +129,8 @@ func TestPageInABrowser(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu",
-		"--disable-background-networking", "--user-data-dir="+t.TempDir(), "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+		"--disable-background-networking", "--user-data-dir="+t.TempDir(),
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		"--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", server.URL+"/docs")
 	var log bytes.Buffer
 	command.Stderr = &log

@@ -22,9 +22,9 @@ import (
 // its connection ends.
 
 const (
-	// bodyTime is how long a client may take to send its body.
+	// bodyTime bounds the time in which a client has to send its body.
 	bodyTime = 5 * time.Second
-	// answerTime is how long a client may take to read its answer, of at most 2 MB.
+	// answerTime bounds the time in which a client has to read its answer, of at most 2 MB.
 	answerTime = 10 * time.Second
 	// adminTime bounds administrative work, which goes on when its client has gone.
 	adminTime = time.Minute

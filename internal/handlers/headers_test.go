@@ -88,11 +88,11 @@ func TestEveryAnswerHasTheHeadersOfAll(t *testing.T) {
 		target string
 		err    error
 	}{
-		{"POST /v4/decrease", nil}, {"POST /v4/decrease", lock.ErrBusy}, {"POST /v4/decrease",
-			errPanic}, {"POST /v4/decrease?x=1", nil},
+		{"POST /v4/decrease", nil}, {"POST /v4/decrease", lock.ErrBusy},
+		{"POST /v4/decrease", errPanic}, {"POST /v4/decrease?x=1", nil},
 		{"GET /v4/decrease", nil}, {"GET /nowhere", nil}, {"GET /docs", nil}, {"GET /rungs", nil}, {"GET /livez", nil},
-		{"GET /metrics", nil}, {"GET /", nil}, {"DELETE /locks/10000", nil}, {"PUT /stock/10000?quantity=1",
-			nil}, {"OPTIONS /rungs", nil},
+		{"GET /metrics", nil}, {"GET /", nil}, {"DELETE /locks/10000", nil},
+		{"PUT /stock/10000?quantity=1", nil}, {"OPTIONS /rungs", nil},
 	} {
 		method, path, _ := strings.Cut(c.target, " ")
 		h := newFake(&fakeShop{err: c.err}, "secret")
@@ -218,7 +218,7 @@ func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, r.ask(gone))
-		for range 100 { // one after the other: who waits for a mutex keeps the bubble's clock from going on
+		for range 100 { // one after the other: a goroutine that waits for a mutex stops the clock of the bubble
 			require.NoError(t, r.ask(t.Context()))
 		}
 		assert.Equal(t, 1, asked)

@@ -156,7 +156,7 @@ func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest
 	return answer
 }
 
-// note remembers a problem, and checks that it is what it says it is. That is all there is to check for paths and
+// note records a problem, and checks its body against the schema of its type. Nothing else can be checked for paths and
 // methods that are not documented.
 func (c *contract) note(t *testing.T, answer *httptest.ResponseRecorder) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 // readyTime bounds how long /readyz waits for a backend.
 const readyTime = 500 * time.Millisecond
 
-// readyFor is how long an answer of /readyz is reused, so that many probes put no load on the backends.
+// readyFor bounds how long an answer of /readyz is reused, so that many probes put no load on the backends.
 const readyFor = 250 * time.Millisecond
 
 // A readiness checks the backends for all probes, one check at a time.

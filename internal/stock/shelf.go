@@ -168,7 +168,7 @@ var (
 	put = redis.NewScript(putSource)
 )
 
-// fenceTTL is how long the newest fencing token of a product is kept after the product has gone. It refuses holders
+// fenceTTL bounds how long the newest fencing token is kept after its product has gone. The token refuses holders
 // that read the stock before it was removed and write after it was put back. A day is longer than any pause, and the
 // tokens of removed products do not fill Redis.
 const fenceTTL = 24 * time.Hour

@@ -20,7 +20,7 @@ type sessions struct {
 	free chan struct{} // one element for each free session
 }
 
-// idleSession is how long an unused connection is kept open.
+// idleSession bounds how long an unused connection is kept open.
 const idleSession = time.Minute
 
 func openSessions(open func() (*sql.DB, error), size int) (sessions, error) {
