@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// thisBuild names the build of this executable: see buildOf.
+// thisBuild returns the version of this executable. See buildOf.
 func thisBuild() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info)
 }
 
-// buildOf returns the version of the module, or else the revision that it was built from, with +dirty if files had been
-// changed since, and the version of Go. It says nothing of paths. Loadtest, which shares no code with a service that it
-// judges, has the same function.
+// buildOf returns the version of the module, or else its revision, with +dirty if files were changed, and the version
+// of Go. It contains no paths. Loadtest has a copy of this function, because it shares no code with the service it
+// tests.
 func buildOf(info *debug.BuildInfo) string {
 	if info == nil {
 		return "unknown"

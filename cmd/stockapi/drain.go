@@ -15,21 +15,20 @@ import (
 	"stockapi/internal/sale"
 )
 
-// How an instance is taken out of service without leaving a request unanswered. http.Server.Shutdown does leave some: it
-// resets who has connected and was not accepted yet, drops the request that it has just read, and closes an idle
-// connection without a look at what is arriving on it. So an instance keeps its own list of connections, and calls
-// Shutdown when that is empty.
+// An instance shuts down without leaving a request unanswered. http.Server.Shutdown alone leaves some: it resets
+// connections that were not accepted yet, drops a request that it has just read, and closes an idle connection without
+// checking whether a request is arriving. So an instance keeps its own list of connections, and calls Shutdown when the
+// list is empty.
 
 const (
-	// headerTime is how long a client may take to send its header.
+	// headerTime bounds the time in which a client has to send its header.
 	headerTime = 5 * time.Second
-	// settleTime is how long nobody may have come when the port closes: a handshake that has begun gets through in that.
+	// settleTime is the time without new connections after which the port closes: enough to finish a TCP handshake.
 	settleTime = 50 * time.Millisecond
 )
 
-// drain takes the instance out of service: first /readyz fails, so that no new orders are sent here, and every answer
-// says that its connection ends; then the port closes, and connections that nobody uses; and the orders under way
-// finish, each giving back its lock.
+// drain shuts the instance down. First /readyz fails, so that no new orders are sent here, and every answer closes its
+// connection. Then the port and idle connections are closed. The orders under way finish and release their locks.
 func drain(server *http.Server, port *port, shop *sale.Shop, c *config, log *slog.Logger) error {
 	shop.Close()
 	log.Info("draining")
@@ -49,13 +48,13 @@ func drain(server *http.Server, port *port, shop *sale.Shop, c *config, log *slo
 	return nil
 }
 
-// A port is a listener that knows its connections, and closes when all who have connected were let in.
+// A port is a listener that keeps a list of its connections, and closes after it has accepted all that have connected.
 type port struct {
 	*net.TCPListener
-	settle  time.Duration // set, as until is, before closing is closed
-	until   time.Time
-	closing chan struct{} // closed when it begins to close
-	closed  chan struct{} // closed when nobody is let in any more
+	settle  time.Duration // how long no connection may have come; set, as until is, before closing is closed
+	until   time.Time     // when to close at the latest
+	closing chan struct{} // closed when the port begins to close
+	closed  chan struct{} // closed when the port accepts no more connections
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
@@ -65,7 +64,7 @@ func newPort(l *net.TCPListener) *port {
 	return &port{TCPListener: l, closing: make(chan struct{}), closed: make(chan struct{}), conns: map[*conn]struct{}{}}
 }
 
-// stop closes the port when nobody has come for a while, or not much later if they do not cease to come.
+// stop closes the port after no connection has come for the time settle, or after ten times that at the latest.
 func (p *port) stop(settle time.Duration) {
 	p.settle, p.until = settle, time.Now().Add(10*settle)
 	close(p.closing)
@@ -73,9 +72,9 @@ func (p *port) stop(settle time.Duration) {
 	<-p.closed
 }
 
-// hold serves with h, and makes requests wait that come while the port closes. Who waits for an answer does not connect
-// again: so there is a moment at which nobody comes.
-func (p *port) hold(h http.Handler) http.Handler {
+// delay serves with h, and delays requests that arrive while the port closes. A client that waits for an answer opens
+// no new connection, so there will be a moment without new connections.
+func (p *port) delay(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-p.closing:
@@ -86,13 +85,13 @@ func (p *port) hold(h http.Handler) http.Handler {
 	})
 }
 
-// Accept lets somebody in.
+// Accept accepts a connection. While the port closes, it accepts those that have connected already.
 func (p *port) Accept() (net.Conn, error) {
 	accepted, err := p.AcceptTCP()
 	select {
 	case <-p.closing:
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			// The limit may have been over before the last look, which then saw nobody.
+			// The deadline may have expired before the last attempt, which then accepted nothing.
 			if last, ok := acceptNow(p.TCPListener); ok {
 				accepted, err = last, nil
 			}
@@ -117,7 +116,7 @@ func (p *port) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close closes the port. It may be closed already: http.Server closes it too.
+// Close closes the port. It may be closed already, because http.Server closes it too.
 func (p *port) Close() error {
 	if err := p.TCPListener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
@@ -125,7 +124,7 @@ func (p *port) Close() error {
 	return nil
 }
 
-// changed is the server's ConnState.
+// changed is the ConnState hook of the server.
 func (p *port) changed(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
@@ -133,9 +132,9 @@ func (p *port) changed(nc net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateActive:
-		c.use()
+		c.markUsed()
 	case http.StateIdle:
-		c.rest()
+		c.markIdle()
 	case http.StateClosed, http.StateHijacked:
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -143,9 +142,9 @@ func (p *port) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// empty returns when no connection is left: those under way end with their answer, and those that nobody has used for a
-// while are ended here. HTTP/1.1 has no way to ask a client first, so one that uses such a connection at this very
-// moment may find it closed; after the while of not using it that is unlikely.
+// empty returns when no connection is left. Connections with a request end after their answer, and empty ends those
+// that were unused for a while. HTTP/1.1 cannot announce that to a client: one that sends a request at this moment may
+// find the connection closed. After a while without requests that is unlikely.
 func (p *port) empty(ctx context.Context, unused time.Duration) error {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -159,7 +158,7 @@ func (p *port) empty(ctx context.Context, unused time.Duration) error {
 	return nil
 }
 
-// endUnused ends what was not used for so long, and reports whether no connection was left.
+// endUnused ends connections that were unused for so long, and reports whether no connection was left.
 func (p *port) endUnused(since time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,24 +168,24 @@ func (p *port) endUnused(since time.Duration) bool {
 	return len(p.conns) == 0
 }
 
-// A conn is a connection that knows whether a request has begun on it. It ends where net/http waits for the next request
-// and nowhere else, by an end of file where the request would be.
+// A conn is a connection that knows whether a request has begun on it. endUnused ends it only while net/http waits for
+// the next request: net/http then reads an end of file instead of a request.
 type conn struct {
 	*net.TCPConn
 
 	mu     sync.Mutex
-	unused bool      // no request, nor a byte of one, has come on it since it was opened or last answered
-	since  time.Time // it is unused
-	woken  bool      // the time limit is that of endUnused
+	unused bool      // no byte of a request has arrived since it was opened or since the last answer
+	since  time.Time // when it became unused
+	woken  bool      // endUnused has set the read deadline
 }
 
-func (c *conn) use() {
+func (c *conn) markUsed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unused = false
 }
 
-func (c *conn) rest() {
+func (c *conn) markIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unused, c.since = true, time.Now()
@@ -197,11 +196,12 @@ func (c *conn) endUnused(since time.Duration) {
 	defer c.mu.Unlock()
 	if c.unused && !c.woken && time.Since(c.since) >= since {
 		c.woken = true
-		_ = c.TCPConn.SetReadDeadline(time.Unix(1, 0)) // who waits in Read, returns
+		_ = c.TCPConn.SetReadDeadline(time.Unix(1, 0)) // makes a waiting Read return
 	}
 }
 
-// SetReadDeadline sets the limit of net/http, over that of endUnused. If the connection is unused still, that comes back.
+// SetReadDeadline sets the deadline of net/http in place of endUnused's, which sets it again if the connection is still
+// unused.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,8 +213,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		switch woken, unused := c.wakes(); {
-		case woken && unused: // the two may have come at the same time, the end and a request
+		switch woken, unused := c.takeWake(); {
+		case woken && unused: // a request may have arrived at the same time
 			if n, err = readNow(c.TCPConn, b), nil; n == 0 {
 				err = io.EOF
 			}
@@ -223,14 +223,14 @@ func (c *conn) Read(b []byte) (int, error) {
 		}
 	}
 	if n > 0 {
-		c.use()
+		c.markUsed()
 	}
 	return n, err
 }
 
-// wakes reports whether it was endUnused that woke a reader, and whether the connection is unused still. For what may be
-// there to be read all the same it has the time that a header has.
-func (c *conn) wakes() (woken, unused bool) {
+// takeWake reports whether endUnused woke the reader, and whether the connection is still unused. A request that
+// arrived at the same time gets the usual time for its header.
+func (c *conn) takeWake() (woken, unused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	woken, unused = c.woken, c.unused

@@ -4,8 +4,8 @@ package main
 
 import "net"
 
-// acceptNow can do nothing here: who connects at the very moment when the port closes may be reset.
+// acceptNow does nothing on this system: a connection made at the moment when the port closes may be reset.
 func acceptNow(*net.TCPListener) (*net.TCPConn, bool) { return nil, false }
 
-// readNow can do nothing here: what comes on an unused connection at the very moment of its end may be lost.
+// readNow does nothing on this system: a request that arrives at the moment when an unused connection ends may be lost.
 func readNow(*net.TCPConn, []byte) int { return 0 }

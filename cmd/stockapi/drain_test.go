@@ -24,8 +24,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Over ten restarts on one port, with 64 clients that keep their connections, every request that was sent is answered: by
-// a sale, or by a refusal that says so. That nobody listens for a moment is another matter: then nothing is sent.
+// Over ten restarts on one port, with 64 clients that keep their connections, every request that was sent is answered:
+// by a sale, or by a refusal that says so. That nobody listens for a moment is another matter: then nothing is sent.
 func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	const clients, restarts = 64, 10
@@ -76,7 +76,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	assert.Zero(t, lost.Load())
 }
 
-// freeAddr returns an address that nobody listens on. Its port is none that the system gives to whoever asks for any: a
+// freeAddr returns an address on which nobody listens. Its port is not an ephemeral one, which the system hands out: a
 // client would get it while the instance restarts.
 func freeAddr(t *testing.T) string {
 	t.Helper()
@@ -133,7 +133,7 @@ func TestARequestAtTheMomentItsConnectionEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "/livez", string(b[:n]))
 
-	c.rest()
+	c.markIdle()
 	c.endUnused(time.Hour) // not for that long
 	require.False(t, c.woken)
 	c.endUnused(0)
@@ -191,7 +191,7 @@ func TestARequestWhileThePortCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPort(nil)
 		served := false
-		h := p.hold(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		h := p.delay(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
 		h.ServeHTTP(nil, nil)
 		require.True(t, served)
 		served = false

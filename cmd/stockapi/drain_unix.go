@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Package net cannot look at a socket without waiting: with a time limit that is over it does not look, and with another
-// it may wait, and on a busy machine be told that the limit is over before it is told what has come.
+// Package net cannot poll a socket: with an expired deadline it does not try, and with another one it may wait. On a
+// busy machine the deadline may also expire before the data is noticed.
 
-// acceptNow accepts who is in the listener's queue. It does not wait.
+// acceptNow accepts a connection from the listener's queue. It does not wait.
 func acceptNow(l *net.TCPListener) (*net.TCPConn, bool) {
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -19,7 +19,7 @@ func acceptNow(l *net.TCPListener) (*net.TCPConn, bool) {
 	}
 	fd := -1
 	err = raw.Control(func(listener uintptr) {
-		syscall.ForkLock.RLock() // no child of ours may inherit it
+		syscall.ForkLock.RLock() // no child process may inherit it
 		defer syscall.ForkLock.RUnlock()
 		if fd, _, _ = syscall.Accept(int(listener)); fd >= 0 {
 			syscall.CloseOnExec(fd)
@@ -29,13 +29,13 @@ func acceptNow(l *net.TCPListener) (*net.TCPConn, bool) {
 		return nil, false
 	}
 	file := os.NewFile(uintptr(fd), "accepted")
-	defer file.Close() // FileConn has one of its own
+	defer file.Close() // FileConn duplicates it
 	accepted, _ := net.FileConn(file)
 	c, ok := accepted.(*net.TCPConn)
 	return c, ok
 }
 
-// readNow reads what has come on a connection, and returns 0 if that is nothing. It does not wait.
+// readNow reads the data that has arrived on a connection, and returns 0 if there is none. It does not wait.
 func readNow(c *net.TCPConn, b []byte) (n int) {
 	raw, err := c.SyscallConn()
 	if err != nil {

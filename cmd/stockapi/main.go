@@ -1,6 +1,6 @@
 // Stockapi serves a shop that sells one product behind a ladder of locks, one rung per endpoint. Run two of it.
 //
-// Read config.go for what can be set, serve.go for how an instance is put together and taken apart.
+// Read config.go for the settings, serve.go for the start of an instance, and drain.go for its end.
 package main
 
 import (

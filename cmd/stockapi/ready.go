@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readyKey is the key that the question whether a Redis can serve an order writes, and removes in the same breath.
+// readyKey is the key that the readiness check writes and removes again.
 const readyKey = "stockapi:ready"
 
 //go:embed ready.lua
@@ -17,8 +17,8 @@ var readySource string
 
 var readyScript = redis.NewScript(readySource)
 
-// ready returns nil when the stock's Redis and the locks' can do what an order needs: a ping answers also where a Redis
-// is full, only a replica, or allows this user no scripts.
+// ready returns nil if the stock's Redis and the locks' Redis can serve an order. A ping is not enough: a Redis that is
+// full, a replica, or refuses scripts to this user answers it too.
 func (s *servers) ready(ctx context.Context) error {
 	err := tryScript(ctx, s.stock)
 	if err != nil {
@@ -28,7 +28,9 @@ func (s *servers) ready(ctx context.Context) error {
 		return err
 	}
 	if lockErr := tryScript(ctx, s.locks); lockErr != nil {
-		err = errors.Join(err, fmt.Errorf("the locks' Redis does not let a script write, read and remove the key %s: %w", readyKey, lockErr))
+		lockErr = fmt.Errorf("the locks' Redis does not let a script write, read and remove the key %s: %w",
+			readyKey, lockErr)
+		err = errors.Join(err, lockErr)
 	}
 	return err
 }

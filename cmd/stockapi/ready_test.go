@@ -29,12 +29,17 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 		breaks, mends [][]any
 		says          string
 	}{
-		"full":            {[][]any{{"CONFIG", "SET", "maxmemory", "1"}}, [][]any{{"CONFIG", "SET", "maxmemory", "0"}}, "OOM"},
-		"a replica":       {[][]any{{"REPLICAOF", "127.0.0.1", "1"}}, [][]any{{"REPLICAOF", "NO", "ONE"}}, "READONLY"},
-		"no scripts":      {[][]any{{"ACL", "SETUSER", "shop", "-eval", "-evalsha"}}, [][]any{{"ACL", "SETUSER", "shop", "+@all"}}, "NOPERM"},
-		"no writes":       {[][]any{{"ACL", "SETUSER", "shop", "-set"}}, [][]any{{"ACL", "SETUSER", "shop", "+@all"}}, "can't run this command"},
-		"lost a replica":  {[][]any{{"CONFIG", "SET", "min-replicas-to-write", "1"}}, [][]any{{"CONFIG", "SET", "min-replicas-to-write", "0"}}, "NOREPLICAS"},
-		"other passwords": {[][]any{{"ACL", "SETUSER", "shop", "resetpass", ">new"}, {"CLIENT", "KILL", "USER", "shop"}}, [][]any{{"ACL", "SETUSER", "shop", ">pass"}}, "WRONGPASS"},
+		"full": {[][]any{{"CONFIG", "SET", "maxmemory", "1"}}, [][]any{{"CONFIG", "SET", "maxmemory", "0"}},
+			"OOM"},
+		"a replica": {[][]any{{"REPLICAOF", "127.0.0.1", "1"}}, [][]any{{"REPLICAOF", "NO", "ONE"}}, "READONLY"},
+		"no scripts": {[][]any{{"ACL", "SETUSER", "shop", "-eval", "-evalsha"}},
+			[][]any{{"ACL", "SETUSER", "shop", "+@all"}}, "NOPERM"},
+		"no writes": {[][]any{{"ACL", "SETUSER", "shop", "-set"}}, [][]any{{"ACL", "SETUSER", "shop", "+@all"}},
+			"can't run this command"},
+		"lost a replica": {[][]any{{"CONFIG", "SET", "min-replicas-to-write", "1"}},
+			[][]any{{"CONFIG", "SET", "min-replicas-to-write", "0"}}, "NOREPLICAS"},
+		"other passwords": {[][]any{{"ACL", "SETUSER", "shop", "resetpass", ">new"}, {"CLIENT", "KILL", "USER", "shop"}},
+			[][]any{{"ACL", "SETUSER", "shop", ">pass"}}, "WRONGPASS"},
 	} {
 		for _, role := range []string{"stock", "locks"} {
 			t.Run(name+" "+role, func(t *testing.T) {
@@ -68,7 +73,7 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	}
 }
 
-// Whoever asks, a ready Redis is touched by one command for all that ask at a time, and not at its stock or its locks.
+// A readiness check sends one command for all probes at a time, and touches no stock and no lock.
 func TestReadyTouchesAKeyOfItsOwn(t *testing.T) {
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)

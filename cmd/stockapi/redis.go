@@ -17,20 +17,20 @@ import (
 	"stockapi/internal/trace"
 )
 
-// embedded is the value of --redis that asks for a Redis inside this process.
+// embedded is the value of --redis for a Redis inside this process.
 const embedded = "embedded"
 
-// servers are the Redis servers of an instance.
+// servers holds the clients of an instance's servers.
 type servers struct {
 	stock, locks redis.UniversalClient
 	redlock      []redis.UniversalClient
-	clients      []redis.UniversalClient // each once
-	inside       *backend.Embedded       // nil without an embedded one
-	zookeeper    *backend.ZooKeeper      // nil without one
+	clients      []redis.UniversalClient // all Redis clients, each once
+	inside       *backend.Embedded       // nil: none
+	zookeeper    *backend.ZooKeeper      // nil: none
 }
 
-// connect opens the servers of an instance, starting the embedded one if it is wanted. The stock and the locks must
-// answer. Redlock is there to do without some of its nodes.
+// connect opens the clients of an instance, and starts the embedded Redis if configured. The Redis of the stock and of
+// the locks must answer. Redlock nodes need not: Redlock tolerates missing nodes.
 func connect(
 	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
 ) (s *servers, err error) {
@@ -54,11 +54,11 @@ func connect(
 		if err == nil {
 			node := backend.Address(url)
 			if faults != nil {
-				client.AddHook(faults) // outside of the trace, so that the trace shows when a command was really sent
+				client.AddHook(faults) // before the trace, so that the trace shows when a command was really sent
 			}
 			client.AddHook(trace.Hook(node, names, m.Commands.Inc))
 			if c.SetNXTTL > 0 {
-				client.AddHook(backend.Mortal(c.SetNXTTL))
+				client.AddHook(backend.SetNXWithTTL(c.SetNXTTL))
 			}
 			s.clients = append(s.clients, client)
 			m.Connections(fmt.Sprintf("%d:%s", len(s.clients), node), client)
@@ -88,7 +88,7 @@ func connect(
 	return s, s.reach(ctx, c, stockURL)
 }
 
-// openNodes opens the nodes of Redlock, and makes sure that no two of them are one server.
+// openNodes opens the nodes of Redlock, and checks that no two of them are one server.
 func openNodes(
 	ctx context.Context, urls []string, open func(url string) (redis.UniversalClient, error),
 ) (nodes []redis.UniversalClient, err error) {
@@ -110,18 +110,18 @@ func scriptNames() trace.Names {
 	return names
 }
 
-// startEmbedded starts the embedded Redis on a port that is known beforehand. On a free port of its own, a second
-// instance that was started the same way would sell from a stock of its own.
+// startEmbedded starts the embedded Redis on a fixed port. On a free port, a second instance that is started in the
+// same way would sell from a stock of its own.
 func startEmbedded(addr string) (*backend.Embedded, error) {
 	e, err := backend.StartEmbedded(addr)
 	if err != nil {
-		return nil, fmt.Errorf("%w; if it is another instance's, join it with --redis redis://%s, else use --embedded-addr",
+		return nil, fmt.Errorf("%w; if another instance has it, join it with --redis redis://%s, else use --embedded-addr",
 			err, addr)
 	}
 	return e, nil
 }
 
-// reach makes sure that the servers are there, and says what to do if not.
+// reach checks that the servers answer, and if not returns an error that says what to do.
 func (s *servers) reach(ctx context.Context, c *config, stockURL string) error {
 	if err := backend.Ping(ctx, s.stock); err != nil {
 		return fmt.Errorf("no Redis at %s (%w): start one, name another with --redis URL, or use --redis embedded",
@@ -146,13 +146,13 @@ func (s *servers) close() {
 	}
 }
 
-// redisConfig is what can be set of an embedded Redis on its own.
+// redisConfig holds the settings of stockapi redis.
 type redisConfig struct {
-	Addr          string `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. ${default}."`
-	ExitWithStdin bool   `help:"End when standard input ends: with the process that holds its other end."`
+	Addr          string `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"${listen_help} ${default}."`
+	ExitWithStdin bool   `help:"${exit_with_stdin_help}"`
 }
 
-// runRedis runs the embedded Redis alone, until ctx ends. Its first line of output is its URL.
+// runRedis runs the embedded Redis alone until ctx ends. The first line of its output is its URL.
 func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	var c redisConfig
 	const about = "Runs the embedded Redis alone: in memory, for machines that have no redis-server. Prints its URL."

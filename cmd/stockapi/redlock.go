@@ -16,13 +16,12 @@ import (
 	"stockapi/internal/backend"
 )
 
-// identifyTime bounds how long the start waits for Redlock nodes to say who they are.
+// identifyTime bounds how long the start waits for Redlock nodes to identify themselves.
 const identifyTime = 500 * time.Millisecond
 
-// independent makes sure that --redlock names no server twice. A second SET NX on the same server is refused because of
-// the first, so such a lock can never be had; and a majority of one server's votes would mean nothing. Servers are told
-// apart by what they say of themselves, or where they do not answer by their addresses: a node that is away is no reason
-// not to start.
+// independent checks that --redlock names no server twice. A second SET NX on the same server is refused because of the
+// first, so such a lock can never be acquired, and a majority of votes of one server means nothing. Servers are
+// compared by their run IDs and addresses. A node that does not answer does not stop the start.
 func independent(ctx context.Context, urls []string, nodes []redis.UniversalClient) error {
 	if len(nodes) < 2 {
 		return nil
@@ -47,7 +46,7 @@ func independent(ctx context.Context, urls []string, nodes []redis.UniversalClie
 	return nil
 }
 
-// addresses returns the addresses that a URL stands for, its host's name resolved where that can be done.
+// addresses returns the addresses of a URL, with its host's name resolved if possible.
 func addresses(ctx context.Context, raw string) []string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "unix" {
@@ -62,7 +61,7 @@ func addresses(ctx context.Context, raw string) []string {
 	return all
 }
 
-// runID returns the id that a server draws when it starts, or nothing if it does not say.
+// runID returns the ID that a server chooses when it starts, or nothing if the server does not answer.
 func runID(ctx context.Context, node redis.UniversalClient) []string {
 	info, _ := node.Info(ctx, "server").Result()
 	for line := range strings.Lines(info) {

@@ -23,7 +23,8 @@ func TestRedlockOnOneServerTwice(t *testing.T) {
 			"redis://LOCALHOST:" + port + "/0"} {
 			code, text := exits(t, "--redis", two, "--redlock", strings.Join([]string{one, two, again}, ","))
 			assert.Equal(t, 2, code, again)
-			assert.Contains(t, text, "--redlock names one server twice, as node 1 ("+hostPort(one)+") and node 3 ("+hostPort(again)+")")
+			assert.Contains(t, text,
+				"--redlock names one server twice, as node 1 ("+hostPort(one)+") and node 3 ("+hostPort(again)+")")
 			assert.Contains(t, text, "name servers that are independent of each other")
 		}
 	})

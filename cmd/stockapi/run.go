@@ -12,7 +12,7 @@ import (
 	"stockapi/internal/backend"
 )
 
-// errUsage marks an error of the command line, which has exit code 2; every other error has 1.
+// errUsage marks an error of the command line. Its exit code is 2; that of every other error is 1.
 var errUsage = errors.New("see stockapi --help")
 
 // exitCode prints err as one line and returns the code to exit with.
@@ -27,9 +27,9 @@ func exitCode(stderr io.Writer, err error) int {
 	return 1
 }
 
-// run is stockapi without its process: it returns when ctx ends, on SIGTERM, SIGHUP or an interrupt, or on an error.
+// run runs stockapi. It returns when ctx ends, on SIGTERM, SIGHUP or an interrupt, or on an error.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, endings()...)
+	ctx, stop := signal.NotifyContext(ctx, shutdownSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	backend.Silence()
@@ -47,8 +47,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return runServe(ctx, args, stdin, stdout, stderr)
 }
 
-// endings are the signals that end the process in order: also that its terminal has gone, unless nohup said to ignore that.
-func endings() []os.Signal {
+// shutdownSignals returns the signals that shut the instance down. SIGHUP is one of them unless it is ignored, as by
+// nohup.
+func shutdownSignals() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
@@ -56,8 +57,8 @@ func endings() []os.Signal {
 	return signals
 }
 
-// untilEOF returns a context that ends with ctx, or when nothing more can come from stdin. A process that was told to
-// live no longer than its parent notices by it that the parent has gone, however it went.
+// untilEOF returns a context that ends with ctx or at the end of stdin. The end of stdin tells a child process that its
+// parent has gone, even if the parent was killed.
 func untilEOF(ctx context.Context, stdin io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// What is on a command line or in an environment, others on the machine may read. So what may hold a password can be
-// read from a file instead, each by a flag of its own: --sql-file for --sql.
+// Other users of the machine may read the command line and the environment. So a value that may hold a password can be
+// read from a file instead: --sql-file for --sql.
 
-// maxSecret bounds what is read of such a file: none of them is meant to be large.
+// maxSecret bounds the size of such a file.
 const maxSecret = 64 << 10
 
-// readFiles sets what was given by a file, and the default of --redis, which could not be told from a choice before.
+// readFiles sets the values that are given by files. It also sets the default of --redis, because before that an
+// explicit value has to be distinguished from the default.
 func (c *config) readFiles() error {
 	redlock := strings.Join(c.Redlock, ",")
 	for _, f := range []struct {
@@ -38,15 +39,15 @@ func (c *config) readFiles() error {
 		c.Redis = defaultRedis
 	}
 	if !tokenPattern.MatchString(c.AdminToken) {
-		return fmt.Errorf("--admin-token: a header has to carry it: no spaces, no letters beyond ASCII: %w", errUsage)
+		return fmt.Errorf("--admin-token has to fit into a header: ASCII only, no spaces: %w", errUsage)
 	}
 	return nil
 }
 
-// tokenPattern matches what can be sent behind Bearer, and no token at all.
+// tokenPattern matches a token that can follow Bearer in a header, or none.
 var tokenPattern = regexp.MustCompile(`^[!-~]*$`)
 
-// fromFile sets the value of a flag to what the file holds, without the end of its last line.
+// fromFile sets the value of a flag to the content of a file, without the line end.
 func fromFile(flag string, value *string, path string) error {
 	switch {
 	case path == "":
@@ -70,31 +71,31 @@ func fromFile(flag string, value *string, path string) error {
 	return nil
 }
 
-// concealed takes what was given on the command line and in the environment out of a complaint about it, unless it is
-// a plain word: a URL that follows no flag, or the wrong one, may hold a password.
-func concealed(complaint string, args, env []string) string {
+// redactArgs removes the values of the command line and the environment from an error about them, unless they are plain
+// words: a URL without a flag, or after the wrong one, may hold a password.
+func redactArgs(complaint string, args, env []string) string {
 	for _, arg := range args {
 		_, value, _ := strings.Cut(arg, "=")
-		complaint = conceal(conceal(complaint, arg), value)
+		complaint = redactValue(redactValue(complaint, arg), value)
 	}
 	for _, set := range env {
 		if name, value, ok := strings.Cut(set, "="); ok && strings.HasPrefix(name, "STOCKAPI_") {
-			complaint = conceal(complaint, value)
+			complaint = redactValue(complaint, value)
 		}
 	}
-	if before, _, ok := strings.Cut(complaint, surplus); ok { // it follows no flag, so nobody knows what it is
-		complaint = before + "an argument follows no flag, and is not shown: every value follows the name of its flag"
+	if before, _, ok := strings.Cut(complaint, surplus); ok { // without a flag it may be anything
+		complaint = before + "an argument has no flag, and is not shown: every value has to follow the name of its flag"
 	}
 	return complaint
 }
 
-// surplus begins the parser's complaint about an argument that belongs to no flag.
+// surplus begins the parser's error about an argument without a flag.
 const surplus = "unexpected argument "
 
-// plainWord matches what a complaint may quote: the name of a flag, a number, a duration.
+// plainWord matches the words that an error may quote: the name of a flag, a number, a duration.
 var plainWord = regexp.MustCompile(`^-*[A-Za-z0-9.+-]{0,20}$`)
 
-func conceal(complaint, value string) string {
+func redactValue(complaint, value string) string {
 	if plainWord.MatchString(value) {
 		return complaint
 	}

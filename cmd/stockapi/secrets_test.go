@@ -45,9 +45,11 @@ func TestNoPasswordGetsOut(t *testing.T) {
 func TestNoPasswordInAnErrorAtTheStart(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	for flag, urls := range map[string][]string{
-		"--redis": {":" + canary + "@127.0.0.1:6379", "redis://:" + canary + "#@127.0.0.1:6379", "redis://127.0.0.1?password=" + canary,
+		"--redis": {":" + canary + "@127.0.0.1:6379", "redis://:" + canary + "#@127.0.0.1:6379",
+			"redis://127.0.0.1?password=" + canary,
 			"redis://127.0.0.1:1/0?" + canary, "redis://:12/" + canary + "@127.0.0.1", "redis://:%zz" + canary + "@127.0.0.1"},
-		"--sql": {"u:" + canary + "@tcp(127.0.0.1:3306)/shop", "host=127.0.0.1 user=u password=" + canary, "oracle://u:" + canary + "@h/db",
+		"--sql": {"u:" + canary + "@tcp(127.0.0.1:3306)/shop", "host=127.0.0.1 user=u password=" + canary,
+			"oracle://u:" + canary + "@h/db",
 			"postgres://u:" + canary + "/x@127.0.0.1/shop", "postgres://127.0.0.1/shop?password=" + canary + "&sslmode=rain",
 			"postgres://127.0.0.1/shop?sslmode=require&sslpassword=" + canary + "&sslkey=/nowhere&sslcert=/nowhere",
 			"mysql://127.0.0.1/shop?user=u&password=" + canary, "mysql://127.0.0.1/shop?timeout=" + canary},
@@ -62,7 +64,8 @@ func TestNoPasswordInAnErrorAtTheStart(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\n", "one line")
 		}
 	}
-	for _, args := range [][]string{{"redis://:" + canary + "@h"}, {"--admin-token=", canary}, {"--sqll", "postgres://u:" + canary + "@h/db"}} {
+	for _, args := range [][]string{{"redis://:" + canary + "@h"}, {"--admin-token=", canary},
+		{"--sqll", "postgres://u:" + canary + "@h/db"}} {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		require.ErrorIs(t, err, errUsage)
 		assert.NotContains(t, err.Error(), canary)
@@ -101,7 +104,7 @@ func TestSecretsFromFilesThatAreNone(t *testing.T) {
 		"--sql and --sql-file are both": {"--sql", "none", "--sql-file", file(t, "none")},
 		"--redis and --redis-file":      {"--redis", "redis://127.0.0.1:6379", "--redis-file", file(t, "embedded")},
 		"--redlock and --redlock-file":  {"--redlock", "redis://127.0.0.1:6379", "--redlock-file", file(t, "embedded")},
-		"a header has to carry it":      {"--admin-token-file", file(t, "two\nlines\n")},
+		"has to fit into a header":      {"--admin-token-file", file(t, "two\nlines\n")},
 	} {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		require.ErrorContains(t, err, says)

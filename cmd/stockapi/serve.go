@@ -23,7 +23,7 @@ import (
 	"stockapi/internal/trace"
 )
 
-// runServe runs an instance until ctx ends, and takes it down in order.
+// runServe runs an instance until ctx ends, and then shuts it down.
 func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var c config
 	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
@@ -47,12 +47,12 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	handler := newSums(newLogHandler(&c, stderr))
+	handler := newLogLimiter(newLogHandler(&c, stderr))
 	defer handler.Flush()
 	return serve(ctx, &c, listener, slog.New(handler).With("instance", c.Instance))
 }
 
-// serve puts the instance together and serves until ctx ends.
+// serve builds the instance and serves until ctx ends.
 func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.Logger) error {
 	m := metrics.New(c.Instance)
 	var faults *fault.Injector
@@ -86,12 +86,12 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(), Build: thisBuild(),
-		Hosts:  hosts(c, listener),
-		Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders, Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
+	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
+		Build: thisBuild(), Hosts: hosts(c, listener), Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders,
+		Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
-	server := &http.Server{Handler: port.hold(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
+	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
@@ -116,7 +116,7 @@ func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Notification, 
 	}
 }
 
-// open puts the product that the shop opens with on the shelf, unless it is there.
+// open creates the product of --product, unless it exists.
 func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
 	created, err := shelf.Open(ctx, c.Product, c.Stock, c.StockTTL)
 	if err != nil {
@@ -128,7 +128,7 @@ func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) 
 	return nil
 }
 
-// admin is what the administrative routes act on.
+// admin serves the administrative routes.
 type admin struct {
 	*stock.Shelf
 	locks lock.Backends
@@ -153,7 +153,7 @@ func redlockNote(c *config) string {
 	}
 }
 
-// hosts returns the names that the instance goes by: where it listens, and what the command line adds.
+// hosts returns the allowed names of the instance: its address and those of --hosts.
 func hosts(c *config, listener net.Listener) handlers.Hosts {
 	given, _, _ := net.SplitHostPort(c.Addr)
 	return handlers.Hosts{Names: append([]string{given}, c.Hosts...), Beyond: !onLoopback(listener)}
@@ -164,7 +164,7 @@ func onLoopback(listener net.Listener) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// warnIfOpen says so when others than this machine's users can set the stock and break locks.
+// warnIfOpen logs a warning if other machines can set the stock and break locks.
 func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
 	if !onLoopback(listener) && c.AdminToken == "" {
 		log.Warn("the network can set the stock and break locks: --admin-token puts that behind a token")
@@ -173,7 +173,7 @@ func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
 
 func newLogHandler(c *config, w io.Writer) slog.Handler {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // the command line allows only levels
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the parser accepts only levels
 	options := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == "json" {
 		return slog.NewJSONHandler(w, options)
@@ -181,8 +181,8 @@ func newLogHandler(c *config, w io.Writer) slog.Handler {
 	return slog.NewTextHandler(w, options)
 }
 
-// clock names the clock that this machine's times come from. Processes of one boot of one kernel share it, those in
-// containers too; elsewhere the host's name has to do.
+// clock identifies the clock of this machine: by the boot ID of the kernel, which processes in containers share, or
+// else by the name of the host.
 func clock() string {
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		return strings.TrimSpace(string(id))
@@ -194,12 +194,12 @@ func clock() string {
 	return host
 }
 
-// readyConfig is what can be set of a health check.
+// readyConfig holds the settings of stockapi ready.
 type readyConfig struct {
-	Addr string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Where the instance listens. ${default}."`
+	Addr string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Address of the instance. ${default}."`
 }
 
-// runReady asks an instance whether it is ready, for health checks in images that have no curl.
+// runReady asks an instance whether it is ready. It is for health checks in images without curl.
 func runReady(ctx context.Context, args []string, stdout io.Writer) error {
 	var c readyConfig
 	const about = "Asks an instance whether it is ready: exit code 0 if it is, 1 if not."

@@ -39,7 +39,8 @@ func TestRungsSayWhatTheyNeed(t *testing.T) {
 		note string
 	}{
 		{nil, "over 1 node, the lock Redis alone"},
-		{[]string{"--redlock", s.URL + "," + backendtest.StartEmbedded(t).URL + "," + backendtest.StartEmbedded(t).URL}, "over 3 nodes, quorum 2"},
+		{[]string{"--redlock", s.URL + "," + backendtest.StartEmbedded(t).URL + "," + backendtest.StartEmbedded(t).URL},
+			"over 3 nodes, quorum 2"},
 	} {
 		r := start(t, append(c.args, "--redis", s.URL)...)
 		var v6 map[string]any
@@ -85,7 +86,7 @@ func TestDrain(t *testing.T) {
 	assert.Equal(t, "99", backendtest.Client(t, s).Get(context.Background(), "ProductStock_10000").Val())
 }
 
-// With --exit-with-stdin an instance ends with whoever holds the other end.
+// With --exit-with-stdin an instance ends with the process that holds the other end.
 func TestExitWithStdin(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	stdin, other := io.Pipe()

@@ -15,22 +15,23 @@ import (
 	"stockapi/internal/trace"
 )
 
-// noSQL is the value of --sql that does without a database, and without v12.
+// noSQL is the value of --sql for no database, and so no v12.
 const noSQL = "none"
 
-// sqlPool is how many connections an instance keeps at most for v12, and as many again for the holders of v12-session:
-// three instances have to get along with the hundred that PostgreSQL allows unless it is told otherwise, and more
-// statements at once would only wait for the same row.
+// sqlPool is the number of connections of an instance for v12, and of as many more for the holders of v12-session.
+// Three instances then stay below the hundred connections that PostgreSQL allows by default. More would not help: the
+// statements would wait for the same row.
 const sqlPool = 16
 
-// openSQL opens the database of v12, or returns nil if there is to be none. One that was named has to make sense, but
-// needs not answer: the other rungs do without it, and v12 says so until it does. The default, a file, is not touched
-// before v12 is asked for.
-func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger) (*sqldb.DB, error) {
+// openSQL opens the database of v12, or returns nil for --sql none. The DSN has to be valid, but the database need not
+// answer: until it does, v12 answers 503, and the other rungs work. The default file is not touched before v12 sells.
+func openSQL(
+	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+) (*sqldb.DB, error) {
 	dsn := c.SQL
 	switch dsn {
 	case noSQL:
-		return nil, nil //nolint:nilnil // having none is a choice, and no error
+		return nil, nil //nolint:nilnil // no database is a choice, not an error
 	case "":
 		dsn = sqldb.Default()
 	}
@@ -38,7 +39,7 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	if err != nil {
 		return nil, fmt.Errorf("--sql: %w", err)
 	}
-	db.Around = watchSQL(sqlNode(dsn), m, faults)
+	db.Around = observeSQL(sqlNode(dsn), m, faults)
 	if c.SQL == "" {
 		if err := db.Refused(); err != nil {
 			log.Warn("v12 answers 503: its file is not safe", "err", err)
@@ -52,8 +53,8 @@ func openSQL(ctx context.Context, c *config, m *metrics.Metrics, faults *fault.I
 	return db, nil
 }
 
-// watchSQL counts and records statements, and lets faults happen around them, as the hooks of the Redis clients do.
-func watchSQL(
+// observeSQL counts and traces statements, and injects faults around them, as the hooks of the Redis clients do.
+func observeSQL(
 	node string, m *metrics.Metrics, faults *fault.Injector,
 ) func(context.Context, string, string, sqldb.Do) (int64, error) {
 	return func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
@@ -74,7 +75,7 @@ func watchSQL(
 	}
 }
 
-// sqlNode names a database in traces: by its address, or by its file.
+// sqlNode returns the name of a database in traces: its address or its file.
 func sqlNode(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme == "sqlite" {
@@ -83,7 +84,7 @@ func sqlNode(dsn string) string {
 	return backend.Address(dsn)
 }
 
-// sqlNote says how far the locks of v12 reach.
+// sqlNote says which instances share the locks of v12.
 func sqlNote(c *config) string {
 	if c.SQL == "" {
 		return "in an SQLite file, for this user's instances on this machine: --sql names another, or a server"

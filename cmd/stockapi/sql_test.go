@@ -33,7 +33,8 @@ func TestTheDefaultDatabaseIsAFile(t *testing.T) {
 
 	working := make(chan answer)
 	go func() { working <- a.post(t, "/v12/decrease?work=500ms") }()
-	require.Eventually(t, func() bool { return b.post(t, "/v12/decrease?wait=0s").problem() == "lock-busy" }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return b.post(t, "/v12/decrease?wait=0s").problem() == "lock-busy" },
+		10*time.Second, 5*time.Millisecond)
 	assert.Equal(t, 200, (<-working).status)
 	assert.Equal(t, 200, b.post(t, "/v12/decrease").status)
 	assert.Equal(t, 200, b.do(t, "DELETE", "/locks/10000", nil).status)
@@ -42,7 +43,8 @@ func TestTheDefaultDatabaseIsAFile(t *testing.T) {
 // A database that does not answer is said at the start, and again by v12 alone; its password is not.
 func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
-	for _, dsn := range []string{"mysql://shop:hunter2@127.0.0.1:1/shop", "postgres://shop:hunter2@127.0.0.1:1/shop", "sqlite:///dev/null/locks.db"} {
+	for _, dsn := range []string{"mysql://shop:hunter2@127.0.0.1:1/shop", "postgres://shop:hunter2@127.0.0.1:1/shop",
+		"sqlite:///dev/null/locks.db"} {
 		r := start(t, "--redis", s.URL, "--sql", dsn)
 		assert.Contains(t, strings.Join(r.logs.since(0), "\n"), "no database for v12")
 		a := r.post(t, "/v12/decrease")

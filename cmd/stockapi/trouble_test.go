@@ -220,7 +220,8 @@ func TestStartWithoutRedis(t *testing.T) {
 		{[]string{"--redis", "nonsense"}, "--redis"},
 		{[]string{"--redis", "redis://:hunter2@127.0.0.1:bad/"}, "--redis"},
 	} {
-		err := run(context.Background(), append(c.args, "--addr", "127.0.0.1:0"), strings.NewReader(""), io.Discard, io.Discard)
+		err := run(context.Background(), append(c.args, "--addr", "127.0.0.1:0"), strings.NewReader(""), io.Discard,
+			io.Discard)
 		require.ErrorContains(t, err, c.says)
 		assert.NotContains(t, err.Error(), "hunter2")
 		assert.NotContains(t, err.Error(), "\n", "one line")
@@ -234,7 +235,8 @@ func TestWrongPassword(t *testing.T) {
 	t.Cleanup(e.Close)
 	e.Server().RequireAuth("right")
 	url := "redis://:hunter2@" + e.Addr()
-	err = run(context.Background(), []string{"--redis", url, "--addr", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, io.Discard)
+	err = run(context.Background(), []string{"--redis", url, "--addr", "127.0.0.1:0"}, strings.NewReader(""), io.Discard,
+		io.Discard)
 	require.ErrorContains(t, err, "WRONGPASS")
 	assert.NotContains(t, err.Error(), "hunter2")
 	start(t, "--redis", "redis://:right@"+e.Addr())
@@ -255,7 +257,8 @@ func TestUsage(t *testing.T) {
 func TestPortTaken(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	taken := strings.TrimPrefix(start(t, "--redis", s.URL).url, "http://")
-	err := run(context.Background(), []string{"--redis", s.URL, "--addr", taken}, strings.NewReader(""), io.Discard, io.Discard)
+	err := run(context.Background(), []string{"--redis", s.URL, "--addr", taken}, strings.NewReader(""), io.Discard,
+		io.Discard)
 	require.ErrorContains(t, err, "choose another with --addr")
 }
 
@@ -285,5 +288,6 @@ func TestRedisHangs(t *testing.T) {
 	assert.Equal(t, 500, a.status, a.text)
 	assert.Equal(t, "outcome-unknown", a.problem())
 	assert.Equal(t, "unknown", a.body["outcome"])
-	require.Eventually(t, func() bool { return r.post(t, "/v0/decrease").status == 200 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.post(t, "/v0/decrease").status == 200 }, 10*time.Second,
+		10*time.Millisecond)
 }

@@ -10,8 +10,8 @@ import (
 	"stockapi/internal/trace"
 )
 
-// openZooKeeper opens the session of v13 and v14. A ZooKeeper that does not answer is no reason not to start: the other
-// rungs do without, and the client goes on trying.
+// openZooKeeper opens the session of v13 and v14. ZooKeeper need not answer: the client keeps trying, and the other
+// rungs work without it.
 func openZooKeeper(
 	ctx context.Context, c *config, faults *fault.Injector, log *slog.Logger,
 ) (*backend.ZooKeeper, error) {

@@ -69,7 +69,8 @@ func TestBadZooKeeperFlags(t *testing.T) {
 		"--zookeeper: not a list of ZooKeeper servers": {"--zookeeper", "host:port:nonsense"},
 		"--zookeeper-session must lie between":         {"--zookeeper-session", "1ms"},
 	} {
-		err := run(context.Background(), append(args, "--redis", url, "--addr", "127.0.0.1:0"), strings.NewReader(""), io.Discard, io.Discard)
+		err := run(context.Background(), append(args, "--redis", url, "--addr", "127.0.0.1:0"), strings.NewReader(""),
+			io.Discard, io.Discard)
 		require.ErrorContains(t, err, says)
 		assert.NotContains(t, err.Error(), "\n", "one line")
 	}

@@ -1,5 +1,5 @@
-// Package backend opens the Redis servers that an instance works with, from URLs, and has a Redis of its own to embed
-// where there is none.
+// Package backend opens the clients of an instance's servers: Redis from URLs, an embedded Redis, and ZooKeeper.
+// Package sqldb opens the SQL database.
 package backend
 
 import (
@@ -16,25 +16,25 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Options are what every client of an instance has in common.
+// Options holds the settings that all clients of an instance share.
 type Options struct {
 	Timeout  time.Duration // for connecting, and for each command
 	PoolSize int           // connections to one server
-	Name     string        // of the instance, for those who look at a database's sessions
+	Name     string        // of the instance, shown in a database's list of sessions
 }
 
-// Open returns a client for a URL, without connecting yet.
+// Open returns a client for a URL. It does not connect yet.
 //
 //	redis://:password@host:6379/0                          one server; rediss:// for TLS, unix:///path for a socket
 //	redis://host1:26379?addr=host2:26379&master_name=shop  Sentinel: the nodes named are sentinels
 //	redis://host1:6379?addr=host2:6379                     Cluster; one node alone with ?cluster=true
 //
-// The other query parameters are those of go-redis. No client retries by itself: a repeated SET NX is refused because
-// of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for a cluster's.
+// The other query parameters are those of go-redis. No client retries a command: a repeated SET NX is refused because
+// of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for the cluster client.
 func Open(raw string, o Options) (redis.UniversalClient, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, Hide(raw, err)
+		return nil, URLError(raw, err)
 	}
 	query := u.Query()
 	switch {
@@ -51,19 +51,19 @@ func Open(raw string, o Options) (redis.UniversalClient, error) {
 func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseURL(raw)
 	if err != nil {
-		return nil, Hide(raw, err)
+		return nil, URLError(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
-	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, quiet()
+	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
 	return redis.NewClient(c), nil
 }
 
 func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseFailoverURL(raw)
 	if err != nil {
-		return nil, Hide(raw, err)
+		return nil, URLError(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
@@ -75,31 +75,31 @@ func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 func openCluster(raw string, o Options) (redis.UniversalClient, error) {
 	c, err := redis.ParseClusterURL(raw)
 	if err != nil {
-		return nil, Hide(raw, err)
+		return nil, URLError(raw, err)
 	}
 	c.DialTimeout, c.ReadTimeout, c.WriteTimeout, c.PoolTimeout = o.Timeout, o.Timeout, o.Timeout, o.Timeout
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
-	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, quiet()
+	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
 	client := redis.NewClusterClient(c)
 	client.OnNewNode(func(node *redis.Client) { node.AddHook(sendOnce{}) })
 	return client, nil
 }
 
-// bufferSize is enough for this service's short commands, and a sixteenth of what go-redis takes per connection.
+// bufferSize is enough for this service's short commands, and a sixteenth of the default of go-redis.
 const bufferSize = 4 << 10
 
-// quiet keeps go-redis from asking servers for maintenance messages, which few of them know.
-func quiet() *maintnotifications.Config {
+// noMaintNotifications stops go-redis from asking servers for maintenance notifications, which few servers know.
+func noMaintNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// Silence turns go-redis' own log off: what it says there also comes back as an error, which is logged once.
+// Silence turns the log of go-redis off. The same errors are returned to the caller, who logs them.
 func Silence() { logging.Disable() }
 
-// Plain returns a name that can stand in a server's lists: letters, digits, dots, - and _ of ASCII, size at most. What
-// else there is in it becomes -.
-func Plain(name string, size int) string {
+// SafeName returns name with every character but ASCII letters, digits, dots, - and _ replaced by -, cut to size. Such
+// a name can be shown in a server's lists.
+func SafeName(name string, size int) string {
 	plain := func(r rune) rune {
 		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("._-", r) {
 			return r
@@ -110,7 +110,7 @@ func Plain(name string, size int) string {
 	return name[:min(len(name), size)]
 }
 
-// Ping returns nil as soon as the server answers, or why it does not.
+// Ping returns nil if the server answers.
 func Ping(ctx context.Context, c redis.UniversalClient) error {
 	if err := c.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", err)

@@ -54,6 +54,6 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 func TestPlain(t *testing.T) {
 	for name, plain := range map[string]string{"": "", "a": "a", "till7.eu_1": "till7.eu_1", "a b:c,d'é": "a-b-c-d--",
 		"0123456789abc": "0123456789"} {
-		assert.Equal(t, plain, Plain(name, 10))
+		assert.Equal(t, plain, SafeName(name, 10))
 	}
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Embedded is a Redis in this process, for machines that have none: miniredis, with TTLs that follow the clock. It
-// keeps its data in memory, runs Lua about ten times slower than Redis does, and knows no persistence, no replication
-// and no CONFIG.
+// Embedded is a Redis inside this process, for machines that have none: miniredis, with TTLs that follow the clock. It
+// keeps its data in memory, runs Lua about ten times slower than Redis, and has no persistence, replication or CONFIG.
 type Embedded struct {
 	server *miniredis.Miniredis
 	stop   chan struct{}
 	done   sync.WaitGroup
 }
 
-// tick is how exactly TTLs are kept. Miniredis can look at the clock on every command instead, but then visits every
-// key that has a TTL each time.
+// tick is the precision of TTLs. Miniredis can read the clock on every command instead, but then it visits every key
+// with a TTL each time.
 const tick = 5 * time.Millisecond
 
-// StartEmbedded starts an embedded Redis on a host:port; port 0 means any free one.
+// StartEmbedded starts an embedded Redis on a host:port. Port 0 means any free port.
 func StartEmbedded(addr string) (*Embedded, error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr(addr); err != nil {
@@ -33,7 +32,7 @@ func StartEmbedded(addr string) (*Embedded, error) {
 	return e, nil
 }
 
-// follow moves the TTLs of the server along with the clock.
+// follow moves the server's time forward with the clock.
 func (e *Embedded) follow() {
 	defer e.done.Done()
 	ticker := time.NewTicker(tick)
@@ -60,7 +59,7 @@ func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
 // Server returns the miniredis itself, for tests.
 func (e *Embedded) Server() *miniredis.Miniredis { return e.server }
 
-// Close stops it. Its data is gone.
+// Close stops the server and drops its data.
 func (e *Embedded) Close() {
 	close(e.stop)
 	e.done.Wait()

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A URL may hold a password in more places than one: before the host, in its query, and anywhere at all if it was not
-// escaped. So what is shown of it is put together from parts that are known to be harmless, and nothing is taken away
-// from the whole. A driver's own error about a URL quotes it, and is never shown.
+// A URL may hold a password in several places: before the host, in its query, and anywhere if it was not escaped. So a
+// log line is built from the parts that are known to be harmless, rather than by removing parts from the whole. The
+// error of a driver quotes the URL, and is never shown.
 
 const notShown = "(not shown: it may hold a password)"
 
@@ -21,8 +21,8 @@ var (
 	schemes     = []string{"redis", "rediss", "unix", "sqlite", "mysql", "mariadb", "postgres", "postgresql"}
 )
 
-// Redact returns what a log may show of a URL: its scheme, its hosts, the database or the file, and how Redis is to be
-// found through Sentinel or in a Cluster.
+// Redact returns the parts of a URL that a log may show: its scheme, its hosts, the database or the file, and the
+// parameters for Sentinel and Cluster.
 func Redact(raw string) string {
 	u, ok := parseShowable(raw)
 	if !ok {
@@ -31,7 +31,7 @@ func Redact(raw string) string {
 	return u.Scheme + "://" + u.Host + place(u) + topology(u.Query())
 }
 
-// Address returns host:port of a URL, to name the server by.
+// Address returns the host:port of a URL.
 func Address(raw string) string {
 	u, ok := parseShowable(raw)
 	if !ok || u.Host == "" {
@@ -40,8 +40,8 @@ func Address(raw string) string {
 	return u.Host
 }
 
-// parseShowable parses a URL, and reports whether its parts are what they seem. An @ behind the host means that a
-// password before it was not escaped: then what looks like the host is the beginning of that.
+// parseShowable parses a URL, and reports whether its parts can be trusted. An @ after the host means that a password
+// was not escaped: then the part that looks like the host is the beginning of the password.
 func parseShowable(raw string) (*url.URL, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
@@ -53,7 +53,7 @@ func parseShowable(raw string) (*url.URL, bool) {
 	return u, u.Host == "" || Hosts(u.Host)
 }
 
-// Hosts reports whether a text is a list of servers, host or host:port with commas between, and nothing else.
+// Hosts reports whether a text is a list of servers: host or host:port, separated by commas.
 func Hosts(list string) bool {
 	for host := range strings.SplitSeq(list, ",") {
 		if !hostPattern.MatchString(host) {
@@ -63,7 +63,7 @@ func Hosts(list string) bool {
 	return true
 }
 
-// place returns the path of a URL where that names a file or a database.
+// place returns the path of a URL if it names a file or a database.
 func place(u *url.URL) string {
 	name := namePattern
 	switch u.Scheme {
@@ -78,7 +78,7 @@ func place(u *url.URL) string {
 	return u.Path
 }
 
-// topology returns those parameters of a Redis URL that say where its nodes are.
+// topology returns the parameters of a Redis URL that locate its nodes.
 func topology(query url.Values) string {
 	var shown []string
 	for _, name := range []string{"master_name", "addr", "cluster"} {
@@ -94,13 +94,14 @@ func topology(query url.Values) string {
 	return "?" + strings.Join(shown, "&")
 }
 
-// Hide returns what may be said of a Redis URL that cannot be used, in place of go-redis' own error, which quotes it.
-func Hide(raw string, err error) error {
-	return fmt.Errorf("%s is not the URL of a Redis, redis://[:password@]host[:port][/database]: %s", Redact(raw), wrong(err))
+// URLError returns an error about a Redis URL that does not quote it, instead of the error of go-redis, which does.
+func URLError(raw string, err error) error {
+	return fmt.Errorf("%s is not the URL of a Redis, redis://[:password@]host[:port][/database]: %s",
+		Redact(raw), reason(err))
 }
 
-// wrong tells in our own words what go-redis objects to.
-func wrong(err error) string {
+// reason explains an error of go-redis about a URL without quoting the URL.
+func reason(err error) string {
 	for _, w := range []struct{ says, means string }{
 		{"invalid URL scheme", "it begins with redis://, rediss:// or unix://"},
 		{"invalid database number", "the database is a number"},

@@ -19,7 +19,8 @@ const canary = "hunter2"
 
 // secrets are passwords with a character each that means something in a URL, all with the canary in them.
 func secrets() (list []string) {
-	for _, special := range []string{"", "@", "/", "?", "#", ":", "%", "%zz", " ", "\x7f", "&", "=", "12/", "12?", "12#", "12@", "["} {
+	for _, special := range []string{"", "@", "/", "?", "#", ":", "%", "%zz", " ", "\x7f", "&", "=", "12/", "12?", "12#",
+		"12@", "["} {
 		for _, raw := range []string{special + canary, canary + special} {
 			list = append(list, raw, url.QueryEscape(raw), url.PathEscape(raw))
 		}
@@ -30,15 +31,18 @@ func secrets() (list []string) {
 
 // places are URLs and DSNs as people write them, right and wrong, with SECRET where a password may be.
 var places = []string{
-	"%s://:SECRET@127.0.0.1:6379/0", "%s://user:SECRET@127.0.0.1:1/shop", "%s://SECRET@127.0.0.1:1", "%s://user:SECRET@127.0.0.1:bad/",
+	"%s://:SECRET@127.0.0.1:6379/0", "%s://user:SECRET@127.0.0.1:1/shop", "%s://SECRET@127.0.0.1:1",
+	"%s://user:SECRET@127.0.0.1:bad/",
 	"%s://127.0.0.1:1/shop?user=u&password=SECRET", "%s://127.0.0.1:1/0?password=SECRET", "%s://127.0.0.1:1?SECRET",
 	"%s://127.0.0.1:1?what=SECRET", "%s://127.0.0.1:1?username=u&password=SECRET&addr=127.0.0.1:2",
 	"%s://127.0.0.1:1?master_name=shop&sentinel_password=SECRET", "%s://u:SECRET@127.0.0.1:1?master_name=shop&what=ever",
 	"%s://127.0.0.1:1?addr=u:SECRET@127.0.0.1:2", "%s://127.0.0.1:1/shop?sslpassword=SECRET&sslkey=/nowhere",
 	"%s://127.0.0.1:1/shop?passfile=SECRET&sslmode=rain", "%s://127.0.0.1:1/shop?options=-c%%20SECRET&sslmode=rain",
-	"%s://127.0.0.1:1/shop?timeout=SECRET", "%s://127.0.0.1:1/shop#SECRET", "%s:u:SECRET@127.0.0.1:1/shop", "%s:/u:SECRET@127.0.0.1/shop",
+	"%s://127.0.0.1:1/shop?timeout=SECRET", "%s://127.0.0.1:1/shop#SECRET", "%s:u:SECRET@127.0.0.1:1/shop",
+	"%s:/u:SECRET@127.0.0.1/shop",
 	"%s://127.0.0.1,u:SECRET@127.0.0.1:1/shop", "%s://[::1/:SECRET@127.0.0.1", "u:SECRET@tcp(127.0.0.1:1)/shop",
-	"host=127.0.0.1 user=u password=SECRET dbname=shop", "host=127.0.0.1 password='SECRET", "SECRET", ":SECRET@127.0.0.1:6379", "//u:SECRET@127.0.0.1:1",
+	"host=127.0.0.1 user=u password=SECRET dbname=shop", "host=127.0.0.1 password='SECRET", "SECRET",
+	":SECRET@127.0.0.1:6379", "//u:SECRET@127.0.0.1:1",
 }
 
 // Wherever a password stands, and however its URL is spelt, nothing that is said of the URL has it.
@@ -83,15 +87,16 @@ func TestNoPasswordIsEverShown(t *testing.T) {
 
 func TestWhatIsHarmlessIsShown(t *testing.T) {
 	for raw, want := range map[string][2]string{
-		"redis://127.0.0.1:6379":                          {"redis://127.0.0.1:6379", "127.0.0.1:6379"},
-		"redis://u:p@127.0.0.1:6379/3?db=4":               {"redis://127.0.0.1:6379/3", "127.0.0.1:6379"},
-		"rediss://[::1]:6379":                             {"rediss://[::1]:6379", "[::1]:6379"},
-		"redis://:p@h:1?addr=h:2&addr=h:3&password=p":     {"redis://h:1?addr=h:2&addr=h:3", "h:1"},
-		"redis://h?master_name=shop&sentinel_password=p":  {"redis://h?master_name=shop", "h"},
-		"unix://u:p@/run/redis.sock?db=1":                 {"unix:///run/redis.sock", "unix:///run/redis.sock"},
-		"mysql://u:p@db.shop:3306/shop?timeout=1s":        {"mysql://db.shop:3306/shop", "db.shop:3306"},
-		"postgres://h/db?user=u&password=p":               {"postgres://h/db", "h"},
-		"sqlite:///tmp/stockapi-0/locks.db?_pragma=key=p": {"sqlite:///tmp/stockapi-0/locks.db", "sqlite:///tmp/stockapi-0/locks.db"},
+		"redis://127.0.0.1:6379":                         {"redis://127.0.0.1:6379", "127.0.0.1:6379"},
+		"redis://u:p@127.0.0.1:6379/3?db=4":              {"redis://127.0.0.1:6379/3", "127.0.0.1:6379"},
+		"rediss://[::1]:6379":                            {"rediss://[::1]:6379", "[::1]:6379"},
+		"redis://:p@h:1?addr=h:2&addr=h:3&password=p":    {"redis://h:1?addr=h:2&addr=h:3", "h:1"},
+		"redis://h?master_name=shop&sentinel_password=p": {"redis://h?master_name=shop", "h"},
+		"unix://u:p@/run/redis.sock?db=1":                {"unix:///run/redis.sock", "unix:///run/redis.sock"},
+		"mysql://u:p@db.shop:3306/shop?timeout=1s":       {"mysql://db.shop:3306/shop", "db.shop:3306"},
+		"postgres://h/db?user=u&password=p":              {"postgres://h/db", "h"},
+		"sqlite:///tmp/stockapi-0/locks.db?_pragma=key=p": {"sqlite:///tmp/stockapi-0/locks.db",
+			"sqlite:///tmp/stockapi-0/locks.db"},
 	} {
 		assert.Equal(t, want[0], backend.Redact(raw))
 		assert.Equal(t, want[1], backend.Address(raw))

@@ -13,46 +13,46 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrZooKeeperAway says that there was no session in time, so that nothing was sent.
+// ErrZooKeeperAway says that there was no session in time, and nothing was sent.
 var ErrZooKeeperAway = errors.New("no session with ZooKeeper")
 
-// ZooKeeperOptions are what an instance wants of its connection.
+// ZooKeeperOptions holds the settings of a connection.
 type ZooKeeperOptions struct {
-	Session time.Duration // what the session's timeout should be; the server may set bounds
+	Session time.Duration // the session timeout to ask for; the server may bound it
 	Timeout time.Duration // for connecting, and for each operation
-	// Hooks stand between the rungs and the server, the first one outermost.
+	// Hooks wrap each operation, the first one outermost.
 	Hooks []ZooKeeperHook
-	// Dial is how to connect; nil: as usual.
+	// Dial connects to a server. Nil: net.DialTimeout.
 	Dial zk.Dialer
-	// Name is the instance's, for those who look at its nodes.
+	// Name is the instance's name, which its nodes contain.
 	Name string
 }
 
-// A ZooKeeperHook sees each operation, and decides whether and how it goes on.
+// A ZooKeeperHook wraps each operation: it calls next to execute it.
 type ZooKeeperHook func(ctx context.Context, o *ZooKeeperOperation, next func(context.Context) error) error
 
-// A ZooKeeperOperation is one request as hooks see it.
+// A ZooKeeperOperation describes one request to hooks.
 type ZooKeeperOperation struct {
 	Name  string // "zk:create"
-	Path  string // of the node it is about
-	Reply string // in words, once there is one
+	Path  string // of the node
+	Reply string // as text, after the reply
 }
 
-// ZooKeeper is a connection to a server of an ensemble, and the session that is kept through it. The client connects
-// again by itself, with the same session if that has not ended, else with a new one.
+// ZooKeeper is a connection to a server of an ensemble, with its session. It reconnects by itself, with the same
+// session if that has not ended, otherwise with a new one.
 //
-// What the client's library leaves open is dealt with here. Its operations take no context, and without a connection
-// they queue up to be sent at some later time: here they wait for a session first, end in time, and say by
-// [ErrZooKeeperAway] that nothing was sent. Every other error that is not the server's word leaves open whether the
-// operation was carried out. The library's channel of events drops what nobody reads in time, so states are read by
-// its callback. It keeps the session's timeout to itself, gives a silent server almost seven of them to answer its
-// greeting, and sleeps before it connects again: see zookeeper_conn.go. It logs; this does not.
+// It makes up for gaps of the client library. The library's operations take no context, and without a connection they
+// are queued to be sent later. Here an operation first waits for a session, ends in time, and returns
+// [ErrZooKeeperAway] if nothing was sent. After any other error that is not the server's reply, the operation may have
+// been executed. The library's channel of events drops events that are not read in time, so the state is followed by
+// its callback. The library does not expose the session timeout, waits almost seven timeouts for a silent server, and
+// sleeps before it reconnects: see zookeeper_conn.go.
 type ZooKeeper struct {
 	Address string // "host:port,…"
 	o       ZooKeeperOptions
 	conn    *zk.Conn
-	granted atomic.Int64 // the session's timeout, as the server has it
-	fresh   atomic.Bool  // there is news, so that it is worth connecting at once
+	granted atomic.Int64 // the session timeout that the server granted
+	fresh   atomic.Bool  // the state has changed: connect at once
 	closed  chan struct{}
 
 	mu sync.Mutex
@@ -61,16 +61,17 @@ type ZooKeeper struct {
 	watches watches
 }
 
-// OpenZooKeeper returns a connection to "host:port,…". It need not answer yet: that is [ZooKeeper.Ping]'s to find out.
+// OpenZooKeeper returns a connection to "host:port,…". It does not wait for an answer: call [ZooKeeper.Ping] for that.
 func OpenZooKeeper(address string, o ZooKeeperOptions) (*ZooKeeper, error) {
 	z := &ZooKeeper{Address: address, o: o, up: make(chan struct{}), closed: make(chan struct{})}
 	z.watches.on = map[string]*watch{}
 	z.granted.Store(int64(o.Session))
-	if !Hosts(address) { // it is not shown: what is no host may be a password
+	if !Hosts(address) { // it is not shown: it may contain a password
 		return nil, errors.New("not a list of ZooKeeper servers such as host:2181,host2:2181")
 	}
-	conn, _, err := zk.Connect(strings.Split(address, ","), o.Session, zk.WithDialer(z.dial), zk.WithHostProvider(&zooKeeperHosts{z: z}),
-		zk.WithEventCallback(z.state), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	conn, _, err := zk.Connect(strings.Split(address, ","), o.Session, zk.WithDialer(z.dial),
+		zk.WithHostProvider(&zooKeeperHosts{z: z}), zk.WithEventCallback(z.state), zk.WithLogger(silence{}),
+		zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("not a list of ZooKeeper servers such as host:2181: %s", address)
 	}
@@ -82,27 +83,27 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// Close ends the session, and with it whatever is bound to it.
+// Close ends the session, and with it the ephemeral nodes.
 func (z *ZooKeeper) Close() {
 	close(z.closed)
 	z.conn.Close()
 }
 
-// Session returns how long the session lasts without a word from this client: what was asked for, or less.
+// Session returns the session timeout: the one asked for, or a shorter one that the server granted.
 func (z *ZooKeeper) Session() time.Duration {
 	return min(z.o.Session, time.Duration(z.granted.Load()))
 }
 
-// SessionID names the session: what another one made is not this one's.
+// SessionID returns the ID of the session, which owns the ephemeral nodes that it created.
 func (z *ZooKeeper) SessionID() int64 { return z.conn.SessionID() }
 
-// maxInstance bounds the name of an instance in a node.
+// maxInstance bounds the instance's name in a node.
 const maxInstance = 64
 
-// Instance returns the name of the instance as it can stand in a node.
-func (z *ZooKeeper) Instance() string { return Plain(z.o.Name, maxInstance) }
+// Instance returns the name of the instance in the form that a node can contain.
+func (z *ZooKeeper) Instance() string { return SafeName(z.o.Name, maxInstance) }
 
-// state follows the session. It is called on the library's own goroutine, and must not block.
+// state follows the state of the session. The library calls it on its own goroutine, so it must not block.
 func (z *ZooKeeper) state(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -124,7 +125,7 @@ func (z *ZooKeeper) state(e zk.Event) {
 	}
 }
 
-// session waits until there is one.
+// session waits for a session.
 func (z *ZooKeeper) session(ctx context.Context) error {
 	z.mu.Lock()
 	up := z.up
@@ -137,7 +138,7 @@ func (z *ZooKeeper) session(ctx context.Context) error {
 	}
 }
 
-// do lets the hooks see an operation, and gives it its time.
+// do executes an operation inside the hooks, with a timeout.
 func do[T any](ctx context.Context, z *ZooKeeper, o *ZooKeeperOperation, send func() (T, error)) (value T, err error) {
 	through := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, z.o.Timeout)
@@ -154,7 +155,7 @@ func do[T any](ctx context.Context, z *ZooKeeper, o *ZooKeeperOperation, send fu
 	return value, err
 }
 
-// reply is the server's answer in words, or "" if there was none.
+// reply returns the server's reply as text, or "" if there was none.
 func reply(value any, err error) string {
 	switch value.(type) {
 	case string, bool, []string, fmt.Stringer:
@@ -168,7 +169,7 @@ func reply(value any, err error) string {
 	return ""
 }
 
-// Answered reports whether the server said what came of an operation, if only that it refused it.
+// Answered reports whether the server replied to an operation, even if it refused it.
 func Answered(err error) bool {
 	for _, answer := range []error{zk.ErrNodeExists, zk.ErrNoNode, zk.ErrNotEmpty, zk.ErrBadVersion, zk.ErrNoAuth} {
 		if errors.Is(err, answer) {
@@ -178,9 +179,8 @@ func Answered(err error) bool {
 	return err == nil
 }
 
-// Interrupted reports whether an operation failed because its connection or its session ended, as both do when a
-// process was paused for long. The next operation gets a new one, if any can be had. The library returns what it could
-// not write as the network says it.
+// Interrupted reports whether an operation failed because its connection or its session ended, as after a long pause of
+// the process. The next operation waits for a new one. For a failed write the library returns the error of the network.
 func Interrupted(err error) bool {
 	var network *net.OpError
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) ||
@@ -202,7 +202,7 @@ func within[T any](ctx context.Context, z *ZooKeeper, send func() (T, error)) (v
 	}()
 	select {
 	case a := <-answered:
-		if errors.Is(a.err, zk.ErrNoServer) { // it was still in the library's queue
+		if errors.Is(a.err, zk.ErrNoServer) { // it was still queued in the library
 			a.err = fmt.Errorf("%w: %w", ErrZooKeeperAway, a.err)
 		}
 		return a.value, a.err

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// zooKeeperConn reads along while the server greets: its first packet tells the session's timeout, which the library
-// keeps to itself. And until then it waits no longer for the server than for any other answer.
+// zooKeeperConn reads the session timeout from the server's first packet, because the library does not expose it. It
+// also bounds the wait for that packet by the timeout of any other reply.
 type zooKeeperConn struct {
 	net.Conn
 	z        *ZooKeeper
 	greeting []byte
 }
 
-// The greeting is a length, a version of the protocol, and the timeout in milliseconds, of four bytes each.
+// The first packet begins with its length, the protocol version, and the timeout in milliseconds, of four bytes each.
 const greetingSize = 12
 
 func (z *ZooKeeper) dial(network, address string, _ time.Duration) (net.Conn, error) {
@@ -37,14 +37,14 @@ func (c *zooKeeperConn) Read(p []byte) (int, error) {
 	if missing := greetingSize - len(c.greeting); missing > 0 {
 		c.greeting = append(c.greeting, p[:min(n, missing)]...)
 		if len(c.greeting) == greetingSize {
-			c.z.heard(binary.BigEndian.Uint32(c.greeting[8:]))
+			c.z.storeTimeout(binary.BigEndian.Uint32(c.greeting[8:]))
 		}
 	}
 	return n, err
 }
 
-// heard takes the session's timeout down. A session that has expired is greeted with 0.
-func (z *ZooKeeper) heard(milliseconds uint32) {
+// storeTimeout stores the session timeout. For an expired session the server sends 0.
+func (z *ZooKeeper) storeTimeout(milliseconds uint32) {
 	if milliseconds > 0 {
 		z.granted.Store(int64(time.Duration(milliseconds) * time.Millisecond))
 	}
@@ -58,14 +58,14 @@ func (c *zooKeeperConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// zooKeeperHosts lets the library connect again soon: at once when a connection breaks or a session has ended, and then
-// every so often. By itself it sleeps for a second whenever it has tried all servers, which with one server is always:
-// longer than a short session lasts. And it looks up the servers' names once, at the start, which fails where one is not
-// known yet, and goes on calling at the old address where one has moved: here they are looked up by who dials.
+// zooKeeperHosts makes the library reconnect soon: at once after a connection broke or a session ended, and then every
+// reconnectGap. The library's own provider sleeps for a second after it has tried all servers, which is longer than a
+// short session lasts. It also looks up the servers' names only once, at the start: that fails for a name that is not
+// known yet, and keeps the old address of a server that has moved. Here the names are looked up at each dial.
 type zooKeeperHosts struct {
 	z       *ZooKeeper
 	servers []string
-	tried   int // since a connection was made
+	tried   int // servers tried since the last connection
 }
 
 // Init is part of zk.HostProvider.
@@ -86,10 +86,10 @@ func (h *zooKeeperHosts) Len() int { return len(h.servers) }
 // Connected is part of zk.HostProvider.
 func (h *zooKeeperHosts) Connected() { h.tried = 0 }
 
-// reconnectGap is how long to wait when no server could be reached.
+// reconnectGap is the pause after no server could be reached.
 const reconnectGap = 100 * time.Millisecond
 
-// Next is part of zk.HostProvider. Only where retryStart is true does the library look whether it was closed.
+// Next is part of zk.HostProvider. The library checks whether it was closed only if retryStart is true.
 func (h *zooKeeperHosts) Next() (server string, retryStart bool) {
 	server = h.servers[0]
 	h.servers = append(h.servers[1:], server)

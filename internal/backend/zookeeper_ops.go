@@ -8,18 +8,17 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Created is what came of making a node.
+// A Created is the reply to creating nodes.
 type Created struct {
-	Path string // of the first node made
-	Zxid int64  // the transaction's number, which only grows: the czxid of what was made
+	Path string // of the first node
+	Zxid int64  // the number of the transaction, which only grows: the czxid of the nodes
 }
 
 // String returns the node's path.
 func (c Created) String() string { return c.Path }
 
-// Create makes nodes that end with the session, all of them or none, in one transaction. Path is the first one's; the
-// others are named in full. Mark is a node that the transaction writes to as well: the answer to that tells the
-// transaction's number, which a create by itself does not.
+// Create creates ephemeral nodes, all or none, in one transaction. The transaction also writes to the node mark: the
+// reply to that write has the number of the transaction, which the reply to a create does not have.
 func (z *ZooKeeper) Create(ctx context.Context, mark, data string, flags int32, paths ...string) (Created, error) {
 	var all []any
 	for _, path := range paths {
@@ -37,10 +36,10 @@ func (z *ZooKeeper) Create(ctx context.Context, mark, data string, flags int32, 
 
 var open = zk.WorldACL(zk.PermAll)
 
-// anyVersion stands for whatever version a node has.
+// anyVersion matches every version of a node.
 const anyVersion = -1
 
-// Delete removes nodes, all of them or none: if one is not there, [zk.ErrNoNode].
+// Delete removes nodes, all or none. If one does not exist, it returns [zk.ErrNoNode].
 func (z *ZooKeeper) Delete(ctx context.Context, paths ...string) error {
 	var all []any
 	for _, path := range paths {
@@ -49,7 +48,7 @@ func (z *ZooKeeper) Delete(ctx context.Context, paths ...string) error {
 	return z.transact(ctx, &ZooKeeperOperation{Name: "zk:delete", Path: paths[0]}, all)
 }
 
-// Check returns whether a node is there, by a transaction: a read could be answered by a server that was left behind.
+// Check reports whether a node exists. It uses a transaction: a server that lags behind could answer a read.
 func (z *ZooKeeper) Check(ctx context.Context, path string) (bool, error) {
 	check := []any{&zk.CheckVersionRequest{Path: path, Version: anyVersion}}
 	err := z.transact(ctx, &ZooKeeperOperation{Name: "zk:check", Path: path}, check)
@@ -67,7 +66,7 @@ func (z *ZooKeeper) transact(ctx context.Context, o *ZooKeeperOperation, all []a
 	return err
 }
 
-// Find returns what is known of a node, or nil if it is not there.
+// Find returns the stat of a node, or nil if the node does not exist.
 func (z *ZooKeeper) Find(ctx context.Context, path string) (*zk.Stat, error) {
 	return do(ctx, z, &ZooKeeperOperation{Name: "zk:exists", Path: path}, func() (*zk.Stat, error) {
 		there, stat, err := z.conn.Exists(path)
@@ -86,7 +85,7 @@ func (z *ZooKeeper) Children(ctx context.Context, path string) ([]string, error)
 	})
 }
 
-// Container makes a node that the server removes by itself some time after the last node in it has gone.
+// Container creates a container node, which the server removes some time after its last child has gone.
 func (z *ZooKeeper) Container(ctx context.Context, path string) error {
 	_, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:container", Path: path}, func() (string, error) {
 		return z.conn.CreateContainer(path, nil, zk.FlagContainer, open)
@@ -97,8 +96,7 @@ func (z *ZooKeeper) Container(ctx context.Context, path string) error {
 	return err
 }
 
-// Sync waits until the server that this client speaks to has heard of all that was done before: a read by itself may be
-// answered by a server that was left behind.
+// Sync waits until this client's server has caught up with the ensemble: without it a read may return old data.
 func (z *ZooKeeper) Sync(ctx context.Context, path string) error {
 	_, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:sync", Path: path}, func() (string, error) {
 		return z.conn.Sync(path)
@@ -106,8 +104,9 @@ func (z *ZooKeeper) Sync(ctx context.Context, path string) error {
 	return err
 }
 
-// Watch returns a channel that is closed when the node is changed or removed, or its session has ended, or nil when it
-// is not there. It asks for the node's data: to ask whether it exists would leave a watch also on a node that does not.
+// Watch returns a channel that is closed when the node changes or is removed, or the session ends. It returns nil if
+// the node does not exist. It reads the node's data: an exists request would leave a watch on a node that does not
+// exist.
 func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan struct{}, error) {
 	gone, err := do(ctx, z, &ZooKeeperOperation{Name: "zk:watch", Path: path}, func() (<-chan struct{}, error) {
 		return z.watches.join(z, path)
@@ -118,7 +117,7 @@ func (z *ZooKeeper) Watch(ctx context.Context, path string) (<-chan struct{}, er
 	return gone, err
 }
 
-// Ping returns nil when ZooKeeper answers.
+// Ping returns nil if ZooKeeper answers.
 func (z *ZooKeeper) Ping(ctx context.Context) error {
 	_, err := z.Find(ctx, "/")
 	if err != nil {

@@ -2,22 +2,22 @@ package backend
 
 import "sync"
 
-// watches are those that are set, one for each node, however many wait for it. The library keeps each watch that it is
-// asked for until the node changes, also when nobody waits for it any more: a thousand who wait in vain behind one
-// holder would leave a thousand.
+// watches holds one watch per node, shared by all who wait for the node. The library keeps every watch until the node
+// changes, even if nobody waits for it any more: without sharing, a thousand waiters that give up behind one holder
+// would leave a thousand watches.
 type watches struct {
 	mu sync.Mutex
 	on map[string]*watch
 }
 
-// A watch is one of a node.
+// A watch is a watch of one node.
 type watch struct {
 	set  chan struct{} // closed once err says whether there is a watch
 	err  error
-	gone chan struct{} // closed when the node has changed, or will not be watched any more
+	gone chan struct{} // closed when the node has changed, or the client is closed
 }
 
-// join returns what tells of a change of the node, and sets the watch if there is none yet.
+// join returns a channel that is closed when the node changes. It sets the watch if there is none yet.
 func (w *watches) join(z *ZooKeeper, path string) (<-chan struct{}, error) {
 	w.mu.Lock()
 	one, is := w.on[path]
@@ -33,7 +33,7 @@ func (w *watches) join(z *ZooKeeper, path string) (<-chan struct{}, error) {
 	return one.gone, one.err
 }
 
-// start sets a watch, and ends it when the library tells of a change or the client is closed.
+// start sets a watch, and ends it when the library reports a change or the client is closed.
 func (w *watches) start(z *ZooKeeper, path string, one *watch) {
 	_, _, event, err := z.conn.GetW(path)
 	one.err = err
@@ -53,7 +53,7 @@ func (w *watches) start(z *ZooKeeper, path string, one *watch) {
 	}()
 }
 
-// end forgets a watch: whoever comes now asks the server again.
+// end removes a watch: the next waiter sets a new one.
 func (w *watches) end(path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,17 +1,16 @@
-// Package fault brings faults upon an order from inside the instance, at the very command where they hurt. It is a
-// go-redis hook, in one place for all rungs: no lock and no shelf contains a line of it, and without the flag that
-// turns it on it does not exist.
+// Package fault injects faults into an order from inside the instance, at a given command. It is a hook of the clients
+// of the backends: no lock and no shelf contains fault code. Without the flag --faults no hook is installed.
 //
-// A fault is written <action>@<point>, several separated by commas:
+// A fault is written <action>@<point>, several faults are separated by commas:
 //
 //	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
-//	crash@after:setnx             the process dies, as by SIGKILL, when the reply to SETNX is there
-//	stop@before:set/stock         the process stops itself, as by SIGSTOP, before the stock is written
-//	hold@after:set/lock           waits until somebody lets the order go on: GET /faults, DELETE /faults/{order}
+//	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
+//	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
+//	hold@after:set/lock           keeps the order waiting until it is released: GET /faults, DELETE /faults/{order}
 //
-// A point is a command as the client sends it, in lower case, scripts by their name (eval:release), SQL statements about
-// a lock by theirs (sql:acquire, sql:renew, sql:release), with /stock or
-// /lock where both kinds of key get that command. Every fault fires once.
+// A point is before or after a command as the client sends it, in lower case: scripts by their name (eval:release), SQL
+// statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock says which kind of key is
+// meant, if both get that command. Every fault fires once.
 package fault
 
 import (
@@ -23,27 +22,27 @@ import (
 	"time"
 )
 
-// Longest bounds how long a fault may sleep or hold.
-const Longest = time.Minute
+// MaxDuration bounds how long a fault may sleep or hold.
+const MaxDuration = time.Minute
 
-// maxFaults bounds how many faults one order may carry.
+// maxFaults bounds the faults of one order.
 const maxFaults = 8
 
-// ErrSyntax is the kind of every complaint about how a fault is written.
+// ErrSyntax says that a fault is not written correctly.
 var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@before:del, crash@after:setnx, " +
 	"stop@before:set/stock, hold@after:set/lock")
 
-// A Fault is one thing that goes wrong at one point of an order.
+// A Fault is an action at one point of an order.
 type Fault struct {
 	Action string        // sleep, crash, stop, hold
 	For    time.Duration // of a sleep
 	After  bool          // after the command's reply, not before it is sent
 	Cmd    string        // the command
-	On     string        // stock, lock, or empty: whichever key
+	On     string        // stock, lock, or empty for any key
 	once   sync.Once
 }
 
-// String returns the fault as it is written.
+// String returns the fault in the syntax that Parse reads.
 func (f *Fault) String() string {
 	action, when, on := f.Action, "before", ""
 	if f.Action == "sleep" {
@@ -58,7 +57,8 @@ func (f *Fault) String() string {
 	return action + "@" + when + ":" + f.Cmd + on
 }
 
-// Parse reads faults as they are written. It returns ErrSyntax for what is none, or cannot be done on this system.
+// Parse reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this
+// system cannot inject.
 func Parse(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {
@@ -99,8 +99,8 @@ func (f *Fault) setAction(text string) error {
 		}
 	case "sleep":
 		d, err := time.ParseDuration(arg)
-		if err != nil || d <= 0 || d > Longest {
-			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, Longest)
+		if err != nil || d <= 0 || d > MaxDuration {
+			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, MaxDuration)
 		}
 		f.For = d
 		return nil
@@ -115,12 +115,12 @@ func (f *Fault) setAction(text string) error {
 
 type faultsKey struct{}
 
-type carried struct {
+type orderFaults struct {
 	order  string
 	faults []*Fault
 }
 
-// With returns a context whose order carries the faults.
+// With returns a context that carries the faults of an order.
 func With(ctx context.Context, order string, faults []*Fault) context.Context {
-	return context.WithValue(ctx, faultsKey{}, carried{order, faults})
+	return context.WithValue(ctx, faultsKey{}, orderFaults{order, faults})
 }

@@ -12,8 +12,8 @@ import (
 	"stockapi/internal/stock"
 )
 
-// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one that
-// was held for as long as may be takes none of the others along.
+// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one
+// that was held for as long as may be takes none of the others along.
 func TestHeldOrdersOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := New(nil, stock.IsKey)
@@ -55,14 +55,14 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
-		time.Sleep(Longest - 2500*time.Millisecond) // the other one's time is up, and no twin's
+		time.Sleep(MaxDuration - 2500*time.Millisecond) // the other one's time is up, and no twin's
 		synctest.Wait()
 		assert.Equal(t, 2, next())
 		assert.Equal(t, -1, next())
 		require.Len(t, i.Held(), 2)
 		assert.True(t, release("twin"))
 		assert.Equal(t, 3, next())
-		time.Sleep(Longest)
+		time.Sleep(MaxDuration)
 		synctest.Wait()
 		assert.Equal(t, 4, next())
 		assert.Empty(t, i.Held())

@@ -14,16 +14,16 @@ import (
 	"stockapi/internal/trace"
 )
 
-// Injector is what an instance with faults has: the hook for its clients, and the list of orders that are held.
+// An Injector injects faults as a hook of the clients, and lists the orders that faults hold.
 type Injector struct {
 	names    trace.Names
 	stockKey func(key string) bool
 
 	mu   sync.Mutex
-	held []*Held // the one held longest comes first
+	held []*Held // the oldest first
 }
 
-// Held is an order that waits at a point to be let go on.
+// A Held describes an order that a fault keeps waiting at a point.
 type Held struct {
 	Order string    `json:"order"`
 	Point string    `json:"point"`
@@ -32,12 +32,13 @@ type Held struct {
 	release chan struct{}
 }
 
-// New returns an injector. Names are those of scripts, by digest; stockKey tells the stock's keys from the locks'.
+// New returns an injector. Names holds the names of scripts by digest; stockKey reports whether a key is the stock's
+// rather than a lock's.
 func New(names trace.Names, stockKey func(key string) bool) *Injector {
 	return &Injector{names: names, stockKey: stockKey}
 }
 
-// Held returns the orders that are held, by name; those of one name in the order in which they got there.
+// Held returns the held orders, sorted by name, and by age within a name.
 func (i *Injector) Held() []Held {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -49,8 +50,8 @@ func (i *Injector) Held() []Held {
 	return list
 }
 
-// Release lets an order go on, and reports whether it was held. Of several orders with one name, as clients may give
-// them, it is the one held longest.
+// Release lets a held order go on, and reports whether there was one. Of several orders with that name it releases the
+// one that was held first.
 func (i *Injector) Release(order string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -63,15 +64,15 @@ func (i *Injector) Release(order string) bool {
 	return true
 }
 
-// DialHook is part of redis.Hook; connecting is left alone.
+// DialHook is part of redis.Hook. It injects nothing.
 func (i *Injector) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
 
-// ProcessHook is part of redis.Hook: it is where faults come to pass.
+// ProcessHook is part of redis.Hook. It injects the faults before and after a command.
 func (i *Injector) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if _, ok := ctx.Value(faultsKey{}).(carried); !ok {
+		if _, ok := ctx.Value(faultsKey{}).(orderFaults); !ok {
 			return next(ctx, cmd)
 		}
 		i.at(ctx, false, cmd)
@@ -81,10 +82,10 @@ func (i *Injector) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook is part of redis.Hook. What lies between the commands of a pipeline is not a point.
+// ProcessPipelineHook is part of redis.Hook. Its points are before and after the whole pipeline.
 func (i *Injector) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if _, ok := ctx.Value(faultsKey{}).(carried); !ok {
+		if _, ok := ctx.Value(faultsKey{}).(orderFaults); !ok {
 			return next(ctx, cmds)
 		}
 		i.at(ctx, false, cmds...)
@@ -94,7 +95,7 @@ func (i *Injector) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// at lets the faults of an order happen that wait for one of these commands.
+// at injects the faults of an order at these commands.
 func (i *Injector) at(ctx context.Context, after bool, cmds ...redis.Cmder) {
 	for _, cmd := range cmds {
 		name, key := i.names.Describe(cmd.Args())
@@ -102,38 +103,40 @@ func (i *Injector) at(ctx context.Context, after bool, cmds ...redis.Cmder) {
 	}
 }
 
-// ZooKeeper is a hook of a connection to ZooKeeper, where locks are kept and no stock.
-func (i *Injector) ZooKeeper(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
-	i.pass(ctx, false, o.Name, "lock")
+// ZooKeeper is a [backend.ZooKeeperHook]. ZooKeeper holds locks but no stock.
+func (i *Injector) ZooKeeper(
+	ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error,
+) error {
+	i.fire(ctx, false, o.Name, "lock")
 	err := next(ctx)
-	i.pass(ctx, true, o.Name, "lock")
+	i.fire(ctx, true, o.Name, "lock")
 	return err
 }
 
-// At lets the faults of an order happen that wait for this command: also one that is not for Redis, and passes no hook.
+// At injects the faults of an order before or after a command. It is exported for commands that pass no Redis hook.
 func (i *Injector) At(ctx context.Context, after bool, cmd, key string) {
 	on := "lock"
 	if i.stockKey(key) {
 		on = "stock"
 	}
-	i.pass(ctx, after, cmd, on)
+	i.fire(ctx, after, cmd, on)
 }
 
-// pass lets the faults of an order happen that wait for this point.
-func (i *Injector) pass(ctx context.Context, after bool, name, on string) {
-	c, _ := ctx.Value(faultsKey{}).(carried)
+// fire injects the faults of an order that belong to this point.
+func (i *Injector) fire(ctx context.Context, after bool, name, on string) {
+	c, _ := ctx.Value(faultsKey{}).(orderFaults)
 	for _, f := range c.faults {
 		if f.After == after && f.Cmd == name && (f.On == "" || f.On == on) {
-			f.once.Do(func() { i.happen(ctx, f, c.order) })
+			f.once.Do(func() { i.inject(ctx, f, c.order) })
 		}
 	}
 }
 
-func (i *Injector) happen(ctx context.Context, f *Fault, order string) {
+func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 	began := time.Now()
 	switch f.Action {
 	case "sleep":
-		time.Sleep(f.For) // also when the order's context ends: a process that hangs does not look at contexts
+		time.Sleep(f.For) // ignores the order's context, as a process that hangs does
 	case "crash":
 		crash()
 	case "stop":
@@ -149,17 +152,17 @@ func (i *Injector) hold(f *Fault, order string) {
 	i.mu.Lock()
 	i.held = append(i.held, h)
 	i.mu.Unlock()
-	timer := time.NewTimer(Longest)
+	timer := time.NewTimer(MaxDuration)
 	defer timer.Stop()
 	select {
 	case <-h.release:
 	case <-timer.C:
-		i.forget(h)
+		i.removeHeld(h)
 	}
 }
 
-// forget takes an order off the list that was held for as long as may be.
-func (i *Injector) forget(h *Held) {
+// removeHeld removes an order from the list after the longest hold.
+func (i *Injector) removeHeld(h *Held) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.held = slices.DeleteFunc(i.held, func(other *Held) bool { return other == h })

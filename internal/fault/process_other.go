@@ -4,7 +4,7 @@ package fault
 
 import "os"
 
-// canStop is false where no signal stops a process.
+// canStop reports whether the system has a signal that stops a process.
 const canStop = false
 
 // crash ends the process at once: no deferred call, no clean-up.

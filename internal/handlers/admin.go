@@ -16,32 +16,33 @@ import (
 type stockBody struct {
 	Product  string `json:"product"`
 	Quantity int64  `json:"quantity"`
-	TTL      string `json:"ttl,omitempty"` // as it was put; empty: it is there for good, or nobody asked
+	TTL      string `json:"ttl,omitempty"` // as given by PUT; empty: none, or the answer to a GET
 }
 
-// authorized lets only those pass who know the admin token, if there is one.
+// authorized refuses a request without the admin token, if the instance has one.
 func (s *server) authorized(c *gin.Context) {
 	if !s.mayAdminister(c) {
 		s.failAdmin(c, errUnauthorized)
 	}
 }
 
-// mayAdminister reports whether a request comes with the admin token, or needs none.
+// mayAdminister reports whether a request has the admin token, or none is needed.
 func (s *server) mayAdminister(c *gin.Context) bool {
 	scheme, given, _ := strings.Cut(c.GetHeader("Authorization"), " ")
-	return s.AdminToken == "" || strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) == 1
+	return s.AdminToken == "" || strings.EqualFold(scheme, "Bearer") &&
+		subtle.ConstantTimeCompare([]byte(given), []byte(s.AdminToken)) == 1
 }
 
-// onProduct runs an action on the product in the path, and answers with its result or its problem.
+// onProduct runs an action on the product in the path, and sends its result or its problem.
 func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product string) (any, error)) {
 	product := c.Param("product")
 	err := checkProduct(product)
 	var result any
 	if err == nil {
-		ctx, cancel := seenThrough(c)
+		ctx, cancel := uncancelable(c)
 		defer cancel()
 		result, err = act(ctx, product)
-		err = orGone(c.Request.Context(), err)
+		err = withClientGone(c.Request.Context(), err)
 	}
 	switch {
 	case err != nil:
@@ -113,13 +114,13 @@ func (s *server) rungs(c *gin.Context) {
 	})
 }
 
-// livez serves GET /livez: that this process answers at all. It asks no backend: a restart would not mend one.
+// livez serves GET /livez: the process runs. It asks no backend, because a restart would not repair one.
 func (s *server) livez(c *gin.Context) { c.String(http.StatusOK, "alive\n") }
 
 // readyz serves GET /readyz: whether this instance can sell now.
 func (s *server) readyz(c *gin.Context) {
 	if s.shop.Closed() {
-		s.plain(c, "draining", sale.ErrDraining.Error())
+		s.failPlain(c, "draining", sale.ErrDraining.Error())
 		return
 	}
 	if err := s.ready.ask(c.Request.Context()); err != nil {

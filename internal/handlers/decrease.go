@@ -10,18 +10,18 @@ import (
 	"stockapi/internal/sale"
 )
 
-// outcomeKey is where a handler leaves the name of the problem that it answered with.
+// outcomeKey is the context key for the name of the problem that a handler answered with.
 const outcomeKey = "outcome"
 
 // decrease serves POST /{rung}/decrease: it sells.
 func (s *server) decrease(c *gin.Context) {
-	receipt, err := s.serve(c, s.remembering(s.shop.Decrease), s.orderParams()...)
+	receipt, err := s.serve(c, s.recordOutcome(s.shop.Decrease), s.orderParams()...)
 	s.answer(c, receipt, err)
 	outcome := c.GetString(outcomeKey)
 	if outcome == "" {
 		outcome = sold
 	}
-	if receipt.Rung != "" { // not a name that a client made up
+	if receipt.Rung != "" { // a rung that exists: a label that clients invent would grow the metrics
 		s.Metrics.Sales.WithLabelValues(receipt.Rung, outcome).Inc()
 	}
 }
@@ -49,9 +49,9 @@ func (s *server) answer(c *gin.Context, receipt sale.Receipt, err error) {
 	c.JSON(http.StatusOK, receipt)
 }
 
-// serve reads an order from a request and has it carried out.
+// serve reads an order from a request and executes it.
 func (s *server) serve(
-	c *gin.Context, carryOut func(context.Context, string, sale.Order) (sale.Receipt, error), known ...string,
+	c *gin.Context, execute func(context.Context, string, sale.Order) (sale.Receipt, error), known ...string,
 ) (sale.Receipt, error) {
 	id, err := orderID(c)
 	if err != nil {
@@ -70,13 +70,12 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	receipt, err := carryOut(ctx, c.Param("rung"), order)
-	return receipt, orGone(ctx, err)
+	receipt, err := execute(ctx, c.Param("rung"), order)
+	return receipt, withClientGone(ctx, err)
 }
 
-// orGone adds to an error that the client has gone, if it has: whatever failed, nobody waits for the answer. What was
-// sold stays unknown, if it was.
-func orGone(ctx context.Context, err error) error {
+// withClientGone joins err with the error of ctx if the client has gone. An unknown outcome stays unknown.
+func withClientGone(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		err = errors.Join(err, ctx.Err())
 	}

@@ -3,11 +3,13 @@ package handlers
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
-	"encoding/json"
+	"compress/gzip"
+	"embed"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,79 +21,140 @@ import (
 	"stockapi/internal/sale"
 )
 
-// The documentation exists once, as openapi.yaml. The page is made from it, from the problems and from the rungs and
-// bounds of this instance, so that it cannot say anything else than they do. openapi_doc.go reads the document.
+// openapi.yaml documents the routes and problems once. The page at /docs shows it with Swagger UI, which is embedded:
+// see swaggerui/README.md. The rest of the page is about this instance: its rungs and bounds, and the problems, whose
+// types lead to the page.
 
 var (
 	//go:embed openapi.yaml
 	openAPI []byte
 	//go:embed docs.html
 	docsHTML string
+	//go:embed docs.css docs.js swaggerui/*.gz
+	docsFiles embed.FS
 
-	docsTemplate = template.Must(template.New("docs").Funcs(template.FuncMap{"prose": prose, "short": short}).Parse(docsHTML))
+	docsFuncs    = template.FuncMap{"prose": prose, "short": short}
+	docsTemplate = template.Must(template.New("docs").Funcs(docsFuncs).Parse(docsHTML))
 
-	// readOpenAPI is put off until somebody asks for the page: an instance starts sooner without.
-	readOpenAPI = sync.OnceValues(func() (*document, error) {
-		d := new(document)
-		if err := yaml.Unmarshal(openAPI, d); err != nil {
-			return nil, fmt.Errorf("read openapi.yaml: %w", err)
+	// readOpenAPI reads openapi.yaml when the page is first asked for: an instance starts sooner without.
+	readOpenAPI = sync.OnceValues(func() (d document, err error) {
+		if err := yaml.Unmarshal(openAPI, &d); err != nil {
+			return d, fmt.Errorf("read openapi.yaml: %w", err)
 		}
 		return d, nil
 	})
 )
 
-// docsPage is what the page is made from.
-type docsPage struct {
-	*document
-	Instance, Host string
-	Rungs          []sale.Status
-	Bounds         Bounds
-	Problems       []docsProblem
+// docsPolicy is the Content-Security-Policy of the page: it loads scripts, styles and openapi.yaml from this instance
+// and nothing from elsewhere, so it needs no network. Swagger UI has its images in its style sheet.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// A document holds the parts of openapi.yaml that the page shows without Swagger UI.
+type document struct {
+	Info       struct{ Title, Description string }
+	Components struct {
+		Schemas map[string]struct{ Description string }
+	}
 }
 
-// docsProblem is a problem with what openapi.yaml says of it.
+// docsPage holds the data of the page.
+type docsPage struct {
+	Title, Description string
+	Instance, Host     string
+	Rungs              []sale.Status
+	Bounds             Bounds
+	Problems           []docsProblem
+}
+
+// docsProblem is a problem with its name, and its description in openapi.yaml.
 type docsProblem struct {
 	Problem
 	Name, Description string
 }
 
-// Class is the first digit of the status, which CSS gives a colour.
-func (p docsProblem) Class() int { return p.Status / 100 }
-
-// docs serves GET /docs. It promises browsers that the page loads nothing, and so needs no network.
+// docs serves GET /docs.
 func (s *server) docs(c *gin.Context) {
 	d, err := readOpenAPI()
 	if err != nil {
 		panic(err) // the file is part of the program, and a test reads it
 	}
-	page := docsPage{document: d, Instance: s.Instance, Host: c.Request.Host, Rungs: s.shop.Rungs(), Bounds: s.Bounds,
-		Problems: d.problems()}
+	page := docsPage{Title: d.Info.Title, Description: d.Info.Description, Instance: s.Instance, Host: c.Request.Host,
+		Rungs: s.shop.Rungs(), Bounds: s.Bounds, Problems: d.problems()}
 	var html bytes.Buffer
 	if err := docsTemplate.Execute(&html, page); err != nil {
 		panic(err)
 	}
-	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	c.Header("Content-Security-Policy", docsPolicy)
 	c.Data(http.StatusOK, "text/html; charset=utf-8", html.Bytes())
+}
+
+// docsTypes lists the files that the page loads, with their types.
+var docsTypes = map[string]string{
+	"docs.css":             "text/css; charset=utf-8",
+	"docs.js":              "text/javascript; charset=utf-8",
+	"swagger-ui.css":       "text/css; charset=utf-8",
+	"swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+}
+
+// docsFile serves GET /docs/{file}. Swagger UI is embedded compressed, and is sent so to a client that accepts it.
+func (s *server) docsFile(c *gin.Context) {
+	name := c.Param("file")
+	contentType, ok := docsTypes[name]
+	if !ok {
+		s.failPlain(c, "no-such-route", "see /docs")
+		return
+	}
+	c.Header("Cache-Control", "no-cache")
+	data, err := docsFiles.ReadFile(name)
+	if err == nil {
+		c.Data(http.StatusOK, contentType, data)
+		return
+	}
+	data, err = docsFiles.ReadFile(path.Join("swaggerui", name+".gz"))
+	if err != nil {
+		panic(err)
+	}
+	c.Header("Vary", "Accept-Encoding")
+	if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+		c.Header("Content-Encoding", "gzip")
+		c.Data(http.StatusOK, contentType, data)
+		return
+	}
+	c.Data(http.StatusOK, contentType, unzipped(data))
+}
+
+// unzipped returns the content of an embedded gzip file.
+func unzipped(data []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		panic(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return content
 }
 
 // openapi serves GET /openapi.yaml.
 func (s *server) openapi(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", openAPI) }
 
-// problem serves GET /problems/{name}, which is the type of a problem: it leads to what the page says of it.
+// problem serves GET /problems/{name}, the type of a problem: it redirects to the problem's place in the page.
 func (s *server) problem(c *gin.Context) {
 	name := c.Param("name")
 	if _, ok := problems[name]; !ok {
-		s.plain(c, "no-such-route", "see /docs")
+		s.failPlain(c, "no-such-route", "see /docs")
 		return
 	}
 	c.Redirect(http.StatusFound, "/docs#"+name)
 }
 
-// problems lists all problems by status, and by name within one.
-func (d *document) problems() []docsProblem {
+// problems lists all problems by status, and by name within a status.
+func (d document) problems() []docsProblem {
 	var list []docsProblem
 	for name, p := range problems {
-		list = append(list, docsProblem{p, name, d.Components.Schemas.get(name).Description})
+		list = append(list, docsProblem{p, name, d.Components.Schemas[name].Description})
 	}
 	slices.SortFunc(list, func(a, b docsProblem) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Name, b.Name))
@@ -99,7 +162,7 @@ func (d *document) problems() []docsProblem {
 	return list
 }
 
-// prose renders the little markup that openapi.yaml uses: paragraphs, and code between backticks.
+// prose renders the markup that openapi.yaml uses: paragraphs, and code between backticks.
 func prose(text string) template.HTML {
 	var html strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -113,23 +176,10 @@ func prose(text string) template.HTML {
 		}
 		html.WriteString("</p>")
 	}
-	return template.HTML(html.String()) //nolint:gosec // everything of the text is escaped
+	return template.HTML(html.String()) //nolint:gosec // all of the text is escaped
 }
 
-// short renders a duration without its zeroes: 1m and not 1m0s.
+// short returns a duration without zeroes at the end: 1m rather than 1m0s.
 func short(d time.Duration) string {
 	return strings.NewReplacer("m0s", "m", "h0m0s", "h").Replace(d.String())
-}
-
-// indented renders an example as JSON.
-func indented(yamlText []byte) (string, error) {
-	compact, err := yaml.YAMLToJSON(yamlText)
-	if err != nil {
-		return "", fmt.Errorf("example: %w", err)
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, bytes.TrimSpace(compact), "", "  "); err != nil {
-		return "", fmt.Errorf("example: %w", err)
-	}
-	return out.String(), nil
 }

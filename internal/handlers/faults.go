@@ -10,14 +10,14 @@ import (
 	"stockapi/internal/fault"
 )
 
-// readParams returns the parameters that a reading knows: those of a decrease, but for what is sold, and how many may.
+// readParams returns the names of the parameters of a read: those of a decrease without product, quantity and permits.
 func (s *server) readParams() []string {
 	return slices.DeleteFunc(s.orderParams(), func(name string) bool {
 		return name == "product" || name == "quantity" || name == "permits"
 	})
 }
 
-// orderParams returns the parameters that a decrease knows. Without faults, fault is an unknown one.
+// orderParams returns the names of the parameters of a decrease. Without --faults, fault is an unknown parameter.
 func (s *server) orderParams() []string {
 	known := []string{"product", "quantity", "items", "wait", "ttl", "work", "caller", "nested", "permits", "trace"}
 	if s.Faults != nil {
@@ -26,8 +26,8 @@ func (s *server) orderParams() []string {
 	return known
 }
 
-// withFaults returns a context that carries the faults an order asks for, and the name to let it go on by. Where there is
-// an admin token they take that: a fault can end the process.
+// withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is
+// released. Faults need the admin token if there is one: a fault can end the process.
 func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (context.Context, error) {
 	ctx := c.Request.Context()
 	for _, given := range []params{overridden, p} {
@@ -42,20 +42,21 @@ func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (co
 		if err != nil {
 			return ctx, badInput("%w", err)
 		}
-		ctx = fault.With(ctx, id, faults) // the later one counts
+		ctx = fault.With(ctx, id, faults) // the last one, from the body, takes effect
 	}
 	return ctx, nil
 }
 
-// heldOrders serves GET /faults: the orders that a fault holds at a point.
+// heldOrders serves GET /faults: the orders that a fault holds.
 func (s *server) heldOrders(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
-// releaseOrder serves DELETE /faults/{order}: it lets one of them go on, of several with that name the one held longest.
+// releaseOrder serves DELETE /faults/{order}: it releases a held order. Of several orders with that name it releases
+// the one that was held first.
 func (s *server) releaseOrder(c *gin.Context) {
 	if !s.Faults.Release(c.Param("order")) {
-		s.plain(c, "no-such-order", "no fault holds that order")
+		s.failPlain(c, "no-such-order", "no fault holds that order")
 		return
 	}
 	c.Status(http.StatusNoContent)

@@ -17,31 +17,32 @@ import (
 	"stockapi/internal/sale"
 )
 
-// What every request has to pass before its handler, in this order: is it meant for us, did a page of another site send
-// it, did all of it arrive. And what every answer has to keep to: it is read in time, or its connection ends.
+// Every request passes these checks before its handler, in this order: the Host is a name of this instance, no page of
+// another site sent the request, and the whole body arrived in time. A client has to read its answer in time, too, or
+// its connection ends.
 
 const (
-	// bodyTime is how long a client may take to send its body.
+	// bodyTime bounds the time in which a client has to send its body.
 	bodyTime = 5 * time.Second
-	// answerTime is how long a client may take to read its answer, which has 100 KB at most.
+	// answerTime bounds the time in which a client has to read its answer, of at most 2 MB.
 	answerTime = 10 * time.Second
-	// adminTime is how long administrative work may go on, whether its client waits or not.
+	// adminTime bounds administrative work, which goes on when its client has gone.
 	adminTime = time.Minute
 )
 
 var (
-	errMisdirected = errors.New("the Host is no name of this instance: if it should be, start it with --hosts and the name")
+	errMisdirected = errors.New("the Host is no name of this instance: to allow it, start the instance with --hosts")
 	errCrossOrigin = errors.New("a browser sent this for a page of another site")
 )
 
-// Hosts are the names that an instance goes by: what a request may have as its Host. Whoever owns another name can have
-// it lead to this machine (DNS rebinding), and then browsers take pages of theirs for pages of ours.
+// Hosts lists the names that a request may have as its Host. An attacker can point a name of their own at this machine
+// (DNS rebinding), and then browsers take the attacker's pages for pages of this instance.
 type Hosts struct {
-	Names  []string // beside addresses of this machine and localhost; "*" is every name
-	Beyond bool     // listens beyond loopback: any address will do, and any name without a dot, as no DNS gives it away
+	Names  []string // beside localhost and loopback addresses; "*" allows every name
+	Beyond bool     // the instance listens beyond loopback: allow any address, and any name without a dot, which is local
 }
 
-// include reports whether host, with a port or without, is one of ours.
+// include reports whether host, with or without a port, is allowed.
 func (h Hosts) include(host string) bool {
 	if host == "" || slices.Contains(h.Names, "*") {
 		return true // HTTP/1.0 has no Host, and no browser
@@ -65,18 +66,18 @@ func withoutPort(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// forUs refuses what is meant for another host.
-func (s *server) forUs(c *gin.Context) {
+// checkHost refuses a request for another host.
+func (s *server) checkHost(c *gin.Context) {
 	if !s.Hosts.include(c.Request.Host) {
 		s.refuse(c, errMisdirected)
 	}
 }
 
-// sameOrigin refuses what a browser sends for a page of another site. Such a page cannot read our answers, but without
-// this it could sell. To read under a lock is no safe method either, whatever HTTP says of GET: it holds up the writers.
-func (s *server) sameOrigin(c *gin.Context) {
+// checkOrigin refuses a request that a browser sends for a page of another site. Such a page cannot read the answers,
+// but without this check it could sell. A GET that reads under a lock is refused too: it makes the writers wait.
+func (s *server) checkOrigin(c *gin.Context) {
 	r := c.Request
-	if sells(c) {
+	if takesLock(c) {
 		r = &http.Request{Method: http.MethodPost, Host: r.Host, Header: r.Header, URL: r.URL}
 	}
 	if s.origins.Check(r) != nil {
@@ -84,16 +85,16 @@ func (s *server) sameOrigin(c *gin.Context) {
 	}
 }
 
-// sells reports whether the route is one that takes a lock.
-func sells(c *gin.Context) bool { return strings.HasPrefix(c.FullPath(), "/:rung/") }
+// takesLock reports whether the route takes a lock.
+func takesLock(c *gin.Context) bool { return strings.HasPrefix(c.FullPath(), "/:rung/") }
 
-// takeBody reads the body of a request, all of it and before anything is done, for handlers to read it from memory.
+// bufferBody reads the whole body of a request before its handler runs. The handler then reads it from memory.
 //
-// A client that does not send it in time is answered, and its connection ended. That takes the time limit to stay:
-// net/http looks for the end of the body once more before it lets go of a connection. Of a body that came whole net/http
-// lifts the limit by itself, and waits for the client to go; where there is no body it does so already, and a limit
-// would be taken for that.
-func (s *server) takeBody(c *gin.Context) {
+// A client that does not send its body in time gets an answer, and its connection ends. The read deadline stays set for
+// that, because net/http reads the rest of the body before it closes the connection. After a whole body net/http resets
+// the deadline by itself, and watches for the client to close the connection. Without a body it watches already, and
+// would take an expired deadline for a client that has gone: so none is set.
+func (s *server) bufferBody(c *gin.Context) {
 	if c.Request.Body == nil || c.Request.Body == http.NoBody {
 		return
 	}
@@ -107,7 +108,7 @@ func (s *server) takeBody(c *gin.Context) {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 }
 
-// wholeBody returns the body of a request, if it is no larger than any request of this service can need.
+// wholeBody returns the body of a request, of at most maxBody bytes.
 func wholeBody(r *http.Request) ([]byte, error) {
 	tooLarge := &http.MaxBytesError{Limit: maxBody}
 	if r.ContentLength > maxBody {
@@ -117,15 +118,15 @@ func wholeBody(r *http.Request) ([]byte, error) {
 	switch {
 	case len(body) > maxBody:
 		return nil, tooLarge
-	case err != nil: // it was too slow, or has gone
+	case err != nil: // the client was too slow, or has gone
 		return nil, badInput("the body did not arrive whole")
 	}
 	return body, nil
 }
 
-// refuse answers a request that does not get to its handler.
+// refuse sends the problem of a request that does not reach its handler.
 func (s *server) refuse(c *gin.Context, err error) {
-	if !sells(c) {
+	if !takesLock(c) {
 		s.failAdmin(c, err)
 		return
 	}
@@ -133,20 +134,21 @@ func (s *server) refuse(c *gin.Context, err error) {
 	s.fail(c, err, sale.Receipt{Order: id})
 }
 
-// seenThrough returns a context for administrative work, which is not left half done when its client goes.
-func seenThrough(c *gin.Context) (context.Context, context.CancelFunc) {
+// uncancelable returns a context for administrative work, which goes on when its client has gone.
+func uncancelable(c *gin.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.Request.Context()), adminTime)
 }
 
-// An answer bounds how long a client may take to read it. The time begins with the answer and not with the request, which
-// may have waited and worked for minutes. Of an instance that shuts down it says that the connection ends with it.
-type answer struct {
+// A deadlineWriter bounds how long a client may take to read an answer. The time begins with the answer rather than the
+// request, which may have waited and worked for minutes. While the instance shuts down, it closes the connection after
+// the answer.
+type deadlineWriter struct {
 	http.ResponseWriter
 	closed func() bool
 }
 
 // WriteHeader begins the answer.
-func (a *answer) WriteHeader(status int) {
+func (a *deadlineWriter) WriteHeader(status int) {
 	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTime))
 	if a.closed() {
 		a.Header().Set("Connection", "close")
@@ -155,11 +157,11 @@ func (a *answer) WriteHeader(status int) {
 }
 
 // Unwrap is for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *deadlineWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// inTime serves with h, whose clients have to read their answers in time.
-func inTime(h http.Handler, closed func() bool) http.Handler {
+// withWriteDeadline serves with h, and ends the connection of a client that does not read its answer in time.
+func withWriteDeadline(h http.Handler, closed func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(&answer{w, closed}, r)
+		h.ServeHTTP(&deadlineWriter{w, closed}, r)
 	})
 }

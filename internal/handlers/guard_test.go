@@ -96,8 +96,8 @@ func newSlow(work time.Duration) (*slowShop, http.Handler) {
 	return f, New(f, f, fakeConfig(&f.fakeShop, ""))
 }
 
-// Whatever the route, and whether its handler reads a body or not: a body that does not end is answered when its time is
-// up, and then its connection ends.
+// Whatever the route, and whether its handler reads a body or not: a body that does not end is answered when its time
+// is up, and then its connection ends.
 func TestABodyThatNeverEndsIsAnswered(t *testing.T) {
 	for _, route := range []string{"POST /v4/decrease", "GET /v10/stock/10000", "PUT /stock/10000", "DELETE /stock/10000",
 		"GET /stock/10000", "DELETE /locks/10000", "GET /livez", "GET /docs", "POST /nowhere", "PATCH /stock/10000",
@@ -169,7 +169,8 @@ func TestABodyThatTrickles(t *testing.T) {
 // The limits on a body end with it: work, however long, is not cut off by them, with a body and without.
 func TestWorkIsNotCutOffByTheLimitsOfBodiesAndAnswers(t *testing.T) {
 	for _, route := range []string{"POST /v4/decrease", "DELETE /locks/10000"} {
-		for _, body := range []string{"\r\n", "Content-Length: 2\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"} {
+		for _, body := range []string{"\r\n", "Content-Length: 2\r\n\r\n{}",
+			"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"} {
 			synctest.Test(t, func(t *testing.T) {
 				f, h := newSlow(adminTime - time.Second)
 				dial, end := overWire(h)
@@ -235,8 +236,8 @@ func TestAClientThatDoesNotReadItsAnswer(t *testing.T) {
 	}
 }
 
-// An instance that shuts down says so with every answer, also of a request that came before, so that nobody sends another
-// on a connection that ends.
+// An instance that shuts down says so with every answer, also of a request that came before, so that nobody sends
+// another on a connection that ends.
 func TestAnInstanceThatShutsDownEndsItsConnections(t *testing.T) {
 	for _, path := range []string{"/livez", "/readyz", "/docs", "/stock/10000", "/v10/stock/10000", "/nowhere"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -313,7 +314,8 @@ func TestAHostThatIsNotOurs(t *testing.T) {
 		h := New(f, f, config)
 		for status, names := range map[int]hosts{200: c.ours, 421: c.others} {
 			for _, host := range names {
-				for _, target := range []string{"POST /v4/decrease", "PUT /stock/10000?quantity=1", "GET /stock/10000", "GET /docs"} {
+				for _, target := range []string{"POST /v4/decrease", "PUT /stock/10000?quantity=1", "GET /stock/10000",
+					"GET /docs"} {
 					method, path, _ := strings.Cut(target, " ")
 					r := httptest.NewRequest(method, path, nil)
 					r.Host = host

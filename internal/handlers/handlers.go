@@ -1,8 +1,8 @@
-// Package handlers is the HTTP side of the shop: it reads requests, hands orders to whatever sells, and turns what came
-// of them into answers. It does not know which lock runs.
+// Package handlers serves the shop over HTTP: it reads requests, passes orders to a [Shop], and turns receipts and
+// errors into answers. It does not know which lock runs.
 //
-// Read [New] for the routes, decrease.go for the one that matters, guard.go for what comes before it, params.go for what a client may send, and
-// problem.go for the one place where an error becomes a status. openapi.yaml says all of it to clients.
+// Read [New] for the routes, decrease.go for the one that sells, guard.go for the checks before it, params.go for the
+// parameters, and problem.go, which turns an error into a status. openapi.yaml documents all of it for clients.
 package handlers
 
 import (
@@ -21,7 +21,7 @@ import (
 	"stockapi/internal/sale"
 )
 
-// A Shop is what the handlers serve.
+// A Shop serves orders.
 type Shop interface {
 	Decrease(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Read(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
@@ -29,7 +29,7 @@ type Shop interface {
 	Closed() bool // whether the instance is shutting down
 }
 
-// Admin is what the administrative routes act on.
+// An Admin serves the administrative routes.
 type Admin interface {
 	Left(ctx context.Context, product string) (int64, error)
 	PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error
@@ -37,17 +37,17 @@ type Admin interface {
 	BreakLocks(ctx context.Context, product string) (int64, error)
 }
 
-// Config is what the handlers need to know of their instance.
+// Config holds the settings of an instance that the handlers need.
 type Config struct {
 	Instance   string
-	Clock      string // names the clock that this machine's times are read from
-	Build      string // names the build of this executable
+	Clock      string // identifies the clock that times are read from
+	Build      string // the version of this executable
 	Bounds     Bounds
-	Hosts      Hosts                       // what requests may call the instance
+	Hosts      Hosts                       // allowed values of the header Host
 	AdminToken string                      // empty: the administrative routes are open
-	Orders     int                         // how many orders it remembers that are over; 0: GET /orders is not served
-	Faults     *fault.Injector             // nil: no client can ask for a fault
-	Ready      func(context.Context) error // nil when the backends answer
+	Orders     int                         // how many outcomes of past orders to keep; 0: GET /orders is not served
+	Faults     *fault.Injector             // nil: faults are off
+	Ready      func(context.Context) error // returns nil if the backends can serve an order
 	Metrics    *metrics.Metrics
 	Log        *slog.Logger
 }
@@ -60,51 +60,52 @@ type server struct {
 	admin   Admin
 	origins *http.CrossOriginProtection
 	ready   readiness
-	orders  *memory // nil: none is remembered
+	orders  *outcomes // nil: none are kept
 }
 
 // New returns the handler of an instance.
 func New(shop Shop, admin Admin, c Config) http.Handler {
-	return inTime(routes(shop, admin, c), shop.Closed)
+	return withWriteDeadline(routes(shop, admin, c), shop.Closed)
 }
 
-// routes returns the routes, and what every request has to pass before it gets to one.
+// routes returns the routes, with the checks that every request passes first.
 func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection(),
-		ready: readiness{check: c.Ready}, orders: newMemory(c.Orders)}
+		ready: readiness{check: c.Ready}, orders: newOutcomes(c.Orders)}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
-	r.RedirectTrailingSlash = false // it would send an order's client elsewhere, to a path that differs by a slash
-	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.forUs, s.sameOrigin, s.takeBody)
-	r.NoRoute(func(c *gin.Context) { s.plain(c, "no-such-route", "see /docs") })
-	r.NoMethod(func(c *gin.Context) { s.plain(c, "method-not-allowed", "see /docs") })
+	r.RedirectTrailingSlash = false // or an order would be redirected instead of refused
+	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.checkHost, s.checkOrigin, s.bufferBody)
+	r.NoRoute(func(c *gin.Context) { s.failPlain(c, "no-such-route", "see /docs") })
+	r.NoMethod(func(c *gin.Context) { s.failPlain(c, "method-not-allowed", "see /docs") })
 
 	r.POST("/:rung/decrease", s.decrease)
 	get(r, "/:rung/stock/:product", s.read)
-	get(r, "/rungs", s.strict, s.rungs)
-	get(r, "/stock/:product", s.strict, s.getStock)
+	get(r, "/rungs", s.noParams, s.rungs)
+	get(r, "/stock/:product", s.noParams, s.getStock)
 	r.PUT("/stock/:product", s.authorized, s.putStock)
-	r.DELETE("/stock/:product", s.authorized, s.strict, s.removeStock)
-	r.DELETE("/locks/:product", s.authorized, s.strict, s.breakLocks)
+	r.DELETE("/stock/:product", s.authorized, s.noParams, s.removeStock)
+	r.DELETE("/locks/:product", s.authorized, s.noParams, s.breakLocks)
 	get(r, "/livez", s.livez)
 	get(r, "/readyz", s.readyz)
 	get(r, "/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
 	get(r, "/openapi.yaml", s.openapi)
 	get(r, "/docs", s.docs)
+	get(r, "/docs/:file", s.docsFile)
 	get(r, "/problems/:name", s.problem)
 	get(r, "/", func(c *gin.Context) { c.Redirect(http.StatusFound, "/docs") })
 	if s.orders != nil {
-		get(r, "/orders/:order", s.strict, s.order)
+		get(r, "/orders/:order", s.noParams, s.order)
 	}
 	if c.Faults != nil {
-		get(r, "/faults", s.authorized, s.strict, s.heldOrders)
-		r.DELETE("/faults/:order", s.authorized, s.strict, s.releaseOrder)
+		get(r, "/faults", s.authorized, s.noParams, s.heldOrders)
+		r.DELETE("/faults/:order", s.authorized, s.noParams, s.releaseOrder)
 	}
 	return r
 }
 
-// recovered answers for a handler that panicked. What it had done by then nobody knows.
+// recovered sends a problem for a handler that panicked. Nobody knows what the handler had done by then.
 func (s *server) recovered(c *gin.Context, reason any) {
 	if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value, not a wrapped error
 		panic(reason)
@@ -115,15 +116,15 @@ func (s *server) recovered(c *gin.Context, reason any) {
 	s.send(c, "internal", p)
 }
 
-// plain answers with a problem that has nothing to do with an order.
-func (s *server) plain(c *gin.Context, name, detail string) {
+// failPlain sends a problem that is not about an order.
+func (s *server) failPlain(c *gin.Context, name, detail string) {
 	p := problems[name]
 	p.Detail = detail
 	s.send(c, name, p)
 	s.logProblem(c, name, p, nil)
 }
 
-// logProblem writes one line for a problem that matters: all but the everyday answers of a shop.
+// logProblem logs a problem: one that is normal in a shop at level debug, a failure of the service at level error.
 func (s *server) logProblem(c *gin.Context, name string, p Problem, err error) {
 	level := slog.LevelInfo
 	switch {

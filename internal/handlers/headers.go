@@ -7,14 +7,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// requestID is the header that names a request: the client's own name for it, or one that is made up here.
+// requestID is the header with the name of a request, which the client or the service chooses.
 const requestID = "X-Request-ID"
 
-// headers puts on every answer what it has whatever comes of the request. A browser must not take a body for anything
-// else than its type says; and the name of a request finds it again in the log.
+// headers sets the headers of every answer: the name of the request, which is also in the log, and nosniff, so that a
+// browser does not guess the type of a body.
 func (s *server) headers(c *gin.Context) {
 	id := c.GetHeader(requestID)
-	if !orderPattern.MatchString(id) { // what is no name is not sent back either
+	if !orderPattern.MatchString(id) { // a value that is no name is not sent back either
 		id = rand.Text()
 	}
 	c.Set(requestID, id)
@@ -22,8 +22,8 @@ func (s *server) headers(c *gin.Context) {
 	c.Header("X-Content-Type-Options", "nosniff")
 }
 
-// orderID returns the client's name for its order, or the one made up for it: with it the client knows its order again
-// even when the answer gets lost.
+// orderID returns the name of an order, chosen by the client or else by the service. If the answer is lost, the client
+// can ask for the outcome by a name of its own.
 func orderID(c *gin.Context) (string, error) {
 	if given := c.GetHeader(requestID); given != "" && given != c.GetString(requestID) {
 		return "", badInput("X-Request-ID is 1 to 64 letters, digits, _ or -")
@@ -31,20 +31,20 @@ func orderID(c *gin.Context) (string, error) {
 	return c.GetString(requestID), nil
 }
 
-// get serves GET and HEAD, which is the same without a body.
+// get serves GET, and HEAD, which is the same without a body.
 func get(r *gin.Engine, path string, handlers ...gin.HandlerFunc) {
 	r.GET(path, handlers...)
 	r.HEAD(path, handlers...)
 }
 
-// strict refuses parameters on a route that takes none: a misspelt one must not look as if it had been heeded.
-func (s *server) strict(c *gin.Context) {
+// noParams refuses parameters on a route that takes none: a client must not believe that a misspelt one took effect.
+func (s *server) noParams(c *gin.Context) {
 	if _, err := readQuery(c.Request); err != nil {
 		s.failAdmin(c, err)
 	}
 }
 
-// retryAfter reports whether the same request may do better a moment later. What an instance lacks it will lack then too.
+// retryAfter reports whether a retry may succeed a moment later. A missing backend will still be missing.
 func retryAfter(name string, status int) bool {
 	return status == http.StatusLocked || status == http.StatusServiceUnavailable && name != "rung-unavailable"
 }

@@ -32,9 +32,11 @@ func TestTheAdminTokenIsTheWholeToken(t *testing.T) {
 	h := newFake(&fakeShop{}, "secret")
 	for header, status := range map[string]int{
 		"Bearer secret": 204, "bearer secret": 204, "BEARER secret": 204,
-		"": 401, "secret": 401, "Bearer": 401, "Bearer ": 401, "Bearer secre": 401, "Bearer secret2": 401, "Bearer secret ": 401,
-		"Bearer secretsecret": 401, "Bearer secret\x00": 401, "Bearer xsecret": 401, "Bearer SECRET": 401, "Bearer  secret": 401,
-		"Basic secret": 401, "Bearersecret": 401, " Bearer secret": 401, "Bearer secret, Bearer secret": 401,
+		"": 401, "secret": 401, "Bearer": 401, "Bearer ": 401, "Bearer secre": 401, "Bearer secret2": 401,
+		"Bearer secret ":      401,
+		"Bearer secretsecret": 401, "Bearer secret\x00": 401, "Bearer xsecret": 401, "Bearer SECRET": 401,
+		"Bearer  secret": 401,
+		"Basic secret":   401, "Bearersecret": 401, " Bearer secret": 401, "Bearer secret, Bearer secret": 401,
 	} {
 		for _, target := range []string{"DELETE /stock/10000", "DELETE /locks/10000", "PUT /stock/10000?quantity=1"} {
 			method, path, _ := strings.Cut(target, " ")
@@ -67,7 +69,8 @@ func TestHeadIsServedWhereverGetIs(t *testing.T) {
 // A slash at the end makes another path, which is no route: nobody is sent on with an order.
 func TestASlashAtTheEndIsAnotherPath(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
-	for _, target := range []string{"POST /v4/decrease/", "GET /rungs/", "GET /stock/10000/", "DELETE /locks/10000/", "GET /livez/",
+	for _, target := range []string{"POST /v4/decrease/", "GET /rungs/", "GET /stock/10000/", "DELETE /locks/10000/",
+		"GET /livez/",
 		"HEAD /docs/", "POST //v4/decrease", "POST /v4//decrease"} {
 		method, path, _ := strings.Cut(target, " ")
 		r := httptest.NewRequest(method, "http://127.0.0.1"+path, nil)
@@ -85,13 +88,16 @@ func TestEveryAnswerHasTheHeadersOfAll(t *testing.T) {
 		target string
 		err    error
 	}{
-		{"POST /v4/decrease", nil}, {"POST /v4/decrease", lock.ErrBusy}, {"POST /v4/decrease", errPanic}, {"POST /v4/decrease?x=1", nil},
+		{"POST /v4/decrease", nil}, {"POST /v4/decrease", lock.ErrBusy},
+		{"POST /v4/decrease", errPanic}, {"POST /v4/decrease?x=1", nil},
 		{"GET /v4/decrease", nil}, {"GET /nowhere", nil}, {"GET /docs", nil}, {"GET /rungs", nil}, {"GET /livez", nil},
-		{"GET /metrics", nil}, {"GET /", nil}, {"DELETE /locks/10000", nil}, {"PUT /stock/10000?quantity=1", nil}, {"OPTIONS /rungs", nil},
+		{"GET /metrics", nil}, {"GET /", nil}, {"DELETE /locks/10000", nil},
+		{"PUT /stock/10000?quantity=1", nil}, {"OPTIONS /rungs", nil},
 	} {
 		method, path, _ := strings.Cut(c.target, " ")
 		h := newFake(&fakeShop{err: c.err}, "secret")
-		for given, echoed := range map[string]string{"order-7": "order-7", "": "[A-Z2-7]{26}", "a b": "[A-Z2-7]{26}", strings.Repeat("x", 65): "[A-Z2-7]{26}"} {
+		for given, echoed := range map[string]string{"order-7": "order-7", "": "[A-Z2-7]{26}", "a b": "[A-Z2-7]{26}",
+			strings.Repeat("x", 65): "[A-Z2-7]{26}"} {
 			r := request(method, path, "")
 			r.Header.Set("X-Request-ID", given)
 			answer := serveTo(h, r)
@@ -122,7 +128,8 @@ func TestTheNameThatIsMadeUpIsTheOrders(t *testing.T) {
 }
 
 func TestRetryAfterWhereItHelps(t *testing.T) {
-	for name, err := range map[string]error{"backend-away": io.ErrUnexpectedEOF, "draining": sale.ErrDraining, "lock-busy": lock.ErrBusy,
+	for name, err := range map[string]error{"backend-away": io.ErrUnexpectedEOF, "draining": sale.ErrDraining,
+		"lock-busy":  lock.ErrBusy,
 		"lease-lost": lock.ErrLost, "lease-exhausted": lock.ErrExhausted, "fence-stale": stock.ErrStale} {
 		answer := serveTo(newFake(&fakeShop{err: err}, ""), request("POST", "/v4/decrease", ""))
 		assert.Contains(t, answer.Body.String(), name)
@@ -132,13 +139,16 @@ func TestRetryAfterWhereItHelps(t *testing.T) {
 		answer := serveTo(newFake(&fakeShop{err: err}, ""), request("POST", "/v4/decrease", ""))
 		assert.Empty(t, answer.Header().Get("Retry-After"), err)
 	}
-	assert.Equal(t, "1", serveTo(newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", "")).Header().Get("Retry-After"))
-	assert.Equal(t, "1", serveTo(newFake(&fakeShop{err: io.EOF}, ""), request("GET", "/readyz", "")).Header().Get("Retry-After"))
+	assert.Equal(t, "1", serveTo(newFake(&fakeShop{closed: true}, ""),
+		request("GET", "/readyz", "")).Header().Get("Retry-After"))
+	assert.Equal(t, "1", serveTo(newFake(&fakeShop{err: io.EOF}, ""),
+		request("GET", "/readyz", "")).Header().Get("Retry-After"))
 }
 
 // A body that is encoded is refused before anybody looks into it. Identity is no encoding.
 func TestEncodedBodies(t *testing.T) {
-	for encoding, status := range map[string]int{"gzip": 415, "GZIP": 415, "br": 415, "identity, gzip": 415, "identity": 200, "Identity": 200, "": 200} {
+	for encoding, status := range map[string]int{"gzip": 415, "GZIP": 415, "br": 415, "identity, gzip": 415,
+		"identity": 200, "Identity": 200, "": 200} {
 		for _, target := range []string{"POST /v4/decrease", "PUT /stock/10000"} {
 			method, path, _ := strings.Cut(target, " ")
 			r := request(method, path, `{"quantity":1}`)
@@ -155,9 +165,11 @@ func TestEncodedBodies(t *testing.T) {
 func TestUnknownParametersOnEveryRoute(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
 	for target, status := range map[string]int{
-		"GET /stock/10000": 400, "PUT /stock/10000": 400, "DELETE /stock/10000": 400, "DELETE /locks/10000": 400, "GET /rungs": 400,
-		"GET /faults": 400, "DELETE /faults/mine": 400, "POST /v4/decrease": 400, "GET /v10/stock/10000": 400, "HEAD /rungs": 400,
-		"GET /livez": 200, "GET /readyz": 200, "GET /metrics": 200, "GET /docs": 200, "GET /openapi.yaml": 200, "GET /": 302,
+		"GET /stock/10000": 400, "PUT /stock/10000": 400, "DELETE /stock/10000": 400, "DELETE /locks/10000": 400,
+		"GET /rungs":  400,
+		"GET /faults": 400, "DELETE /faults/mine": 400, "POST /v4/decrease": 400, "GET /v10/stock/10000": 400,
+		"HEAD /rungs": 400,
+		"GET /livez":  200, "GET /readyz": 200, "GET /metrics": 200, "GET /docs": 200, "GET /openapi.yaml": 200, "GET /": 302,
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		assert.Equal(t, status, serveTo(h, request(method, path+"?dry-run=true", "")).Code, target)
@@ -168,7 +180,8 @@ func TestUnknownParametersOnEveryRoute(t *testing.T) {
 func TestAClientThatWentWhileABackendFailed(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, target := range []string{"POST /v4/decrease", "GET /v10/stock/10000", "GET /stock/10000", "PUT /stock/10000?quantity=1",
+	for _, target := range []string{"POST /v4/decrease", "GET /v10/stock/10000", "GET /stock/10000",
+		"PUT /stock/10000?quantity=1",
 		"DELETE /stock/10000", "DELETE /locks/10000"} {
 		method, path, _ := strings.Cut(target, " ")
 		var log bytes.Buffer
@@ -205,7 +218,7 @@ func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, r.ask(gone))
-		for range 100 { // one after the other: who waits for a mutex keeps the bubble's clock from going on
+		for range 100 { // one after the other: a goroutine that waits for a mutex stops the clock of the bubble
 			require.NoError(t, r.ask(t.Context()))
 		}
 		assert.Equal(t, 1, asked)

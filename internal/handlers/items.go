@@ -10,10 +10,10 @@ import (
 	"stockapi/internal/stock"
 )
 
-// maxItems bounds how many products one order may name, and with it how many locks one order may hold.
+// maxItems bounds the products of one order, and so the locks that one order holds.
 const maxItems = 16
 
-// items reads the items of an order, product:quantity with commas between them, within the bounds.
+// items reads the items of an order: product:quantity, separated by commas.
 func (b Bounds) items(p params, o *sale.Order) error {
 	text, ok := p["items"]
 	if !ok {
@@ -44,7 +44,7 @@ func (b Bounds) items(p params, o *sale.Order) error {
 	return nil
 }
 
-// item reads one of them; without a quantity it is one unit.
+// item reads one item. Without a quantity it is one unit.
 func (b Bounds) item(text string) (stock.Item, error) {
 	product, quantity, given := strings.Cut(text, ":")
 	item := stock.Item{Product: product, Quantity: 1}
@@ -54,7 +54,7 @@ func (b Bounds) item(text string) (stock.Item, error) {
 	return item, params{"quantity": quantity}.integer("quantity", &item.Quantity, 1, b.MaxQuantity)
 }
 
-// array reads a list of items whose bracket was read, as the text that a query would have.
+// array reads the rest of a JSON list of items, after its bracket, and returns it as the text that a query would have.
 func array(d *json.Decoder) (string, error) {
 	var items []string
 	for d.More() {
@@ -77,7 +77,8 @@ func array(d *json.Decoder) (string, error) {
 	return strings.Join(items, ","), nil
 }
 
-// itemText is an item as a query would have it. Nothing that a member holds may read as another item there.
+// itemText returns an item as the text that a query would have. It checks the members first, so that no value can
+// contain a second item.
 func (p params) itemText() (string, error) {
 	for name := range p {
 		if name != "product" && name != "quantity" {

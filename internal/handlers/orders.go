@@ -11,16 +11,16 @@ import (
 	"stockapi/internal/sale"
 )
 
-// The outcomes of an order, as GET /orders/{order} tells them. The other two are those of problems: not-sold and unknown.
+// Outcomes of an order in GET /orders/{order}. The other two, not-sold and unknown, are those of problems.
 const (
 	sold    = "sold"
-	refused = "refused" // less was left than was asked for
+	refused = "refused" // fewer units were left than it asked for
 	busy    = "busy"    // somebody else held the lock
 	pending = "pending" // it is under way
 )
 
-// told is what is told of an order. Its units are the contiguous ones above what was left, and so need no memory.
-type told struct {
+// orderStatus is the answer of GET /orders/{order}.
+type orderStatus struct {
 	Order    string      `json:"order"`
 	Outcome  string      `json:"outcome"`
 	Product  string      `json:"product"`
@@ -31,8 +31,9 @@ type told struct {
 	Instance string      `json:"instance"`
 }
 
-// remembered is an order, or several that were sent under one name.
-type remembered struct {
+// An orderRecord holds the outcome of an order, or of several orders with one name. It does not hold the units: they
+// follow from left and quantity.
+type orderRecord struct {
 	id       string
 	outcome  string
 	product  string
@@ -40,33 +41,33 @@ type remembered struct {
 	left     int64
 	items    []sale.Item // without their units
 
-	times    int  // how many orders had that name
-	underWay int  // how many of them are not over
-	mayHave  bool // whether one of them sold, or nobody knows
-	place    *list.Element
+	times     int  // how many orders had that name
+	underWay  int  // how many of them have not ended
+	maybeSold bool // whether one of them sold, or may have
+	place     *list.Element
 }
 
-// A memory remembers what became of the last orders, for clients whose answer got lost. An order that is under way is not
-// forgotten: there are no more of those than requests.
-type memory struct {
-	most int
+// outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under
+// way, which are no more than the open requests.
+type outcomes struct {
+	most int // how many orders that have ended to keep
 
 	mu   sync.Mutex
-	byID map[string]*remembered
-	over *list.List // of *remembered, the one that ended first at the front
+	byID map[string]*orderRecord
+	over *list.List // *orderRecord of orders that have ended, the oldest first
 }
 
-// newMemory returns a memory of so many orders that are over; nil for none, which remembers nothing.
-func newMemory(most int) *memory {
+// newOutcomes returns outcomes that keep so many orders that have ended, or nil for none.
+func newOutcomes(most int) *outcomes {
 	if most <= 0 {
 		return nil
 	}
-	return &memory{most: most, byID: map[string]*remembered{}, over: list.New()}
+	return &outcomes{most: most, byID: map[string]*orderRecord{}, over: list.New()}
 }
 
-// remembering sells, and remembers what came of it, whether or not anybody waits for the answer. A sale that panicked
-// leaves behind that its outcome is unknown.
-func (s *server) remembering(
+// recordOutcome wraps sell: it records the outcome of each order, also if the client has gone. If sell panics, the
+// outcome is unknown.
+func (s *server) recordOutcome(
 	sell func(context.Context, string, sale.Order) (sale.Receipt, error),
 ) func(context.Context, string, sale.Order) (sale.Receipt, error) {
 	if s.orders == nil {
@@ -76,12 +77,12 @@ func (s *server) remembering(
 		r, outcome := s.orders.begin(o), unknown
 		defer func() { s.orders.end(r, outcome, receipt) }()
 		receipt, err = sell(ctx, rung, o)
-		outcome = outcomeOf(orGone(ctx, err))
+		outcome = outcomeOf(withClientGone(ctx, err))
 		return receipt, err
 	}
 }
 
-// outcomeOf returns what became of an order that ended so.
+// outcomeOf returns the outcome of an order that ended with err.
 func outcomeOf(err error) string {
 	if err == nil {
 		return sold
@@ -96,13 +97,13 @@ func outcomeOf(err error) string {
 	}
 }
 
-// begin remembers that an order is under way.
-func (m *memory) begin(o sale.Order) *remembered {
+// begin records that an order is under way.
+func (m *outcomes) begin(o sale.Order) *orderRecord {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.byID[o.ID]
 	if r == nil {
-		r = &remembered{id: o.ID}
+		r = &orderRecord{id: o.ID}
 		m.byID[o.ID] = r
 	}
 	if r.place != nil {
@@ -120,14 +121,14 @@ func (m *memory) begin(o sale.Order) *remembered {
 	return r
 }
 
-// end remembers what became of it. Two orders of one name are told as one of unknown outcome, unless neither can have
-// sold: whoever asks means one of them and cannot say which, and to be told the other's outcome would be wrong.
-func (m *memory) end(r *remembered, outcome string, receipt sale.Receipt) {
+// end records the outcome of an order. If two orders have one name and one of them may have sold, the outcome of both
+// is unknown: a client that asks by name means one of them, and must not get the outcome of the other.
+func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r.mayHave = r.mayHave || outcome == sold || outcome == unknown
+	r.maybeSold = r.maybeSold || outcome == sold || outcome == unknown
 	r.outcome = outcome
-	if r.times > 1 && r.mayHave {
+	if r.times > 1 && r.maybeSold {
 		r.outcome = unknown
 	}
 	if outcome == sold {
@@ -138,20 +139,20 @@ func (m *memory) end(r *remembered, outcome string, receipt sale.Receipt) {
 	}
 	r.place = m.over.PushBack(r)
 	if m.over.Len() > m.most {
-		first := m.over.Remove(m.over.Front()).(*remembered) //nolint:forcetypeassert // nothing else is in it
+		first := m.over.Remove(m.over.Front()).(*orderRecord) //nolint:forcetypeassert // it holds nothing else
 		delete(m.byID, first.id)
 	}
 }
 
-// tell returns what is known of an order.
-func (m *memory) tell(id string) (t told, ok bool) {
+// lookup returns the status of an order.
+func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.byID[id]
 	if !ok {
-		return told{}, false
+		return orderStatus{}, false
 	}
-	t = told{Order: id, Outcome: r.outcome, Product: r.product, Quantity: r.quantity}
+	t = orderStatus{Order: id, Outcome: r.outcome, Product: r.product, Quantity: r.quantity}
 	switch {
 	case r.underWay > 0:
 		t.Outcome = pending
@@ -183,16 +184,16 @@ func unitsAbove(left, quantity int64) []int64 {
 	return units
 }
 
-// order serves GET /orders/{order}: what became of it, as far as this instance knows.
+// order serves GET /orders/{order}: the outcome of an order that this instance served.
 func (s *server) order(c *gin.Context) {
 	id := c.Param("order")
 	if !orderPattern.MatchString(id) {
 		s.failAdmin(c, badInput("an order's name is 1 to 64 letters, digits, _ or -"))
 		return
 	}
-	t, ok := s.orders.tell(id)
+	t, ok := s.orders.lookup(id)
 	if !ok {
-		s.plain(c, "unknown-order", "this instance has served no order of that name, or has forgotten it")
+		s.failPlain(c, "unknown-order", "this instance has served no order of that name, or has forgotten it")
 		return
 	}
 	t.Instance = s.Instance

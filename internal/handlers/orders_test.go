@@ -45,7 +45,7 @@ func buy(ctx context.Context, h http.Handler, id string) int {
 	return answer.Code
 }
 
-// ask returns what is told of an order.
+// ask returns what the service says of an order.
 func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[string]any) {
 	t.Helper()
 	answer := newContract(t).call(t, h, request("GET", "/orders/"+id, ""))
@@ -81,7 +81,8 @@ func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
 		buy(t.Context(), h, "mine")
 		outcome, body := ask(t, h, "mine")
 		assert.Equal(t, want, outcome)
-		assert.Equal(t, []any{"mine", "10000", 1.0, "a"}, []any{body["order"], body["product"], body["quantity"], body["instance"]})
+		assert.Equal(t, []any{"mine", "10000", 1.0, "a"}, []any{body["order"], body["product"], body["quantity"],
+			body["instance"]})
 		if want == "sold" {
 			assert.Equal(t, []any{[]any{84.0}, 83.0}, []any{body["units"], body["left"]})
 		} else {
@@ -223,7 +224,7 @@ func TestReadingsAreNotRemembered(t *testing.T) {
 	assert.Equal(t, "forgotten", outcome)
 }
 
-// BenchmarkOrders compares an order that is remembered with one that is not.
+// BenchmarkOrders compares serving an order with its outcome recorded and without.
 //
 //	go test -run '^$' -bench Orders ./internal/handlers
 func BenchmarkOrders(b *testing.B) {

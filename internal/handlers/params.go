@@ -23,13 +23,13 @@ type Bounds struct {
 	MaxWork, MaxTTL, MaxWait time.Duration
 	MaxQuantity              int64
 	DefaultTTL               time.Duration
-	DefaultWait              *time.Duration // nil: as the rung does
+	DefaultWait              *time.Duration // nil: the rung's default
 }
 
-// MaxStock is how many units of a product there may be.
+// MaxStock bounds the units of a product.
 const MaxStock = 1_000_000_000
 
-// The bounds of how long a product may be there, if not for good.
+// The bounds of the TTL of a product.
 const (
 	minStockTTL = time.Second
 	MaxStockTTL = 30 * 24 * time.Hour
@@ -47,22 +47,24 @@ var (
 	orderPattern   = productPattern
 )
 
-// errBadInput is the kind of every complaint about a request.
+// errBadInput marks an error of the request.
 var errBadInput = errors.New("bad input")
 
 func badInput(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errBadInput}, args...)...)
 }
 
-// errEncoding says that a body is compressed. None of a few hundred bytes needs to be, and one could unfold without end.
-var errEncoding = errors.New("a body has to be sent as it is, without Content-Encoding")
+// errEncoding says that a body is compressed. A few hundred bytes need no compression, and a small compressed body can
+// expand without limit.
+var errEncoding = errors.New("a body has to be sent uncompressed, without Content-Encoding")
 
-// params are the parameters of a request as text.
+// params holds the parameters of a request as text.
 type params map[string]string
 
-// readParams reads the parameters that are known, from the query and a JSON body. It refuses unknown ones, so that a
-// misspelt quantity does not silently sell one; and repeated ones, as there is no telling which was meant. Where both
-// give a parameter the body wins; what the query said then is returned as overridden, and has to make sense as well.
+// readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a
+// misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If
+// both the query and the body give a parameter, the body wins. The value of the query is returned as overridden and has
+// to be valid too.
 func readParams(r *http.Request, known ...string) (p, overridden params, err error) {
 	query, err := readQuery(r, known...)
 	if err != nil {
@@ -89,7 +91,7 @@ func readParams(r *http.Request, known ...string) (p, overridden params, err err
 	return p, overridden, nil
 }
 
-// readQuery reads the parameters of a query, if they are known.
+// readQuery reads the parameters of a query. It refuses unknown and repeated ones.
 func readQuery(r *http.Request, known ...string) (params, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -105,7 +107,7 @@ func readQuery(r *http.Request, known ...string) (params, error) {
 	return p, p.only(known)
 }
 
-// only refuses parameters that are not known.
+// only refuses unknown parameters.
 func (p params) only(known []string) error {
 	for name := range p {
 		switch {
@@ -118,8 +120,8 @@ func (p params) only(known []string) error {
 	return nil
 }
 
-// readBody reads a JSON object that is flat, but for items, member by member: encoding/json alone would let the last of two
-// equal names win.
+// readBody reads a JSON object, which is flat except for items. It reads the object member by member to refuse a
+// repeated name: json.Unmarshal would take the last of two.
 func readBody(body io.Reader) (params, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -143,7 +145,7 @@ func readBody(body io.Reader) (params, error) {
 	return members, nil
 }
 
-// object reads the members of an object whose brace was read.
+// object reads the rest of a JSON object, after its brace.
 func object(d *json.Decoder) (params, error) {
 	members := params{}
 	for d.More() {
@@ -162,7 +164,7 @@ func object(d *json.Decoder) (params, error) {
 	return members, nil
 }
 
-// member reads one name and its value, as the text that a query would have.
+// member reads one name and its value, and returns the value as the text that a query would have.
 func member(d *json.Decoder) (name, value string, err error) {
 	token, err := d.Token()
 	if err != nil {
@@ -189,7 +191,7 @@ func member(d *json.Decoder) (name, value string, err error) {
 	return "", "", badInput("%q must be a text, a number, true or false", name)
 }
 
-// orderOver turns the parameters of a decrease into an order. Those that they override have to make sense as well.
+// orderOver turns the parameters of a decrease into an order. The overridden ones have to be valid too.
 func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
 	if _, err := b.order(overridden); err != nil {
 		return sale.Order{}, err
@@ -197,7 +199,7 @@ func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
 	return b.order(p)
 }
 
-// order turns the parameters of a decrease into an order, within the bounds.
+// order turns the parameters of a decrease into an order, and refuses values out of bounds.
 func (b Bounds) order(p params) (o sale.Order, err error) {
 	o = sale.Order{Product: defaultProduct, Quantity: 1, TTL: b.DefaultTTL, Wait: b.DefaultWait}
 	if product, ok := p["product"]; ok {

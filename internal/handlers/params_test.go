@@ -64,7 +64,8 @@ func FuzzDecreaseRequest(f *testing.F) {
 		{"", `{"quantity":1,"quantity":1}`}, {"", `{"product":"a\u0000b"}`}, {"", `{"quantity":1e309}`}, {"%zz", "{"},
 		{"", `{"a":{"b":[1]}}`}, {"", `{"trace":true} {}`}, {"quantity=-9223372036854775809", "null"},
 		{"items=a:1,b", ""}, {"", `{"items":[{"product":"a","quantity":2},{"product":"b"}]}`}, {"items=a,a", ""},
-		{"", `{"items":[{"items":[]}]}`}, {"", `{"items":[{"product":"a,b"}]}`}, {"", `{"items":[{"product":"a","quantity":"1,b:2"}]}`},
+		{"", `{"items":[{"items":[]}]}`}, {"", `{"items":[{"product":"a,b"}]}`}, {"",
+			`{"items":[{"product":"a","quantity":"1,b:2"}]}`},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -104,7 +105,8 @@ func within(b Bounds, o sale.Order) bool {
 func itemsWithin(b Bounds, o sale.Order) bool {
 	seen := map[string]bool{}
 	for _, item := range o.Items {
-		if seen[item.Product] || !productPattern.MatchString(item.Product) || item.Quantity < 1 || item.Quantity > b.MaxQuantity {
+		if seen[item.Product] || !productPattern.MatchString(item.Product) || item.Quantity < 1 ||
+			item.Quantity > b.MaxQuantity {
 			return false
 		}
 		seen[item.Product] = true

@@ -14,17 +14,17 @@ import (
 	"stockapi/internal/trace"
 )
 
-// A Problem is what a request that was not served gets, as in RFC 9457. Its type and status go together: a tool that
-// sees only statuses can tell the problems apart.
+// A Problem is the body of an error answer, as in RFC 9457. Each type has one status, so a tool that sees only statuses
+// can tell the important problems apart.
 type Problem struct {
 	Type    string        `json:"type"`
 	Title   string        `json:"title"`
 	Status  int           `json:"status"`
 	Detail  string        `json:"detail,omitempty"`
-	Outcome string        `json:"outcome,omitempty"` // of an order: not-sold, or unknown
+	Outcome string        `json:"outcome,omitempty"` // of an order: not-sold or unknown
 	Order   string        `json:"order,omitempty"`
 	Rung    string        `json:"rung,omitempty"`
-	Server  string        `json:"instance_name,omitempty"` // "instance" is taken: RFC 9457 means a URI by it
+	Server  string        `json:"instance_name,omitempty"` // the member "instance" of RFC 9457 is a URI
 	Lease   *sale.Lease   `json:"lease,omitempty"`
 	Trace   []trace.Event `json:"trace,omitempty"`
 }
@@ -34,7 +34,7 @@ const (
 	unknown = "unknown"
 )
 
-// The problems, by name. The name is the end of the type, and the outcome in the metrics.
+// problems lists all problems by name. The name is the last part of the type, and the outcome in the metrics.
 var problems = map[string]Problem{
 	"bad-input":          {Status: http.StatusBadRequest, Title: "The request cannot be understood", Outcome: notSold},
 	"unauthorized":       {Status: http.StatusUnauthorized, Title: "This needs the admin token", Outcome: notSold},
@@ -47,27 +47,35 @@ var problems = map[string]Problem{
 	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
 	"too-large":          {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
-	"misdirected":        {Status: http.StatusMisdirectedRequest, Title: "This is meant for another host", Outcome: notSold},
-	"unsupported-media":  {Status: http.StatusUnsupportedMediaType, Title: "The body is encoded", Outcome: notSold},
-	"lock-busy":          {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
-	"outcome-unknown":    {Status: http.StatusInternalServerError, Title: "The sale may or may not have happened", Outcome: unknown},
-	"stock-corrupt":      {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
-	"lock-corrupt":       {Status: http.StatusBadGateway, Title: "A key of the lock holds no lock", Outcome: notSold},
-	"backend-away":       {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
-	"rung-unavailable":   {Status: http.StatusServiceUnavailable, Title: "This instance lacks what the rung needs", Outcome: notSold},
-	"lease-lost":         {Status: http.StatusServiceUnavailable, Title: "The lease was lost before the sale was written", Outcome: notSold},
-	"lease-exhausted":    {Status: http.StatusServiceUnavailable, Title: "The work took longer than its lease may be renewed for", Outcome: notSold},
-	"fence-stale":        {Status: http.StatusServiceUnavailable, Title: "The stock has seen a newer fencing token", Outcome: notSold},
-	"draining":           {Status: http.StatusServiceUnavailable, Title: "This instance is shutting down", Outcome: notSold},
-	"client-gone":        {Status: statusClientGone, Title: "The client has gone", Outcome: notSold},
-	"internal":           {Status: http.StatusInternalServerError, Title: "Something went wrong in the service", Outcome: unknown},
+	"misdirected": {Status: http.StatusMisdirectedRequest, Outcome: notSold,
+		Title: "This is meant for another host"},
+	"unsupported-media": {Status: http.StatusUnsupportedMediaType, Title: "The body is encoded", Outcome: notSold},
+	"lock-busy":         {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
+	"outcome-unknown": {Status: http.StatusInternalServerError, Outcome: unknown,
+		Title: "The sale may or may not have happened"},
+	"stock-corrupt": {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
+	"lock-corrupt":  {Status: http.StatusBadGateway, Title: "A key of the lock holds no lock", Outcome: notSold},
+	"backend-away":  {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
+	"rung-unavailable": {Status: http.StatusServiceUnavailable, Outcome: notSold,
+		Title: "This instance lacks what the rung needs"},
+	"lease-lost": {Status: http.StatusServiceUnavailable, Outcome: notSold,
+		Title: "The lease was lost before the sale was written"},
+	"lease-exhausted": {Status: http.StatusServiceUnavailable, Outcome: notSold,
+		Title: "The work took longer than its lease may be renewed for"},
+	"fence-stale": {Status: http.StatusServiceUnavailable, Outcome: notSold,
+		Title: "The stock has seen a newer fencing token"},
+	"draining": {Status: http.StatusServiceUnavailable, Outcome: notSold,
+		Title: "This instance is shutting down"},
+	"client-gone": {Status: statusClientGone, Title: "The client has gone", Outcome: notSold},
+	"internal": {Status: http.StatusInternalServerError, Outcome: unknown,
+		Title: "Something went wrong in the service"},
 }
 
-// statusClientGone is not a status that anybody gets to see; it keeps the log and the metrics readable.
+// statusClientGone is the status in the log and the metrics when the client has gone. No client gets it.
 const statusClientGone = 499
 
-// problemOf is the one place that turns an error into a problem.
-func problemOf(err error) string { //nolint:gocyclo // one switch in one place is the point of it
+// problemOf returns the name of the problem for an error. No other code maps errors to problems.
+func problemOf(err error) string { //nolint:gocyclo // a flat list
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -113,20 +121,20 @@ func problemOf(err error) string { //nolint:gocyclo // one switch in one place i
 	return "backend-away"
 }
 
-// fail answers with the problem of err, with what is known of the order.
+// fail sends the problem of err, with what is known of the order.
 func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	name := problemOf(err)
 	p := problems[name]
 	p.Detail = detail(name, err)
 	if name == "lock-corrupt" {
-		p.Detail += "; if it is nobody's, DELETE /locks/" + receipt.Product + " removes it"
+		p.Detail += "; if nobody needs it, DELETE /locks/" + receipt.Product + " removes it"
 	}
 	p.Order, p.Rung, p.Lease, p.Trace = receipt.Order, receipt.Rung, receipt.Lease, receipt.Trace
 	s.send(c, name, p)
 	s.logProblem(c, name, p, err)
 }
 
-// failAdmin answers with the problem of err where there was no order, and so no outcome of one.
+// failAdmin sends the problem of err for a request that is not an order, and so has no outcome.
 func (s *server) failAdmin(c *gin.Context, err error) {
 	name := problemOf(err)
 	p := problems[name]
@@ -135,7 +143,7 @@ func (s *server) failAdmin(c *gin.Context, err error) {
 	s.logProblem(c, name, p, err)
 }
 
-// send answers with a problem.
+// send sends a problem.
 func (s *server) send(c *gin.Context, name string, p Problem) {
 	p.Type, p.Server = "/problems/"+name, s.Instance
 	if retryAfter(name, p.Status) {
@@ -153,8 +161,8 @@ func (s *server) send(c *gin.Context, name string, p Problem) {
 	c.JSON(p.Status, p)
 }
 
-// detail says what the client can know and use of an error. Errors of backends name hosts and ports: they are logged
-// and not sent.
+// detail returns the part of an error that is useful to the client. Errors of backends name hosts and ports: they are
+// logged but not sent.
 func detail(name string, err error) string {
 	if errors.Is(err, lock.ErrNoQuorum) {
 		return lock.ErrNoQuorum.Error()
@@ -163,7 +171,7 @@ func detail(name string, err error) string {
 	case "backend-away", "internal":
 		return "see the log of this instance"
 	case "outcome-unknown":
-		return "the write was sent and its reply never came"
+		return "the write was sent and no reply came"
 	case "too-large":
 		return "a body of more than 4 KiB is not read"
 	case "client-gone":

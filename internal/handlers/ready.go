@@ -9,10 +9,10 @@ import (
 // readyTime bounds how long /readyz waits for a backend.
 const readyTime = 500 * time.Millisecond
 
-// readyFor is how long an answer to "ready?" holds, so that a flood of probes is no load on the backends.
+// readyFor bounds how long an answer of /readyz is reused, so that many probes put no load on the backends.
 const readyFor = 250 * time.Millisecond
 
-// A readiness asks the backends on behalf of all probes, one at a time.
+// A readiness checks the backends for all probes, one check at a time.
 type readiness struct {
 	check func(context.Context) error
 
@@ -21,8 +21,8 @@ type readiness struct {
 	last  error
 }
 
-// ask returns nil when the backends could serve an order a moment ago. A probe that goes does not take the answer with
-// it: the others wait for the same.
+// ask returns nil if the backends could serve an order a moment ago. A probe that disconnects does not cancel the
+// check, because others wait for its result.
 func (r *readiness) ask(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package metrics is what an instance counts, for Prometheus.
+// Package metrics holds the Prometheus metrics of an instance.
 package metrics
 
 import (
@@ -7,18 +7,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Metrics are the counters of one instance. Rungs are labelled by number, outcomes as in the problem types.
+// Metrics holds the metrics of one instance. Rungs are labelled by number, outcomes by the name of the problem.
 type Metrics struct {
 	Registry *prometheus.Registry
 
 	Sales    *prometheus.CounterVec   // orders by rung and outcome
-	Wait     *prometheus.HistogramVec // seconds from the order to the lock, or to giving up, by rung
+	Wait     *prometheus.HistogramVec // seconds from the order to the lock, or to the end of the wait, by rung
 	Hold     *prometheus.HistogramVec // seconds from the lock to its release, by rung
 	Held     *prometheus.GaugeVec     // leases held now, by rung
 	Lost     *prometheus.CounterVec   // leases that ended before their release, by rung
 	Renewals *prometheus.CounterVec   // renewals by result: ok, failed
 	Commands prometheus.Counter       // Redis commands sent, and SQL statements about locks
-	Woken    *prometheus.CounterVec   // waiters woken by a release, by what woke them: message, watch
+	Woken    *prometheus.CounterVec   // waiters woken by a release, by the kind of notification: message, watch
 }
 
 // New returns the metrics of the instance with that name.
@@ -29,7 +29,7 @@ func New(instance string) *Metrics {
 		Sales: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_sales_total",
 			Help: "Orders by rung and outcome."}, []string{"rung", "outcome"}),
 		Wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stockapi_lock_wait_seconds",
-			Help: "Time from the order to the lock, or to giving up.", Buckets: buckets()}, []string{"rung"}),
+			Help: "Time from the order to the lock, or to the end of the wait.", Buckets: buckets()}, []string{"rung"}),
 		Hold: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stockapi_lock_hold_seconds",
 			Help: "Time from the lock to its release.", Buckets: buckets()}, []string{"rung"}),
 		Held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stockapi_leases_held",
@@ -39,9 +39,9 @@ func New(instance string) *Metrics {
 		Renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_lease_renewals_total",
 			Help: "Renewals of leases by result."}, []string{"result"}),
 		Commands: prometheus.NewCounter(prometheus.CounterOpts{Name: "stockapi_redis_commands_total",
-			Help: "Redis commands sent, and SQL statements about locks."}),
+			Help: "Redis commands, and SQL statements about locks."}),
 		Woken: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stockapi_waiters_woken_total",
-			Help: "Waiters that a release woke, by a message of Redis or a watch of ZooKeeper."}, []string{"by"}),
+			Help: "Waiters that a release woke, by a Redis message or a ZooKeeper watch."}, []string{"by"}),
 	}
 	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"instance_name": instance}, registry)
 	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Woken,
@@ -49,7 +49,7 @@ func New(instance string) *Metrics {
 	return m
 }
 
-// Connections adds the number of open connections of a client, which is read when somebody asks.
+// Connections adds a gauge for the open connections of a client.
 func (m *Metrics) Connections(server string, client redis.UniversalClient) {
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "stockapi_redis_connections",
 		Help: "Open connections to a Redis server.", ConstLabels: prometheus.Labels{"server": server}},
@@ -66,5 +66,5 @@ func (m *Metrics) OnRenew(ok bool) {
 	m.Renewals.WithLabelValues(result).Inc()
 }
 
-// buckets reach from a quarter of a millisecond, the fastest lock, to half a minute, the longest wait.
+// buckets returns buckets from 0.25 ms, the fastest lock, to 32 s, the longest usual wait.
 func buckets() []float64 { return prometheus.ExponentialBucketsRange(0.00025, 32, 18) }

@@ -8,16 +8,16 @@ import (
 	"stockapi/internal/lock"
 )
 
-// callers are those with an order under way, by their number. Numbers that clients choose are positive, those given to
-// new callers negative.
+// callers holds the numbers of the callers that have an order under way. Numbers that clients choose are positive,
+// numbers of new callers negative.
 type callers struct {
 	mu   sync.Mutex
 	last int64
 	busy map[int64]bool
 }
 
-// enter returns a context in which locks are taken by that caller, and what to call when its order is over. Caller 0
-// gets a number that nobody else has. Or it returns ErrCallerBusy.
+// enter returns a context in which that caller takes the locks, and a function to call at the end of the order. Caller
+// 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
 func (c *callers) enter(ctx context.Context, caller int64) (context.Context, func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

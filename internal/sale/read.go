@@ -8,9 +8,9 @@ import (
 	"stockapi/internal/stock"
 )
 
-// Read carries an order that buys nothing: it reads the stock, under the lock that the readers of a rung share. The order's
-// work is done while the lock is held; a nested one asks for the writers' lock. It returns what Decrease returns, and
-// ErrNoRung where readers have no lock of their own.
+// Read serves an order that sells nothing: it reads the stock under the lock that the readers of a rung share. The
+// order's work is done while the lock is held; nested work asks for the writers' lock. It returns what Decrease
+// returns, and ErrNoRung if the rung has no lock for readers.
 func (s *Shop) Read(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, ok := s.byID[id]
 	if !ok || r.missing == "" && r.readers == nil {
@@ -23,7 +23,8 @@ func (s *Shop) Read(ctx context.Context, id string, o Order) (Receipt, error) {
 	return s.serve(ctx, r, o)
 }
 
-// newReaders returns the rung as its readers see it, or nil: another lock, and a sale that sells nothing.
+// newReaders returns the rung for readers, which has the readers' lock and only reads the stock, or nil if there is
+// none.
 func newReaders(r lock.Rung, b lock.Backends, shelf *stock.Shelf) *rung {
 	tryLock, wait := r.BuildRead(b)
 	if tryLock == nil {

@@ -1,5 +1,5 @@
-// Package sale carries an order through the shop: it waits for the lock, sells from the shelf under it, gives the lock
-// back, and says what came of it. It is the same for every rung. Read [Shop.Decrease].
+// Package sale serves an order: it waits for the lock, sells from the shelf under it, releases the lock, and returns a
+// receipt. It is the same for every rung. Read [Shop.Decrease].
 package sale
 
 import (
@@ -16,42 +16,42 @@ import (
 	"stockapi/internal/trace"
 )
 
-// What only the shop itself can say of an order. The rest are errors of lock and stock.
+// The shop's own errors. It also returns those of packages lock and stock.
 var (
 	// ErrNoRung says that the ladder has no such rung.
 	ErrNoRung = errors.New("no such rung")
-	// ErrUnavailable says that this instance was not given what the rung needs.
+	// ErrUnavailable says that this instance lacks a backend that the rung needs.
 	ErrUnavailable = errors.New("rung is not configured")
-	// ErrDraining says that the instance is shutting down: nothing was tried, or the wait for the lock was given up.
+	// ErrDraining says that the instance is shutting down: the order was not tried, or it stopped waiting for the lock.
 	ErrDraining = errors.New("this instance is shutting down; ask another")
-	// ErrCallerBusy says that the same caller has an order under way here. A caller is like a thread: it does one thing at
-	// a time, and a lock that lets its holder in again cannot tell two of them apart.
+	// ErrCallerBusy says that the same caller has another order under way. A caller is like a thread: it does one thing
+	// at a time, because a reentrant lock cannot tell two orders of one caller apart.
 	ErrCallerBusy = errors.New("this caller has an order under way")
 )
 
-// An Order is what a client wants.
+// An Order is one request to sell.
 type Order struct {
 	ID       string
 	Product  string
 	Quantity int64
-	Items    []stock.Item   // several products, in place of Product and Quantity; each once
-	Wait     *time.Duration // how long to wait for the lock; nil: as the rung does by default
+	Items    []stock.Item   // several products, instead of Product and Quantity; each product once
+	Wait     *time.Duration // how long to wait for the lock; nil: the rung's default
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
-	Caller   int64          // who asks, for locks that their holder may take again; 0: somebody new
-	Permits  int64          // how many may hold a semaphore at once; 0: as the rung has it
-	Nested   bool           // the work takes the order's own lock once more
+	Caller   int64          // the caller's number, for reentrant locks; 0: a new caller
+	Permits  int64          // how many may hold a semaphore at once; 0: the rung's default
+	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
 }
 
-// A Receipt is what became of an order. With an error, what is known of it by then.
+// A Receipt reports the result of an order. With an error it holds what was known when the order failed.
 type Receipt struct {
 	Rung     string        `json:"rung"`
 	Product  string        `json:"product"`
 	Quantity int64         `json:"quantity"`
 	Left     int64         `json:"left"`
 	Units    []int64       `json:"units"`           // the serial numbers sold: no two sales may share one
-	Items    []Item        `json:"items,omitempty"` // of an order of several; the fields above are then those of the first
+	Items    []Item        `json:"items,omitempty"` // of several products; the fields above then repeat the first item
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
 	Lease    *Lease        `json:"lease,omitempty"`
@@ -59,8 +59,8 @@ type Receipt struct {
 	Trace    []trace.Event `json:"trace,omitempty"`
 }
 
-// A Lease is when an order held its lock. Between the two times it had every reason to believe that it held it: they
-// are read after the acquire has returned and before the release is sent.
+// A Lease reports when an order held its lock. Between the two times the order had reason to believe that it held the
+// lock: they are read after the acquire has returned and before the release is sent.
 type Lease struct {
 	Token      string    `json:"token"`
 	Fence      int64     `json:"fence"` // 0 where the rung has no fencing tokens
@@ -90,9 +90,9 @@ type rung struct {
 	sell    stock.Sell
 	tryAll  lock.TryAll // nil where the rung sells one product at a time
 	gather  lock.AcquireAll
-	missing string // what the rung needs and the instance does not have
-	readers *rung  // what readers get, where they share a lock
-	inner   *rung  // whose lock nested work takes
+	missing string // the backend that the rung needs and the instance lacks, or ""
+	readers *rung  // the rung for readers, where they share a lock, or nil
+	inner   *rung  // the rung whose lock nested work takes
 }
 
 // New returns the shop of an instance.
@@ -124,8 +124,8 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 		readers: newReaders(r, b, shelf)}
 }
 
-// patience returns how long an order waits: for the lock, or for others to stop writing first.
-func (r *rung) patience(o Order) time.Duration {
+// maxWait returns how long an order waits for the lock, or retries while others write first.
+func (r *rung) maxWait(o Order) time.Duration {
 	if o.Wait != nil {
 		return *o.Wait
 	}
@@ -135,14 +135,14 @@ func (r *rung) patience(o Order) time.Duration {
 // Note attaches a remark on a rung to what Rungs returns. Call it before the shop opens.
 func (s *Shop) Note(number, remark string) { s.notes[number] = remark }
 
-// Close makes the shop refuse new orders and send away those that wait for a lock. Orders that hold one go on.
+// Close makes the shop refuse new orders and orders that wait for a lock. Orders that hold a lock go on.
 func (s *Shop) Close() { s.close() }
 
 // Closed reports whether Close was called.
 func (s *Shop) Closed() bool { return s.open.Err() != nil }
 
-// Decrease sells an order under the lock of a rung, known by number or name. The receipt says what is known even when
-// there is an error: ErrNoRung, ErrUnavailable, the errors of packages lock and stock, or that of a backend.
+// Decrease sells an order under the lock of a rung, given by number or name. It returns ErrNoRung, ErrUnavailable, the
+// errors of packages lock and stock, or the error of a backend, and with each the receipt as far as it is known.
 func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, ok := s.byID[id]
 	if !ok {
@@ -151,7 +151,7 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error
 	return s.serve(ctx, r, o)
 }
 
-// serve does what the rung is for, under its lock.
+// serve takes the rung's lock, sells or reads under it, and releases it.
 func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, err error) {
 	if o.ID == "" {
 		o.ID = rand.Text()
@@ -190,13 +190,13 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	return receipt, err
 }
 
-// sell takes what was ordered off the shelf.
+// sell takes the ordered units off the shelf.
 func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) error {
 	if len(o.Items) > 0 {
 		return s.sellSeveral(r, o, lease, receipt)
 	}
 	left, err := r.sell(lease.Context, stock.Order{Product: o.Product, Quantity: o.Quantity, Fence: lease.Fence,
-		Patience: r.patience(o), Work: s.work(r, o)})
+		MaxWait: r.maxWait(o), Work: s.work(r, o)})
 	if err != nil {
 		return err
 	}
@@ -207,9 +207,9 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) error
 	return nil
 }
 
-// acquire waits for the lock.
+// acquire waits for the lock and records the lease in the receipt.
 func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) (*lock.Lease, error) {
-	waiting, stop := s.whileOpen(ctx)
+	waiting, stop := s.untilClosed(ctx)
 	defer stop()
 	start := time.Now()
 	lease, err := r.take(ctx, waiting, o)
@@ -224,21 +224,21 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	return lease, nil
 }
 
-// take makes attempts at the lock of an order, or its locks. An attempt under way is seen through when the shop closes,
-// so it ends with the order's own context, and only the waiting between two with the other.
+// take tries to acquire the locks of an order until it has them or may wait no longer. When the shop closes, an attempt
+// under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
 	if len(o.Items) > 0 {
 		return r.takeSeveral(ctx, waiting, o)
 	}
-	return r.wait(waiting, r.Key(o.Product), r.patience(o), func(waiting context.Context) (*lock.Lease, error) {
-		return quietly(ctx, func() (*lock.Lease, error) {
-			return r.tryLock(seeingThrough{ctx, waiting}, r.Key(o.Product), o.TTL)
+	return r.wait(waiting, r.Key(o.Product), r.maxWait(o), func(waiting context.Context) (*lock.Lease, error) {
+		return dropBusyTrace(ctx, func() (*lock.Lease, error) {
+			return r.tryLock(attemptContext{ctx, waiting}, r.Key(o.Product), o.TTL)
 		})
 	})
 }
 
-// quietly makes the trace forget an attempt if it was in vain: a waiter's many say nothing.
-func quietly(ctx context.Context, try func() (*lock.Lease, error)) (*lock.Lease, error) {
+// dropBusyTrace removes an attempt that found the lock busy from the trace: a waiter makes many, and they say nothing.
+func dropBusyTrace(ctx context.Context, try func() (*lock.Lease, error)) (*lock.Lease, error) {
 	recorder := trace.From(ctx)
 	mark := recorder.Mark()
 	lease, err := try()
@@ -248,16 +248,16 @@ func quietly(ctx context.Context, try func() (*lock.Lease, error)) (*lock.Lease,
 	return lease, err
 }
 
-// seeingThrough is the context of an attempt: what the waiting put into it, and the end of the order alone.
-type seeingThrough struct {
+// attemptContext is the context of one attempt: it has the values of waiting, and ends with the order's context.
+type attemptContext struct {
 	context.Context
 	waiting context.Context
 }
 
-func (c seeingThrough) Value(key any) any { return c.waiting.Value(key) }
+func (c attemptContext) Value(key any) any { return c.waiting.Value(key) }
 
-// whileOpen returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
-func (s *Shop) whileOpen(ctx context.Context) (context.Context, func()) {
+// untilClosed returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
+func (s *Shop) untilClosed(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(s.open, func() { cancel(ErrDraining) })
 	return ctx, func() {
@@ -266,8 +266,8 @@ func (s *Shop) whileOpen(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// release gives the lock back. A lease that was lost changes what is known of the lease, not what is known of the
-// sale: a sale that was written stays sold. To turn it into an error would hide the unit that is sold twice.
+// release releases the lock. A lost lease is reported in the receipt, and is no error of the sale: a sale that was
+// written stays sold, and an error would hide the unit that is sold twice.
 func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt *Receipt, sale error) error {
 	held := receipt.Lease
 	held.ReleasedAt = time.Now()
@@ -289,8 +289,8 @@ func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt 
 	return sale
 }
 
-// work returns the business work of an order. What is simulated of it takes the order's time, or ends with its context;
-// a nested order then calls code that takes the lock for itself, not knowing that it is held already.
+// work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A
+// nested order then runs code that takes the lock itself, as code does that does not know that its caller holds it.
 func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if o.Work > 0 {
@@ -308,17 +308,18 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	}
 }
 
-// nested takes the order's lock once more, or for a reader that of the writers, and gives it back.
+// nested takes the order's lock a second time, or for a reader the writers' lock, and releases it.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
 	start := time.Now()
 	again, err := r.inner.take(ctx, ctx, o)
 	if err != nil {
-		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", time.Since(start).Round(time.Millisecond), err)
+		waited := time.Since(start).Round(time.Millisecond)
+		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", waited, err)
 	}
 	return again.Unlock(ctx)
 }
 
-// units returns the serial numbers of the units that left the shelf when it went down to left.
+// units returns the serial numbers of the units sold by an order that left so many on the shelf.
 func units(left, quantity int64) []int64 {
 	sold := make([]int64, quantity)
 	for i := range sold {
@@ -327,14 +328,14 @@ func units(left, quantity int64) []int64 {
 	return sold
 }
 
-// A Status is a rung as this instance can offer it.
+// A Status describes a rung, and whether this instance can serve it.
 type Status struct {
 	Number    string   `json:"number"`
 	Name      string   `json:"name"`
 	Does      string   `json:"does"`
 	Defect    string   `json:"defect"`
 	Needs     []string `json:"needs"`
-	Wait      string   `json:"wait"` // how long a request waits for the lock when it does not say
+	Wait      string   `json:"wait"` // how long an order waits for the lock by default
 	Available bool     `json:"available"`
 	Note      string   `json:"note,omitempty"`
 }
@@ -343,8 +344,9 @@ type Status struct {
 func (s *Shop) Rungs() []Status {
 	list := make([]Status, len(s.rungs))
 	for i, r := range s.rungs {
-		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect, Needs: append([]string{}, r.Needs...),
-			Wait: r.Wait.String(), Available: r.missing == "", Note: s.notes[r.Number]}
+		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect,
+			Needs: append([]string{}, r.Needs...), Wait: r.Wait.String(), Available: r.missing == "",
+			Note: s.notes[r.Number]}
 		if r.missing != "" {
 			list[i].Note = "needs " + r.missing
 		}

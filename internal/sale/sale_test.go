@@ -311,7 +311,8 @@ func TestEveryScriptHasAName(t *testing.T) {
 	}
 }
 
-// A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is none.
+// A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is
+// none.
 func TestReading(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	inside(t, s, "v10", s.Read)

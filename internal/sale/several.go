@@ -9,10 +9,10 @@ import (
 	"stockapi/internal/stock"
 )
 
-// ErrOneProduct says that the rung takes one lock, and sells one product an order.
-var ErrOneProduct = errors.New("this rung sells one product an order")
+// ErrOneProduct says that an order names several products, and the rung sells one product per order.
+var ErrOneProduct = errors.New("this rung sells one product per order")
 
-// An Item is what an order sold of one product.
+// An Item reports how many units of one product an order sold.
 type Item struct {
 	Product  string  `json:"product"`
 	Quantity int64   `json:"quantity"`
@@ -34,9 +34,10 @@ func (r *rung) takeSeveral(ctx, waiting context.Context, o Order) (*lock.Lease, 
 	for i, item := range o.Items {
 		keys[i] = r.Key(item.Product)
 	}
-	return r.gather(ctx, waiting, keys, r.patience(o), r.wait, func(ctx context.Context, keys ...string) (*lock.Lease, error) {
-		return quietly(ctx, func() (*lock.Lease, error) { return r.tryAll(ctx, keys, o.TTL) })
-	})
+	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
+		return dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.tryAll(ctx, keys, o.TTL) })
+	}
+	return r.gather(ctx, waiting, keys, r.maxWait(o), r.wait, attempt)
 }
 
 // sellSeveral is sell for an order of several products: all or none.
@@ -53,7 +54,7 @@ func (s *Shop) sellSeveral(r *rung, o Order, lease *lock.Lease, receipt *Receipt
 	return nil
 }
 
-// first returns the product and quantity that an order is known by: those of its first item if there are several.
+// first returns the first item of an order: the only one, unless the order names several products.
 func (o Order) first() stock.Item {
 	if len(o.Items) > 0 {
 		return o.Items[0]

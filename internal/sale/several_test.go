@@ -42,7 +42,8 @@ func leftOfBoth(t *testing.T, s *Shop) [2]int64 {
 func TestASaleOfSeveralProducts(t *testing.T) {
 	for _, id := range []string{"v9", "multilock", "v9-naive", "one-by-one"} {
 		s, b := newShopOfTwo(t)
-		receipt, err := s.Decrease(context.Background(), id, orderOf(stock.Item{Product: second, Quantity: 2}, stock.Item{Product: product, Quantity: 1}))
+		receipt, err := s.Decrease(context.Background(), id, orderOf(stock.Item{Product: second, Quantity: 2},
+			stock.Item{Product: product, Quantity: 1}))
 		require.NoError(t, err)
 		assert.Equal(t, []Item{
 			{Product: second, Quantity: 2, Left: 8, Units: []int64{9, 10}},
@@ -104,7 +105,8 @@ func TestALeaseLostAtWorkSellsNoneOfSeveral(t *testing.T) {
 func TestAWriteOfSeveralInDoubt(t *testing.T) {
 	s, b := newShopOfTwo(t)
 	b.Redis.AddHook(loseReply{})
-	_, err := s.Decrease(context.Background(), "v9", orderOf(stock.Item{Product: product, Quantity: 1}, stock.Item{Product: second, Quantity: 1}))
+	_, err := s.Decrease(context.Background(), "v9", orderOf(stock.Item{Product: product, Quantity: 1},
+		stock.Item{Product: second, Quantity: 1}))
 	require.ErrorIs(t, err, stock.ErrUnknown)
 	assert.Equal(t, [2]int64{99, 9}, leftOfBoth(t, s))
 }

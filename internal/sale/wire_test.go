@@ -25,7 +25,10 @@ var blocksItself = []string{"v1", "v1.5", "v2", "v3", "v4", "v5-as-printed"}
 // onRedis returns the rungs whose locks and stock are in Redis alone.
 func onRedis() (rungs []lock.Rung) {
 	for _, r := range lock.Ladder() {
-		if !slices.ContainsFunc(r.Needs, func(need string) bool { return need != lock.NeedRedis && need != lock.NeedRedlock }) {
+		if !slices.ContainsFunc(r.Needs, func(need string) bool {
+			return need != lock.NeedRedis &&
+				need != lock.NeedRedlock
+		}) {
 			rungs = append(rungs, r)
 		}
 	}
@@ -80,7 +83,8 @@ func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *ba
 			receipt, err := s.Decrease(context.Background(), r.Number, hasty())
 			sent := wire.Restore(t)
 			require.GreaterOrEqual(t, len(sent), n)
-			what := fmt.Sprintf("%s: reply %d of %d lost, refused after it: %v: %s: %v", r.Number, n, requests, refuse, sent[n-1], err)
+			what := fmt.Sprintf("%s: reply %d of %d lost, refused after it: %v: %s: %v", r.Number, n, requests, refuse,
+				sent[n-1], err)
 
 			assert.Equal(t, 1, count(sent[n-1:], sent[n-1]), "sent again. %s", what)
 			require.NotErrorIs(t, err, lock.ErrBusy, what)
@@ -163,8 +167,8 @@ func count(all []string, one string) (n int) {
 }
 
 // Slots that move while the shop sells: first the old node sends those who ask for a key to the new one (ASK), then the
-// slot has moved (MOVED). Every rung sells on, one unit an order. Where Redis itself cannot serve a request as long as the
-// slot moves, a script with a key that is not there yet (TRYAGAIN), and a WATCH, which follows no ASK, the order is
+// slot has moved (MOVED). Every rung sells on, one unit an order. Where Redis itself cannot serve a request as long as
+// the slot moves, a script with a key that is not there yet (TRYAGAIN), and a WATCH, which follows no ASK, the order is
 // refused, and it is known that nothing was sold.
 func TestASlotMovesWhileTheShopSells(t *testing.T) {
 	c := backendtest.StartShards(t)
@@ -214,7 +218,10 @@ func TestCASWaitsForASlotThatMoves(t *testing.T) {
 		_, err := s.Decrease(context.Background(), "v16", o)
 		sold <- err
 	}()
-	require.Eventually(t, func() bool { return count(c.Wire.Requests(), "watch "+stock.Key(product)) > 8 || len(sold) > 0 },
+	require.Eventually(t, func() bool {
+		return count(c.Wire.Requests(), "watch "+stock.Key(product)) > 8 ||
+			len(sold) > 0
+	},
 		20*time.Second, time.Millisecond, "it tries again")
 	finish()
 	require.NoError(t, <-sold)

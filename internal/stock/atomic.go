@@ -15,19 +15,19 @@ var (
 	take = redis.NewScript(takeSource)
 )
 
-// sellAtomic sells without a lock: the script reads, decides and writes in one step. So the work cannot lie between
-// reading and writing; it comes first, and may turn out to have been in vain.
+// sellAtomic sells without a lock: the script reads, decides and writes in one step. There is no time between the read
+// and the write for the work. So the work comes first, and is wasted if the stock is sold out.
 func (s *Shelf) sellAtomic(ctx context.Context, o Order) (int64, error) {
-	err := worked(ctx, o)
+	err := doWork(ctx, o)
 	if err != nil {
 		return 0, err
 	}
 	var reply []int64
-	err = seenThrough(ctx, func(ctx context.Context) error {
+	err = uncancelable(ctx, func(ctx context.Context) error {
 		reply, err = take.Run(ctx, s.rdb, []string{Key(o.Product)}, o.Quantity).Int64Slice()
 		return err
 	})
-	if err = readable(o.Product, err); err != nil {
+	if err = stockError(o.Product, err); err != nil {
 		return 0, err
 	}
 	taken, left := reply[0] == 1, reply[1]
@@ -37,8 +37,9 @@ func (s *Shelf) sellAtomic(ctx context.Context, o Order) (int64, error) {
 	return left, nil
 }
 
-// ScriptNames returns, by SHA-1 digest, a readable name for each script that a shelf sends, for those who trace
-// commands.
+// ScriptNames returns a readable name for each script of a shelf, by SHA-1 digest, for traces and faults.
 func ScriptNames() map[string]string {
-	return map[string]string{fencedRead.Hash(): "read", fencedWrite.Hash(): "write", take.Hash(): "take", put.Hash(): "put"}
+	return map[string]string{
+		fencedRead.Hash(): "read", fencedWrite.Hash(): "write", take.Hash(): "take", put.Hash(): "put",
+	}
 }

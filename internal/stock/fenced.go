@@ -18,14 +18,14 @@ var (
 	fencedWrite = redis.NewScript(fencedWriteSource)
 )
 
-// fenceKey holds the newest fencing token that the stock has seen. It lies with the stock, not with the lock: the
-// stock has to be able to refuse also when the lock's server has forgotten everything.
+// fenceKey returns the key of the newest fencing token that the stock has seen. It is kept on the stock's server,
+// because the stock has to refuse old tokens even after the lock's server has lost its data.
 func fenceKey(product string) string { return "{" + Key(product) + "}:fence" }
 
-// sellFenced is Sell with the token checked on reading and on writing, each in one step with it.
+// sellFenced is Sell with the token checked on read and on write, each time in the same script.
 func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, remembered.Milliseconds()).Text()
+	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, fenceTTL.Milliseconds()).Text()
 	left, err := parse(o.Product, value, stale(err))
 	if err != nil {
 		return 0, err
@@ -33,7 +33,7 @@ func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
 	return s.writeFenced(ctx, o, left)
 }
 
-// sellWriteFenced is sellFenced as it is often drawn: whoever writes shows the token, whoever reads does not.
+// sellWriteFenced is sellFenced as it is often described: the token is checked on write, but not on read.
 func (s *Shelf) sellWriteFenced(ctx context.Context, o Order) (int64, error) {
 	left, err := s.Left(ctx, o.Product)
 	if err != nil {
@@ -48,13 +48,13 @@ func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) (int64, er
 		return left, err
 	}
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	err = seenThrough(ctx, func(ctx context.Context) error {
-		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left, remembered.Milliseconds()).Err())
+	err = uncancelable(ctx, func(ctx context.Context) error {
+		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left, fenceTTL.Milliseconds()).Err())
 	})
-	return left, readable(o.Product, err)
+	return left, stockError(o.Product, err)
 }
 
-// stale turns the scripts' word for it into ErrStale.
+// stale turns the scripts' STALE error into ErrStale.
 func stale(err error) error {
 	if redis.HasErrorPrefix(err, "STALE") {
 		return fmt.Errorf("%w: %w", ErrStale, err)

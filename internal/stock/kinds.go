@@ -5,22 +5,22 @@ import (
 	"errors"
 )
 
-// A Kind is a way to sell from a shelf. It is empty for the naive one, which leaves everything to the lock.
+// A Kind names a way to sell from a shelf. The empty Kind is the naive one, which relies on the lock alone.
 type Kind string
 
 // The kinds. The stock is the same for all of them.
 const (
 	Naive       Kind = ""
-	Fenced      Kind = "fenced"       // refuses a fencing token that is older than the newest it has seen
-	WriteFenced Kind = "write-fenced" // the same, but only when writing: an exhibit of what that misses
+	Fenced      Kind = "fenced"       // refuses a fencing token that is older than the newest one seen
+	WriteFenced Kind = "write-fenced" // the same, but on write only, to show what that misses
 	CAS         Kind = "cas"          // writes only if nobody else has written since the read
 	Atomic      Kind = "atomic"       // reads and writes in one step
 )
 
-// A Sell takes an order's units off a shelf and returns how many are left; see [Shelf.Sell] for its errors.
+// A Sell takes an order's units off a shelf and returns how many are left. See [Shelf.Sell] for its errors.
 type Sell func(ctx context.Context, o Order) (left int64, err error)
 
-// Seller returns the way to sell of that kind.
+// Seller returns the function that sells in that way.
 func (s *Shelf) Seller(k Kind) Sell {
 	switch k {
 	case Naive:

@@ -7,16 +7,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An Item is so many units of one product.
+// An Item is a product and a number of its units.
 type Item struct {
 	Product  string
 	Quantity int64
 }
 
-// SellAll takes the units of several products off the shelf, of all or of none, and returns how many of each are left.
-// It is [Shelf.Sell] for more than one: all stocks are read and looked at before the work, and the writes are one
-// MULTI, so that a crash leaves all of them or none. On a cluster a MULTI does not reach across nodes: there the client
-// refuses products that do not lie in one slot, and nothing is sold.
+// SellAll is [Shelf.Sell] for several products. It sells all items or none, and returns how many units of each are
+// left. It reads and checks all stocks before the work, and writes them in one MULTI, so that a crash leaves all of
+// them written or none. On a cluster a MULTI is limited to one slot: if the products are in several, the client refuses
+// it and nothing is sold.
 func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Context) error) ([]int64, error) {
 	left := make([]int64, len(items))
 	for i, item := range items {
@@ -29,10 +29,10 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 		}
 		left[i] = have - item.Quantity
 	}
-	if err := worked(ctx, Order{Work: work}); err != nil {
+	if err := doWork(ctx, Order{Work: work}); err != nil {
 		return nil, err
 	}
-	return left, seenThrough(ctx, func(ctx context.Context) error {
+	return left, uncancelable(ctx, func(ctx context.Context) error {
 		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, item := range items {
 				p.Set(ctx, Key(item.Product), left[i], redis.KeepTTL)

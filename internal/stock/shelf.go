@@ -1,6 +1,5 @@
-// Package stock keeps what is for sale: one Redis key per product, holding how many are left. Selling is naive on
-// purpose: read, decide, work, write. What happens between the read and the write is the business of the lock around
-// it, and of nobody else.
+// Package stock keeps the stock: one Redis key per product, which holds how many units are left. Selling is naive on
+// purpose: read, decide, work, write. Only the lock around it protects what lies between the read and the write.
 package stock
 
 import (
@@ -17,26 +16,26 @@ import (
 	"stockapi/internal/backend"
 )
 
-// What a caller decides on. With every other error nothing was written, and a backend did not answer as it should.
+// The errors that a caller tells apart. Any other error means that a backend failed and nothing was written.
 var (
-	// ErrNoProduct says that there is no stock of that product, not even none.
+	// ErrNoProduct says that the product has no stock key. A product that is sold out has one, with 0 in it.
 	ErrNoProduct = errors.New("no such product")
-	// ErrSoldOut says that there is less left than was asked for.
+	// ErrSoldOut says that fewer units are left than the order asked for.
 	ErrSoldOut = errors.New("sold out")
 	// ErrCorrupt says that the stock's key holds something that is not a number of units.
 	ErrCorrupt = errors.New("stock is not a number")
-	// ErrUnknown says that the write was sent and its reply never came: the sale may or may not have happened.
+	// ErrUnknown says that the write was sent and no reply came: the sale may or may not have happened.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrStale says that the stock has seen a newer fencing token than this one: the lease behind it has ended.
+	// ErrStale says that the stock has seen a newer fencing token than the order's: the order's lease has ended.
 	ErrStale = errors.New("fencing token is stale")
-	// ErrContended says that others wrote first each time, for as long as the order wanted to try.
+	// ErrContended says that others wrote first each time, for as long as the order retried.
 	ErrContended = errors.New("others wrote first each time")
 )
 
 // Key returns the key that holds the stock of a product.
 func Key(product string) string { return "ProductStock_" + product }
 
-// IsKey reports whether a key belongs to the stock, and not to a lock.
+// IsKey reports whether a key belongs to the stock rather than to a lock.
 func IsKey(key string) bool { return strings.HasPrefix(strings.TrimPrefix(key, "{"), Key("")) }
 
 // A Shelf holds the stock of all products in one Redis.
@@ -47,18 +46,18 @@ type Shelf struct {
 // NewShelf returns the shelf in that Redis.
 func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
 
-// An Order is what is to be sold, and how.
+// An Order says what to sell, and how.
 type Order struct {
 	Product  string
 	Quantity int64
 	Fence    int64                       // the lease's fencing token, 0 for none
-	Patience time.Duration               // how long to try again when others write first
-	Work     func(context.Context) error // the business work between reading and writing; an error calls the sale off
+	MaxWait  time.Duration               // how long to retry while others write first
+	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale
 }
 
-// Sell takes an order's units off the shelf and returns how many are left. Between reading and writing it does the
-// business work. It returns the cause of ctx if ctx ended before the write, and nothing was sold; once the write was
-// sent it is seen through, since a write that is cut short would only leave everybody guessing.
+// Sell takes an order's units off the shelf and returns how many are left. It does the business work between the read
+// and the write. If ctx ends before the write, nothing is sold and Sell returns the cause. The write itself is not
+// cancelled: nobody would know whether it happened.
 func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
 	left, err := s.Left(ctx, o.Product)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
 	if err != nil {
 		return left, err
 	}
-	return left, seenThrough(ctx, func(ctx context.Context) error {
+	return left, uncancelable(ctx, func(ctx context.Context) error {
 		return s.rdb.Set(ctx, Key(o.Product), left, redis.KeepTTL).Err()
 	})
 }
@@ -79,23 +78,23 @@ func (s *Shelf) Look(ctx context.Context, o Order) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return left, worked(ctx, o)
+	return left, doWork(ctx, o)
 }
 
-// decide does what lies between reading and writing: it returns how many will be left after the work, or why nothing
-// is to be written.
+// decide does the work between the read and the write. It returns how many units to write as left, or an error if
+// nothing may be written.
 func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	if left < o.Quantity {
 		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
 	}
-	if err := worked(ctx, o); err != nil {
+	if err := doWork(ctx, o); err != nil {
 		return left, err
 	}
 	return left - o.Quantity, nil
 }
 
-// worked does the business work, and returns why nothing is to be written after it, if so.
-func worked(ctx context.Context, o Order) error {
+// doWork does the business work. It returns an error if nothing may be written after it.
+func doWork(ctx context.Context, o Order) error {
 	err := o.Work(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -103,20 +102,20 @@ func worked(ctx context.Context, o Order) error {
 	return err
 }
 
-// seenThrough runs a write that outlives its caller, and tells one that failed from one in doubt. What bounds it are the
-// client's own timeouts, which count from when it is sent: a deadline set here would run out while the process is
-// paused, and look like a protection against pauses, which it is not.
-func seenThrough(ctx context.Context, write func(context.Context) error) error {
+// uncancelable runs a write that does not end with ctx, and returns ErrUnknown if its outcome is indeterminate. Only
+// the timeouts of the client bound it, and they begin when the command is sent. A deadline set here would expire while
+// the process is paused, and look like a protection against pauses, which it is not.
+func uncancelable(ctx context.Context, write func(context.Context) error) error {
 	err := write(context.WithoutCancel(ctx))
-	if err == nil || !inDoubt(err) {
+	if err == nil || !indeterminate(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
-// inDoubt reports whether a command that failed may have been carried out all the same. It was not when Redis itself
-// refused it, or when there was no connection to send it on.
-func inDoubt(err error) bool { return !backend.Refused(err) && !backend.Unsent(err) }
+// indeterminate reports whether a failed command may have been executed all the same. It was not executed if Redis
+// refused it, or if there was no connection to send it on.
+func indeterminate(err error) bool { return !backend.Refused(err) && !backend.Unsent(err) }
 
 // Left returns how many units of a product are left.
 func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
@@ -124,13 +123,13 @@ func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
 	return parse(product, value, err)
 }
 
-// exact is where whole numbers end to be exact for everybody who counts with doubles, Lua among them.
-const exact = 1 << 53
+// exactLimit is the first whole number beyond which a double, which Lua counts with, is no longer exact.
+const exactLimit = 1 << 53
 
-// parse turns what Redis says of a stock's key into a number of units: a whole number as Redis itself writes it, less
-// than 2^53 either way. It is the same for every shelf.
+// parse turns Redis' reply for a stock key into a number of units: a whole number as Redis itself writes it, with an
+// absolute value below 2^53. All kinds of shelf accept the same values.
 func parse(product, value string, err error) (int64, error) {
-	err = readable(product, err)
+	err = stockError(product, err)
 	if errors.Is(err, ErrNoProduct) || errors.Is(err, ErrCorrupt) {
 		return 0, err
 	}
@@ -138,15 +137,15 @@ func parse(product, value string, err error) (int64, error) {
 		return 0, fmt.Errorf("read the stock: %w", err)
 	}
 	left, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || left <= -exact || left >= exact || strconv.FormatInt(left, 10) != value {
+	if err != nil || left <= -exactLimit || left >= exactLimit || strconv.FormatInt(left, 10) != value {
 		return 0, fmt.Errorf("%w: %s", ErrCorrupt, Key(product))
 	}
 	return left, nil
 }
 
-// readable turns what Redis says against a stock's keys into an error that a caller decides on, and returns others as
-// they are.
-func readable(product string, err error) error {
+// stockError turns an error of Redis about a stock key into ErrNoProduct or ErrCorrupt. It returns other errors as they
+// are.
+func stockError(product string, err error) error {
 	switch {
 	case errors.Is(err, redis.Nil):
 		return fmt.Errorf("%w: %s", ErrNoProduct, product)
@@ -155,7 +154,7 @@ func readable(product string, err error) error {
 	case redis.HasErrorPrefix(err, "CORRUPT"): // of our scripts
 		_, key, _ := strings.Cut(err.Error(), "CORRUPT ")
 		if key == fenceKey(product) {
-			key += " holds no fencing token; to put the stock anew resets it"
+			key += " holds no fencing token; putting the stock again resets it"
 		}
 		return fmt.Errorf("%w: %s", ErrCorrupt, key)
 	}
@@ -169,18 +168,18 @@ var (
 	put = redis.NewScript(putSource)
 )
 
-// remembered is for how long the newest fencing token of a product outlives it. It is there for holders who read the
-// stock before it was removed and write after it was put back: a day is longer than any of them is paused, and the
-// products that ever were do not fill Redis.
-const remembered = 24 * time.Hour
+// fenceTTL bounds how long the newest fencing token is kept after its product has gone. The token refuses holders
+// that read the stock before it was removed and write after it was put back. A day is longer than any pause, and the
+// tokens of removed products do not fill Redis.
+const fenceTTL = 24 * time.Hour
 
-// Put sets how many units of a product there are, for good, whatever the key held before. Sales under a fencing token
-// that are under way are refused when they write.
+// Put sets how many units of a product there are, without a TTL, whatever the key held before. A sale under a fencing
+// token that is under way is refused when it writes.
 func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
 	return s.PutFor(ctx, product, quantity, 0)
 }
 
-// PutFor is Put with a TTL, after which the product is gone; 0 is for good. No sale prolongs it.
+// PutFor is Put with a TTL, after which the product is gone; 0 means none. No sale extends it.
 func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error {
 	if err := s.put(ctx, product, quantity, ttl); err != nil {
 		return fmt.Errorf("write the stock: %w", err)
@@ -188,7 +187,7 @@ func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl 
 	return nil
 }
 
-// Remove takes a product off the shelf altogether, and refuses those sales too.
+// Remove deletes a product from the shelf. A sale under a fencing token that is under way is refused, as by Put.
 func (s *Shelf) Remove(ctx context.Context, product string) error {
 	if err := s.put(ctx, product, "", 0); err != nil {
 		return fmt.Errorf("remove the stock: %w", err)
@@ -198,10 +197,10 @@ func (s *Shelf) Remove(ctx context.Context, product string) error {
 
 func (s *Shelf) put(ctx context.Context, product string, quantity any, ttl time.Duration) error {
 	keys := []string{Key(product), fenceKey(product)}
-	return put.Run(ctx, s.rdb, keys, quantity, remembered.Milliseconds(), ttl.Milliseconds()).Err()
+	return put.Run(ctx, s.rdb, keys, quantity, fenceTTL.Milliseconds(), ttl.Milliseconds()).Err()
 }
 
-// Open puts a product on the shelf if it is not there yet, and reports whether it did. It stays for the TTL, 0 for good.
+// Open puts a product on the shelf if it is not there yet, and reports whether it did. A TTL of 0 means none.
 func (s *Shelf) Open(ctx context.Context, product string, quantity int64, ttl time.Duration) (bool, error) {
 	created, err := s.rdb.SetNX(ctx, Key(product), quantity, ttl).Result()
 	if err != nil {

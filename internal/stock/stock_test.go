@@ -20,12 +20,13 @@ func TestMain(m *testing.M) {
 }
 
 func order(fence int64, work func(context.Context)) Order {
-	return Order{Product: "p", Quantity: 1, Fence: fence, Patience: 10 * time.Second, Work: func(ctx context.Context) error {
-		if work != nil {
-			work(ctx)
-		}
-		return nil
-	}}
+	return Order{Product: "p", Quantity: 1, Fence: fence, MaxWait: 10 * time.Second,
+		Work: func(ctx context.Context) error {
+			if work != nil {
+				work(ctx)
+			}
+			return nil
+		}}
 }
 
 // newShelf returns a shelf with ten units.
@@ -160,7 +161,7 @@ func TestWithoutALockEachUnitIsSoldOnce(t *testing.T) {
 func TestCASGivesUpWhenItsPatienceEnds(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
 	o := order(0, func(context.Context) { assert.NoError(t, s.Put(context.Background(), "p", 11)) })
-	o.Patience = 0
+	o.MaxWait = 0
 	_, err := s.Seller(CAS)(context.Background(), o)
 	require.ErrorIs(t, err, ErrContended)
 }
@@ -180,8 +181,8 @@ func TestCASComparesTheValueAlone(t *testing.T) {
 	assert.Equal(t, 1, times)
 }
 
-// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for as
-// long as its work takes.
+// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for
+// as long as its work takes.
 func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 	const pool = 4
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -226,7 +227,7 @@ func TestStockThatWasPutForATimeLeavesNothingForGood(t *testing.T) {
 				for _, key := range s.rdb.Keys(ctx, "*").Val() {
 					ttl := s.rdb.PTTL(ctx, key).Val()
 					assert.Positive(t, ttl, "%s of %s, %s", key, kind, when)
-					assert.LessOrEqual(t, ttl, most+remembered, "%s of %s, %s", key, kind, when)
+					assert.LessOrEqual(t, ttl, most+fenceTTL, "%s of %s, %s", key, kind, when)
 				}
 			}
 			_, err := s.Seller(kind)(ctx, order(1, nil)) // its token has no TTL

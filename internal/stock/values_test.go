@@ -29,7 +29,8 @@ func TestEveryShelfReadsTheSameNumbers(t *testing.T) {
 		"10": nil, "1": nil, "9007199254740991": nil,
 		"0": ErrSoldOut, "-1": ErrSoldOut, "-5": ErrSoldOut, "-9007199254740991": ErrSoldOut,
 	}
-	for _, value := range []string{"", " ", " 5", "5 ", "5\n", "5\x00", "+5", "-0", "-", "05", "-05", "5.0", "12.5", ".5", "1e3", "1E3",
+	for _, value := range []string{"", " ", " 5", "5 ", "5\n", "5\x00", "+5", "-0", "-", "05", "-05", "5.0", "12.5", ".5",
+		"1e3", "1E3",
 		"0x10", "1_000", "1,000", "inf", "-inf", "Infinity", "nan", "-nan", "true", "many", "９", "9007199254740992",
 		"-9007199254740992", "9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
 		"1" + string(make([]byte, 3)), "99999999999999999999999999"} {
@@ -96,7 +97,7 @@ func TestEveryShelfKnowsAKeyOfAnotherType(t *testing.T) {
 				_, err := s.Seller(kind)(ctx, order(1, nil))
 				require.ErrorIs(t, err, ErrCorrupt, kind)
 				require.ErrorContains(t, err, fenceKey("p"), kind)
-				require.ErrorContains(t, err, "put the stock anew", kind)
+				require.ErrorContains(t, err, "putting the stock again resets it", kind)
 			}
 			require.NoError(t, s.Put(ctx, "p", 10))
 			_, err := s.Seller(Fenced)(ctx, order(1, nil))
@@ -145,7 +146,7 @@ func TestAStockThatIsPutDuringASaleStays(t *testing.T) {
 			} {
 				s := newShelf(t, start)
 				o := order(1000, func(ctx context.Context) { assert.NoError(t, change(s, ctx)) })
-				o.Patience = 0
+				o.MaxWait = 0
 				_, err := s.Seller(kind)(context.Background(), o)
 				require.ErrorIs(t, err, map[Kind]error{Fenced: ErrStale, CAS: ErrContended}[kind], "%s %s", kind, name)
 				assert.EqualValues(t, 50, s.mustLeft(t), "%s %s", kind, name)

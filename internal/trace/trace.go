@@ -1,5 +1,5 @@
-// Package trace watches the Redis commands of an instance from the one place that all of them pass: a go-redis hook.
-// It counts them, and records those of a request that asked for it. No lock and no shelf knows that it is watched.
+// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace. It is a
+// hook of the clients: no lock and no shelf contains tracing code.
 package trace
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An Event is one command as its sender saw it.
+// An Event is one command as the client saw it.
 type Event struct {
 	Node  string    `json:"node"`            // host:port of the server
 	Cmd   string    `json:"cmd"`             // in lower case; a script by its name: "eval:release"
 	Key   string    `json:"key,omitempty"`   // the first key
 	At    time.Time `json:"at"`              // before it was sent
-	End   time.Time `json:"end"`             // after its reply, or the lack of one
+	End   time.Time `json:"end"`             // after its reply or its failure
 	Reply string    `json:"reply,omitempty"` // "nil" for none, shortened
 	Err   string    `json:"err,omitempty"`   // why there is no reply
 }
 
-// maxEvents bounds the memory of one recorder. The oldest events go first: how a sale ended matters most.
+// maxEvents bounds the events of one recorder. It drops the oldest ones: the end of a sale matters most.
 const maxEvents = 512
 
-// A Recorder keeps the events of one request. Its methods may be called on nil, and then do nothing.
+// A Recorder collects the events of one request. The methods of a nil Recorder do nothing.
 type Recorder struct {
 	mu     sync.Mutex
 	events []Event
@@ -37,7 +37,8 @@ type Recorder struct {
 
 type recorderKey struct{}
 
-// Record returns a context whose commands are recorded, also in contexts that are derived from it and outlive it.
+// Record returns a context whose commands are recorded, and the recorder. Contexts derived from it are recorded too,
+// even after it has ended.
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := new(Recorder)
 	return context.WithValue(ctx, recorderKey{}, r), r
@@ -59,8 +60,8 @@ func (r *Recorder) Mark() int {
 	return len(r.events)
 }
 
-// Rewind forgets what was recorded since Mark returned that position, but for commands that were left without a reply:
-// what they did may still show.
+// Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply: they may
+// have been executed.
 func (r *Recorder) Rewind(mark int) {
 	if r == nil {
 		return
@@ -71,7 +72,7 @@ func (r *Recorder) Rewind(mark int) {
 	r.events = append(r.events[:mark], slices.DeleteFunc(r.events[mark:], func(e Event) bool { return e.Err == "" })...)
 }
 
-// Events returns a copy of what was recorded, in the order of the replies.
+// Events returns a copy of the events, in the order of the replies.
 func (r *Recorder) Events() []Event {
 	if r == nil {
 		return nil
@@ -97,16 +98,16 @@ func (r *Recorder) Note(e Event) {
 	}
 }
 
-// Woken notes that the order, which waits for a lock, was woken by what came to the channel or the node of that name.
+// Woken notes that a waiting order was woken by a message on the channel, or a watch of the node, of that name.
 func Woken(ctx context.Context, on string) {
 	now := time.Now()
 	From(ctx).Note(Event{Cmd: "woken", Key: on, At: now, End: now})
 }
 
-// Names are the names of scripts, by their digest.
+// Names maps the digests of scripts to their names.
 type Names map[string]string
 
-// Hook returns the hook for the client of one node. Count is called once for every command sent.
+// Hook returns the hook for the client of one node. It calls count once for every command.
 func Hook(node string, names Names, count func()) redis.Hook {
 	return &hook{node: node, names: names, count: count}
 }
@@ -153,7 +154,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// isSetup reports whether a command belongs to a new connection and not to a sale.
+// isSetup reports whether a command sets up a new connection, and so is no part of a sale.
 func isSetup(cmd redis.Cmder) bool {
 	switch cmd.Name() {
 	case "hello", "auth", "select", "client":
@@ -176,7 +177,7 @@ func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
 	return e
 }
 
-// Describe returns the name of a command, in lower case and with the script's name, and its first key.
+// Describe returns the name of a command, in lower case and with the name of its script, and its first key.
 func (n Names) Describe(args []any) (name, key string) {
 	arg := func(i int) string {
 		if i < len(args) {
@@ -201,7 +202,7 @@ func (n Names) Describe(args []any) (name, key string) {
 	}
 }
 
-// reply renders what a command returned.
+// reply returns the value of a command as text.
 func reply(cmd redis.Cmder) string {
 	switch c := cmd.(type) {
 	case *redis.StringCmd:

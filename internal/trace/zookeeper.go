@@ -7,8 +7,8 @@ import (
 	"stockapi/internal/backend"
 )
 
-// ZooKeeperHook returns the hook for a connection to ZooKeeper. Its operations are recorded as commands are. What was
-// made goes by the name that the server gave it.
+// ZooKeeperHook returns the hook for a connection to ZooKeeper. It records operations as commands. A created node has
+// the name that the server gave it.
 func ZooKeeperHook(node string) backend.ZooKeeperHook {
 	return func(ctx context.Context, o *backend.ZooKeeperOperation, next func(context.Context) error) error {
 		r := From(ctx)

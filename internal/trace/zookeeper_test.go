@@ -29,7 +29,8 @@ func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 	events := r.Events()
 	require.Len(t, events, 3)
 	assert.Equal(t, []string{"/q/n-0000000007", "ok", ""}, []string{events[0].Key, events[0].Reply, events[0].Err})
-	assert.Equal(t, []string{"/lock", "zk: node already exists", ""}, []string{events[1].Key, events[1].Reply, events[1].Err})
+	assert.Equal(t, []string{"/lock", "zk: node already exists", ""},
+		[]string{events[1].Key, events[1].Reply, events[1].Err})
 	assert.Equal(t, []string{"/lock", "", "no answer"}, []string{events[2].Key, events[2].Reply, events[2].Err})
 	assert.Equal(t, "zk:2181", events[0].Node)
 }

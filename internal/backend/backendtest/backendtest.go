@@ -1,5 +1,5 @@
-// Package backendtest starts Redis servers for tests: the embedded one everywhere, and redis-server where it is on
-// PATH. Every test gets servers of its own, so none meets what another left behind.
+// Package backendtest starts servers for tests: the embedded Redis everywhere, and redis-server, ZooKeeper, MariaDB and
+// PostgreSQL if they are installed. Every test gets servers of its own.
 package backendtest
 
 import (
@@ -32,8 +32,8 @@ const (
 	RedisServer = "redis-server"
 )
 
-// Each runs a test once on each kind of server that this machine has. STOCKAPI_REQUIRE=redis-server makes a missing
-// redis-server a failure.
+// Each runs a test on each kind of server that this machine has. With STOCKAPI_REQUIRE=redis-server a missing
+// redis-server fails the test.
 func Each(t *testing.T, test func(t *testing.T, start func(testing.TB) *Server)) {
 	t.Helper()
 	t.Run(Embedded, func(t *testing.T) { test(t, StartEmbedded) })
@@ -43,7 +43,7 @@ func Each(t *testing.T, test func(t *testing.T, start func(testing.TB) *Server))
 	})
 }
 
-// Require skips the test where there is no redis-server, or fails it where there has to be one.
+// Require skips the test if there is no redis-server, or fails it if STOCKAPI_REQUIRE names one.
 func Require(t testing.TB) {
 	t.Helper()
 	_, err := exec.LookPath(RedisServer)
@@ -72,15 +72,14 @@ func StartEmbedded(t testing.TB) *Server {
 	return &Server{URL: e.URL(), Kind: Embedded}
 }
 
-// StartRedis starts a redis-server that keeps nothing on disk.
+// StartRedis starts a redis-server without persistence.
 func StartRedis(t testing.TB) *Server {
 	t.Helper()
 	s, _, _ := Restartable(t)
 	return s
 }
 
-// Restartable starts a redis-server, and returns functions that kill it (nothing is saved) and start it again on the
-// same port.
+// Restartable starts a redis-server, and returns functions that kill it and start it again, empty, on the same port.
 func Restartable(t testing.TB) (s *Server, stop, start func()) {
 	t.Helper()
 	port := freePort(t)
@@ -88,8 +87,8 @@ func Restartable(t testing.TB) (s *Server, stop, start func()) {
 	dir := t.TempDir()
 	var process *exec.Cmd
 	start = func() {
-		process = exec.CommandContext(context.Background(), RedisServer, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "",
-			"--appendonly", "no", "--dir", dir)
+		process = exec.CommandContext(context.Background(), RedisServer, "--port", fmt.Sprint(port),
+			"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)
 		if err := process.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +123,8 @@ func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient 
 	return c
 }
 
-// freePort finds a port below those that systems hand out by themselves: a server that takes seconds to start, or comes
-// back, must not find somebody's connection on its port. It does not return one twice, for as long as there are others.
+// freePort returns a free port below the ephemeral ports: a server that starts slowly, or starts again, must not find
+// another connection on its port. It does not return a port twice before it has returned all.
 func freePort(t testing.TB) int {
 	t.Helper()
 	const low, high = 10240, 32000
@@ -141,7 +140,7 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
-// lastPort is where the search goes on. It begins anywhere, since tests of several packages run at once.
+// lastPort counts the ports tried. It begins at random, because tests of several packages run at once.
 var lastPort = func() *atomic.Uint32 {
 	var n atomic.Uint32
 	n.Store(rand.Uint32N(1 << 20))

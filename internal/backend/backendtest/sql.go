@@ -24,8 +24,8 @@ const (
 	Postgres = "postgres"
 )
 
-// EachSQL runs a test once on SQLite, and once on each SQL server that this machine has. STOCKAPI_REQUIRE=mariadb,postgres
-// makes a missing one a failure.
+// EachSQL runs a test on SQLite, and on each SQL server that this machine has. With STOCKAPI_REQUIRE=mariadb,postgres a
+// missing one fails the test.
 func EachSQL(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Run(SQLite, func(t *testing.T) { test(t, SQLiteFile(t)) })
@@ -40,7 +40,7 @@ func EachSQLServer(t *testing.T, test func(t *testing.T, s *SQLServer)) {
 	}
 }
 
-// SQLiteFile returns the DSN of a file that ends with the test.
+// SQLiteFile returns the DSN of a file that is removed after the test.
 func SQLiteFile(t testing.TB) string {
 	t.Helper()
 	return "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(t.TempDir(), "locks.db")), "/")
@@ -60,7 +60,7 @@ func OpenSQLAs(t testing.TB, dsn, instance string) *sqldb.DB {
 	return db
 }
 
-// An SQLServer is a MariaDB or a PostgreSQL that ends with its test.
+// An SQLServer is a MariaDB or PostgreSQL server that ends with its test.
 type SQLServer struct {
 	DSN     string
 	Address string // host:port
@@ -71,15 +71,15 @@ type SQLServer struct {
 	log       bytes.Buffer
 }
 
-// StartSQL starts a server of that kind on a free port, with its data in a directory of its own, or skips the test.
-// More arguments are given to the server as they are.
+// StartSQL starts a server of that kind on a free port with its own data directory, or skips the test. The server gets
+// the arguments more.
 func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()
 	if os.Getuid() == 0 {
 		find(t, kind, "chown")
 		find(t, kind, "setpriv")
 	}
-	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // t.TempDir is closed to the servers' own users
+	dir, err := os.MkdirTemp("", "stockapi-"+kind+"-") // the servers' own users may not enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,15 +89,16 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	if kind == MariaDB {
 		server, install := find(t, kind, "mariadbd"), find(t, kind, "mariadb-install-db")
 		s.DSN = "mysql://root@" + s.Address + "/shop"
-		s.own(t, dir, "mysql")
-		s.once(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir, "--auth-root-authentication-method=normal", "--skip-test-db"))
+		s.chown(t, dir, "mysql")
+		s.runOnce(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
+			"--auth-root-authentication-method=normal", "--skip-test-db"))
 		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
 			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve")
 	} else {
 		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")
 		s.DSN = "postgres://postgres@" + s.Address + "/postgres?sslmode=disable"
-		s.own(t, dir, "postgres")
-		s.once(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
+		s.chown(t, dir, "postgres")
+		s.runOnce(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
 		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
 			"-c", "unix_socket_directories=")
 	}
@@ -110,7 +111,7 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 // Kind returns MariaDB or Postgres.
 func (s *SQLServer) Kind() string { return s.kind }
 
-// Reset undoes what a test has set for all later connections.
+// Reset restores the settings that a test has changed for later connections.
 func (s *SQLServer) Reset(t testing.TB) {
 	t.Helper()
 	undo := []string{"ALTER ROLE postgres RESET ALL"}
@@ -128,7 +129,7 @@ func (s *SQLServer) Reset(t testing.TB) {
 	}
 }
 
-// find returns the path of a server's program. Debian keeps PostgreSQL's away from PATH.
+// find returns the path of a server's program. Debian does not install PostgreSQL's on PATH.
 func find(t testing.TB, kind, program string) string {
 	t.Helper()
 	if path, err := exec.LookPath(program); err == nil {
@@ -144,7 +145,7 @@ func find(t testing.TB, kind, program string) string {
 	return ""
 }
 
-// as returns a command that runs as the server's own user where we are root, which no database server wants to be.
+// as returns a command that, as root, runs as the server's own user: database servers refuse to run as root.
 func as(user string, command ...string) []string {
 	if os.Getuid() != 0 {
 		return command
@@ -152,22 +153,22 @@ func as(user string, command ...string) []string {
 	return append([]string{"setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "--"}, command...)
 }
 
-// own gives the server's user a directory, where we are root.
-func (s *SQLServer) own(t testing.TB, dir, user string) {
+// chown creates the data directory, and as root gives dir to the server's user.
+func (s *SQLServer) chown(t testing.TB, dir, user string) {
 	t.Helper()
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
-		s.once(t, []string{"chown", "-R", user, dir})
+		s.runOnce(t, []string{"chown", "-R", user, dir})
 	}
 }
 
-// environ keeps what the server writes for a moment out of the way of another that starts: MariaDB's installer gives its
-// files in a common directory the same names each time.
+// environ gives each server a temporary directory of its own: MariaDB's installer uses fixed names for its temporary
+// files.
 func (s *SQLServer) environ() []string { return append(os.Environ(), "TMPDIR="+filepath.Dir(s.dir)) }
 
-func (s *SQLServer) once(t testing.TB, command []string) {
+func (s *SQLServer) runOnce(t testing.TB, command []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Env = s.environ()
@@ -176,7 +177,7 @@ func (s *SQLServer) once(t testing.TB, command []string) {
 	}
 }
 
-// Start starts the server, again if it was killed, and waits until it answers.
+// Start starts the server, also after Kill, and waits until it answers.
 func (s *SQLServer) Start(t testing.TB) {
 	t.Helper()
 	s.process = exec.CommandContext(context.Background(), s.command[0], s.command[1:]...)
@@ -185,7 +186,7 @@ func (s *SQLServer) Start(t testing.TB) {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ready := strings.TrimSuffix(s.DSN, "shop") // made below
+	ready := strings.TrimSuffix(s.DSN, "shop") // created below
 	db := OpenSQL(t, ready)
 	for deadline := time.Now().Add(time.Minute); db.Reach(context.Background()) != nil; {
 		if time.Now().After(deadline) {
@@ -201,8 +202,7 @@ func (s *SQLServer) Start(t testing.TB) {
 	}
 }
 
-// Kill ends the server as a power cut does. PostgreSQL's main process takes its children along when it is asked like
-// this; killed outright it leaves them.
+// Kill ends the server without a clean shutdown. PostgreSQL gets SIGQUIT, on which it also ends its child processes.
 func (s *SQLServer) Kill() {
 	signal := os.Kill
 	if s.kind == Postgres {

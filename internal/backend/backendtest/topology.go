@@ -29,7 +29,7 @@ func StartCluster(t testing.TB) string {
 	return fmt.Sprintf("redis://127.0.0.1:%d?cluster=true", port)
 }
 
-// A Cluster is a Redis Cluster of three nodes, each with a third of the slots, behind a wire.
+// A Cluster is a Redis Cluster of three nodes behind a Wire, each with a third of the slots.
 type Cluster struct {
 	URL  string
 	Wire *Wire
@@ -37,14 +37,14 @@ type Cluster struct {
 	nodes []*node
 }
 
-// A node is one of a cluster. The bare client speaks to it alone, past the wire.
+// A node is one node of a Cluster. The client bare speaks to this node alone, not through the Wire.
 type node struct {
 	id       string
-	announce int // the port behind which the wire lies
+	announce int // the port of the Wire
 	bare     redis.UniversalClient
 }
 
-// StartShards starts a Cluster. Its nodes name each other by the ports of the wire, so that redirections lead there too.
+// StartShards starts a Cluster. Its nodes announce the ports of the Wire, so that redirections go through it too.
 func StartShards(t testing.TB) *Cluster {
 	t.Helper()
 	Require(t)
@@ -65,7 +65,8 @@ func StartShards(t testing.TB) *Cluster {
 		do(t, n.bare, "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i])
 		do(t, n.bare, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
 		for j, other := range c.nodes {
-			do(t, n.bare, "CLUSTER", "MEET", "127.0.0.1", portOf("redis://"+other.bare.(*redis.Client).Options().Addr), buses[j])
+			addr := other.bare.(*redis.Client).Options().Addr
+			do(t, n.bare, "CLUSTER", "MEET", "127.0.0.1", portOf("redis://"+addr), buses[j])
 		}
 		buses, c.nodes = append(buses, bus), append(c.nodes, n)
 	}
@@ -77,8 +78,8 @@ func StartShards(t testing.TB) *Cluster {
 	return c
 }
 
-// Move begins to move the slot of a key to another node: what the slot holds is there, and whoever asks for it is told so
-// by an ASK. The returned function ends it: from then on the answer is MOVED.
+// Move begins to move the slot of a key to another node: its keys are moved, and the old node answers ASK. The returned
+// function finishes the move: from then on the old node answers MOVED.
 func (c *Cluster) Move(t testing.TB, key string) (finish func()) {
 	t.Helper()
 	ctx := context.Background()
@@ -107,7 +108,7 @@ func (c *Cluster) Move(t testing.TB, key string) (finish func()) {
 	}
 }
 
-// agreed reports whether all nodes have the same picture of the cluster. A slot that moves before they do may move back.
+// agreed reports whether all nodes have the same view of the cluster. A slot that moves earlier may move back.
 func (c *Cluster) agreed(ctx context.Context) bool {
 	var first string
 	for i, n := range c.nodes {
@@ -126,7 +127,7 @@ func (c *Cluster) agreed(ctx context.Context) bool {
 	return true
 }
 
-// do sends a command, which has to succeed.
+// do sends a command and fails the test if it fails.
 func do(t testing.TB, c redis.UniversalClient, args ...any) {
 	t.Helper()
 	if err := c.Do(context.Background(), args...).Err(); err != nil {
@@ -141,14 +142,14 @@ func StartSentinel(t testing.TB) string {
 	return startSentinel(t, portOf(StartRedis(t).URL))
 }
 
-// StartSentinelBehind is StartSentinel with a wire between the redis-server and everybody else.
+// StartSentinelBehind is StartSentinel with the redis-server behind a Wire.
 func StartSentinelBehind(t testing.TB, w *Wire) string {
 	t.Helper()
 	Require(t)
 	return startSentinel(t, w.To(t, portOf(StartRedis(t).URL)))
 }
 
-// StartRedisBehind starts a redis-server behind a wire, and returns its URL.
+// StartRedisBehind starts a redis-server behind a Wire, and returns its URL.
 func StartRedisBehind(t testing.TB, w *Wire) string {
 	t.Helper()
 	Require(t)
@@ -171,7 +172,7 @@ func startSentinel(t testing.TB, primary int) string {
 	return fmt.Sprintf("redis://127.0.0.1:%d?master_name=shop", port)
 }
 
-// run starts a redis-server with these arguments; it ends with the test.
+// run starts a redis-server with these arguments. It ends with the test.
 func run(t testing.TB, args ...string) {
 	t.Helper()
 	process := exec.CommandContext(context.Background(), RedisServer, args...)
@@ -190,7 +191,7 @@ func portOf(url string) (port int) {
 	return port
 }
 
-// eventually waits until something is there.
+// eventually waits until there returns true.
 func eventually(t testing.TB, what string, there func(ctx context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

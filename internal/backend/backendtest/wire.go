@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// A Wire stands between the clients and the servers of a test. It records what the clients ask for, and can lose the
-// reply to one request: the server carries the request out, its reply is read and thrown away, and the connection ends.
+// A Wire is a proxy between the clients and the servers of a test. It records the requests, and can drop the reply to
+// one of them: the server executes the request, the Wire reads and discards the reply, and closes the connection.
 type Wire struct {
 	mu       sync.Mutex
 	requests []string
-	lose     int  // loses the reply to the request of this number, counted from 1; 0: to none
-	refuse   bool // and from then on takes no new connection
-	ends     []*end
+	lose     int  // the number of the request whose reply to drop, from 1; 0: none
+	refuse   bool // whether to accept no connections after that
+	ends     []*listener
 	open     sync.WaitGroup
 }
 
-// An end is the place where the wire takes the connections to one server.
-type end struct {
+// A listener accepts the connections to one server.
+type listener struct {
 	addr, target string
-	listener     net.Listener
+	accepting    net.Listener // nil: none are accepted
 	conns        []net.Conn
 }
 
-// NewWire returns a wire that ends with the test.
+// NewWire returns a Wire that ends with the test.
 func NewWire(t testing.TB) *Wire {
 	t.Helper()
 	w := &Wire{}
 	t.Cleanup(func() {
 		w.mu.Lock()
 		for _, e := range w.ends {
-			if e.listener != nil {
-				e.listener.Close()
+			if e.accepting != nil {
+				e.accepting.Close()
 			}
 			for _, conn := range e.conns {
 				_ = conn.Close()
@@ -52,53 +52,53 @@ func NewWire(t testing.TB) *Wire {
 	return w
 }
 
-// To lets the wire lead to one more server, and returns the port to reach it by.
+// To adds a server, and returns the port of the Wire that leads to it.
 func (w *Wire) To(t testing.TB, port int) int {
 	t.Helper()
-	e := &end{addr: "127.0.0.1:0", target: fmt.Sprintf("127.0.0.1:%d", port)}
+	e := &listener{addr: "127.0.0.1:0", target: fmt.Sprintf("127.0.0.1:%d", port)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listen(t, e)
-	e.addr = e.listener.Addr().String()
+	e.addr = e.accepting.Addr().String()
 	w.ends = append(w.ends, e)
-	return e.listener.Addr().(*net.TCPAddr).Port
+	return e.accepting.Addr().(*net.TCPAddr).Port
 }
 
-// LoseReply forgets what was asked for so far, and loses the reply to the nth request from now on. With refuse the
-// servers are out of reach after it.
+// LoseReply clears the record of requests, and drops the reply to the nth request from now on. With refuse the servers
+// cannot be reached after it.
 func (w *Wire) LoseReply(n int, refuse bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.requests, w.lose, w.refuse = nil, n, refuse
 }
 
-// Requests returns what was asked for since LoseReply.
+// Requests returns the requests since LoseReply.
 func (w *Wire) Requests() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.requests)
 }
 
-// Restore loses no more replies, and takes connections again. It returns what was asked for since LoseReply.
+// Restore drops no more replies and accepts connections again. It returns the requests since LoseReply.
 func (w *Wire) Restore(t testing.TB) []string {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lose, w.refuse = 0, false
 	for _, e := range w.ends {
-		if e.listener == nil {
+		if e.accepting == nil {
 			w.listen(t, e)
 		}
 	}
 	return slices.Clone(w.requests)
 }
 
-// listen takes the connections of an end. The caller holds mu.
-func (w *Wire) listen(t testing.TB, e *end) {
+// listen accepts connections for one server. The caller holds mu.
+func (w *Wire) listen(t testing.TB, e *listener) {
 	t.Helper()
 	var err error
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		e.listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", e.addr)
+		e.accepting, err = new(net.ListenConfig).Listen(context.Background(), "tcp", e.addr)
 		if err == nil {
 			break
 		}
@@ -106,10 +106,10 @@ func (w *Wire) listen(t testing.TB, e *end) {
 			t.Fatal(err)
 		}
 	}
-	listener := e.listener
+	accepting := e.accepting
 	w.open.Go(func() {
 		for {
-			client, err := listener.Accept()
+			client, err := accepting.Accept()
 			if err != nil {
 				return
 			}
@@ -118,8 +118,8 @@ func (w *Wire) listen(t testing.TB, e *end) {
 	})
 }
 
-// connect passes requests and replies on until one side ends, or a reply is lost.
-func (w *Wire) connect(e *end, client net.Conn) {
+// connect forwards requests and replies until one side closes, or a reply is dropped.
+func (w *Wire) connect(e *listener, client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", e.target)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *Wire) connect(e *end, client net.Conn) {
 	w.mu.Lock()
 	e.conns = append(e.conns, client, server)
 	w.mu.Unlock()
-	asked := make(chan bool, 1024) // for each request under way: whether its reply gets lost
+	asked := make(chan bool, 1024) // for each request under way: whether to drop its reply
 	w.open.Go(func() {
 		defer func() { _ = server.Close() }()
 		in := bufio.NewReader(client)
@@ -164,7 +164,7 @@ func (w *Wire) connect(e *end, client net.Conn) {
 	}
 }
 
-// cut takes no new connections any more, if that is wanted.
+// cut stops accepting connections, if LoseReply asked for that.
 func (w *Wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,15 +172,15 @@ func (w *Wire) cut() {
 		return
 	}
 	for _, e := range w.ends {
-		if e.listener != nil {
-			e.listener.Close()
-			e.listener = nil
+		if e.accepting != nil {
+			e.accepting.Close()
+			e.accepting = nil
 		}
 	}
 }
 
-// request records a request, and reports whether its reply is the one to lose. What a client, a Sentinel or a node asks
-// for its own sake does not count.
+// request records a request, and reports whether to drop its reply. It ignores commands that clients, Sentinels and
+// nodes send by themselves.
 func (w *Wire) request(raw []byte) (lose bool) {
 	words := bulks(raw)
 	switch name := strings.ToLower(words[0]); name {
@@ -207,7 +207,7 @@ func bulks(raw []byte) []string {
 	return words
 }
 
-// readValue reads one value of Redis' protocol, version 2, as it stands on the wire.
+// readValue reads one value of the Redis protocol, version 2, and returns its bytes.
 func readValue(r *bufio.Reader) ([]byte, error) {
 	raw, err := r.ReadBytes('\n')
 	if err != nil || len(raw) < 3 || raw[0] != '*' && raw[0] != '$' {

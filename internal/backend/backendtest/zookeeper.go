@@ -14,13 +14,13 @@ import (
 	"stockapi/internal/backend"
 )
 
-// ZooKeeper is what STOCKAPI_REQUIRE calls it, and zooKeeperJar where Debian's package puts it.
+// ZooKeeper is the name of the server in STOCKAPI_REQUIRE. zooKeeperJar is its path in Debian's package.
 const (
 	ZooKeeper    = "zookeeper"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
 )
 
-// RequireZooKeeper skips the test where there is no ZooKeeper, or fails it where there has to be one.
+// RequireZooKeeper skips the test if there is no ZooKeeper, or fails it if STOCKAPI_REQUIRE names one.
 func RequireZooKeeper(t testing.TB) {
 	t.Helper()
 	_, java := exec.LookPath("java")
@@ -28,7 +28,7 @@ func RequireZooKeeper(t testing.TB) {
 	require(t, ZooKeeper, java == nil && jar == nil, "java on PATH and "+zooKeeperJar+" (Debian's package zookeeper)")
 }
 
-// A ZooKeeperServer is a ZooKeeper of a test's own.
+// A ZooKeeperServer is a ZooKeeper for one test.
 type ZooKeeperServer struct {
 	Address string
 
@@ -36,7 +36,7 @@ type ZooKeeperServer struct {
 	process *exec.Cmd
 }
 
-// Tick is the unit of a test's ZooKeeper: sessions last for two of them at least.
+// Tick is the tick time of a test's ZooKeeper: the shortest session lasts two ticks.
 const Tick = 50 * time.Millisecond
 
 // StartZooKeeper starts a ZooKeeper that ends with the test.
@@ -57,16 +57,18 @@ func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 
 func (s *ZooKeeperServer) config() string { return filepath.Join(s.dir, "zoo.cfg") }
 
-// Start starts the server, again if it was killed: it remembers its sessions.
+// Start starts the server, also after Kill: it still knows its sessions then.
 func (s *ZooKeeperServer) Start(t testing.TB) {
 	t.Helper()
-	// What a test writes need not outlive a power cut, and the machine may be small.
-	s.process = exec.CommandContext(context.Background(), "java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain", s.config())
+	// No fsync and a small heap: a test's data need not survive a power failure, and the machine may be small.
+	s.process = exec.CommandContext(context.Background(), "java", "-Xmx64m", "-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar,
+		"org.apache.zookeeper.server.ZooKeeperServerMain", s.config())
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	z, err := backend.OpenZooKeeper(s.Address, backend.ZooKeeperOptions{Session: 10 * time.Second, Timeout: 2 * time.Second})
+	o := backend.ZooKeeperOptions{Session: 10 * time.Second, Timeout: 2 * time.Second}
+	z, err := backend.OpenZooKeeper(s.Address, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func (s *ZooKeeperServer) Session(t testing.TB, o backend.ZooKeeperOptions) *bac
 	return z
 }
 
-// Raw opens a session by the library alone, as somebody else's program does. It is closed when the test ends.
+// Raw opens a session with the client library alone, as another program does. It is closed when the test ends.
 func (s *ZooKeeperServer) Raw(t testing.TB) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{s.Address}, 10*time.Second, zk.WithLogInfo(false))

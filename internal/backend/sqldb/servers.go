@@ -21,22 +21,22 @@ import (
 	"stockapi/internal/backend"
 )
 
-// Both servers are told how long anybody waits for a statement: one that waits for longer, say for a row that is
-// locked, must not take the lock in the end. And each is told, on every connection, all that the statements rely on:
-// what the server's administrator or the DSN's author chose for other programs must not decide who gets a lock.
+// Both servers get the timeout of a statement: a statement that waits longer, for a locked row for example, must not
+// take the lock after its client gave up. On every connection they also get the settings that the statements rely on,
+// because settings of the server or the DSN for other programs must not change who gets a lock.
 
-// mySQLSettings are what the statements rely on: each is a transaction of its own, assigns from left to right, and
-// refuses what does not fit into a column.
+// mySQLSettings holds the settings that the statements rely on: each statement is a transaction of its own, assigns
+// from left to right, and refuses a value that does not fit into its column.
 var mySQLSettings = map[string]string{"autocommit": "1", "sql_mode": "'STRICT_ALL_TABLES'"}
 
 func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
 	query := u.Query()
 	for name := range query {
-		if credential.MatchString(name) {
+		if credentialName.MatchString(name) {
 			return nil, errors.New("user and password stand before the host")
 		}
 	}
-	query.Del("charset") // the driver keeps it to itself; without it and a collation it speaks UTF-8
+	query.Del("charset") // without a charset and a collation the driver uses UTF-8
 	c, err := mysql.ParseDSN("/?" + query.Encode())
 	if err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
 	c.User, c.DBName, c.Net, c.Addr = u.User.Username(), strings.TrimPrefix(u.Path, "/"), "tcp", withPort(u, "3306")
 	c.Passwd, _ = u.User.Password()
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = o.Timeout, o.Timeout, o.Timeout
-	c.ClientFoundRows = false  // a row that was found and not changed is a lock that another holds
-	c.InterpolateParams = true // one round trip, where preparing a statement first takes three
+	c.ClientFoundRows = false  // a row that was found but not changed is a lock of another holder
+	c.InterpolateParams = true // one round trip; a prepared statement takes three
 	c.MultiStatements, c.CheckConnLiveness, c.Collation = false, true, ""
 	c.ConnectionAttributes = "program_name:" + label(o.Name)
 	c.Logger = &mysql.NopLogger{}
@@ -61,8 +61,8 @@ func openMySQL(u *url.URL, o backend.Options) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// postgresSettings are what the statements rely on. In READ COMMITTED a statement that met another one looks at the row
-// again; stricter levels refuse it with 40001, a release as well as an acquire.
+// postgresSettings holds the settings that the statements rely on. In READ COMMITTED a statement that waited for
+// another one reads the row again. Stricter levels refuse it with 40001, even if it is a release.
 var postgresSettings = map[string]string{
 	"default_transaction_isolation": "read committed",
 	"default_transaction_read_only": "off",
@@ -77,21 +77,21 @@ func openPostgreSQL(dsn string, o backend.Options) (*sql.DB, error) {
 	c.RuntimeParams["application_name"] = label(o.Name)
 	c.RuntimeParams["statement_timeout"] = strconv.FormatInt(o.Timeout.Milliseconds(), 10)
 	maps.Copy(c.RuntimeParams, postgresSettings)
-	// Left to itself the driver asks the server, and only if the connection has rested for a second: a release that comes
-	// sooner after a restart would be lost on a connection from before.
+	// By default the driver pings the server, and only if the connection was idle for a second. A release that is sent
+	// sooner after a restart of the server would be lost on an old connection.
 	stale := stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
-		return stirred(p.Conn.PgConn().Conn())
+		return hasUnread(p.Conn.PgConn().Conn())
 	})
 	return stdlib.OpenDB(*c, stale), nil
 }
 
-// credential matches what belongs before the host. The MySQL driver sends every parameter that it does not know as a
-// variable to set, and the server's complaint quotes it.
-var credential = regexp.MustCompile(`(?i)user|pass|pwd|secret|token`)
+// credentialName matches the names of parameters that may hold a credential, which belongs before the host. The MySQL
+// driver sends unknown parameters to the server as variables, and the server's error quotes them.
+var credentialName = regexp.MustCompile(`(?i)user|pass|pwd|secret|token`)
 
-// label is how an instance of that name calls itself where a server lists its sessions.
+// label returns the name of an instance in the server's list of sessions.
 func label(instance string) string {
-	return strings.TrimSpace("stockapi " + backend.Plain(instance, maxLabel-len("stockapi ")))
+	return strings.TrimSpace("stockapi " + backend.SafeName(instance, maxLabel-len("stockapi ")))
 }
 
 const maxLabel = 63 // PostgreSQL cuts what is longer
@@ -103,7 +103,7 @@ func withPort(u *url.URL, port string) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// Contended tells the errors with which a database gives a statement up in favour of another. It has done nothing then.
+// Contended reports whether the database aborted a statement in favour of another one. The statement changed nothing.
 func Contended(err error) bool {
 	var lite *sqlite.Error
 	var my *mysql.MySQLError
@@ -119,8 +119,9 @@ func Contended(err error) bool {
 	return false
 }
 
-// CreatedAtOnce tells the errors of a CREATE TABLE IF NOT EXISTS that met another one: PostgreSQL looks first and
-// creates then, and one of two finds the table, its name in the catalogue, its type, or an entry that has just changed.
+// CreatedAtOnce reports whether a CREATE TABLE IF NOT EXISTS failed because another one ran at the same time.
+// PostgreSQL first checks and then creates: one of the two finds the table, its name or type in the catalogue, or a
+// changed entry.
 func CreatedAtOnce(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && slices.Contains([]string{"42P07", "23505", "42710", "XX000"}, pg.Code)

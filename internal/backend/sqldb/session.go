@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// ErrSessionsTaken says that as many sessions are taken as there may be.
+// ErrSessionsTaken says that all sessions are in use.
 var ErrSessionsTaken = errors.New("all sessions with the database are in use")
 
-// sessions are the connections that are lent one by one. They are a pool of their own, as who holds a lock by a session
-// keeps its connection for as long as the work takes: out of the pool of statements, some holders would leave none to
-// those who renew a lease.
+// sessions is a pool of connections for session-bound locks. It is separate from the pool for statements: a holder
+// keeps its connection for as long as it works, and a few holders would leave no connection to renew a lease.
 type sessions struct {
 	pool *sql.DB
-	free chan struct{} // one for each that may still be taken
+	free chan struct{} // one element for each free session
 }
 
-// idleSession is how long a connection that nobody has taken is kept.
+// idleSession bounds how long an unused connection is kept open.
 const idleSession = time.Minute
 
 func openSessions(open func() (*sql.DB, error), size int) (sessions, error) {
@@ -45,13 +44,13 @@ func (s sessions) close() error {
 	return s.pool.Close()
 }
 
-// A Session is a connection that is the taker's alone, until it is given back or discarded.
+// A Session is a connection for one user, until it is given back or discarded.
 type Session struct {
 	*sql.Conn
-	giveUp func() // frees its place, once
+	free func() // marks the session as free, once
 }
 
-// Session takes a connection, and connects if need be. It does not wait for one that others have: then it returns
+// Session takes a connection from the pool, or connects. If all are in use, it does not wait but returns
 // [ErrSessionsTaken].
 func (d *DB) Session(ctx context.Context) (*Session, error) {
 	select {
@@ -59,28 +58,28 @@ func (d *DB) Session(ctx context.Context) (*Session, error) {
 	default:
 		return nil, fmt.Errorf("%w: %d", ErrSessionsTaken, cap(d.sessions.free))
 	}
-	giveUp := sync.OnceFunc(func() { d.sessions.free <- struct{}{} })
+	free := sync.OnceFunc(func() { d.sessions.free <- struct{}{} })
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	conn, err := d.sessions.pool.Conn(ctx)
 	if err != nil {
-		giveUp()
+		free()
 		return nil, err
 	}
-	return &Session{conn, giveUp}, nil
+	return &Session{conn, free}, nil
 }
 
-// GiveBack gives the connection back, to be lent again.
+// GiveBack returns the connection to the pool.
 func (s *Session) GiveBack() {
 	_ = s.Close()
-	s.giveUp()
+	s.free()
 }
 
-// Discard closes the connection itself, so that the server ends the session and all that it holds.
+// Discard closes the connection, so that the server ends the session and its locks.
 func (s *Session) Discard() {
 	_ = s.Raw(func(any) error { return driver.ErrBadConn })
 	s.GiveBack()
 }
 
-// SessionStats returns how the pool of sessions is doing.
+// SessionStats returns the statistics of the pool.
 func (d *DB) SessionStats() sql.DBStats { return d.sessions.pool.Stats() }

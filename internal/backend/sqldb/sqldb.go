@@ -1,5 +1,5 @@
-// Package sqldb opens the SQL database that an instance may keep locks in, and is the one place where its statements
-// pass, so that they can be watched and disturbed. Read [Open], then [DB.Exec].
+// Package sqldb opens the SQL database that an instance may keep locks in. All statements about locks pass
+// [DB.Statement], so that they can be traced and get faults. Read [Open], then [DB.Exec].
 package sqldb
 
 import (
@@ -15,7 +15,7 @@ import (
 	"stockapi/internal/backend"
 )
 
-// A Kind is the SQL that a database speaks.
+// A Kind names the SQL dialect of a database.
 type Kind string
 
 // The kinds of database.
@@ -25,30 +25,30 @@ const (
 	PostgreSQL Kind = "postgres"
 )
 
-// DB is a database.
+// A DB is a database for locks.
 type DB struct {
 	*sql.DB
 	Kind Kind
 	// Timeout bounds each statement, the wait for a connection included.
 	Timeout time.Duration
-	// Around, where it is set, is called with every statement about a lock, for those who watch statements or disturb
-	// them. It has to call do, which returns what the statement did: a number of rows or locks.
+	// Around, if set, wraps every statement about a lock, for traces and faults. It has to call do, which returns how many
+	// rows or locks the statement changed.
 	Around func(ctx context.Context, statement, key string, do Do) (int64, error)
 
-	// Instance is the name of who uses the database, as it can stand in a row of it.
+	// Instance is the instance's name in the form that a row can contain.
 	Instance string
 
-	file     string // of SQLite
+	file     string // the path of an SQLite file
 	sessions sessions
 }
 
-// maxInstance bounds the name of an instance in a row.
+// maxInstance bounds the instance's name in a row.
 const maxInstance = 24
 
-// A Do carries a statement out, and returns how many rows or locks it changed.
+// A Do executes a statement and returns how many rows or locks it changed.
 type Do func(ctx context.Context) (int64, error)
 
-// Open returns the database that a DSN names, without connecting yet.
+// Open returns the database of a DSN. It does not connect yet.
 //
 //	sqlite:///path/to/file                          a file that the processes of one machine share
 //	mysql://user:password@host:3306/database        also mariadb://
@@ -60,7 +60,7 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 	if err != nil {
 		return nil, refused(dsn)
 	}
-	d := &DB{Timeout: o.Timeout, Instance: backend.Plain(o.Name, maxInstance)}
+	d := &DB{Timeout: o.Timeout, Instance: backend.SafeName(o.Name, maxInstance)}
 	open := func() (*sql.DB, error) { return nil, errors.ErrUnsupported }
 	switch u.Scheme {
 	case "sqlite":
@@ -83,26 +83,26 @@ func Open(dsn string, o backend.Options) (*DB, error) {
 	return d, nil
 }
 
-// pooled bounds how many connections there are at once.
+// pooled sets the size of a pool of connections.
 func pooled(db *sql.DB, size int) {
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 }
 
-// Close closes all connections. What sessions hold ends with them.
+// Close closes all connections, and so ends the locks of sessions.
 func (d *DB) Close() error {
 	return errors.Join(d.DB.Close(), d.sessions.close())
 }
 
-// refused says what a DSN looks like, in place of a driver's error, which quotes it with its password.
+// refused returns an error that explains the form of a DSN, instead of the driver's error, which quotes its password.
 func refused(dsn string) error {
 	return fmt.Errorf("%s cannot be used: a DSN is sqlite:///path/to/file, or mysql://, mariadb:// or postgres:// with "+
 		"user:password@host:port/database and the driver's own parameters; special characters of a password have to be "+
 		"escaped, @ as %%40 and / as %%2F", backend.Redact(dsn))
 }
 
-// Exec sends a statement about the lock called key, under a name for those who watch. It returns how many rows it
-// changed.
+// Exec executes a statement about the lock called key, and returns how many rows it changed. Traces and faults know the
+// statement by its name.
 func (d *DB) Exec(ctx context.Context, name, key, query string, args ...any) (int64, error) {
 	return d.Statement(ctx, name, key, func(ctx context.Context) (int64, error) {
 		result, err := d.ExecContext(ctx, query, args...)
@@ -113,8 +113,8 @@ func (d *DB) Exec(ctx context.Context, name, key, query string, args ...any) (in
 	})
 }
 
-// Statement shows what do does to the lock called key to those who watch, and ends do's context after the time that a
-// statement has, the wait for a connection included.
+// Statement executes do, a statement about the lock called key, inside Around and with the timeout of a statement,
+// which includes the wait for a connection.
 func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, error) {
 	bounded := func(ctx context.Context) (int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, d.Timeout)
@@ -127,8 +127,8 @@ func (d *DB) Statement(ctx context.Context, name, key string, do Do) (int64, err
 	return d.Around(ctx, name, key, bounded)
 }
 
-// Unused reports whether the database is a file that is not there yet: nobody has a lock in it, and to look would make
-// it. Nor can anybody have one where this user's instances refuse to open it.
+// Unused reports whether no lock can be in the database: its file does not exist yet, and a query would create it, or
+// the instances of this user refuse to open it.
 func (d *DB) Unused() bool {
 	if d.Kind != SQLite {
 		return false
@@ -140,7 +140,7 @@ func (d *DB) Unused() bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// Refused returns why a file that is there cannot be opened by this user's instances, or nil.
+// Refused returns nil, or the reason why the instances of this user must not open the default file.
 func (d *DB) Refused() error {
 	if d.Kind != SQLite || filepath.Dir(d.file) != defaultDir() {
 		return nil
@@ -151,7 +151,7 @@ func (d *DB) Refused() error {
 	return nil
 }
 
-// Reach returns nil if the database answers within the time that a statement has.
+// Reach returns nil if the database answers within the timeout of a statement.
 func (d *DB) Reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()

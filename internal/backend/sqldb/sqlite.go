@@ -17,19 +17,20 @@ import (
 	"stockapi/internal/backend"
 )
 
-// Default is the DSN of the SQLite file that the processes of one user on this machine share. Nothing is written until
-// the first lock is taken.
+// Default returns the DSN of the SQLite file that the processes of one user on this machine share. The file is created
+// with the first lock.
 func Default() string { return fileDSN(filepath.Join(defaultDir(), "locks.db")) }
 
-// defaultDir lies where everybody on the machine may write, under a name that everybody can guess.
+// defaultDir returns the directory of the default file. Every user of the machine may write to its parent and can guess
+// its name, so it is checked before use.
 func defaultDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("stockapi-%d", os.Getuid())) }
 
-// ErrNotPrivate says that the directory of the default file is there, and that others can write to it or made it: what
-// lies in it cannot be trusted with locks.
-var ErrNotPrivate = errors.New("is not this user's own directory: somebody else made it, or it is a link, or others may " +
-	"write to it; remove it, or name another database with --sql")
+// ErrNotPrivate says that another user created the directory of the default file, or can write to it: locks in it
+// cannot be trusted.
+var ErrNotPrivate = errors.New("is not this user's own directory: somebody else made it, or it is a link, or " +
+	"others may write to it; remove it, or name another database with --sql")
 
-// checkPrivate refuses a directory that others than this user have a hand in.
+// checkPrivate refuses a directory that other users own or may write to.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -54,20 +55,20 @@ func filePath(u *url.URL) string {
 	return filepath.FromSlash(path)
 }
 
-// openSQLite opens a file. One process writes through one connection: SQLite lets one write at a time, and its own way
-// to wait is to sleep and try again.
+// openSQLite opens a file. Each process uses one connection: SQLite allows one writer at a time, and waits by sleeping
+// and retrying.
 func openSQLite(u *url.URL, o backend.Options) (*sql.DB, error) {
 	path := filePath(u)
 	if path == "" || path == string(filepath.Separator) {
 		return nil, errors.New("names no file, as sqlite:///path/to/file does")
 	}
 	query := u.Query()
-	if err := sharable(query); err != nil {
+	if err := checkSharable(query); err != nil {
 		return nil, err
 	}
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Timeout.Milliseconds()))
-	// A log beside the file: writers do not wait for the disk. What a power cut takes, it takes from a machine on which
-	// every process that could have held a lock has ended too.
+	// With a write-ahead log and synchronous=NORMAL writers do not wait for the disk. A power failure may lose the last
+	// writes, but it also ends every process that could hold a lock.
 	query.Add("_pragma", "journal_mode(WAL)")
 	query.Add("_pragma", "synchronous(NORMAL)")
 	name := (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
@@ -76,8 +77,8 @@ func openSQLite(u *url.URL, o backend.Options) (*sql.DB, error) {
 	return db, nil
 }
 
-// sharable refuses what would make a lock that the other processes do not see, or that cannot be taken.
-func sharable(query url.Values) error {
+// checkSharable refuses parameters with which other processes would not see a lock, or with which none can be taken.
+func checkSharable(query url.Values) error {
 	for _, parameter := range []string{"vfs", "nolock", "immutable", "cache"} {
 		if query.Has(parameter) {
 			return fmt.Errorf("%s keeps processes from sharing the file: leave it out", parameter)
@@ -95,7 +96,7 @@ func sharable(query url.Values) error {
 	return nil
 }
 
-// file opens connections to an SQLite file, in a directory that it makes if need be.
+// file opens connections to an SQLite file. It creates the directory if it does not exist.
 type file struct{ dir, name string }
 
 // Connect is part of driver.Connector.

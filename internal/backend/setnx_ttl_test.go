@@ -24,7 +24,7 @@ func TestMortalGivesSETNXAnEnd(t *testing.T) {
 				seen = append(seen, cmd.Name())
 			}
 		}))
-		client.AddHook(backend.Mortal(time.Hour))
+		client.AddHook(backend.SetNXWithTTL(time.Hour))
 		setNX := func(key string) (bool, error) { return client.Do(t.Context(), "SETNX", key, "1").Bool() }
 
 		got, err := setNX("free")
@@ -41,7 +41,8 @@ func TestMortalGivesSETNXAnEnd(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, got)
 		assert.Equal(t, time.Duration(-1), client.PTTL(t.Context(), "forever").Val(), "that is not ours to end")
-		assert.Equal(t, []string{"setnx", "get", "pttl", "setnx", "set", "setnx", "pttl"}, seen, "who looks on sees what was asked")
+		assert.Equal(t, []string{"setnx", "get", "pttl", "setnx", "set", "setnx", "pttl"}, seen,
+			"who looks on sees what was asked")
 
 		require.NoError(t, client.Close())
 		_, err = setNX("free")

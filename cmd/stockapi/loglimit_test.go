@@ -33,7 +33,7 @@ func (l *logs) counted() map[string]int {
 func TestAFloodOfFailuresIsSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := newLogs()
-		handler := newSums(slog.NewJSONHandler(logs, nil))
+		handler := newLogLimiter(slog.NewJSONHandler(logs, nil))
 		log := slog.New(handler).With("instance", "a")
 		for i := range 10_000 { // for ten seconds
 			log.Error("backend-away", "status", 503, "order", i)
@@ -67,7 +67,7 @@ func TestAFloodOfFailuresIsSummedUp(t *testing.T) {
 // What tells no failure is logged each time, and so is everything that was asked for by --log-level debug.
 func TestWhatIsNoFailureIsNotSummedUp(t *testing.T) {
 	logs := newLogs()
-	log := slog.New(newSums(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	log := slog.New(newLogLimiter(slog.NewJSONHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	for i := range 10 {
 		log.Warn("locks broken", "product", i)
 		log.Debug("lock-busy", "status", 423)
@@ -86,7 +86,7 @@ func TestAnOutageDoesNotFloodTheLog(t *testing.T) {
 	for range 500 {
 		require.Equal(t, 503, r.post(t, "/v4/decrease").status)
 	}
-	seconds := int(time.Since(began)/sumWindow) + 1
+	seconds := int(time.Since(began)/limitWindow) + 1
 	e.Server().SetError("")
 	r.end()
 	require.NoError(t, r.wait())
@@ -113,11 +113,11 @@ func (f *failing) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
 }
 
-// That no connection can be accepted is an error in the log, summed up. What a single client does is not.
+// That no connection can be accepted is an error in the log, limiterState up. What a single client does is not.
 func TestAcceptErrorsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := newLogs()
-		server := &http.Server{ErrorLog: errorLog(slog.New(newSums(slog.NewJSONHandler(logs, nil))))}
+		server := &http.Server{ErrorLog: errorLog(slog.New(newLogLimiter(slog.NewJSONHandler(logs, nil))))}
 		require.ErrorIs(t, server.Serve(&failing{Listener: noListener{}, left: 20}), net.ErrClosed)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -9,34 +9,36 @@ import (
 	"time"
 )
 
-// sumWindow is how often a failure of one kind is logged at most.
-const sumWindow = time.Second
+// limitWindow is the least time between two log lines about failures of one kind.
+const limitWindow = time.Second
 
-// A sums is a log handler that keeps an outage from flooding the log: of failures with one message it passes the first
-// on, then once a second the latest, with how many were left out before it. What tells no failure, and what is only
-// logged for debugging, passes as it is.
-type sums struct {
+// A logLimiter is a log handler that keeps an outage from flooding the log. Of failures with the same message it logs
+// the first, then once a second the latest, with the number of suppressed ones. It passes on other records and debug
+// records as they are.
+type logLimiter struct {
 	slog.Handler
-	*summed
+	*limiterState
 }
 
-// summed is what handlers share that were derived from one another.
-type summed struct {
+// limiterState is shared by handlers that were derived from one another.
+type limiterState struct {
 	mu   sync.Mutex
-	open map[string]*window // by message, of which there are few: they are constants
+	open map[string]*window // by message; messages are constants, so there are few
 }
 
-// A window is the time after a line in which no other of its kind is logged.
+// A window is the time after a line in which no other line of its kind is logged.
 type window struct {
 	timer      *time.Timer
-	latest     func(suppressed int) // logs it
+	latest     func(suppressed int) // logs the latest record
 	suppressed int
 }
 
-func newSums(h slog.Handler) sums { return sums{h, &summed{open: map[string]*window{}}} }
+func newLogLimiter(h slog.Handler) logLimiter {
+	return logLimiter{h, &limiterState{open: map[string]*window{}}}
+}
 
 // Handle is part of slog.Handler.
-func (s sums) Handle(ctx context.Context, r slog.Record) error {
+func (s logLimiter) Handle(ctx context.Context, r slog.Record) error {
 	if !isFailure(r) {
 		return s.Handler.Handle(ctx, r)
 	}
@@ -55,22 +57,22 @@ func (s sums) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	w = &window{}
-	w.timer = time.AfterFunc(sumWindow, func() { s.end(r.Message, w) })
+	w.timer = time.AfterFunc(limitWindow, func() { s.end(r.Message, w) })
 	s.open[r.Message] = w
 	s.mu.Unlock()
 	return s.Handler.Handle(ctx, r)
 }
 
-// end logs what a window left out, and begins the next one; after one that left nothing out the next failure is a first
-// one again.
-func (s *summed) end(message string, w *window) {
+// end logs the latest suppressed record of a window, and starts the next window. If nothing was suppressed, the next
+// failure counts as a first one again.
+func (s *limiterState) end(message string, w *window) {
 	s.mu.Lock()
 	latest, suppressed := w.latest, w.suppressed
 	w.latest, w.suppressed = nil, 0
 	switch {
 	case s.open[message] != w: // flushed meanwhile
 	case suppressed > 0:
-		w.timer.Reset(sumWindow)
+		w.timer.Reset(limitWindow)
 	default:
 		delete(s.open, message)
 	}
@@ -80,8 +82,8 @@ func (s *summed) end(message string, w *window) {
 	}
 }
 
-// Flush logs what was left out so far. At the end of the process nothing stays unsaid.
-func (s *summed) Flush() {
+// Flush logs the suppressed records so far. It is called at the end of the process.
+func (s *limiterState) Flush() {
 	s.mu.Lock()
 	open := s.open
 	s.open = map[string]*window{}
@@ -93,15 +95,17 @@ func (s *summed) Flush() {
 }
 
 // WithAttrs is part of slog.Handler.
-func (s sums) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return sums{s.Handler.WithAttrs(attrs), s.summed}
+func (s logLimiter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logLimiter{s.Handler.WithAttrs(attrs), s.limiterState}
 }
 
 // WithGroup is part of slog.Handler.
-func (s sums) WithGroup(name string) slog.Handler { return sums{s.Handler.WithGroup(name), s.summed} }
+func (s logLimiter) WithGroup(name string) slog.Handler {
+	return logLimiter{s.Handler.WithGroup(name), s.limiterState}
+}
 
-// isFailure reports whether a record is one of those that come by the thousand when something is away: what failed says
-// why, or with which status it was answered.
+// isFailure reports whether a record is about a failure, of which an outage causes thousands: it has an error or a
+// status.
 func isFailure(r slog.Record) bool {
 	failed := false
 	r.Attrs(func(a slog.Attr) bool {
@@ -114,11 +118,11 @@ func isFailure(r slog.Record) bool {
 // errorLog returns the log that net/http writes to.
 func errorLog(l *slog.Logger) *log.Logger { return log.New(serverLog{l}, "", 0) }
 
-// A serverLog takes what net/http has to say. That it cannot accept connections concerns everybody, what becomes of a
-// single one only those who debug.
+// A serverLog logs the messages of net/http: as an error if no connection can be accepted, and for debugging if they
+// are about a single connection.
 type serverLog struct{ *slog.Logger }
 
-// Write is part of io.Writer; net/http writes one line at a time.
+// Write is part of io.Writer. net/http writes one line at a time.
 func (l serverLog) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
 	if why, ok := strings.CutPrefix(text, "http: Accept error: "); ok {

@@ -1,0 +1,35 @@
+package main
+
+import "github.com/alecthomas/kong"
+
+// longHelp holds the help texts that do not fit into one line of config. Their tags refer to them by name.
+var longHelp = kong.Vars{
+	"redis_help": "Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, " +
+		"?addr=… for Cluster. redis://127.0.0.1:6379.",
+	"listen_help":   "Address to listen on. Port 0 is any free port.",
+	"embedded_help": "Address on which an embedded Redis listens.",
+	"redlock_help": "Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis " +
+		"alone.",
+	"redlock_timeout_help": "How long v6 waits for the answer of a node, at most. It waits for a twentieth of the TTL, " +
+		"and at least 5ms.",
+	"redis_timeout_help": "Timeout for connecting to Redis or ZooKeeper, and for each command.",
+	"sql_help": "Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or " +
+		"'none'. Default: an SQLite file that this user's instances on this machine share, created when v12 first sells.",
+	"sql_timeout_help": "Timeout for connecting to the database, and for each statement.",
+	"zookeeper_help":   "ZooKeeper for v13 and v14. Default: none, and these rungs are not available.",
+	"zookeeper_session_help": "How long the locks of v13 and v14 outlive a dead holder. They have no TTL. ZooKeeper may " +
+		"bound it.",
+	"wait_help": "How long to wait for the lock when a request does not say. Default: the rung's (v1 to v5 try once, v6 " +
+		"and the rungs with a queue wait 20s).",
+	"setnx_ttl_help": "TTL of v1's lock. Default: none, which is the defect that v1 shows. For tests on a Redis that " +
+		"other people use.",
+	"max_renewals_help": "How often v5.5 and v9 renew a lease before they cancel the work.",
+	"orders_help":       "How many outcomes of past orders to keep for GET /orders/{order}; 0: none.",
+	"faults_help": "Let requests ask for faults: fault=crash@after:setnx. For tests only: any client can end this " +
+		"process.",
+	"admin_token_help": "Token for PUT and DELETE on /stock and /locks, and for faults. Default: none is needed.",
+	"hosts_help": "Names allowed as the Host of a request, beside localhost and the address; '*' for any. Default: on " +
+		"loopback none, otherwise any address and any name without a dot.",
+	"redlock_file_help":    "File with the value of --redlock: URLs separated by commas or line ends.",
+	"exit_with_stdin_help": "End when standard input ends, and so with the process that holds its other end.",
+}
