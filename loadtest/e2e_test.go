@@ -109,7 +109,7 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 
 func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
 	path, url := stockapi(t), foreignRedis(t)
-	code, out, errs := loadtest(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
+	code, out, errs := measured(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
 	assert.Equal(t, asExpected, code, out+errs)
 	assert.Contains(t, out, "at "+url)
 	assert.Empty(t, keysOn(t, url))

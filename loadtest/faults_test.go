@@ -21,7 +21,7 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 		t.Skip("no process can be stopped here")
 	}
 	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
 		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence", "--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^ +v1 +v2 +v3 +v5\.5 +v15 +v15- +v17$`, stdout)
@@ -49,7 +49,7 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 
 func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--rungs", "v4,v5,v5.5,v6,v15", "--scenarios",
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--rungs", "v4,v5,v5.5,v6,v15", "--scenarios",
 		"cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,quorum-returns,node-restart,delayed-restart,clock-jump,failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^cut-off +SE +SE +ok +ok +ok$`, stdout)
@@ -69,7 +69,7 @@ func TestFailoverThroughSentinel(t *testing.T) {
 		t.Skip("needs redis-server on PATH")
 	}
 	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v6,v15,v17",
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v6,v15,v17",
 		"--scenarios", "failover,stock-failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^failover +SE +ok +E +–$`, stdout)

@@ -117,13 +117,25 @@ func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	if b.terminal > 0 {
 		return d.open(ctx, b.terminal, b.script, promises)
 	}
-	output := &tape{}
-	cmd := d.shell(ctx, b.script, output)
-	_ = cmd.Run() // and wait for what the script left in the background, as long as that may still print
+	cmd, output := d.run(ctx, b)
+	for range 5 {
+		if code := cmd.ProcessState.ExitCode(); code == b.exit || !tooSlow(code, output.String()) {
+			break
+		}
+		cmd, output = d.run(ctx, b)
+	}
 	if cmd.ProcessState.ExitCode() != b.exit {
 		return fmt.Errorf("%s, not exit code %d:\n%s\n%s", cmd.ProcessState, b.exit, b.script, output)
 	}
 	return kept(promises, b.script, output)
+}
+
+// run runs the script of a block, and waits for what it left in the background, as long as that may still print.
+func (d *workshopDesk) run(ctx context.Context, b *workshopBlock) (*exec.Cmd, *tape) {
+	output := &tape{}
+	cmd := d.shell(ctx, b.script, output)
+	_ = cmd.Run()
+	return cmd, output
 }
 
 func kept(promises []string, script string, output *tape) error {
