@@ -31,13 +31,13 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	assert.Regexp(t, `(?m)^pause +ok +SE +SE +SE +E +E +ok$`, stdout)
 	assert.Regexp(t, `(?m)^write-only-fence +– +– +– +– +E +SE +–$`, stdout)
 	told := strings.Join(strings.Fields(stdout), " ") // however it was wrapped
-	assert.Regexp(t, ` v1 order 1 on a, killed before set/stock at .*: a fresh request did not get through in 1\.\d+s, b answered: 423`, told)
-	assert.Regexp(t, ` v5.5 b sold unit 98 to order 2 at \+0\.\d+ s; a, stopped for 0\.\d+ s before set/stock under a lease of 0\.500 s, `+
-		`sold unit 98 again to order 1 at \+0\.\d+ s`, told)
-	assert.Regexp(t, ` v3 order 1 on a, held for 0\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`, told)
+	assert.Regexp(t, ` v1 order 1 on a, killed before set/stock at .*: a fresh request did not get through in \d+\.\d+s, b answered: 423`, told)
+	assert.Regexp(t, ` v5.5 b sold unit 98 to order 2 at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock under a lease of \d\.\d+ s, `+
+		`sold unit 98 again to order 1 at \+\d\.\d+ s`, told)
+	assert.Regexp(t, ` v3 order 1 on a, held for \d\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`, told)
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)
-	assert.Equal(t, stdout, again)
+	assert.Equal(t, stdout, longerLease.ReplaceAllString(again, "$1$2"))
 	assert.Empty(t, left())
 
 	run, err := history.Read(filepath.Join(dir, "results.json"))
