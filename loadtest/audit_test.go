@@ -79,16 +79,3 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	}
 	return names
 }
-
-// The results of a large run have another name than those of a small one. Those of a run before it would pass for its own.
-func TestResultsOfARunBeforeDoNotStay(t *testing.T) {
-	dir := t.TempDir()
-	small := &history.Run{Cells: []*history.Cell{{}}}
-	large := &history.Run{Cells: []*history.Cell{{Ops: make([]history.Op, history.Large)}}}
-	require.NoError(t, writeResults(dir, small))
-	assert.Equal(t, []string{"results.json"}, namesIn(t, dir))
-	require.NoError(t, writeResults(dir, large))
-	assert.Equal(t, []string{"results.jsonl.gz"}, namesIn(t, dir))
-	require.NoError(t, writeResults(dir, small))
-	assert.Equal(t, []string{"results.json"}, namesIn(t, dir))
-}

@@ -21,16 +21,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/cluster"
 )
 
 // TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and one test kills it.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "guardian":
-		fleet.Guard(os.Stdin)
+		cluster.Guard(os.Stdin)
 	case os.Getenv("LOADTEST_TEST_MAIN") != "":
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	default:
 		code := m.Run()
 		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
@@ -97,7 +97,7 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: cancel}
-	code := run(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500", "--out", dir}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(), "two run side by side")
@@ -149,7 +149,7 @@ func TestARedisThatDiesEndsTheRun(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: func() { kill(t, "redis --addr") }}
-	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500"}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, with \d+ of 1000 cells measured\n$`,

@@ -13,16 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
-	for want, f := range map[time.Duration]runFlags{
-		time.Hour + 3*31*time.Second: {Requests: 300, Concurrency: 100, Wait: 20 * time.Second, Work: time.Second},
-		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},
-		mostStockTTL:                 {Requests: 10_000_000, Concurrency: 1, Wait: time.Hour},
-	} {
-		assert.Equal(t, want, f.stockTTL())
-	}
-}
-
 // noEnd returns the keys that have no TTL: at this instant, whoever is under way.
 var noEnd = redis.NewScript(`
 local found = {}

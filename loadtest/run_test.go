@@ -17,13 +17,14 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/run"
 )
 
 // loadtest runs the program in this process.
 func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, &out, &errs)
+	code = execute(t.Context(), args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -85,26 +86,14 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	}
 }
 
-// Keys that could not be removed are worth a line where they stay. Servers of the run's own take theirs along, so when one
-// of those has died the last line says that, and nothing else.
-func TestKeysThatMayBeLeft(t *testing.T) {
-	for _, c := range []struct {
-		flags runFlags
-		err   error
-		want  int
-	}{
-		{runFlags{Backend: "embedded"}, errors.New("embedded redis died"), 1},
-		{runFlags{Backend: "auto", SQL: "postgres"}, errors.New("interrupted"), 1},
-		{runFlags{Backend: "embedded"}, nil, 2},
-		{runFlags{Backend: "redis://127.0.0.1:1"}, errors.New("interrupted"), 2},
-		{runFlags{Backend: "embedded", SQL: "mysql://h/shop"}, errors.New("embedded redis died"), 2},
-		{runFlags{Backend: "embedded", ZooKeeper: "h:2181"}, errors.New("embedded redis died"), 2},
-		{runFlags{Targets: []string{"http://h"}}, errors.New("interrupted"), 2},
-	} {
+// Keys that may be left are worth a line of their own, whatever else there is to say.
+func TestKeysThatMayBeLeftAreReported(t *testing.T) {
+	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
-		s := &session{flags: &c.flags, history: &history.Run{}, stdout: &out, swept: errors.New("503")}
-		assert.Equal(t, couldNotRun, s.finish(c.err, &errs))
-		assert.Equal(t, c.want, strings.Count(errs.String(), "\n"), "%+v: %s", c.flags, &errs)
+		result := run.Result{History: &history.Run{}, KeysLeft: errors.New("503")}
+		assert.Equal(t, couldNotRun, (&runFlags{}).finish(result, 1, err, &out, &errs))
+		assert.Equal(t, 2, strings.Count(errs.String(), "\n"), &errs)
+		assert.Contains(t, errs.String(), "keys may be left on the backend: 503")
 	}
 }
 
@@ -223,7 +212,7 @@ func TestReportsRunNothing(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
-	for _, runs := range []string{"scenario", "attack", "fleet", "join", "shop"} {
+	for _, runs := range []string{"scenario", "load", "cluster", "joint", "client", "run"} {
 		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/cluster"
 )
 
 // databaseIsHere runs what needs no time on that kind of server, and skips the test where there is none, or fails it
@@ -29,7 +29,7 @@ func databaseIsHere(t *testing.T, kind string) {
 }
 
 func TestLocksOnDatabaseServers(t *testing.T) {
-	for _, kind := range []string{fleet.MariaDB, fleet.Postgres} {
+	for _, kind := range []string{cluster.MariaDB, cluster.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			databaseIsHere(t, kind)
 			path, left := stockapi(t), ownTemp(t)
@@ -59,7 +59,7 @@ func TestLocksInAFile(t *testing.T) {
 }
 
 func TestNoDatabaseOutlivesALoadtestThatIsKilled(t *testing.T) {
-	for _, kind := range []string{fleet.MariaDB, fleet.Postgres} {
+	for _, kind := range []string{cluster.MariaDB, cluster.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			needsProc(t)
 			databaseIsHere(t, kind)
