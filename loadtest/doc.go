@@ -1,5 +1,5 @@
-// Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of
-// locks, over one instance and over several. It injects faults into single orders and the processes that serve them, and
+// Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks,
+// over one instance and over several. It injects faults into single orders and the processes that serve them, and
 // proves which rungs oversell. It drives stockapi as a black box, over HTTP and as processes; it imports nothing of it.
 //
 // Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go,

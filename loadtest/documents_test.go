@@ -101,8 +101,8 @@ func elsewhere(t *testing.T) (e runElsewhere) {
 	return e
 }
 
-// runs returns an error unless something runs the command: a script has it word for word, the Makefile has the target, the
-// tests that it names are there.
+// runs returns an error unless something runs the command: a script has it word for word, the Makefile has the target,
+// the tests that it names are there.
 func (e runElsewhere) runs(command string) error {
 	command, _, _ = strings.Cut(command, "#")
 	command = strings.TrimSpace(command)

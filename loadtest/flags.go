@@ -20,9 +20,12 @@ type commands struct {
 	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
 
-const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks, and proves which rungs oversell.
+const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's
+ladder of locks, and proves which rungs oversell.
 
-With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two, then kills, stops and delays holders of every lock, and prints the matrix. Fault scenarios have a load of their own; "loadtest list" tells all of them.
+With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two,
+then kills, stops and delays holders of every lock, and prints the matrix. Fault scenarios have a load of their own;
+"loadtest list" tells all of them.
 
 Examples:
   loadtest
@@ -37,7 +40,8 @@ Examples:
   loadtest list v4 pause
   loadtest contract http://127.0.0.1:5000
 
-Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell is not valid: the client or the machine was too slow for it.`
+Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
+is not valid: the client or the machine was too slow for it.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int

@@ -33,7 +33,8 @@ func joined(t *testing.T, parties int, args func(i int) []string) []output {
 	for i := range all {
 		running.Go(func() {
 			var out, errs bytes.Buffer
-			code := execute(t.Context(), append([]string{"--join", "test", "--parties", fmt.Sprint(parties)}, args(i)...), &out, &errs)
+			common := []string{"--join", "test", "--parties", fmt.Sprint(parties)}
+			code := execute(t.Context(), append(common, args(i)...), &out, &errs)
 			all[i] = output{code, out.String(), errs.String()}
 		})
 	}
@@ -53,7 +54,8 @@ func TestTwoLoadGeneratorsMakeOneRun(t *testing.T) {
 		assert.Equal(t, all[0].stdout, o.stdout, "all come to the same verdict")
 	}
 	stdout := all[0].stdout
-	assert.Contains(t, stdout, "load      600 buyers of 100 units, 200 at once, closed loop; wait 20s, ttl 30s, work 1ms; from 2 parties")
+	assert.Contains(t, stdout, "load      600 buyers of 100 units, 200 at once, closed loop; wait 20s, ttl 30s, "+
+		"work 1ms; from 2 parties")
 	assert.Regexp(t, `parties +p1 on .*\n +p2 on `, stdout)
 	assert.Regexp(t, `v0 nolock +4 BROKEN stock`, stdout)
 	assert.Regexp(t, `v4 lua-release +4 ok +100 +500 +0 +0 +0 +0`, stdout)
@@ -133,7 +135,8 @@ func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {
 		t.Skip("waits until a lease has ended")
 	}
 	shop, meet, file := newFakeShop(t), latchtest.Embedded(t), filepath.Join(t.TempDir(), "h.json")
-	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4", "--scenarios", "one-instance",
+	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4",
+		"--scenarios", "one-instance",
 		"--repeat", "500"}
 	doomed := exec.Command(os.Args[0], args...)
 	doomed.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
@@ -150,7 +153,8 @@ func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {
 	code := execute(context.Background(), append(args, "--json", file), &out, &errs)
 	killed.Wait()
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, fmt.Sprintf(`loadtest: party [12] \(.*, process %d\) is gone: unless it was killed, it says why itself, with \d+ of 500 cells measured\n$`,
+	assert.Regexp(t, fmt.Sprintf(`loadtest: party [12] \(.*, process %d\) is gone: unless it was killed, `+
+		`it says why itself, with \d+ of 500 cells measured\n$`,
 		doomed.Process.Pid), errs.String())
 	recorded, err := history.Read(file)
 	require.NoError(t, err)
@@ -160,7 +164,8 @@ func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {
 
 func TestAPartyThatIsInterruptedEndsTheRunForAll(t *testing.T) {
 	shop, meet := newFakeShop(t), latchtest.Embedded(t)
-	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4", "--scenarios", "one-instance",
+	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4",
+		"--scenarios", "one-instance",
 		"--repeat", "500"}
 	ctx, cancel := context.WithCancel(t.Context())
 	interrupted := &trigger{after: "2/", then: cancel}

@@ -56,7 +56,8 @@ func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
 	require.Eventually(t, ofLastRung, 2*time.Minute, time.Millisecond)
 	killAll(t)
 	_ = cmd.Wait()
-	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond, left)
+	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second,
+		20*time.Millisecond, left)
 	ofLastRung()
 	remain, err := client.Keys(context.Background(), "*").Result()
 	require.NoError(t, err)

@@ -37,7 +37,8 @@ func TestReportIsMadeFromTheFileAlone(t *testing.T) {
 	assert.Contains(t, string(one), "<!doctype html>")
 }
 
-// withFault writes a file of three cells: one that is well, and two that sold their unit twice, the second one by a fault.
+// withFault writes a file of three cells: one that is well, and two that sold their unit twice, the second one by a
+// fault.
 func withFault(t *testing.T) (file string) {
 	t.Helper()
 	left := int64(0)

@@ -52,8 +52,8 @@ func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
 	p.Expect(specs)
 }
 
-// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any. What one
-// of several load generators measured goes to the others as a whole.
+// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any. What
+// one of several load generators measured goes to the others as a whole.
 func (f *runFlags) newSpool() *history.Spool {
 	switch {
 	case f.Join != "":

@@ -81,8 +81,8 @@ func (f *runFlags) check() error {
 // refused is how many orders more than there is stock a run of a chosen power sends: as many as the usual one.
 const refused = 200
 
-// power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales happens
-// in fewer than 3/n of them, with a confidence of 95 %.
+// power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales
+// happens in fewer than 3/n of them, with a confidence of 95 %.
 func (f *runFlags) power() error {
 	switch {
 	case f.Power == 0:
@@ -142,8 +142,10 @@ func (f *runFlags) places() error {
 		}
 		f.Targets[i] = strings.TrimRight(t, "/")
 	}
-	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) && (err != nil || !slices.Contains(databases, u.Scheme)) {
-		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s", strings.Join(cluster.Databases, ", "), strings.Join(databases, ", "))
+	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
+		(err != nil || !slices.Contains(databases, u.Scheme)) {
+		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s", strings.Join(cluster.Databases, ", "),
+			strings.Join(databases, ", "))
 	}
 	switch f.Backend {
 	case "auto", "embedded", "redis-server":
@@ -176,7 +178,8 @@ func (f *runFlags) joining() error {
 	case len(f.Targets) > 0 && f.meetingPlace() == "":
 		return errors.New("--join with --targets needs --meet, the URL of a Redis where the parties meet")
 	case len(f.Targets) == 0 && !isRedis(f.Backend):
-		return errors.New("--join needs a Redis that all parties share: name it by --backend, or give all --targets and --meet")
+		return errors.New("--join needs a Redis that all parties share: " +
+			"name it by --backend, or give all --targets and --meet")
 	}
 	return nil
 }
@@ -211,7 +214,8 @@ func (f *runFlags) joinable(specs []catalog.Spec) ([]catalog.Spec, error) {
 	})
 	switch {
 	case refused == "one-instance":
-		return nil, errors.New("--join: parties that start instances of their own have several: leave out one-instance, or give all --targets")
+		return nil, errors.New("--join: parties that start instances of their own have several: " +
+			"leave out one-instance, or give all --targets")
 	case refused != "":
 		return nil, fmt.Errorf("--join is for the scenarios in which a crowd contends: run %s alone", refused)
 	}

@@ -61,7 +61,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--join two --backend redis://127.0.0.1:1 --parties 1", "--parties must lie between"},
 		{"--join two --backend redis://127.0.0.1:1 --join-wait 0s", "--join-wait must lie between"},
 		{"--join two --backend redis://127.0.0.1:1 --scenarios pause", "run pause alone"},
-		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance", "leave out one-instance, or give all --targets"},
+		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance",
+			"leave out one-instance, or give all --targets"},
 		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend"},
 		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
@@ -120,7 +121,8 @@ func TestAnInvalidCellIsNoProof(t *testing.T) {
 func TestHelpIsEnough(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
-	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>", "--admin-token", "--join-wait"} {
+	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>",
+		"--admin-token", "--join-wait"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")
@@ -220,7 +222,8 @@ func TestReportsRunNothing(t *testing.T) {
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
 	file := filepath.Join(t.TempDir(), "h.json")
-	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--requests", "137", "--json", file)
+	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances",
+		"--rungs", "v4", "--requests", "137", "--json", file)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "nothing was started here")
 	assert.Contains(t, stdout, "needs two targets")
@@ -234,10 +237,12 @@ func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 func TestALockThatFailsIsFoundOut(t *testing.T) {
 	shop := newFakeShop(t)
 	shop.oversell = true
-	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--repeat", "2")
+	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances",
+		"--rungs", "v4", "--repeat", "2")
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "! v4 lua-release")
-	assert.Regexp(t, `one-instance v4   fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake sold unit \d1 again to order \d+ at`, stdout)
+	assert.Regexp(t, `one-instance v4   fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake `+
+		`sold unit \d1 again to order \d+ at`, stdout)
 	assert.Contains(t, stdout, "NOT as expected (0 of 4 cells are):")
 	assert.Contains(t, stdout, "two-instances v4 lua-release (repetition 2): stock was expected to be ok and is BROKEN")
 }
@@ -258,7 +263,8 @@ func TestARungThatIsNotThereIsNotPassed(t *testing.T) {
 }
 
 func TestTargetsAreSparedFaults(t *testing.T) {
-	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance,crash,pause")
+	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4",
+		"--scenarios", "one-instance,crash,pause")
 	assert.Equal(t, asExpected, code, stderr)
 	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
 	assert.Contains(t, stdout, "as expected (1 of 1 cells; 2 not run)")
@@ -276,7 +282,8 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 
 func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
+	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--out", dir)
 	require.Equal(t, asExpected, code)
 	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
 	require.NoError(t, err)
@@ -289,7 +296,8 @@ func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 // TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.
 func TestAnAuditTrustsNoVerdict(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "h.json")
-	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--json", file)
+	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--json", file)
 	require.Equal(t, asExpected, code)
 	forged, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -298,5 +306,6 @@ func TestAnAuditTrustsNoVerdict(t *testing.T) {
 	code, stdout, _ := loadtest(t, "audit", file)
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "BROKEN stock")
-	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock was recorded as ok and is BROKEN")
+	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock "+
+		"was recorded as ok and is BROKEN")
 }

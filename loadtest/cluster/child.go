@@ -34,8 +34,8 @@ func (c *Cluster) say(format string, args ...any) {
 	}
 }
 
-// A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest alone,
-// which then stops its children in order.
+// A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
+// alone, which then stops its children in order.
 type child struct {
 	name         string
 	cluster      *Cluster

@@ -52,8 +52,8 @@ type Options struct {
 // Bounds are the longest durations that requests will ask for.
 type Bounds struct{ Wait, TTL, Work time.Duration }
 
-// New starts the guardian and returns an empty cluster. When a process of the cluster dies on its own, the returned context
-// is cancelled with that as its cause.
+// New starts the guardian and returns an empty cluster. When a process of the cluster dies on its own, the returned
+// context is cancelled with that as its cause.
 func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	dir, err := os.MkdirTemp("", "loadtest-")
 	if err != nil {

@@ -104,7 +104,8 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, conn.Close())
 		site.Close()
 
-		site, err = c.StartSite(ctx, b, Plan{Instances: 2, SQL: true, Topology: catalog.Topology{OwnLocks: true, Links: true}})
+		site, err = c.StartSite(ctx, b, Plan{Instances: 2, SQL: true,
+			Topology: catalog.Topology{OwnLocks: true, Links: true}})
 		require.NoError(t, err)
 		defer site.Close()
 		assert.NotEqual(t, b.SQL, site.Database.URL)

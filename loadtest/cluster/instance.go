@@ -69,7 +69,9 @@ func (b *Backend) secrets() []string {
 	return env
 }
 
-func (c *Cluster) startStockapi(ctx context.Context, stockapi, name string, env, args []string) (*child, string, error) {
+func (c *Cluster) startStockapi(
+	ctx context.Context, stockapi, name string, env, args []string,
+) (*child, string, error) {
 	cmd := exec.Command(stockapi, args...)
 	cmd.Env = env
 	return c.start(ctx, "stockapi "+name, cmd, readyLine)

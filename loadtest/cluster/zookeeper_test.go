@@ -68,7 +68,8 @@ func TestWhereZooKeeperIs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, site.Backend(0).ZooKeeper, "this cell locks elsewhere")
 	site.Close()
-	site, err = c.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true, Topology: catalog.Topology{OwnLocks: true, Links: true}})
+	site, err = c.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true,
+		Topology: catalog.Topology{OwnLocks: true, Links: true}})
 	require.NoError(t, err)
 	defer site.Close()
 	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)

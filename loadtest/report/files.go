@@ -45,8 +45,8 @@ func writeResults(dir string, run *history.Run) error {
 	return nil
 }
 
-// WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone, so
-// the same file makes the same report at any time.
+// WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,
+// so the same file makes the same report at any time.
 func WritePage(run *history.Run, to string) error {
 	pages, err := writePorcupine(run, to)
 	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, pages) }))

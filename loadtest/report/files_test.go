@@ -10,7 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The results of a large run have another name than those of a small one. Those of a run before it would pass for its own.
+// The results of a large run have another name than those of a small one. Those of a run before it would pass for its
+// own.
 func TestResultsOfARunBeforeDoNotStay(t *testing.T) {
 	dir := t.TempDir()
 	small := &history.Run{Cells: []*history.Cell{{}}}

@@ -56,9 +56,9 @@ func (s *Settings) terms(specs []catalog.Spec, stockapi string) joint.Terms {
 	}
 }
 
-// stockapiBuild returns the build of stockapi of this party's instances, as far as it is known before they run; empty if
-// it is not. The first of the given instances says it, or the executable that is to be started. One that is built from
-// this module is of loadtest's own build.
+// stockapiBuild returns the build of stockapi of this party's instances, as far as it is known before they run; empty
+// if it is not. The first of the given instances says it, or the executable that is to be started. One that is built
+// from this module is of loadtest's own build.
 func (s *session) stockapiBuild(ctx context.Context) string {
 	if len(s.settings.Targets) > 0 {
 		ladder, err := s.client.Ladder(ctx, s.settings.Targets[0])

@@ -20,8 +20,8 @@ import (
 const redlockNodes = 5
 
 // local is the environment of a run that starts everything itself. Every cell gets instances of its own, which are
-// started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped, is
-// gone with the process and reaches no other cell.
+// started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped,
+// is gone with the process and reaches no other cell.
 type local struct {
 	cluster  *cluster.Cluster
 	servers  *cluster.Backend

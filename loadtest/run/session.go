@@ -217,7 +217,9 @@ func (s *session) following(ctx context.Context, i, n int) <-chan cellEnvironmen
 }
 
 // cell runs one cell in its environment, and leaves nothing of it behind: first its instances go, then its keys.
-func (s *session) cell(ctx context.Context, i int, spec catalog.Spec, env cellEnvironment) (cell *history.Cell, err error) {
+func (s *session) cell(
+	ctx context.Context, i int, spec catalog.Spec, env cellEnvironment,
+) (cell *history.Cell, err error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
 	if env.err != nil || env.notRun != "" && s.party == nil {
 		env.close()

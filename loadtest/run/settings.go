@@ -61,8 +61,8 @@ func (s *Settings) bounds() cluster.Bounds {
 	}
 }
 
-// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends, with
-// all that they hold.
+// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends,
+// with all that they hold.
 func (s *Settings) outlasted() bool {
 	isURL := func(text string) bool { return strings.Contains(text, "://") }
 	return len(s.Targets) > 0 || isURL(s.Backend) || isURL(s.SQL) || s.ZooKeeper != ""

@@ -55,8 +55,8 @@ func (f *faultCell) reader(ctx context.Context, n int) *pending {
 		client.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
 }
 
-// waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter. A slow machine gets more
-// time, but so little that the writer, which waits meanwhile, does not run out of its own.
+// waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter. A slow machine gets
+// more time, but so little that the writer, which waits meanwhile, does not run out of its own.
 func (o *pending) waitHeldOrKeptOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, keptOutAfter+min(o.slack(), o.cell.Limit/4))
 	defer cancel()
