@@ -24,7 +24,7 @@ type Client struct {
 	token string
 }
 
-// NewClient returns a client for that many concurrent callers. A token, if not empty, is sent to admin routes, and with
+// New returns a client for that many concurrent callers. A token, if not empty, is sent to admin routes, and with
 // orders that carry a fault.
 func New(concurrency int, token string) *Client {
 	return &Client{token: token, http: &http.Client{
