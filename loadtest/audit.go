@@ -9,15 +9,20 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
 )
+
+// auditFlags are the flags of the command audit.
+type auditFlags struct {
+	File string `arg:"" help:"The file."`
+}
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
 func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	return again(f.File, stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
-		report.Header(stdout, run)
-		tell(stdout, rows, colourful(stdout))
+		terminal.Header(stdout, run)
+		terminal.Results(stdout, rows, terminal.Colourful(stdout))
 		if run.Interrupted != "" {
 			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
 		}

@@ -14,7 +14,8 @@ import (
 // What judges a file again ends as the run itself did.
 func TestTheExitCodesOfAFile(t *testing.T) {
 	dir := t.TempDir()
-	code, _, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
+	code, _, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--out", dir)
 	require.Equal(t, asExpected, code, stderr)
 	good, err := history.Read(filepath.Join(dir, "results.json"))
 	require.NoError(t, err)
@@ -26,7 +27,9 @@ func TestTheExitCodesOfAFile(t *testing.T) {
 		"a surprise":      {func(r *history.Run) { r.Cells[0].Rung = "v0" }, surprised},
 		"another verdict": {func(r *history.Run) { r.Cells[0].Findings[0].Result = history.Broken }, surprised},
 		"interrupted":     {func(r *history.Run) { r.Interrupted = "interrupted" }, couldNotRun},
-		"no cells ran":    {func(r *history.Run) { r.Cells[0].NotRun, r.Cells[0].Findings = "needs five nodes", nil }, couldNotRun},
+		"no cells ran": {func(r *history.Run) {
+			r.Cells[0].NotRun, r.Cells[0].Findings = "needs five nodes", nil
+		}, couldNotRun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := *good
@@ -58,7 +61,8 @@ func TestTheFileOfARunMakesItsPage(t *testing.T) {
 	assert.Equal(t, string(page), string(again))
 }
 
-// A run of more orders than memory holds is judged as any other, also from its file, and leaves nothing but its results.
+// A run of more orders than memory holds is judged as any other, also from its file, and leaves nothing but its
+// results.
 func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
@@ -78,17 +82,4 @@ func namesIn(t *testing.T, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-// The results of a large run have another name than those of a small one. Those of a run before it would pass for its own.
-func TestResultsOfARunBeforeDoNotStay(t *testing.T) {
-	dir := t.TempDir()
-	small := &history.Run{Cells: []*history.Cell{{}}}
-	large := &history.Run{Cells: []*history.Cell{{Ops: make([]history.Op, history.Large)}}}
-	require.NoError(t, writeResults(dir, small))
-	assert.Equal(t, []string{"results.json"}, namesIn(t, dir))
-	require.NoError(t, writeResults(dir, large))
-	assert.Equal(t, []string{"results.jsonl.gz"}, namesIn(t, dir))
-	require.NoError(t, writeResults(dir, small))
-	assert.Equal(t, []string{"results.json"}, namesIn(t, dir))
 }

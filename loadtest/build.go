@@ -12,7 +12,8 @@ func thisBuild() string {
 }
 
 // buildOf returns the version of the module, or else the revision that it was built from, with +dirty if files had been
-// changed since, and the version of Go. It says nothing of paths. Stockapi has the same function: the two share no code.
+// changed since, and the version of Go. It says nothing of paths. Stockapi has the same function: the two share no
+// code.
 func buildOf(info *debug.BuildInfo) string {
 	if info == nil {
 		return "unknown"

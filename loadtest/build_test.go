@@ -13,12 +13,12 @@ import (
 
 func TestVersionIsPrintedAndPartOfTheHistory(t *testing.T) {
 	var out, complaints bytes.Buffer
-	assert.Equal(t, asExpected, run(t.Context(), []string{"--version"}, &out, &complaints))
+	assert.Equal(t, asExpected, execute(t.Context(), []string{"--version"}, &out, &complaints))
 	assert.Equal(t, thisBuild()+"\n", out.String())
 	assert.Contains(t, out.String(), runtime.Version())
 	assert.Empty(t, complaints.String())
 	seed := uint64(1)
-	assert.Equal(t, thisBuild(), (&runFlags{Seed: &seed}).newHistory().Loadtest)
+	assert.Equal(t, thisBuild(), (&runFlags{Seed: &seed}).settings(nil).Build)
 }
 
 // What names a build is written twice, since loadtest shares no code with the service.

@@ -1,11 +1,13 @@
-// Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of
-// locks, over one instance and over several, brings faults upon single orders and the processes that serve them, and
-// proves which rungs oversell. It drives stockapi as a black box,
-// over HTTP and as processes; it imports nothing of it.
+// Loadtest sells the same product to more buyers than there is stock, through every rung of stockapi's ladder of locks,
+// over one instance and over several. It injects faults into single orders and the processes that serve them, and
+// proves which rungs oversell. It drives stockapi as a black box, over HTTP and as processes; it imports nothing of it.
 //
-// Reading order: package history (what is written down), audit (what it proves), scenario (what is done and what
-// must come of it), then attack, shop and fleet (how it is done), report (how it is told) and report/porcupine
-// (how Porcupine sees it); join and latch, where several load generators make one run. This package ties them together:
-// run.go, flags.go, session.go (one run), ground.go (where its instances come from), together.go (one run of several),
-// output.go, porcupine.go, audit.go, makereport.go and list.go (the other commands).
+// Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go,
+// report.go, list.go, contract.go and guardian.go, which a run starts for itself. exit.go has the exit codes, build.go
+// the program's version.
+//
+// The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
+// there are, and what is expected of them), scenario (what happens in a cell), run (the cells, in order); then load,
+// client and cluster (orders, HTTP, processes), joint and latch (one run of several load generators), and report with
+// terminal, html and porcupine. CONTRIBUTING.md draws who imports whom.
 package main

@@ -21,16 +21,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/cluster"
 )
 
 // TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and one test kills it.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "guardian":
-		fleet.Guard(os.Stdin)
+		cluster.Guard(os.Stdin)
 	case os.Getenv("LOADTEST_TEST_MAIN") != "":
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	default:
 		code := m.Run()
 		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
@@ -97,10 +97,11 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: cancel}
-	code := run(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500", "--out", dir}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(), "two run side by side")
+	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(),
+		"two run side by side")
 	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, couldNotRun, code, "as the run itself")
 	assert.Contains(t, stdout, "the run was not finished: interrupted")
@@ -109,7 +110,8 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 
 func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
 	path, url := stockapi(t), foreignRedis(t)
-	code, out, errs := measured(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed", "--admin-token", "secret")
+	code, out, errs := measured(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed",
+		"--admin-token", "secret")
 	assert.Equal(t, asExpected, code, out+errs)
 	assert.Contains(t, out, "at "+url)
 	assert.Empty(t, keysOn(t, url))
@@ -149,10 +151,11 @@ func TestARedisThatDiesEndsTheRun(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: func() { kill(t, "redis --addr") }}
-	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500"}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, with \d+ of 1000 cells measured\n$`,
+	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, `+
+		`with \d+ of 1000 cells measured\n$`,
 		stderr.String())
 	assert.Contains(t, out.String(), "v4 lua-release", "what was measured is kept")
 	assert.Empty(t, left())
@@ -229,7 +232,8 @@ func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
 				}
 				kill(t, "guardian")
 			}, "--stockapi", path, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
-			assert.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond)
+			assert.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second,
+				20*time.Millisecond)
 		})
 	}
 }

@@ -22,7 +22,8 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	}
 	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
 	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
-		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence", "--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
+		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence",
+		"--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^ +v1 +v2 +v3 +v5\.5 +v15 +v15- +v17$`, stdout)
 	assert.Regexp(t, `(?m)^crash +L +ok +ok +ok +ok +ok +ok$`, stdout)
@@ -31,10 +32,13 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	assert.Regexp(t, `(?m)^pause +ok +SE +SE +SE +E +E +ok$`, stdout)
 	assert.Regexp(t, `(?m)^write-only-fence +– +– +– +– +E +SE +–$`, stdout)
 	told := strings.Join(strings.Fields(stdout), " ") // however it was wrapped
-	assert.Regexp(t, ` v1 order 1 on a, killed before set/stock at .*: a fresh request did not get through in \d+\.\d+s, b answered: 423`, told)
-	assert.Regexp(t, ` v5.5 b sold unit 98 to order 2 at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock under a lease of \d\.\d+ s, `+
+	assert.Regexp(t, ` v1 order 1 on a, killed before set/stock at .*: a fresh request did not get through `+
+		`in \d+\.\d+s, b answered: 423`, told)
+	assert.Regexp(t, ` v5.5 b sold unit 98 to order 2 at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock `+
+		`under a lease of \d\.\d+ s, `+
 		`sold unit 98 again to order 1 at \+\d\.\d+ s`, told)
-	assert.Regexp(t, ` v3 order 1 on a, held for \d\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`, told)
+	assert.Regexp(t, ` v3 order 1 on a, held for \d\.\d+ s before its release .* removed \S+ at .* `+
+		`although order 2 on b had taken it`, told)
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, stdout, longerLease.ReplaceAllString(again, "$1$2"))
@@ -42,21 +46,26 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 
 	run, err := history.Read(filepath.Join(dir, "results.json"))
 	require.NoError(t, err)
-	killed := run.Cells[0].Ops[slices.IndexFunc(run.Cells[0].Ops, func(op history.Op) bool { return op.Order == run.Cells[0].Product+"-1" })]
+	killed := run.Cells[0].Ops[slices.IndexFunc(run.Cells[0].Ops,
+		func(op history.Op) bool { return op.Order == run.Cells[0].Product+"-1" })]
 	assert.Equal(t, history.NotSold, killed.Outcome)
-	assert.Contains(t, killed.Detail, "a was killed (crash@before:set/stock) before this order's write of the stock was sent")
+	assert.Contains(t, killed.Detail, "a was killed (crash@before:set/stock) "+
+		"before this order's write of the stock was sent")
 }
 
 func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--rungs", "v4,v5,v5.5,v6,v15", "--scenarios",
-		"cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,quorum-returns,node-restart,delayed-restart,clock-jump,failover")
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4",
+		"--rungs", "v4,v5,v5.5,v6,v15",
+		"--scenarios", "cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,"+
+			"quorum-returns,node-restart,delayed-restart,clock-jump,failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^cut-off +SE +SE +ok +ok +ok$`, stdout)
 	assert.Regexp(t, `(?m)^reply-lost +L +ok +ok +ok +ok$`, stdout)
 	assert.Regexp(t, `(?m)^majority-down +– +– +– +L +–$`, stdout)
 	assert.Regexp(t, `(?m)^failover +n/r +n/r +n/r +n/r +n/r$`, stdout)
-	assert.Regexp(t, `b sold unit 98 to order 2 at \S+ s; a, one of whose three nodes restarted empty,\s+sold\s+unit\s+98\s+again`, stdout)
+	assert.Regexp(t, `b sold unit 98 to order 2 at \S+ s; a, one of whose three nodes `+
+		`restarted empty,\s+sold\s+unit\s+98\s+again`, stdout)
 	assert.Regexp(t, `needs redis-server`, stdout, "what cannot be had here has not passed")
 	assert.Empty(t, left())
 }
@@ -85,7 +94,8 @@ func TestAWrongExpectationIsASurprise(t *testing.T) {
 	v3 := e[slices.IndexFunc(e, func(e catalog.Expectation) bool { return e.Rung == "v3" })].Results
 	defer func(was history.Result) { v3[history.OwnRelease] = was }(v3[history.OwnRelease])
 	v3[history.OwnRelease] = history.OK
-	code, stdout, _ := loadtest(t, "--stockapi", path, "--backend", "embedded", "--scenarios", "check-delete-gap", "--rungs", "v3")
+	code, stdout, _ := loadtest(t, "--stockapi", path, "--backend", "embedded", "--scenarios", "check-delete-gap",
+		"--rungs", "v3")
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "check-delete-gap R!")
 	assert.Contains(t, stdout, "check-delete-gap v3 owner-check: own-release was expected to be ok and is BROKEN")

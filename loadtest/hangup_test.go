@@ -22,7 +22,7 @@ func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: func() { assert.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP)) }}
-	code := run(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance", "--repeat", "500"}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr.String(), "loadtest: interrupted, with ")
@@ -31,7 +31,8 @@ func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
 
 func TestAnAuditOfCellsThatWereNotRunSaysThatItCouldNot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
-	require.NoError(t, history.Write(file, &history.Run{ID: "none", Cells: []*history.Cell{{Scenario: "crash", Rung: "v1", Name: "setnx", NotRun: "needs instances of its own"}}}))
+	require.NoError(t, history.Write(file, &history.Run{ID: "none",
+		Cells: []*history.Cell{{Scenario: "crash", Rung: "v1", Name: "setnx", NotRun: "needs instances of its own"}}}))
 	code, _, _ := loadtest(t, "audit", file)
 	assert.Equal(t, couldNotRun, code)
 }

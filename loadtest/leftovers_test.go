@@ -13,16 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
-	for want, f := range map[time.Duration]runFlags{
-		time.Hour + 3*31*time.Second: {Requests: 300, Concurrency: 100, Wait: 20 * time.Second, Work: time.Second},
-		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},
-		mostStockTTL:                 {Requests: 10_000_000, Concurrency: 1, Wait: time.Hour},
-	} {
-		assert.Equal(t, want, f.stockTTL())
-	}
-}
-
 // noEnd returns the keys that have no TTL: at this instant, whoever is under way.
 var noEnd = redis.NewScript(`
 local found = {}
@@ -66,7 +56,8 @@ func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
 	require.Eventually(t, ofLastRung, 2*time.Minute, time.Millisecond)
 	killAll(t)
 	_ = cmd.Wait()
-	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second, 20*time.Millisecond, left)
+	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second,
+		20*time.Millisecond, left)
 	ofLastRung()
 	remain, err := client.Keys(context.Background(), "*").Result()
 	require.NoError(t, err)

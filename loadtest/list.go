@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
 )
 
 type listFlags struct {
@@ -16,7 +16,7 @@ type listFlags struct {
 // run prints the table of expectations.
 func (f *listFlags) run(stdout, stderr io.Writer) int {
 	width := 0
-	if t := terminal(stdout); t != nil {
+	if t := terminal.Of(stdout); t != nil {
 		width, _ = t.Size()
 	}
 	if f.Width != nil {
@@ -29,6 +29,6 @@ func (f *listFlags) run(stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	report.List(stdout, scenarios, width)
+	terminal.List(stdout, scenarios, width)
 	return asExpected
 }

@@ -2,9 +2,50 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
+// stdout; progress, and why something could not be done, to stderr.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c, command, done, err := parse(args, stdout, stderr)
+	switch {
+	case err != nil:
+		return complain(stderr, err)
+	case done:
+		return asExpected
+	}
+	ctx, stop := signal.NotifyContext(ctx, endings()...)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; the guardian then cleans up
+	switch command {
+	case "audit":
+		return c.Audit.run(stdout, stderr)
+	case "report":
+		return c.Report.run(stdout, stderr)
+	case "list":
+		return c.List.run(stdout, stderr)
+	case "contract":
+		return c.Contract.run(ctx, stdout, stderr)
+	case "guardian":
+		return c.Guardian.run(os.Stdin)
+	default:
+		return c.Run.run(ctx, stdout, stderr)
+	}
+}
+
+// endings are the signals that end a run in order: also that its terminal has gone, unless nohup said to ignore that.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }

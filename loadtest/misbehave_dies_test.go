@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An instance that dies in the middle of the load is not a client that did not send. What it may have sold is unknown, and
-// nobody is accused.
+// An instance that dies in the middle of the load is not a client that did not send. What it may have sold is unknown,
+// and nobody is accused.
 func TestAShopThatDiesMidway(t *testing.T) {
 	store := contracttest.NewStore()
 	a, b := contracttest.NewInstance(store, "a"), contracttest.NewInstance(store, "b")

@@ -104,7 +104,8 @@ var misbehaviours = []misbehaviour{
 				bare(o, http.StatusInternalServerError)
 			}
 		}),
-		want: "BROKEN unknown unknown ok – – –", code: surprised, says: `\d sold, but the stock went from 10 to 0|a refused order \d+ .* were left`,
+		want: "BROKEN unknown unknown ok – – –", code: surprised,
+		says: `\d sold, but the stock went from 10 to 0|a refused order \d+ .* were left`,
 	},
 	{
 		name: "a unit lost beside a 500 that sold nothing",
@@ -128,7 +129,8 @@ var misbehaviours = []misbehaviour{
 		bend: onSale(5, func(o *order) {
 			o.Doc["units"] = []int64{o.Left + 1, o.Left + 2}
 		}),
-		want: "BROKEN ok ok ok – – –", code: surprised, says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
+		want: "BROKEN ok ok ok – – –", code: surprised,
+		says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
 	},
 	{
 		name: "a 200 without units",
@@ -146,7 +148,8 @@ var misbehaviours = []misbehaviour{
 		bend: onSale(5, func(o *order) {
 			o.Doc["order"], o.Doc["units"] = "somebody-else", []int64{o.Left + 2}
 		}),
-		want: "BROKEN ok ok ok – – –", code: surprised, says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
+		want: "BROKEN ok ok ok – – –", code: surprised,
+		says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
 	},
 	{
 		name: "more 200s than units, without units",
@@ -171,7 +174,8 @@ var misbehaviours = []misbehaviour{
 			o.Sold(9)
 			o.Hide()
 		}),
-		want: "BROKEN – – ok – – –", code: surprised, says: `a sold unit 10 to order \d+ at \S+ s; a sold unit 10 again to order \d+`,
+		want: "BROKEN – – ok – – –", code: surprised,
+		says: `a sold unit 10 to order \d+ at \S+ s; a sold unit 10 again to order \d+`,
 	},
 	{
 		name: "a unit beyond the stock",
@@ -181,7 +185,8 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "a lost unit",
 		bend: onSale(5, func(o *order) { o.Take(o.Product, 1) }),
-		want: "BROKEN ok ok ok – – –", code: surprised, says: `9 sold, but the stock went from 10 to 0|a refused order \d+ .* were left`,
+		want: "BROKEN ok ok ok – – –", code: surprised,
+		says: `9 sold, but the stock went from 10 to 0|a refused order \d+ .* were left`,
 	},
 	{
 		name: "a stock that is always one off",
@@ -258,7 +263,8 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "a lock that frees somebody else's", bend: freesAnothers(),
-		want: "ok ok BROKEN ok – – –", code: surprised, says: `removed lock:\S+ at \S+ s although order \d+ on a had taken it`,
+		want: "ok ok BROKEN ok – – –", code: surprised,
+		says: `removed lock:\S+ at \S+ s although order \d+ on a had taken it`,
 	},
 	{
 		name: "tokens that fall", rung: "v15",
@@ -366,7 +372,8 @@ var innocents = []misbehaviour{
 		}),
 	},
 	{
-		name: "an answer that is lost, of an order that can be asked for", want: "ok unknown unknown ok – – –", code: surprised,
+		name: "an answer that is lost, of an order that can be asked for", want: "ok unknown unknown ok – – –",
+		code: surprised,
 		bend: func(a, _ *contracttest.Instance) {
 			a.Without = nil
 			a.Tell = func(o *order) {

@@ -22,7 +22,8 @@ func TestAClientWithoutFiles(t *testing.T) {
 	url, file := serve(t, shop), filepath.Join(t.TempDir(), "results.json")
 	// The hard limit goes down as well: Go raises the soft one to it.
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -n 48 && exec "$0" "$@"`, os.Args[0],
-		"--targets", url, "--scenarios", "one-instance", "--rungs", "v4", "--requests", "400", "--concurrency", "200", "--json", file)
+		"--targets", url, "--scenarios", "one-instance", "--rungs", "v4", "--requests", "400", "--concurrency", "200",
+		"--json", file)
 	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

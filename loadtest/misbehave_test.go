@@ -16,8 +16,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The shops of this file are what a sceptic would try loadtest with: each does all that docs/contract.md asks for but one
-// thing. They are to loadtest what scripts/mutants is to the service. What a shop does is in misbehave_shops_test.go.
+// The shops of this file are what a sceptic would try loadtest with: each does all that docs/contract.md asks for but
+// one thing. They are to loadtest what scripts/mutants is to the service. What a shop does is in
+// misbehave_shops_test.go.
 
 // misbehaviour is a shop and what has to be found of it.
 type misbehaviour struct {
@@ -166,7 +167,9 @@ func (m *misbehaviour) times() int {
 
 // A server that is no shop is no shop that misbehaves: there is nothing to be judged.
 func TestNotAShopAtAll(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<html>")
+	}))
 	defer server.Close()
 	code, _, stderr := loadtest(t, "--targets", server.URL, "--scenarios", "one-instance", "--rungs", "v4")
 	assert.Equal(t, couldNotRun, code)

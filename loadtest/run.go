@@ -2,65 +2,145 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
+	"path/filepath"
 
-	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/run"
 )
 
-// The exit codes.
-const (
-	asExpected  = 0
-	surprised   = 1
-	couldNotRun = 2
-)
+// run makes the run that the flags ask for, and returns the exit code.
+func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	if err := f.check(); err != nil {
+		return complain(stderr, err)
+	}
+	specs, err := catalog.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
+	if err != nil {
+		return complain(stderr, err)
+	}
+	if specs, err = f.joinable(specs); err != nil {
+		return complain(stderr, err)
+	}
+	if err := f.checkOutputs(); err != nil {
+		return complain(stderr, err)
+	}
+	spool := f.newSpool()
+	defer func() { _ = spool.Close() }()
+	shown := progress{terminal.NewProgress(stderr, terminal.Of(stderr)), stdout}
+	defer shown.Close()
+	result, err := run.Do(ctx, f.settings(spool), specs, shown)
+	shown.Close()
+	return f.finish(result, len(specs), err, stdout, stderr)
+}
 
-// run is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
-// stdout; progress, and why something could not be done, to stderr.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c, command, done, err := parse(args, stdout, stderr)
+// progress shows the progress of a run on stderr, and its header on stdout.
+type progress struct {
+	*terminal.Progress
+	stdout io.Writer
+}
+
+// Begin prints the header.
+func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
+	p.Clear()
+	terminal.Header(p.stdout, run)
+	p.Expect(specs)
+}
+
+// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any. What
+// one of several load generators measured goes to the others as a whole.
+func (f *runFlags) newSpool() *history.Spool {
+	switch {
+	case f.Join != "":
+		return history.Memory()
+	case f.Out != "":
+		return history.NewSpool(f.Out)
+	case f.JSON != "":
+		return history.NewSpool(besides(f.JSON))
+	}
+	return history.NewSpool(os.TempDir())
+}
+
+// besides returns the directory of a file, or another one if no files can be made there.
+func besides(file string) string {
+	if fi, err := os.Stat(file); err == nil && !fi.Mode().IsRegular() {
+		return os.TempDir()
+	}
+	return filepath.Dir(file)
+}
+
+// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were.
+func (f *runFlags) finish(result run.Result, cells int, err error, stdout, stderr io.Writer) int {
+	rows := catalog.Assess(result.History.Cells)
+	ran := 0
+	for _, r := range rows {
+		ran += r.Ran()
+	}
+	good := true
+	if len(rows) > 0 {
+		good = terminal.Results(stdout, rows, terminal.Colourful(stdout))
+	}
+	var code int
 	switch {
 	case err != nil:
-		return complain(stderr, err)
-	case done:
-		return asExpected
-	}
-	ctx, stop := signal.NotifyContext(ctx, endings()...)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; the guardian then cleans up
-	switch command {
-	case "audit":
-		return c.Audit.run(stdout, stderr)
-	case "report":
-		return c.Report.run(stdout, stderr)
-	case "list":
-		return c.List.run(stdout, stderr)
-	case "contract":
-		return c.Contract.run(ctx, stdout, stderr)
-	case "guardian":
-		fleet.Guard(os.Stdin)
-		return asExpected
+		measured := len(result.History.Cells)
+		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, cells))
+	case ran == 0:
+		code = complain(stderr, errors.New("none of the cells could be run"))
 	default:
-		return c.Run.run(ctx, stdout, stderr)
+		code = codeOf(rows, good)
 	}
+	if result.KeysLeft != nil {
+		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", result.KeysLeft))
+	}
+	if err := f.write(result.History, rows); err != nil {
+		return complain(stderr, err)
+	}
+	return code
 }
 
-// endings are the signals that end a run in order: also that its terminal has gone, unless nohup said to ignore that.
-func endings() []os.Signal {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+// write writes the files that were asked for, if there is anything to write.
+func (f *runFlags) write(run *history.Run, rows []*catalog.Row) error {
+	if len(rows) == 0 {
+		return nil
 	}
-	return signals
+	var errs []error
+	if f.JSON != "" {
+		errs = append(errs, history.Write(f.JSON, run))
+	}
+	if f.Out != "" {
+		errs = append(errs, report.WriteAll(f.Out, run, rows))
+	}
+	return errors.Join(errs...)
 }
 
-// complain says in one line why it could not run.
-func complain(stderr io.Writer, err error) int {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	fmt.Fprintln(stderr, "loadtest: "+strings.Join(lines, "; "))
-	return couldNotRun
+// checkOutputs finds out before the run, not after it, whether its results can be written.
+func (f *runFlags) checkOutputs() error {
+	if f.JSON != "" {
+		if err := writable(filepath.Dir(f.JSON)); err != nil {
+			return fmt.Errorf("--json: %w", err)
+		}
+	}
+	if f.Out != "" {
+		if err := os.MkdirAll(f.Out, 0o755); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		if err := writable(f.Out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	return nil
+}
+
+func writable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".loadtest-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -18,13 +18,14 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/run"
 )
 
 // loadtest runs the program in this process.
 func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, &out, &errs)
+	code = execute(t.Context(), args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -80,7 +81,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--join two --backend redis://127.0.0.1:1 --parties 1", "--parties must lie between"},
 		{"--join two --backend redis://127.0.0.1:1 --join-wait 0s", "--join-wait must lie between"},
 		{"--join two --backend redis://127.0.0.1:1 --scenarios pause", "run pause alone"},
-		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance", "leave out one-instance, or give all --targets"},
+		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance",
+			"leave out one-instance, or give all --targets"},
 		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend"},
 		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
@@ -105,26 +107,14 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	}
 }
 
-// Keys that could not be removed are worth a line where they stay. Servers of the run's own take theirs along, so when one
-// of those has died the last line says that, and nothing else.
-func TestKeysThatMayBeLeft(t *testing.T) {
-	for _, c := range []struct {
-		flags runFlags
-		err   error
-		want  int
-	}{
-		{runFlags{Backend: "embedded"}, errors.New("embedded redis died"), 1},
-		{runFlags{Backend: "auto", SQL: "postgres"}, errors.New("interrupted"), 1},
-		{runFlags{Backend: "embedded"}, nil, 2},
-		{runFlags{Backend: "redis://127.0.0.1:1"}, errors.New("interrupted"), 2},
-		{runFlags{Backend: "embedded", SQL: "mysql://h/shop"}, errors.New("embedded redis died"), 2},
-		{runFlags{Backend: "embedded", ZooKeeper: "h:2181"}, errors.New("embedded redis died"), 2},
-		{runFlags{Targets: []string{"http://h"}}, errors.New("interrupted"), 2},
-	} {
+// Keys that may be left are worth a line of their own, whatever else there is to say.
+func TestKeysThatMayBeLeftAreReported(t *testing.T) {
+	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
-		s := &session{flags: &c.flags, history: &history.Run{}, stdout: &out, swept: errors.New("503")}
-		assert.Equal(t, couldNotRun, s.finish(c.err, &errs))
-		assert.Equal(t, c.want, strings.Count(errs.String(), "\n"), "%+v: %s", c.flags, &errs)
+		result := run.Result{History: &history.Run{}, KeysLeft: errors.New("503")}
+		assert.Equal(t, couldNotRun, (&runFlags{}).finish(result, 1, err, &out, &errs))
+		assert.Equal(t, 2, strings.Count(errs.String(), "\n"), &errs)
+		assert.Contains(t, errs.String(), "keys may be left on the backend: 503")
 	}
 }
 
@@ -151,7 +141,8 @@ func TestAnInvalidCellIsNoProof(t *testing.T) {
 func TestHelpIsEnough(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
-	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>", "--admin-token", "--join-wait"} {
+	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>",
+		"--admin-token", "--join-wait"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")
@@ -243,7 +234,7 @@ func TestReportsRunNothing(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
-	for _, runs := range []string{"scenario", "attack", "fleet", "join", "shop"} {
+	for _, runs := range []string{"scenario", "load", "cluster", "joint", "client", "run"} {
 		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
 	}
 }
@@ -251,7 +242,8 @@ func TestReportsRunNothing(t *testing.T) {
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
 	file := filepath.Join(t.TempDir(), "h.json")
-	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--requests", "137", "--json", file)
+	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances",
+		"--rungs", "v4", "--requests", "137", "--json", file)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "nothing was started here")
 	assert.Contains(t, stdout, "needs two targets")
@@ -265,10 +257,12 @@ func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 func TestALockThatFailsIsFoundOut(t *testing.T) {
 	shop := newFakeShop(t)
 	shop.oversell = true
-	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances", "--rungs", "v4", "--repeat", "2")
+	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances",
+		"--rungs", "v4", "--repeat", "2")
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "! v4 lua-release")
-	assert.Regexp(t, `one-instance v4   fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake sold unit \d1 again to order \d+ at`, stdout)
+	assert.Regexp(t, `one-instance v4   fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake `+
+		`sold unit \d1 again to order \d+ at`, stdout)
 	assert.Contains(t, stdout, "NOT as expected (0 of 4 cells are):")
 	assert.Contains(t, stdout, "two-instances v4 lua-release (repetition 2): stock was expected to be ok and is BROKEN")
 }
@@ -289,7 +283,8 @@ func TestARungThatIsNotThereIsNotPassed(t *testing.T) {
 }
 
 func TestTargetsAreSparedFaults(t *testing.T) {
-	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance,crash,pause")
+	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4",
+		"--scenarios", "one-instance,crash,pause")
 	assert.Equal(t, asExpected, code, stderr)
 	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
 	assert.Contains(t, stdout, "as expected (1 of 1 cells; 2 not run)")
@@ -307,7 +302,8 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 
 func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
+	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--out", dir)
 	require.Equal(t, asExpected, code)
 	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
 	require.NoError(t, err)
@@ -320,7 +316,8 @@ func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 // TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.
 func TestAnAuditTrustsNoVerdict(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "h.json")
-	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--json", file)
+	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--json", file)
 	require.Equal(t, asExpected, code)
 	forged, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -329,5 +326,6 @@ func TestAnAuditTrustsNoVerdict(t *testing.T) {
 	code, stdout, _ := loadtest(t, "audit", file)
 	assert.Equal(t, surprised, code)
 	assert.Contains(t, stdout, "BROKEN stock")
-	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock was recorded as ok and is BROKEN")
+	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock "+
+		"was recorded as ok and is BROKEN")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/fleet"
+	"stockapi/loadtest/cluster"
 )
 
 // databaseIsHere runs what needs no time on that kind of server, and skips the test where there is none, or fails it
@@ -22,18 +22,20 @@ func databaseIsHere(t *testing.T, kind string) {
 	}
 	code, _, stderr := measured(t, "--stockapi", stockapi(t), "--backend", "embedded", "--sql", kind,
 		"--rungs", "v12", "--scenarios", "nested")
-	if code == couldNotRun && strings.Contains(stderr, "install it") && !strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind) {
+	if code == couldNotRun && strings.Contains(stderr, "install it") &&
+		!strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind) {
 		t.Skip(stderr)
 	}
 	require.Equal(t, asExpected, code, stderr)
 }
 
 func TestLocksOnDatabaseServers(t *testing.T) {
-	for _, kind := range []string{fleet.MariaDB, fleet.Postgres} {
+	for _, kind := range []string{cluster.MariaDB, cluster.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			databaseIsHere(t, kind)
 			path, left := stockapi(t), ownTemp(t)
-			code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--at-once", "4", "--rungs", "v12,v12-session",
+			code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--at-once", "4",
+				"--rungs", "v12,v12-session",
 				"--scenarios", "two-instances,pause,nested,cut-off,reply-lost,late-reply,redis-down,node-restart,clock-jump")
 			assert.Equal(t, asExpected, code, stdout+stderr)
 			assert.Regexp(t, `(MariaDB|PostgreSQL), its own, at 127\.0\.0\.1:`, stdout)
@@ -47,19 +49,21 @@ func TestLocksOnDatabaseServers(t *testing.T) {
 
 func TestLocksInAFile(t *testing.T) {
 	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--sql", "sqlite", "--rungs", "v12,v12-session",
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--sql", "sqlite",
+		"--rungs", "v12,v12-session",
 		"--scenarios", "two-instances,nested,cut-off,node-restart")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^backend .*, v12 in an SQLite file$`, stdout)
 	assert.Regexp(t, `(?m)^nested +ok +n/r$`, stdout)
 	assert.Regexp(t, `(?m)^cut-off +n/r +n/r$`, stdout)
 	assert.Contains(t, stdout, "not run, 3: needs MariaDB or PostgreSQL\n")
-	assert.Contains(t, stdout, "not run, 2: needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it\n")
+	assert.Contains(t, stdout, "not run, 2: needs MariaDB or PostgreSQL: a lock in a file has no server, "+
+		"and no way to it\n")
 	assert.Empty(t, left())
 }
 
 func TestNoDatabaseOutlivesALoadtestThatIsKilled(t *testing.T) {
-	for _, kind := range []string{fleet.MariaDB, fleet.Postgres} {
+	for _, kind := range []string{cluster.MariaDB, cluster.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			needsProc(t)
 			databaseIsHere(t, kind)

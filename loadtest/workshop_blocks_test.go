@@ -27,8 +27,8 @@ type workshopPart struct {
 //	```sh needs=NAME    a script that needs a program which not everybody has
 //	```sh elsewhere     commands that take too long here, and that something else runs: see runElsewhere
 //
-// and each line of the ```text block that follows has to be in its output: see broken. A block whose last word is sample,
-// as in ```json sample, shows something and promises nothing.
+// and each line of the ```text block that follows has to be in its output: see broken. A block whose last word is
+// sample, as in ```json sample, shows something and promises nothing.
 type workshopBlock struct {
 	line     int
 	other    bool // run elsewhere
@@ -149,30 +149,36 @@ func broken(promises []string, output string) (missing []string) {
 }
 
 func TestPromises(t *testing.T) {
-	const output = "  v4  b sold unit 98 to order 2 at +0.514 s; a, working 1.250 s under a lease of 0.500 s, sold unit 98\n" +
-		"      again to order 1 at +1.259 s\n  v1  did not get through in 2s, b answered: 423\nlate-release  SER\nas expected (1 of 1 cells)\n"
+	const output = "  v4  b sold unit 98 to order 2 at +0.514 s; a, working 1.250 s under a lease of 0.500 s, " +
+		"sold unit 98\n      again to order 1 at +1.259 s\n  v1  did not get through in 2s, b answered: 423\n" +
+		"late-release  SER\nas expected (1 of 1 cells)\n"
 	assert.Empty(t, broken([]string{
-		"v4 … sold unit 98 to order 2 at +0.6 s; a, working 1.250 s under a lease of 0.500 s, sold unit 98 again to order 1 at +1.3 s",
+		"v4 … sold unit 98 to order 2 at +0.6 s; a, working 1.250 s under a lease of 0.500 s, " +
+			"sold unit 98 again to order 1 at +1.3 s",
 		"did not get through in 1.507s,… answered: 423",
 		"late-release SER",
 		"as expected (1 of 1 cells)",
 		"",
 	}, output))
-	for _, kept := range []string{"sold unit 97 to", "b sold unit 98 to order 2 at s", "as expected (1 of 2 cells)", "v5.", "v… z",
+	for _, kept := range []string{"sold unit 97 to", "b sold unit 98 to order 2 at s", "as expected (1 of 2 cells)", "v5.",
+		"v… z",
 		"late-release SE", "ate-release SER"} {
 		assert.Equal(t, []string{kept}, broken([]string{kept}, output))
 	}
 }
 
 func TestPartsOf(t *testing.T) {
-	parts, err := partsOf("# T\n## A\n```sh exit=1\na b\n\nc\n```\n<details>\n\n```text\nx\ny\n```\n## B\n```sh needs=d terminal=2\ne\n```\n")
+	parts, err := partsOf("# T\n## A\n```sh exit=1\na b\n\nc\n```\n<details>\n\n```text\nx\ny\n```\n## B\n```sh " +
+		"needs=d terminal=2\ne\n```\n")
 	require.NoError(t, err)
 	require.Len(t, parts, 2)
-	assert.Equal(t, []*workshopBlock{{line: 3, exit: 1, script: "a b\n\nc\n", promises: []string{"x", "y"}}}, parts[0].blocks)
+	assert.Equal(t, []*workshopBlock{{line: 3, exit: 1, script: "a b\n\nc\n", promises: []string{"x", "y"}}},
+		parts[0].blocks)
 	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n"}}, parts[1].blocks)
 	for _, document := range []string{
 		"## A\n```\nnot run\n```\n", "## A\n```bash\nnot run\n```\n", "## A\n```text\nx\n```\n", "## A\n```sh\na\n",
-		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n", "## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
+		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n",
+		"## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
 		"```sh\nbefore any heading\n```\n",
 	} {
 		_, err := partsOf(document)

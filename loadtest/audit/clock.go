@@ -178,9 +178,6 @@ func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
 	return "", false
 }
 
-// woken is not a command: it records that an order was woken.
-const woken = "woken"
-
 // wasSet and perhapsSet say why the clocks decide nothing.
 const (
 	wasSet = "the clock %q was set during the cell, or does not run as the client's does: " +

@@ -35,12 +35,14 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		cell    *history.Cell
 		invalid bool
 	}{
-		"fast, and stuck":                      {set(on("crash", "v4", fast), history.Liveness, broken), false},
-		"slow, and stuck":                      {set(on("crash", "v4", slow), history.Liveness, broken), true},
-		"slow, and sold twice under a lease":   {set(on("slow-work", "v5", slow), history.Stock, broken), true},
-		"fast, and sold twice under a lease":   {set(on("slow-work", "v5", fast), history.Stock, broken), false},
-		"slow, and did not break":              {set(on("slow-work", "v4", slow), history.Stock, history.OK), true},
-		"slow, and nobody knows":               {set(on("slow-work", "v4", slow), history.Stock, history.Indeterminate), true},
+		"fast, and stuck":                    {set(on("crash", "v4", fast), history.Liveness, broken), false},
+		"slow, and stuck":                    {set(on("crash", "v4", slow), history.Liveness, broken), true},
+		"slow, and sold twice under a lease": {set(on("slow-work", "v5", slow), history.Stock, broken), true},
+		"fast, and sold twice under a lease": {set(on("slow-work", "v5", fast), history.Stock, broken), false},
+		"slow, and did not break":            {set(on("slow-work", "v4", slow), history.Stock, history.OK), true},
+		"slow, and nobody knows": {
+			set(on("slow-work", "v4", slow), history.Stock, history.Indeterminate), true,
+		},
 		"slow, but it has no lease":            {set(on("slow-work", "v17", slow), history.Stock, broken), false},
 		"slow, but the stock is fenced":        {set(on("pause", "v15", slow), history.Stock, broken), false},
 		"slow, but tokens know no time":        {set(on("pause", "v15", slow), history.Fence, broken), false},
@@ -50,9 +52,11 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"slow, and the crowd's probe waited":   {set(on("two-instances", "v6", slow), history.Liveness, broken), true},
 		"too slow for nodes":                   {set(on("crash", "v6", slowForNodes), history.Liveness, broken), true},
 		"not too slow for nodes":               {set(on("crash", "v6", fast), history.Liveness, broken), false},
-		"too slow for a server's 300 ms":       {set(on("reply-lost", "v4", slow/3), history.Liveness, history.Indeterminate), true},
-		"not too slow for a server's 1 s":      {set(on("crash", "v4", slow/3), history.Liveness, broken), false},
-		"not too slow without nodes":           {set(on("crash", "v4", slowForNodes), history.Liveness, broken), false},
+		"too slow for a server's 300 ms": {
+			set(on("reply-lost", "v4", slow/3), history.Liveness, history.Indeterminate), true,
+		},
+		"not too slow for a server's 1 s": {set(on("crash", "v4", slow/3), history.Liveness, broken), false},
+		"not too slow without nodes":      {set(on("crash", "v4", slowForNodes), history.Liveness, broken), false},
 	} {
 		surprises, why := catalog.Surprises(c.cell), catalog.Invalid(c.cell)
 		if c.invalid {

@@ -1,6 +1,3 @@
-// Package report prints the results of a run: a matrix, the story of each broken cell, and one line that says whether
-// all is as expected. It decides nothing.
-//
-// Reading order: header.go, matrix.go (contention), parties.go (of several load generators), faults.go with grid.go and
-// entry.go, stories.go, recovery.go, words.go (the last line); during the run progress.go, live.go, screen.go.
+// Package report writes the files of a run: its results, the matrix as text, the report with its timelines, and
+// Porcupine's pages beside it. How each of them looks is in the packages below: terminal, html and porcupine.
 package report

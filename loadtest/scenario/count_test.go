@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
-	"stockapi/loadtest/shop"
 )
 
 // smallShop sells under a mutex, one unit an order. Its readings of the stock can be late, and its answers can be lost.
@@ -107,9 +107,9 @@ func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell 
 	t.Helper()
 	specs, err := catalog.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
 	require.NoError(t, err)
-	client := shop.NewClient(requests, "")
-	t.Cleanup(client.Close)
-	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), Load: history.Load{
+	c := client.New(requests, "")
+	t.Cleanup(c.Close)
+	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64), Load: history.Load{
 		Requests: requests, Concurrency: 10, Stock: stock, Wait: 10 * time.Second,
 	}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{s.URL, s.URL})

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"stockapi/loadtest/attack"
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/load"
 )
 
 // barrierTimeout bounds every wait of a step. A fault that did not happen by then will not happen, and the cell cannot
@@ -36,7 +36,7 @@ type faultCell struct {
 // A pending is an order under way.
 type pending struct {
 	*faultCell
-	shop.Order
+	client.Order
 	at   int // the number of its instance
 	done chan struct{}
 	op   history.Op // once done is closed
@@ -72,12 +72,12 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 // watchStalls measures scheduling delays while the cell runs. The returned function stores them with the client's other
 // figures.
 func (f *faultCell) watchStalls() (end func()) {
-	var stalls *attack.StallWatch
+	var stalls *load.StallWatch
 	if f.Stalls != nil {
 		stalls = f.Stalls.Watch()
 	}
 	return func() {
-		f.cell.Client = attack.ClientOf(f.cell.Ops)
+		f.cell.Client = load.ClientOf(f.cell.Ops)
 		f.cell.Client.Loop = "closed" // each step waits for the one before it
 		if stalls != nil {
 			f.cell.Client.Away, f.cell.Client.Longest = stalls.Stop()
@@ -89,7 +89,7 @@ func (f *faultCell) watchStalls() (end func()) {
 // and loads the scripts, so that the fault does not wait for them.
 func (f *faultCell) warmUp(ctx context.Context) error {
 	for i, in := range f.cell.Instances {
-		o := f.order(ctx, i, "opening-"+in.Name, shop.Order{})
+		o := f.order(ctx, i, "opening-"+in.Name, client.Order{})
 		if err := o.waitAnswered(ctx); err != nil {
 			return err
 		}
@@ -99,12 +99,12 @@ func (f *faultCell) warmUp(ctx context.Context) error {
 
 // order sends an order for one unit to an instance and returns at once. Fields that are set in with override those that
 // all orders of the cell share.
-func (f *faultCell) order(ctx context.Context, at int, id string, with shop.Order) *pending {
+func (f *faultCell) order(ctx context.Context, at int, id string, with client.Order) *pending {
 	return f.send(ctx, at, id, history.Buy, with)
 }
 
 // send sends an order of that phase.
-func (f *faultCell) send(ctx context.Context, at int, id string, phase history.Phase, with shop.Order) *pending {
+func (f *faultCell) send(ctx context.Context, at int, id string, phase history.Phase, with client.Order) *pending {
 	o := &pending{faultCell: f, Order: f.Runner.order(f.cell, id, 1), at: at, done: make(chan struct{})}
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
 	o.Caller, o.Nested, o.Items = with.Caller, with.Nested, with.Items

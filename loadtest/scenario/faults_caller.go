@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/shop"
 )
 
 // injectNested lets a caller take its own lock again while it holds it. Later b holds the lock and the same caller
@@ -15,17 +15,17 @@ func injectNested(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	begun := time.Now()
-	first := f.order(ctx, a, "1", shop.Order{Caller: 1, Nested: true})
+	first := f.order(ctx, a, "1", client.Order{Caller: 1, Nested: true})
 	if err := first.waitAnswered(ctx); err != nil {
 		return err
 	}
 	first.recordFault(begun, "asking again for the lock that it holds")
-	second := f.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + f.rung.Write})
+	second := f.order(ctx, b, "2", client.Order{Fault: "hold@before:" + f.rung.Write})
 	if err := second.waitHeld(ctx); err != nil {
 		return err
 	}
 	begun = time.Now()
-	third := f.order(ctx, a, "3", shop.Order{Caller: 1})
+	third := f.order(ctx, a, "3", client.Order{Caller: 1})
 	if err := third.waitAnswered(ctx); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func injectSoldOutRestock(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	begun := time.Now()
-	first := f.order(ctx, a, "1", shop.Order{})
+	first := f.order(ctx, a, "1", client.Order{})
 	if err := first.waitAnswered(ctx); err != nil {
 		return err
 	}
@@ -57,5 +57,5 @@ func injectSoldOutRestock(ctx context.Context, f *faultCell) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return f.order(ctx, b, "2", shop.Order{}).waitAnswered(ctx)
+	return f.order(ctx, b, "2", client.Order{}).waitAnswered(ctx)
 }

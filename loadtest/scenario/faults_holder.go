@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/client"
 )
 
 // The instances of a fault scenario: the fault hits a, and the other orders go to b.
@@ -30,7 +30,7 @@ func injectCrash(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
-	first := f.order(ctx, a, "1", shop.Order{Fault: "crash@" + point})
+	first := f.order(ctx, a, "1", client.Order{Fault: "crash@" + point})
 	if err := first.waitDied(ctx, gone); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (f *faultCell) slowWork(ctx context.Context, fault func() error,
 		return err
 	}
 	first := f.order(ctx, a, "1",
-		shop.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.longWork(), Wait: 4 * f.Load.TTL})
+		client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.longWork(), Wait: 4 * f.Load.TTL})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (f *faultCell) slowWork(ctx context.Context, fault func() error,
 	if err := first.endHold(ctx); err != nil {
 		return err
 	}
-	second := f.order(ctx, b, "2", shop.Order{Wait: 4 * f.Load.TTL})
+	second := f.order(ctx, b, "2", client.Order{Wait: 4 * f.Load.TTL})
 	if err := first.waitAnswered(ctx); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func injectLateRelease(ctx context.Context, f *faultCell) error {
 	if err := first.waitAnswered(ctx); err != nil {
 		return err
 	}
-	if err := f.order(ctx, a, "3", shop.Order{}).waitAnswered(ctx); err != nil {
+	if err := f.order(ctx, a, "3", client.Order{}).waitAnswered(ctx); err != nil {
 		return err
 	}
 	return second.finish(ctx)
@@ -119,12 +119,12 @@ func (f *faultCell) holdPastLease(ctx context.Context, fault, where string) (fir
 	if err := f.warmUp(ctx); err != nil {
 		return nil, nil, err
 	}
-	first = f.order(ctx, a, "1", shop.Order{Fault: fault})
+	first = f.order(ctx, a, "1", client.Order{Fault: fault})
 	if err := first.waitHeld(ctx); err != nil {
 		return nil, nil, err
 	}
 	begun := time.Now()
-	second = f.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second = f.order(ctx, b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	if _, err := second.waitHeldOrAnswered(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func injectPauseAtWork(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	work := f.Load.TTL
-	first := f.order(ctx, a, "1", shop.Order{Fault: "hold@" + f.rung.AfterRead(), Work: work, Wait: 4 * f.Load.TTL})
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: work, Wait: 4 * f.Load.TTL})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func injectPauseAtWork(ctx context.Context, f *faultCell) error {
 	if err := first.stop(ctx); err != nil {
 		return err
 	}
-	if err := f.order(ctx, b, "2", shop.Order{Wait: f.secondWait()}).waitAnswered(ctx); err != nil {
+	if err := f.order(ctx, b, "2", client.Order{Wait: f.secondWait()}).waitAnswered(ctx); err != nil {
 		return err
 	}
 	select {
@@ -195,12 +195,12 @@ func (f *faultCell) stopBeforeWrite(ctx context.Context, fault string,
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", shop.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
+	first := f.order(ctx, a, "1", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
 	if err := first.waitStopped(ctx); err != nil {
 		return err
 	}
 	begun := time.Now()
-	second := f.order(ctx, b, "2", shop.Order{Fault: fault, Wait: f.secondWait()})
+	second := f.order(ctx, b, "2", client.Order{Fault: fault, Wait: f.secondWait()})
 	if err := reached(second); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func injectHungHolder(ctx context.Context, f *faultCell) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", shop.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}

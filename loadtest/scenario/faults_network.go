@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/client"
 )
 
 // redlockNodes is the number of nodes of v6 and v9-nodes.
@@ -100,7 +100,7 @@ func injectLateReply(ctx context.Context, f *faultCell) error {
 	if err != nil {
 		return err
 	}
-	second := f.order(ctx, b, "2", shop.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second := f.order(ctx, b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	if _, err := second.waitHeldOrAnswered(ctx); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (f *faultCell) acquireUnanswered(ctx context.Context, fault func(Link) erro
 		return nil, begun, err
 	}
 	begun = time.Now()
-	first = f.order(ctx, a, "1", shop.Order{})
+	first = f.order(ctx, a, "1", client.Order{})
 	return first, begun, first.waitUntil(ctx, func() (bool, error) {
 		now, err := f.keys(ctx)
 		return now > before, err
@@ -163,7 +163,7 @@ func injectRedisDown(ctx context.Context, f *faultCell) error {
 		for f.Client.Ready(ctx, in.URL) && time.Since(begun) < barrierTimeout+f.slack() {
 			continue // until it has noticed: the outcome of a command on a connection that is being closed would be unknown
 		}
-		o := f.order(ctx, i, strconv.Itoa(i+1), shop.Order{})
+		o := f.order(ctx, i, strconv.Itoa(i+1), client.Order{})
 		if err := o.waitAnswered(ctx); err != nil {
 			return err
 		}
@@ -182,11 +182,11 @@ func injectMinorityDown(ctx context.Context, f *faultCell) error {
 	if err := errors.Join(f.onAllLinks(nodes(1, 1), Link.Cut), f.onAllLinks(nodes(2, 2), Link.DropRequests)); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + f.rung.Write, Wait: 4 * f.Load.TTL})
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: 4 * f.Load.TTL})
 	if _, err := first.waitHeldOrAnswered(ctx); err != nil {
 		return err
 	}
-	second := f.order(ctx, b, "2", shop.Order{Wait: 4 * f.Load.TTL})
+	second := f.order(ctx, b, "2", client.Order{Wait: 4 * f.Load.TTL})
 	if err := errors.Join(first.finish(ctx), second.waitAnswered(ctx)); err != nil {
 		return err
 	}
@@ -225,6 +225,6 @@ func (f *faultCell) withoutQuorum(ctx context.Context) (first *pending, begun ti
 	if err := errors.Join(f.onAllLinks(nodes(1, 2), Link.Cut), f.onAllLinks(nodes(3, 3), Link.DropRequests)); err != nil {
 		return nil, begun, err
 	}
-	first = f.order(ctx, a, "1", shop.Order{})
+	first = f.order(ctx, a, "1", client.Order{})
 	return first, begun, first.waitAnswered(ctx)
 }

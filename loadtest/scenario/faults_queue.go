@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/client"
 )
 
 // requeueTime is how long each order works, so that waiters that were woken in vain wait again by the next release.
@@ -20,7 +20,7 @@ func injectHerd(ctx context.Context, f *faultCell) error {
 	}
 	var all []*pending
 	for n := range waiters {
-		all = append(all, f.order(ctx, (n+1)%2, strconv.Itoa(n+1), shop.Order{
+		all = append(all, f.order(ctx, (n+1)%2, strconv.Itoa(n+1), client.Order{
 			Fault: "hold@after:" + f.rung.Taken, Wait: 20 * time.Second, Work: requeueTime,
 		}))
 	}
@@ -88,7 +88,7 @@ func (f *faultCell) holdFirst(ctx context.Context) (*pending, error) {
 	if err := f.warmUp(ctx); err != nil {
 		return nil, err
 	}
-	first := f.order(ctx, a, "first", shop.Order{Fault: "hold@before:" + f.rung.Write})
+	first := f.order(ctx, a, "first", client.Order{Fault: "hold@before:" + f.rung.Write})
 	return first, first.waitHeld(ctx)
 }
 
@@ -101,7 +101,7 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := shop.Order{Wait: 20 * time.Second}
+	order := client.Order{Wait: 20 * time.Second}
 	if !f.rung.Queue {
 		order.Fault = "hold@before:" + f.rung.Acquire
 	}

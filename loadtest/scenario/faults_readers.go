@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/shop"
 )
 
 const (
@@ -28,7 +28,7 @@ func injectReadersAndWriter(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	begun := time.Now()
-	writer := f.send(ctx, b, "writer", history.Probe, shop.Order{Wait: f.cell.Limit})
+	writer := f.send(ctx, b, "writer", history.Probe, client.Order{Wait: f.cell.Limit})
 	for n := 2; n <= readers; n++ {
 		next := f.reader(ctx, n)
 		if err := next.waitHeldOrKeptOut(ctx); err != nil {
@@ -52,11 +52,11 @@ func injectReadersAndWriter(ctx context.Context, f *faultCell) error {
 // reader sends reader number n, to the instances in turn. It is held while it holds the lock.
 func (f *faultCell) reader(ctx context.Context, n int) *pending {
 	return f.send(ctx, n%2, "reader-"+strconv.Itoa(n), history.Reading,
-		shop.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
+		client.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
 }
 
-// waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter. A slow machine gets more
-// time, but so little that the writer, which waits meanwhile, does not run out of its own.
+// waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter. A slow machine gets
+// more time, but so little that the writer, which waits meanwhile, does not run out of its own.
 func (o *pending) waitHeldOrKeptOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, keptOutAfter+min(o.slack(), o.cell.Limit/4))
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/client"
 )
 
 // loseLock holds a at the last moment before its write, and calls fault, by which the servers of its lock may lose the
@@ -22,7 +22,7 @@ func (f *faultCell) loseLock(ctx context.Context, text string, fault func() erro
 	if err != nil {
 		return err
 	}
-	if err := f.order(ctx, b, "2", shop.Order{}).waitAnswered(ctx); err != nil {
+	if err := f.order(ctx, b, "2", client.Order{}).waitAnswered(ctx); err != nil {
 		return err
 	}
 	if err := first.endHold(ctx); err != nil {
@@ -33,11 +33,11 @@ func (f *faultCell) loseLock(ctx context.Context, text string, fault func() erro
 
 // heldOrder returns an order that is held at the last moment before its write. A session lock is checked every 200 ms:
 // its order is held before a second of work, since the question is what it does at its next check.
-func (f *faultCell) heldOrder() shop.Order {
+func (f *faultCell) heldOrder() client.Order {
 	if f.rung.OnSession() {
-		return shop.Order{Fault: "hold@" + f.rung.AfterRead(), Work: time.Second}
+		return client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: time.Second}
 	}
-	return shop.Order{Fault: "hold@before:" + f.rung.Write}
+	return client.Order{Fault: "hold@before:" + f.rung.Write}
 }
 
 // injectNodeRestart restarts the lock server, or one of several nodes, while a holds the lock. Where a majority is
@@ -68,13 +68,13 @@ func injectDelayedRestart(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	f.kill(nodes(4, 5))
-	first := f.order(ctx, a, "1", shop.Order{Fault: "hold@before:" + f.rung.Write})
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}
 	begun := time.Now()
 	f.kill(nodes(3, 3))
-	second := f.order(ctx, b, "2", shop.Order{Wait: 8 * f.Load.TTL})
+	second := f.order(ctx, b, "2", client.Order{Wait: 8 * f.Load.TTL})
 	if err := first.endHold(ctx); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func injectStockFailover(ctx context.Context, f *faultCell) error {
 	if err := pair.PauseReplication(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", shop.Order{})
+	first := f.order(ctx, a, "1", client.Order{})
 	if err := first.waitAnswered(ctx); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func injectStockFailover(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	first.recordFaultOn(stockServer, begun, time.Now(), "whose sale died with the stock's primary")
-	return f.order(ctx, b, "2", shop.Order{}).waitAnswered(ctx)
+	return f.order(ctx, b, "2", client.Order{}).waitAnswered(ctx)
 }
 
 func (f *faultCell) kill(servers []string) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/client"
 )
 
 // injectOppositeOrder sends an order of two products to a, and one of the same products in the opposite order to b.
@@ -18,8 +18,8 @@ func injectOppositeOrder(ctx context.Context, f *faultCell) error {
 	if err := f.Client.SetStock(ctx, f.cell.Instances[a].URL, two, f.cell.Initial); err != nil {
 		return err
 	}
-	with := func(items ...string) shop.Order {
-		return shop.Order{Items: items, Fault: "hold@after:" + f.rung.Acquire, Wait: f.Load.TTL}
+	with := func(items ...string) client.Order {
+		return client.Order{Items: items, Fault: "hold@after:" + f.rung.Acquire, Wait: f.Load.TTL}
 	}
 	begun := time.Now()
 	first, second := f.order(ctx, a, "1", with(one, two)), f.order(ctx, b, "2", with(two, one))

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/shop"
 )
 
 const (
@@ -60,7 +60,7 @@ func unknown(c *history.Cell) []int {
 }
 
 // askOutcome asks for one order until it has ended. It returns false if there is no certain answer.
-func (r *Runner) askOutcome(ctx context.Context, url, id string) (status shop.OrderStatus, ok bool) {
+func (r *Runner) askOutcome(ctx context.Context, url, id string) (status client.OrderStatus, ok bool) {
 	if url == "" {
 		return status, false
 	}
@@ -69,7 +69,7 @@ func (r *Runner) askOutcome(ctx context.Context, url, id string) (status shop.Or
 		if err != nil || status.Outcome == history.Unknown {
 			return status, false
 		}
-		if status.Outcome != shop.Pending {
+		if status.Outcome != client.Pending {
 			return status, true
 		}
 		if !sleep(ctx, askGap) {
@@ -79,7 +79,7 @@ func (r *Runner) askOutcome(ctx context.Context, url, id string) (status shop.Or
 }
 
 // applyOutcome sets the outcome of an order, which has ended by now at the latest.
-func applyOutcome(op *history.Op, status shop.OrderStatus, now history.Instant) {
+func applyOutcome(op *history.Op, status client.OrderStatus, now history.Instant) {
 	op.Outcome, op.Resolved, op.Done = status.Outcome, true, now
 	if status.Outcome == history.Sold {
 		op.Units = status.Units

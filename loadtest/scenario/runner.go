@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stockapi/loadtest/attack"
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/join"
-	"stockapi/loadtest/shop"
+	"stockapi/loadtest/joint"
+	"stockapi/loadtest/load"
 )
 
 // probeMargin is how much longer than the TTL a fresh request may take before the lock counts as stuck.
@@ -51,19 +51,19 @@ const answerMargin = 10 * time.Second
 
 // A Runner runs cells on instances that were started elsewhere.
 type Runner struct {
-	Client *shop.Client
+	Client *client.Client
 	Load   history.Load
 	Seed   uint64
 	// Sent counts the orders of the current cell that have returned, for a progress line.
 	Sent *atomic.Int64
 	// Stalls measures this process's scheduling delays; nil if nobody asks.
-	Stalls *attack.StallMeter
+	Stalls *load.StallMeter
 	// Targets are what faults act on; nil if the instances are not ours.
 	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool
 	// Joint is the cell as several parties run it together; nil if there is only this one.
-	Joint *join.Cell
+	Joint *joint.Cell
 }
 
 // Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
@@ -171,7 +171,7 @@ func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 
 // offsets returns the bounds of how far an instance's clock was ahead of ours between the two moments, if it told its
 // time.
-func offsets(l *shop.Ladder, asked, answered time.Time) []history.Offset {
+func offsets(l *client.Ladder, asked, answered time.Time) []history.Offset {
 	if l.Now.IsZero() {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	c.Keep(r.Spool)
 	r.Sent.Store(0)
-	var gate shop.Gate
-	result, err := attack.Run(ctx, attack.Plan{
+	var gate client.Gate
+	result, err := load.Run(ctx, load.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
 		WarmUp: func(ctx context.Context, worker int) {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // if it fails, the order fails too
@@ -231,7 +231,7 @@ func everywhere(c *history.Cell) []int {
 
 // buy sends one order to one instance.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
-	o shop.Order) history.Op {
+	o client.Order) history.Op {
 	return r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
 }
 
@@ -248,15 +248,15 @@ func (r *Runner) completed(op history.Op, c *history.Cell, to int, phase history
 
 // order returns an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
 // instances that serve many cells.
-func (r *Runner) order(c *history.Cell, id string, quantity int64) shop.Order {
-	return shop.Order{
+func (r *Runner) order(c *history.Cell, id string, quantity int64) client.Order {
+	return client.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
 		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + answerMargin,
 	}
 }
 
 // crowdOrder returns order number i of a crowd, from 0, for one unit.
-func (r *Runner) crowdOrder(c *history.Cell, i int) shop.Order {
+func (r *Runner) crowdOrder(c *history.Cell, i int) client.Order {
 	return r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1)
 }
 

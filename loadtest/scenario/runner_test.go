@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
-	"stockapi/loadtest/shop"
 )
 
 // busyShop knows the rung, and never lets anybody have its lock.
@@ -41,9 +41,9 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	server := busyShop(t, "v4")
 	specs, err := catalog.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
-	client := shop.NewClient(2, "")
-	defer client.Close()
-	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64), Targets: &scenario.FaultTargets{}}
+	c := client.New(2, "")
+	defer c.Close()
+	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64), Targets: &scenario.FaultTargets{}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
 	assert.Contains(t, cell.Aborted, "order p-1 was to be held ("+
@@ -70,9 +70,9 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	defer server.Close()
 	specs, err := catalog.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
 	require.NoError(t, err)
-	client := shop.NewClient(2, "")
-	defer client.Close()
-	runner := &scenario.Runner{Client: client, Sent: new(atomic.Int64),
+	c := client.New(2, "")
+	defer c.Close()
+	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64),
 		Targets: &scenario.FaultTargets{Behind: map[string]string{"link:1": "redis:1"}}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)

@@ -6,7 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// FaultTargets are the processes, links and servers of one cell that faults act on.
+// FaultTargets are the processes, links and servers of one cell that faults act on: those of a cluster.Site, by what
+// faults can do to them. Which of them a cell has, its scenario's [catalog.Topology] and its rung say.
 type FaultTargets struct {
 	// Processes are the instances, by number.
 	Processes []Process

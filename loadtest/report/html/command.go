@@ -19,7 +19,8 @@ var Defaults = history.Load{
 // be started with it.
 func command(run *history.Run, c *history.Cell) string {
 	l, d := run.Load, Defaults
-	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung), "--seed", fmt.Sprint(seed(run, c))}
+	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung),
+		"--seed", fmt.Sprint(seed(run, c))}
 	add := func(differs bool, flag string, value any) {
 		if differs {
 			args = append(args, flag, fmt.Sprint(value))

@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
 )
 
 //go:embed report.gohtml
@@ -51,15 +51,15 @@ const maxSurprises = 12
 // recovery is the table of how soon requests got through after a fault, with its title and note.
 type recovery struct {
 	Title, Note string
-	*report.Recovery
+	*terminal.Recovery
 }
 
 func newRecovery(rows []*catalog.Row) *recovery {
-	table := report.NewRecovery(rows)
+	table := terminal.NewRecovery(rows)
 	if table == nil {
 		return nil
 	}
-	return &recovery{report.RecoveryTitle, report.RecoveryNote, table}
+	return &recovery{terminal.RecoveryTitle, terminal.RecoveryNote, table}
 }
 
 type fact struct{ Name, Value string }

@@ -1,6 +1,0 @@
-// Package attack sends a number of requests, which all start at one barrier, and measures how long each takes. It does
-// not know what a request is: the plan's Send says that.
-//
-// Reading order: attack.go (barrier and workers), schedule.go (when each request is due), latency.go (histograms),
-// client.go (how well the client did its part), stall.go (whether it got the processor).
-package attack

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A Ladder is an instance's answer to GET /rungs.
+type Ladder struct {
+	Instance string `json:"instance"`
+	// Clock is the id of the machine's clock: instances with equal ids read the same clock.
+	Clock string `json:"clock"`
+	// Now is the instance's time when it answered; zero if it does not say.
+	Now time.Time `json:"now"`
+	// Build names the build of stockapi, if it says so.
+	Build string `json:"build"`
+	Rungs []Rung `json:"rungs"`
+}
+
+// A Rung is one rung as an instance offers it.
+type Rung struct {
+	Number    string   `json:"number"`
+	Name      string   `json:"name"`
+	Needs     []string `json:"needs"`
+	Available bool     `json:"available"`
+	Note      string   `json:"note"`
+}
+
+// Rung returns the rung of that number.
+func (l *Ladder) Rung(number string) (Rung, bool) {
+	for _, r := range l.Rungs {
+		if r.Number == number {
+			return r, true
+		}
+	}
+	return Rung{}, false
+}
+
+// Ready reports whether the instance says that its servers answer.
+func (c *Client) Ready(ctx context.Context, base string) bool {
+	return c.call(ctx, http.MethodGet, base+"/readyz", "", nil) == nil
+}
+
+// Ladder asks an instance for its rungs.
+func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
+	var l Ladder
+	if err := c.call(ctx, http.MethodGet, base+"/rungs", "", &l); err != nil {
+		return nil, err
+	}
+	if len(l.Rungs) == 0 {
+		return nil, fmt.Errorf("%s/rungs lists no rungs: is that a stockapi?", base)
+	}
+	return &l, nil
+}
+
+// Alive asks for nothing but an answer; it also warms a connection up.
+func (c *Client) Alive(ctx context.Context, base string) error {
+	return c.call(ctx, http.MethodGet, base+"/livez", "", nil)
+}
+
+// SetStock puts so many units of the product on the shelf, for the client's StockTTL: they do not stay for ever,
+// however this process ends. A service that rejects the TTL is asked without it.
+func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
+	if c.StockTTL > 0 {
+		body := fmt.Sprintf(`{"quantity":%d,"ttl":%q}`, quantity, c.StockTTL)
+		err := c.call(ctx, http.MethodPut, base+"/stock/"+product, body, nil)
+		if err == nil || !strings.Contains(err.Error(), " answered 4") {
+			return err
+		}
+	}
+	return c.call(ctx, http.MethodPut, base+"/stock/"+product, fmt.Sprintf(`{"quantity":%d}`, quantity), nil)
+}
+
+// Stock reads how many units are left.
+func (c *Client) Stock(ctx context.Context, base, product string) (int64, error) {
+	var s struct {
+		Quantity *int64 `json:"quantity"`
+	}
+	if err := c.call(ctx, http.MethodGet, base+"/stock/"+product, "", &s); err != nil {
+		return 0, err
+	}
+	if s.Quantity == nil {
+		return 0, fmt.Errorf("GET %s/stock/%s names no quantity", base, product)
+	}
+	return *s.Quantity, nil
+}
+
+// Forget removes the product's stock and all its lock state from the backend.
+func (c *Client) Forget(ctx context.Context, base, product string) error {
+	return errors.Join(
+		c.call(ctx, http.MethodDelete, base+"/locks/"+product, "", nil),
+		c.call(ctx, http.MethodDelete, base+"/stock/"+product, "", nil),
+	)
+}

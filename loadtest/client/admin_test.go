@@ -1,0 +1,92 @@
+package client_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/client"
+)
+
+func serve(t *testing.T, mux *http.ServeMux) (*client.Client, string) {
+	t.Helper()
+	server := httptest.NewServer(mux)
+	c := client.New(2, "secret")
+	t.Cleanup(func() {
+		c.Close()
+		server.Close()
+	})
+	return c, server.URL
+}
+
+func TestAdminRoutes(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /stock/p", func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		assert.JSONEq(t, `{"quantity":100}`, string(body))
+		assert.Equal(t, "Bearer secret", r.Header.Get("Authorization"))
+	})
+	mux.HandleFunc("GET /stock/p",
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"product":"p","quantity":0}`) })
+	mux.HandleFunc("DELETE /stock/p", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("DELETE /locks/p", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"instance":"a","clock":"m",`+
+			`"rungs":[{"number":"v6","name":"redlock","needs":["5 nodes"],"available":false}]}`)
+	})
+	c, url := serve(t, mux)
+	require.NoError(t, c.SetStock(t.Context(), url, "p", 100))
+	left, err := c.Stock(t.Context(), url, "p")
+	require.NoError(t, err)
+	assert.Zero(t, left)
+	require.NoError(t, c.Forget(t.Context(), url, "p"))
+	ladder, err := c.Ladder(t.Context(), url)
+	require.NoError(t, err)
+	rung, known := ladder.Rung("v6")
+	assert.True(t, known)
+	assert.False(t, rung.Available)
+	_, known = ladder.Rung("v7")
+	assert.False(t, known)
+}
+
+func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /stock/p", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"type":"/problems/backend-away","detail":"no Redis"}`)
+	})
+	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
+	c, url := serve(t, mux)
+	_, err := c.Stock(t.Context(), url, "p")
+	require.ErrorContains(t, err, "503 backend-away: no Redis")
+	_, err = c.Ladder(t.Context(), url)
+	require.ErrorContains(t, err, "unexpected JSON")
+}
+
+func TestCommandsAreSummedOverLabels(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `# TYPE stockapi_redis_commands_total counter
+stockapi_redis_commands_total{node="a} b"} 40
+stockapi_redis_commands_total{node="c"} 1.5e+01 1700000000
+stockapi_redis_commands_total_created 99
+`)
+	})
+	c, url := serve(t, mux)
+	n, err := c.Commands(t.Context(), url)
+	require.NoError(t, err)
+	assert.Equal(t, int64(55), n)
+}
+
+func TestCommandsThatNobodyCountsAreAnError(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(http.ResponseWriter, *http.Request) {})
+	c, url := serve(t, mux)
+	_, err := c.Commands(t.Context(), url)
+	require.Error(t, err)
+}

@@ -1,0 +1,50 @@
+package client_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/client"
+)
+
+func TestOrdersThatAreHeld(t *testing.T) {
+	var let string
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /faults", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"instance":"a","held":[{"order":"o-1","point":"hold@before:del"}]}`)
+	})
+	mux.HandleFunc("DELETE /faults/{order}", func(w http.ResponseWriter, r *http.Request) {
+		let = r.PathValue("order")
+		w.WriteHeader(http.StatusNoContent)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c := client.New(1, "")
+	defer c.Close()
+	held, err := c.HeldOrders(t.Context(), server.URL)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"o-1"}, held)
+	require.NoError(t, c.EndHold(t.Context(), server.URL, "o-1"))
+	assert.Equal(t, "o-1", let)
+}
+
+// An order that carries a fault comes with the token: where there is one, a fault takes it. Others need none.
+func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
+	var authorization string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		authorization = r.Header.Get("Authorization")
+	}))
+	defer server.Close()
+	c := client.New(1, "secret")
+	defer c.Close()
+	for fault, want := range map[string]string{"": "", "hold@before:del": "Bearer secret"} {
+		c.Buy(t.Context(), start, server.URL, client.Order{ID: "o-1", Rung: "v4", Fault: fault, Timeout: 10 * time.Second})
+		assert.Equal(t, want, authorization, fault)
+	}
+}

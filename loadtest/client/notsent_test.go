@@ -1,0 +1,165 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// dialled is what net/http returns when it cannot dial.
+func dialled(err error) error {
+	return &url.Error{Op: "Post", URL: "http://h", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
+}
+
+// What the client lacked says nothing of the service. That nobody was there does.
+func TestWhatNeverLeftTheClient(t *testing.T) {
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(errTimeout)
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want history.Outcome
+	}{
+		"no file descriptors": {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
+		"no local port": {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)),
+			history.NotSent},
+		"no buffer": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)),
+			history.NotSent},
+		"no name": {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}),
+			history.NotSent},
+		"no time": {over, dialled(context.DeadlineExceeded), history.NotSent},
+		"nobody there": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+			history.NotSold},
+		"nobody there, and no time": {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
+		"thrown out": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)),
+			history.NotSold},
+		"the network does not answer":  {t.Context(), dialled(os.ErrDeadlineExceeded), history.NotSold},
+		"nobody who could be believed": {t.Context(), fmt.Errorf("tls: handshake failure"), history.NotSold},
+	} {
+		var op history.Op
+		classifyUnsent(c.ctx, &op, c.err)
+		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
+		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
+	}
+}
+
+// unanswering is a client whose dialling fails like this.
+func unanswering(dial func(ctx context.Context) error) *Client {
+	c := New(1, "")
+	c.http.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return nil, dial(ctx)
+	}
+	return c
+}
+
+func TestAnOrderWithoutAConnection(t *testing.T) {
+	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 20 * time.Millisecond}
+	full := unanswering(func(context.Context) error {
+		return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	})
+	op := full.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
+	assert.Equal(t, history.NotSent, op.Outcome, op.Detail)
+	assert.Contains(t, op.Detail, "too many open files")
+	assert.True(t, op.Done.Known(), "nothing more can come of it")
+
+	ended := make(chan struct{})
+	slow := unanswering(func(context.Context) error { <-ended; return context.Canceled })
+	op = slow.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
+	assert.Equal(t, history.NotSent, op.Outcome, op.Detail)
+	assert.Contains(t, op.Detail, "waited no longer")
+	close(ended)
+}
+
+// All orders that stand before a gate come to the service after it was opened, each on a connection that was there
+// before.
+func TestOrdersStandBeforeAGate(t *testing.T) {
+	const n = 50
+	var dials, early atomic.Int64
+	var opened atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !opened.Load() {
+			early.Add(1)
+		}
+		_, _ = fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1]}`, r.Header.Get("X-Request-ID"))
+	}))
+	defer server.Close()
+	c := New(n, "")
+	defer c.Close()
+	transport := c.http.Transport.(*http.Transport)
+	inner := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		assert.False(t, opened.Load(), "dialled before")
+		dials.Add(1)
+		return inner(ctx, network, address)
+	}
+	var gate Gate
+	var ready, finished sync.WaitGroup
+	var start time.Time
+	ops := make([]history.Op, n)
+	for i := range ops {
+		ready.Add(1)
+		finished.Go(func() {
+			o := Order{ID: fmt.Sprint("p-", i), Rung: "v4", Product: "p", Quantity: 1, Timeout: 10 * time.Second}
+			ops[i] = c.BuyAt(t.Context(), &gate, ready.Done, func() time.Time { return start }, server.URL, o)
+		})
+	}
+	ready.Wait()
+	opened.Store(true)
+	start = time.Now()
+	last := gate.Open()
+	finished.Wait()
+	assert.Equal(t, int64(n), dials.Load())
+	assert.Zero(t, early.Load())
+	for _, op := range ops {
+		require.Equal(t, history.Sold, op.Outcome, op.Detail)
+		assert.GreaterOrEqual(t, op.Sent, history.Instant(0))
+		assert.LessOrEqual(t, op.Sent, history.At(start, last))
+		assert.LessOrEqual(t, op.Sent, op.Done)
+	}
+}
+
+// The patience of an order begins when it is let go: until then it waits for others. And what was never let go was
+// never sent.
+func TestPatienceBeginsAtTheGate(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	for opens, want := range map[bool]history.Outcome{true: history.Unknown, false: history.NotSent} {
+		c := New(1, "")
+		ctx, cancel := context.WithCancel(t.Context())
+		var gate Gate
+		ready, done := make(chan struct{}), make(chan history.Op, 1)
+		go func() {
+			o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: time.Millisecond}
+			done <- c.BuyAt(ctx, &gate, func() { close(ready) }, time.Now, server.URL, o)
+		}()
+		<-ready
+		select {
+		case op := <-done:
+			t.Errorf("it did not wait: %+v", op)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if opens {
+			gate.Open()
+		} else {
+			cancel()
+		}
+		op := <-done
+		assert.Equal(t, want, op.Outcome, op.Detail)
+		cancel()
+		c.Close()
+	}
+}

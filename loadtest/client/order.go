@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// An Order is one purchase as it is sent.
+type Order struct {
+	ID       string
+	Rung     string
+	Product  string
+	Quantity int64
+	// Items are the products to buy at once, one unit of each, instead of Product alone, which is one of them.
+	Items []string
+	// Wait is how long the service may wait for the lock, TTL the lock's TTL, Work the time between read and write.
+	Wait, TTL, Work time.Duration
+	// Timeout is how long the client waits for the answer. After that the outcome is unknown.
+	Timeout time.Duration
+	// Fault is the fault to inject into the order inside the instance, in stockapi's grammar. Empty: none.
+	Fault string
+	// Caller is the caller's number, 0 for a new caller. Nested makes the work take the order's own lock once more.
+	Caller int64
+	Nested bool
+	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
+	Reads bool
+}
+
+// Buy sends the order to the instance at base and returns the op, with times relative to start. It never fails: an
+// order without an answer is an op with an unknown outcome.
+func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
+	return c.buy(ctx, func() time.Time { return start }, base, o, nil)
+}
+
+// BuyAt does the same, but the order waits at the gate until that opens. It calls ready when the order waits there or
+// has failed. The order's timeout begins when the gate opens, and start is called after that.
+func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string,
+	o Order) history.Op {
+	h := &gatedOrder{gate: gate, ready: ready}
+	defer h.once.Do(ready)
+	return c.buy(ctx, start, base, o, h)
+}
+
+func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o Order, h *gatedOrder) history.Op {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timeout := time.AfterFunc(o.Timeout, func() { cancel(errTimeout) })
+	defer timeout.Stop()
+	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
+	if h != nil {
+		timeout.Stop()
+		h.released = func() { timeout.Reset(o.Timeout) }
+	}
+	w := &sendTrace{began: time.Now(), gated: h}
+	req, err := http.NewRequestWithContext(w.trace(ctx), o.method(), base+o.path(), http.NoBody)
+	if err != nil {
+		op.Outcome, op.Detail = history.NotSold, err.Error()
+		return op
+	}
+	req.Header.Set("X-Request-ID", o.ID)
+	if o.Fault != "" { // it takes the token, where there is one
+		c.authorize(req)
+	}
+	status, body, err := c.do(req)
+	received := time.Now()
+	sent, wasSent := w.sent()
+	if h != nil && !wasSent {
+		h.once.Do(h.ready) // nobody need wait for this order; start still has to be known
+	}
+	op.Sent = history.At(start(), sent)
+	switch {
+	case err == nil:
+		classify(&op, o.Product, start(), status, body)
+	case wasSent && !dialling(err):
+		op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
+	default:
+		classifyUnsent(ctx, &op, err)
+	}
+	if op.Outcome != history.Unknown || err == nil {
+		op.Done = history.At(start(), received)
+	}
+	return op
+}
+
+// errTimeout is the cause when the client gives up an order.
+var errTimeout = fmt.Errorf("the client waited no longer: %w", context.DeadlineExceeded)
+
+// A sendTrace records how far an order came.
+type sendTrace struct {
+	began     time.Time
+	connected atomic.Int64 // when it got a connection, in nanoseconds of Unix time; 0 if it never did
+	gated     *gatedOrder  // nil if it has no gate
+}
+
+// trace follows the order up to its connection, and attaches it to the gate there, if there is one. Only the first
+// connection counts: net/http takes a second one if the first turns out to be closed, and by then something may have
+// been sent.
+func (w *sendTrace) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if w.connected.CompareAndSwap(0, time.Now().UnixNano()) && w.gated != nil {
+			w.gated.attach(got.Conn)
+		}
+	}})
+}
+
+// sent returns when the order was sent, or a little before, and whether it was. An order without a connection was not
+// sent, nor was one at a gate that never opened.
+func (w *sendTrace) sent() (at time.Time, sent bool) {
+	connected := w.connected.Load()
+	if connected != 0 && w.gated != nil {
+		connected = w.gated.sent.Load()
+	}
+	if connected == 0 {
+		return w.began, false
+	}
+	return time.Unix(0, connected), true
+}
+
+func (o Order) method() string {
+	if o.Reads {
+		return http.MethodGet
+	}
+	return http.MethodPost
+}
+
+func (o Order) path() string {
+	q := url.Values{
+		"trace": {"true"},
+		"wait":  {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	if o.Caller != 0 {
+		q.Set("caller", strconv.FormatInt(o.Caller, 10))
+	}
+	if o.Nested {
+		q.Set("nested", "true")
+	}
+	if o.Fault != "" {
+		q.Set("fault", o.Fault)
+	}
+	if o.Reads {
+		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()
+	}
+	if len(o.Items) > 0 {
+		q.Set("items", strings.Join(o.Items, ","))
+	} else {
+		q.Set("product", o.Product)
+		q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
+	}
+	return "/" + o.Rung + "/decrease?" + q.Encode()
+}

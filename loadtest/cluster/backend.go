@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/history"
+)
+
+// A Backend holds the addresses at which a run keeps the stock and the locks.
+type Backend struct {
+	history.Backend
+	// URL is the Redis of the stock, and of the locks unless Locks names another. Redlock are the independent nodes.
+	URL, Locks string
+	Redlock    []string
+	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, empty if there is none.
+	ZooKeeper string
+	// SQL is the DSN of the database of v12, empty if there is none.
+	SQL string
+
+	// TimeoutFactor multiplies the instances' timeouts; see [Plan.TimeoutFactor].
+	TimeoutFactor float64
+
+	start starter // starts more servers of its kind
+
+	// kind is set if the database server is our own; created then waits until it has started.
+	kind    *databaseKind
+	created func(context.Context) error
+}
+
+// Embedded reports whether the backend is the embedded Redis, whose speed says nothing about Redis.
+func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
+
+// StartBackend starts or reaches the servers that the options ask for, and the Redlock nodes. The embedded Redis runs
+// inside the stockapi executable. A database that was named is reached before anything is started.
+func (c *Cluster) StartBackend(ctx context.Context, stockapi string) (*Backend, error) {
+	if err := c.reachSQL(ctx); err != nil {
+		return nil, err
+	}
+	var b *Backend
+	var err error
+	start := c.embedded(stockapi)
+	switch want := c.options.Backend; want {
+	case "auto":
+		if path, lookup := exec.LookPath("redis-server"); lookup == nil {
+			start = c.redisServer(path)
+			b, err = c.ownRedis(ctx, "redis-server", start)
+			break
+		}
+		b, err = c.ownRedis(ctx, "embedded", start)
+	case "redis-server":
+		path, lookup := exec.LookPath("redis-server")
+		if lookup != nil {
+			return nil, errors.New("there is no redis-server on PATH: install it, or use --backend embedded")
+		}
+		start = c.redisServer(path)
+		b, err = c.ownRedis(ctx, want, start)
+	case "embedded":
+		b, err = c.ownRedis(ctx, want, start)
+	default:
+		b, err = foreignRedis(ctx, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.start = start
+	return b, errors.Join(c.placeSQL(ctx, b), c.startRedlock(ctx, b), c.reachZooKeeper(ctx, b))
+}
+
+// Lasting returns the backend without a database that ends with the run: nothing has to be removed there.
+func (b *Backend) Lasting() *Backend {
+	lasting := *b
+	if b.kind != nil {
+		lasting.SQL = ""
+	}
+	return &lasting
+}
+
+func (c *Cluster) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {
+	_, url, err := start(ctx, "redis", 0)
+	if err != nil {
+		return nil, err
+	}
+	version, err := ping(ctx, url)
+	for begun := time.Now(); err != nil && ctx.Err() == nil && time.Since(begun) < readyWithin; {
+		c.say("the %s just started does not answer yet…", kind)
+		version, err = ping(ctx, url) // this takes some time; if the process dies the context ends
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
+	}
+	text := fmt.Sprintf("redis-server %s, its own, at %s", version, url)
+	if kind == "embedded" {
+		text = "embedded Redis (miniredis), a process of its own, at " + url
+	}
+	return &Backend{Backend: history.Backend{Kind: kind, Text: text}, URL: url}, nil
+}
+
+func foreignRedis(ctx context.Context, url string) (*Backend, error) {
+	version, err := ping(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("no Redis at %s: %w", redact(url), err)
+	}
+	endLeftovers(ctx, url)
+	text := fmt.Sprintf("Redis %s at %s", version, redact(url))
+	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
+}
+
+// startRedlock starts the independent nodes, all at once. If the Redis is not ours they are embedded ones.
+func (c *Cluster) startRedlock(ctx context.Context, b *Backend) error {
+	nodes, err := c.startNodes(ctx, b.start, c.options.Redlock)
+	for _, n := range nodes {
+		b.Redlock = append(b.Redlock, n.URL)
+	}
+	if b.Kind == "url" && len(nodes) > 0 {
+		b.Text += fmt.Sprintf(", %d embedded Redlock nodes", len(nodes))
+	}
+	return err
+}
+
+// startNodes starts n independent nodes.
+func (c *Cluster) startNodes(ctx context.Context, start starter, n int) ([]*Redis, error) {
+	nodes := make([]*Redis, n)
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range nodes {
+		all.Go(func() (err error) {
+			nodes[i], err = c.startRedis(ctx, start, fmt.Sprintf("redlock node %d", i+1))
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	return nodes, nil
+}

@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// CanStop reports whether this system can stop and continue a process.
+const CanStop = false
+
+var errCannotStop = errors.New("a process cannot be stopped on this system")
+
+func stop(int) error { return errCannotStop }
+
+func resume(int) error { return errCannotStop }
+
+func stopped(int) (bool, error) { return false, errCannotStop }
+
+func detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// Servers run as the current user.
+func runAs(*exec.Cmd, string) error { return nil }
+
+func giveTo(_, _ string) error { return nil }
+
+func canRunAs(string) error { return nil }
+
+func quit(int) error { return errors.New("a process cannot be asked to quit on this system") }
+
+// terminate cannot ask here: Windows has no SIGTERM. Closing the standard input asks instead.
+func terminate(*os.Process) bool { return false }
+
+func killGroup(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}

@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// A Cluster holds the processes of one run and the directory that they may write to.
+type Cluster struct {
+	dir      string
+	guardian *guardian
+	parent   parent
+	fail     context.CancelCauseFunc
+	options  Options
+
+	tasks sync.WaitGroup // background work, which ends with the context
+
+	mu       sync.Mutex
+	children []*child
+}
+
+// Options configure a cluster.
+type Options struct {
+	// Self is the command that makes this executable a guardian.
+	Self []string
+	// Backend is "auto", "embedded", "redis-server" or a Redis URL.
+	Backend string
+	// Redlock is the number of nodes to start for Redlock, 0 if no rung needs them.
+	Redlock int
+	// ZooKeeper is true if a rung needs one. ZooKeeperAddress is its address; empty means to start one.
+	ZooKeeper        bool
+	ZooKeeperAddress string
+	// Database is true if a rung needs one. SQL selects it: "auto", "sqlite", "mariadb", "postgres" or a DSN.
+	Database bool
+	SQL      string
+	// Stockapi is the executable to run; empty means to find or build one.
+	Stockapi string
+	// Product is the product that the instances start with. Its name belongs to this run, so a shop that keeps its stock
+	// on the same Redis is left alone.
+	Product string
+	// Token is the instances' admin token, if any.
+	Token string
+	// Max bounds the wait, ttl and work that the instances accept.
+	Max Bounds
+	// Say receives texts for a progress line.
+	Say func(string)
+}
+
+// Bounds are the longest durations that requests will ask for.
+type Bounds struct{ Wait, TTL, Work time.Duration }
+
+// New starts the guardian and returns an empty cluster. When a process of the cluster dies on its own, the returned
+// context is cancelled with that as its cause.
+func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
+	dir, err := os.MkdirTemp("", "loadtest-")
+	if err != nil {
+		return nil, ctx, err
+	}
+	g, err := startGuardian(o.Self)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, ctx, fmt.Errorf("cannot start the guardian: %w", err)
+	}
+	g.send("dir %s", dir)
+	ctx, fail := context.WithCancelCause(ctx)
+	return &Cluster{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
+}
+
+// Close ends all processes that still run and removes what they wrote.
+func (c *Cluster) Close() error {
+	c.fail(nil)
+	c.tasks.Wait()
+	c.mu.Lock()
+	children := c.children
+	c.children = nil
+	c.mu.Unlock()
+	var all sync.WaitGroup
+	for _, p := range children {
+		p.exitExpected.Store(true)
+		all.Go(p.kill)
+	}
+	all.Wait()
+	err := os.RemoveAll(c.dir)
+	c.guardian.dismiss()
+	c.parent.dismiss()
+	return err
+}
+
+func (c *Cluster) add(p *child) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.children = append(c.children, p)
+}
+
+func (c *Cluster) remove(p *child) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, other := range c.children {
+		if other == p {
+			c.children = append(c.children[:i], c.children[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes this test binary its own guardian and its own children.
+func TestMain(m *testing.M) {
+	switch os.Getenv("FLEET_TEST") {
+	case "guardian":
+		Guard(os.Stdin)
+	case "ready":
+		os.Stdout.WriteString("ready http://here\n")
+		bufio.NewReader(os.Stdin).ReadString('\n') // it only waits for the end
+	case "dies":
+		os.Stdout.WriteString("ready http://here\n")
+		time.Sleep(100 * time.Millisecond)
+		os.Stderr.WriteString("out of memory\n")
+		os.Exit(3)
+	case "fails":
+		os.Exit(1)
+	case "unready":
+		os.Stderr.WriteString("no Redis at all\n")
+	default:
+		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
+		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
+	}
+}
+
+func self(role string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FLEET_TEST="+role)
+	return cmd
+}
+
+func newCluster(t *testing.T) (*Cluster, context.Context) {
+	t.Helper()
+	t.Setenv("FLEET_TEST", "guardian")
+	c, ctx, err := New(t.Context(), Options{Self: []string{os.Args[0]}})
+	require.NoError(t, err)
+	return c, ctx
+}
+
+func readyURL(line string) (string, bool) { return strings.CutPrefix(line, "ready ") }
+
+func TestAChildIsStartedAndStopped(t *testing.T) {
+	c, ctx := newCluster(t)
+	p, url, err := c.start(ctx, "child", self("ready"), readyURL)
+	require.NoError(t, err)
+	assert.Equal(t, "http://here", url)
+	p.stop()
+	assert.True(t, p.exitsWithin(time.Second))
+	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
+	require.NoError(t, c.Close())
+	assert.NoDirExists(t, c.dir)
+}
+
+func TestCloseEndsWhatIsStillThere(t *testing.T) {
+	c, ctx := newCluster(t)
+	p, _, err := c.start(ctx, "child", self("ready"), readyURL)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	assert.True(t, p.exitsWithin(time.Second))
+}
+
+func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
+	c, ctx := newCluster(t)
+	_, _, err := c.start(ctx, "redis", self("dies"), readyURL)
+	require.NoError(t, err)
+	<-ctx.Done()
+	assert.EqualError(t, context.Cause(ctx), "redis died on its own (exit status 3), its last line: out of memory")
+	require.NoError(t, c.Close())
+}
+
+func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
+	c, ctx := newCluster(t)
+	_, _, err := c.start(ctx, "stockapi a", self("unready"), readyURL)
+	require.EqualError(t, err, "stockapi a ended before it was ready, its last line: no Redis at all")
+	require.NoError(t, ctx.Err())
+	require.NoError(t, c.Close())
+}
+
+func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
+	dir, err := os.MkdirTemp("", "loadtest-test-")
+	require.NoError(t, err)
+	kept, err := os.MkdirTemp("", "other-")
+	require.NoError(t, err)
+	defer os.RemoveAll(kept)
+	left, quitting, spared := self("ready"), self("ready"), self("ready")
+	quitting.Stderr = new(strings.Builder) // a Go process tells where it was
+	for _, cmd := range []*exec.Cmd{left, quitting, spared} {
+		_, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		detach(cmd)
+		require.NoError(t, cmd.Start())
+	}
+	Guard(strings.NewReader("dir " + dir + "\ndir " + kept + "\npid " + strconv.Itoa(left.Process.Pid) +
+		"\nquits " + strconv.Itoa(quitting.Process.Pid) +
+		"\npid " + strconv.Itoa(spared.Process.Pid) + "\ngone " + strconv.Itoa(spared.Process.Pid) +
+		"\npid 1\npid -1\nnonsense\n"))
+	require.Error(t, left.Wait(), "it was killed")
+	require.NotContains(t, quitting.Wait().Error(), "killed", "it was asked to quit")
+	assert.NoDirExists(t, dir)
+	assert.DirExists(t, kept, "only directories of ours")
+	require.NoError(t, spared.Process.Signal(os.Interrupt), "it is still there")
+	require.NoError(t, spared.Process.Kill())
+	_ = spared.Wait()
+}
+
+func TestInstanceNames(t *testing.T) {
+	assert.Equal(t, "a", InstanceName(0))
+	assert.Equal(t, "z", InstanceName(25))
+	assert.Equal(t, "i27", InstanceName(26))
+}
+
+func TestReadyLine(t *testing.T) {
+	url, ready := readyLine(`{"time":"…","level":"INFO","msg":"ready","url":"http://127.0.0.1:5000"}`)
+	assert.True(t, ready)
+	assert.Equal(t, "http://127.0.0.1:5000", url)
+	for _, line := range []string{`{"msg":"ready"}`, `{"msg":"starting","url":"x"}`, `panic: no`} {
+		_, ready := readyLine(line)
+		assert.False(t, ready, line)
+	}
+}
+
+func TestTheEnvironmentDoesNotConfigureTheInstances(t *testing.T) {
+	t.Setenv("STOCKAPI_REDIS", "redis://elsewhere")
+	assert.NotContains(t, strings.Join(environment(""), "\n"), "STOCKAPI_")
+	assert.Contains(t, environment("secret"), "STOCKAPI_ADMIN_TOKEN=secret")
+}
+
+func TestPasswordsAreNotShown(t *testing.T) {
+	assert.Equal(t, "redis://h:1/5", redact("redis://u:secret@h:1/5?password=secret"))
+	assert.Equal(t, "postgres://h/db", redact("postgres://h/db?user=u&password=secret"))
+	assert.Equal(t, "sqlite:///tmp/locks.db", redact("sqlite:///tmp/locks.db?_pragma=key=secret"))
+	for _, raw := range []string{"redis://:12/secret@h", "redis://:se/cret@h", "secret", "u:secret@tcp(h)/db",
+		"redis://:12#secret@h",
+		"redis://:12?secret@h", "redis://127.0.0.1:1?password=secret", "redis://127.0.0.1:1/secret?x"} {
+		_, err := foreignRedis(t.Context(), raw)
+		require.ErrorContains(t, err, "no Redis at", raw)
+		assert.NotContains(t, err.Error(), "cret", raw)
+	}
+	b := Backend{URL: "redis://:secret@h"}
+	assert.Contains(t, b.secrets(), "STOCKAPI_REDIS=redis://:secret@h", "and not on the command line")
+}

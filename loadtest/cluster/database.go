@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+)
+
+// A Database is one server of our own.
+type Database struct {
+	URL  string // its DSN
+	kind *databaseKind
+	name string
+	dir  string
+	port int
+
+	cluster *Cluster
+	*child
+}
+
+// newDatabase chooses a port and a directory for a server. It starts nothing.
+func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	return &Database{URL: fmt.Sprintf(kind.dsn, port), kind: kind, name: name, port: port, cluster: c,
+		dir: filepath.Join(c.dir, kind.name+"-"+strconv.Itoa(port))}, nil
+}
+
+// installWithin bounds the making of a data directory, which usually takes less than a second.
+const installWithin = time.Minute
+
+// install makes the data directory that each server of that kind gets a copy of.
+func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
+		fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
+	defer cancel()
+	dir := c.installed(kind)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := giveTo(kind.account, dir); err != nil {
+		return err
+	}
+	cmd, err := kind.command(dir, kind.installer, kind.install(dir))
+	if err != nil {
+		return err
+	}
+	return c.runToEnd(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
+}
+
+func (c *Cluster) installed(kind *databaseKind) string { return filepath.Join(c.dir, kind.name) }
+
+// create makes the server's data directory and starts the server.
+func (d *Database) create(ctx context.Context) error {
+	if err := os.CopyFS(d.dir, os.DirFS(d.cluster.installed(d.kind))); err != nil {
+		return err
+	}
+	if err := giveTo(d.kind.account, d.dir); err != nil {
+		return err
+	}
+	return d.start(ctx)
+}
+
+// start starts the process and waits until it serves.
+func (d *Database) start(ctx context.Context) error {
+	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port))
+	if err != nil {
+		return err
+	}
+	ready := func(line string) (string, bool) { return d.URL, strings.Contains(line, d.kind.ready) }
+	c, _, err := d.cluster.startChild(ctx, &child{name: d.name, cmd: cmd, quits: d.kind.quits}, ready)
+	if err == nil {
+		d.child = c
+	}
+	return err
+}
+
+// Kill kills the server, as a power cut does.
+func (d *Database) Kill() {
+	if d.child != nil {
+		d.exitExpected.Store(true)
+		d.kill()
+	}
+}
+
+// Remove kills the server and removes its files.
+func (d *Database) Remove() {
+	d.Kill()
+	_ = os.RemoveAll(d.dir) // if it cannot, the cluster removes it at its end
+}
+
+// Restart restarts a killed server at its old address. It still has its rows, which were on its disk before they were
+// acknowledged, and no sessions.
+func (d *Database) Restart(ctx context.Context) error { return d.start(ctx) }
+
+// The rows of v12. A released row has expires = 0.
+const (
+	tables   = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
+	heldRows = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
+	endRows  = `UPDATE stockapi_locks SET expires = 1 WHERE expires > 1`
+)
+
+// Keys counts the locks on the server: rows, and those of sessions.
+func (d *Database) Keys(ctx context.Context) (int64, error) {
+	db, err := d.open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	sessions, err := number(ctx, db, d.kind.sessions)
+	if err != nil {
+		return 0, err
+	}
+	made, err := number(ctx, db, tables)
+	if err != nil || made == 0 {
+		return sessions, err
+	}
+	rows, err := number(ctx, db, heldRows)
+	return sessions + rows, err
+}
+
+// Queued returns 0: in a database nobody queues. The method is there since a lock server has it.
+func (d *Database) Queued(context.Context) (int64, error) { return 0, nil }
+
+// Expire ends all rows, as if the server's clock had jumped past them. Session locks do not expire.
+func (d *Database) Expire(ctx context.Context) error {
+	db, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if made, err := number(ctx, db, tables); err != nil || made == 0 {
+		return err
+	}
+	_, err = db.ExecContext(ctx, endRows)
+	return err
+}
+
+func (d *Database) open() (*sql.DB, error) {
+	return sql.Open(d.kind.driver, fmt.Sprintf(d.kind.client, d.port))
+}
+
+func number(ctx context.Context, db *sql.DB, query string) (n int64, err error) {
+	err = db.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}

@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+)
+
+// eachDatabase runs a test on each kind of server that is here. STOCKAPI_REQUIRE=mariadb,postgres makes a missing one a
+// failure.
+func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind)) {
+	t.Helper()
+	for _, kind := range databaseKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			missing := kind.missing()
+			if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind.name) {
+				t.Fatal(missing)
+			}
+			if missing != "" {
+				t.Skip(missing)
+			}
+			c, ctx := newCluster(t)
+			defer func() {
+				require.NoError(t, c.Close())
+				assert.NoDirExists(t, c.dir)
+			}()
+			test(t, c, ctx, kind)
+		})
+	}
+}
+
+func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
+		require.NoError(t, c.install(ctx, kind))
+		d, err := c.newDatabase(kind, "one")
+		require.NoError(t, err)
+		require.NoError(t, d.create(ctx))
+		holds := func(want int64, why string) {
+			n, err := d.Keys(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, n, why)
+		}
+		holds(0, "nothing yet, and no table")
+		db, err := d.open()
+		require.NoError(t, err)
+		defer db.Close()
+		for _, statement := range []string{
+			"CREATE TABLE stockapi_locks (name VARCHAR(255), expires BIGINT)",
+			"INSERT INTO stockapi_locks VALUES ('held', 4102444800000)", "INSERT INTO stockapi_locks VALUES ('released', 0)",
+		} {
+			_, err := db.ExecContext(ctx, statement)
+			require.NoError(t, err)
+		}
+		holds(1, "a row")
+		session, err := db.Conn(ctx)
+		require.NoError(t, err)
+		defer session.Close()
+		_, err = session.ExecContext(ctx,
+			map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
+		require.NoError(t, err)
+		holds(2, "a row and a session's")
+
+		d.Kill()
+		d.Kill() // no harm
+		_, err = d.Keys(ctx)
+		require.Error(t, err)
+		require.NoError(t, d.Restart(ctx))
+		holds(1, "the row is still there, and the session is not")
+		require.NoError(t, d.Expire(ctx))
+		d.Remove()
+		assert.NoDirExists(t, d.dir)
+		require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+	})
+}
+
+// One server is started for all cells that lock in it; one that is harmed is a cell's own.
+func TestWhereTheDatabaseIs(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
+		b := &Backend{URL: "redis://127.0.0.1:1"}
+		c.options.SQL = kind.name
+		require.NoError(t, c.placeSQL(ctx, b))
+		assert.Empty(t, b.SQL, "nobody asked")
+
+		c.options.Database = true
+		require.NoError(t, c.placeSQL(ctx, b))
+		assert.Contains(t, b.Text, kind.title+", its own, at 127.0.0.1:")
+		assert.Empty(t, b.Lasting().SQL, "nothing has to be removed from what goes away")
+		site, err := c.StartSite(ctx, b, Plan{Instances: 1})
+		require.NoError(t, err)
+		assert.Empty(t, site.Backend(0).SQL, "this cell locks elsewhere")
+		site.Close()
+		site, err = c.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Session: true})
+		require.NoError(t, err)
+		assert.Equal(t, b.SQL, site.Backend(0).SQL)
+		conn, err := net.Dial("tcp", hostPort(b.SQL))
+		require.NoError(t, err, "who needs it waits until it is there")
+		require.NoError(t, conn.Close())
+		site.Close()
+
+		site, err = c.StartSite(ctx, b, Plan{Instances: 2, SQL: true,
+			Topology: catalog.Topology{OwnLocks: true, Links: true}})
+		require.NoError(t, err)
+		defer site.Close()
+		assert.NotEqual(t, b.SQL, site.Database.URL)
+		eachHasALink(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
+	})
+}
+
+// A server that was still being installed when the cluster went has not been left behind.
+func TestTheEndComesWhileADatabaseIsInstalled(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
+		c.options.Database, c.options.SQL = true, kind.name
+		b := &Backend{}
+		require.NoError(t, c.placeSQL(ctx, b))
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, b.created(t.Context()), context.Canceled)
+		_, err := net.Dial("tcp", hostPort(b.SQL))
+		require.Error(t, err)
+	})
+}
+
+func TestADatabaseThatCannotBeHarmed(t *testing.T) {
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	c.options.Database, c.options.SQL = true, SQLite
+	b := &Backend{URL: "redis://127.0.0.1:1"}
+	require.NoError(t, c.placeSQL(ctx, b))
+	assert.Contains(t, b.Text, "v12 in an SQLite file")
+	assert.Equal(t, b.SQL, b.Lasting().SQL)
+	refused := func(want Needs, p Plan) {
+		p.SQL = true
+		_, err := c.StartSite(ctx, b, p)
+		require.ErrorIs(t, err, want)
+	}
+	refused(ErrNeedsDatabase, Plan{Session: true})
+	refused(ErrNeedsServer, Plan{Topology: catalog.Topology{Links: true}})
+	refused(ErrNeedsServer, Plan{Topology: catalog.Topology{OwnLocks: true}})
+
+	given, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
+	require.NoError(t, c.placeSQL(ctx, b))
+	assert.Equal(t, c.options.SQL, b.Lasting().SQL)
+	refused(ErrNeedsOwnDatabase, Plan{Topology: catalog.Topology{OwnLocks: true}})
+	site, err := c.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Topology: catalog.Topology{Links: true}})
+	require.NoError(t, err)
+	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
+	site.Close()
+	require.NoError(t, given.Close())
+	_, err = c.StartBackend(ctx, "nothing is started")
+	require.ErrorContains(t, err, "no database at mysql://"+given.Addr().String())
+	assert.NotContains(t, err.Error(), "secret")
+}
+
+// What is not here is said, with what to do about it.
+func TestADatabaseThatIsNotHere(t *testing.T) {
+	all := databaseKinds
+	defer func() { databaseKinds = all }()
+	databaseKinds = []*databaseKind{
+		{name: MariaDB, title: "MariaDB", program: "no-such-server"},
+		{name: Postgres, title: "PostgreSQL", program: "nor-such"},
+	}
+	kind, note, err := chooseDatabase(AnySQL)
+	require.NoError(t, err)
+	assert.Nil(t, kind)
+	assert.Equal(t, ", no MariaDB: there is no no-such-server here, no PostgreSQL: there is no nor-such here", note)
+	_, _, err = chooseDatabase(Postgres)
+	require.EqualError(t, err, "there is no nor-such here: install it, or use --sql sqlite")
+}
+
+func TestAPortThatADSNNeedNotName(t *testing.T) {
+	assert.Equal(t, "db:3306", hostPort("mariadb://u@db/shop"))
+	assert.Equal(t, "db:5432", hostPort("postgres://u@db/shop"))
+	assert.Equal(t, "db:1", hostPort("postgres://u@db:1/shop"))
+}
+
+// Who asked for whatever is here has not asked for a server that does not start, and gets on without.
+func TestADatabaseThatDoesNotStart(t *testing.T) {
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	t.Setenv("FLEET_TEST", "fails")
+	c.options.SQL = AnySQL
+	nothing := func(string) []string { return nil }
+	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing,
+		dsn: "broken://127.0.0.1:%d"}
+	b := &Backend{}
+	require.NoError(t, c.startSQL(ctx, b, kind))
+	var needs Needs
+	require.ErrorAs(t, b.created(ctx), &needs)
+	assert.Contains(t, needs.Error(), "needs a database that can be started: "+os.Args[0]+" failed (")
+	c.options.SQL = "broken"
+	require.NoError(t, c.startSQL(ctx, b, kind))
+	require.NotErrorAs(t, b.created(ctx), &needs)
+}

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A guardian is loadtest's end of the pipe to its guardian process. The pipe is the whole mechanism: the kernel closes
+// it when loadtest ends, SIGKILL included, so loadtest cannot forget anything at its end.
+type guardian struct {
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	pipe io.WriteCloser
+}
+
+func startGuardian(self []string) (*guardian, error) {
+	cmd := exec.Command(self[0], self[1:]...)
+	detach(cmd)
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &guardian{cmd: cmd, pipe: pipe}, nil
+}
+
+func (g *guardian) send(format string, args ...any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, _ = fmt.Fprintf(g.pipe, format+"\n", args...) // nothing can be done if the guardian is dead
+}
+
+// dismiss ends the guardian, which has nothing left to do.
+func (g *guardian) dismiss() {
+	_ = g.pipe.Close()
+	_ = g.cmd.Wait()
+}
+
+// Guard is the main function of the guardian. It reads which processes and directories exist ("pid 12", "quits 13",
+// "dir /tmp/x") and which processes have ended ("gone 12"). When the pipe closes it removes those that are left.
+func Guard(pipe io.Reader) {
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pids, dirs := listen(pipe)
+	for pid, quits := range pids {
+		if !quits || quit(pid) != nil {
+			_ = killGroup(pid)
+		}
+	}
+	for _, dir := range dirs {
+		removeSoon(dir)
+	}
+}
+
+// listen returns what is left when the pipe closes: processes, each with whether it quits (see child), and directories.
+func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
+	pids = map[int]bool{}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		what, which, _ := strings.Cut(lines.Text(), " ")
+		pid, err := strconv.Atoi(which)
+		switch {
+		case what == "dir" && strings.Contains(which, "loadtest-"):
+			dirs = append(dirs, which)
+		case (what == "pid" || what == "quits") && err == nil && pid > 1:
+			pids[pid] = what == "quits"
+		case what == "gone":
+			delete(pids, pid)
+		}
+	}
+	return pids, dirs
+}
+
+// removeSoon tries several times: a process that was just killed may still hold or write its files.
+func removeSoon(dir string) {
+	for range 20 {
+		if os.RemoveAll(dir) == nil {
+			if _, err := os.Stat(dir); os.IsNotExist(err) {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

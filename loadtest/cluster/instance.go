@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An Instance is one running stockapi.
+type Instance struct {
+	Name string
+	URL  string
+	*child
+}
+
+// StartInstance starts a stockapi on a free port, with further flags if any, and waits until it is ready. With faults
+// set, requests may ask for faults.
+func (c *Cluster) StartInstance(
+	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
+) (*Instance, error) {
+	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
+		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
+		"--log-format", "json", "--exit-with-stdin"}
+	if b.Kind == "url" {
+		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
+	}
+	if b.ZooKeeper != "" {
+		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
+	}
+	args = append(append(args, b.retries(faults)...), b.timeouts()...)
+	if faults {
+		args = append(args, "--faults", "--max-renewals", "3")
+	}
+	args = append(append(args, c.options.Max.args()...), flags...)
+	env := append(environment(c.options.Token), b.secrets()...)
+	p, url, err := c.startStockapi(ctx, stockapi, name, env, args)
+	for begun := time.Now(); b.slow(err) && ctx.Err() == nil && time.Since(begun) < readyWithin; {
+		c.say("%s; starting it again", err)
+		p, url, err = c.startStockapi(ctx, stockapi, name, env, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Instance{Name: name, URL: url, child: p}, nil
+}
+
+// slow reports whether an instance failed to start because the machine is slow: a Redis of our own did not answer it in
+// time. (If that Redis had died, the run would have ended.) There is no second try for a Redis that is not ours.
+func (b *Backend) slow(err error) bool {
+	return errors.Is(err, errExited) && b.Kind != "url" && strings.Contains(err.Error(), "no Redis")
+}
+
+// secrets returns the settings that may hold a password. In the environment they do not show in a process list.
+func (b *Backend) secrets() []string {
+	env := []string{"STOCKAPI_REDIS=" + b.URL, "STOCKAPI_SQL=" + cmp.Or(b.SQL, "none")}
+	if b.Locks != "" {
+		env = append(env, "STOCKAPI_LOCK_REDIS="+b.Locks)
+	}
+	if len(b.Redlock) > 0 {
+		env = append(env, "STOCKAPI_REDLOCK="+strings.Join(b.Redlock, ","))
+	}
+	return env
+}
+
+func (c *Cluster) startStockapi(
+	ctx context.Context, stockapi, name string, env, args []string,
+) (*child, string, error) {
+	cmd := exec.Command(stockapi, args...)
+	cmd.Env = env
+	return c.start(ctx, "stockapi "+name, cmd, readyLine)
+}
+
+// retries sets how long an instance waits between two tries: short, so that a crowd is served soon, but long enough
+// that the servers can bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; with more it falls
+// behind, and delays the holder's own commands. A failed try of v6 costs five scripts. Under faults there is no crowd,
+// and leases are short.
+func (b *Backend) retries(faults bool) []string {
+	switch {
+	case faults:
+		return []string{"--redlock-retry", "40ms"}
+	case strings.HasPrefix(b.Kind, "redis-server"):
+		return []string{"--redlock-retry", "250ms"}
+	case b.Embedded():
+		return []string{"--redlock-retry", "200ms", "--retry", "150ms"}
+	default: // the nodes of v6 are embedded
+		return []string{"--redlock-retry", "200ms"}
+	}
+}
+
+// timeouts lengthens an instance's timeouts where the machine is slow. The leases have to be longer by the same factor:
+// a lease of v6 bounds its node timeout too.
+func (b *Backend) timeouts() []string {
+	if b.TimeoutFactor <= 1 {
+		return nil
+	}
+	var args []string
+	for _, usual := range []struct {
+		flag string
+		time time.Duration
+	}{{"--redlock-timeout", 50 * time.Millisecond}, {"--redis-timeout", time.Second}, {"--sql-timeout", time.Second}} {
+		args = append(args, usual.flag, scaled(usual.time, b.TimeoutFactor).String())
+	}
+	return args
+}
+
+// Stop lets the instances finish their work and waits until they have ended.
+func Stop(instances []*Instance) {
+	var all sync.WaitGroup
+	for _, in := range instances {
+		if in.child != nil {
+			all.Go(in.stop)
+		}
+	}
+	all.Wait()
+}
+
+// Kill kills the instances at once, also those that are stopped.
+func Kill(instances []*Instance) {
+	var all sync.WaitGroup
+	for _, in := range instances {
+		in.exitExpected.Store(true)
+		all.Go(in.kill)
+	}
+	all.Wait()
+}
+
+// ExpectExit announces that the instance is going to exit, so that its exit does not end the run. The returned channel
+// is closed when it has exited.
+func (in *Instance) ExpectExit() <-chan struct{} {
+	in.exitExpected.Store(true)
+	return in.exited
+}
+
+// Stop stops the process. It may take a moment until it has stopped.
+func (in *Instance) Stop() error { return stop(in.cmd.Process.Pid) }
+
+// Stopped reports whether the whole process is stopped, as after SIGSTOP.
+func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
+
+// Continue continues a stopped process.
+func (in *Instance) Continue() error { return resume(in.cmd.Process.Pid) }
+
+// readyLine finds the log line with the address that the instance listens on.
+func readyLine(line string) (url string, ready bool) {
+	var l struct{ Msg, URL string }
+	if json.Unmarshal([]byte(line), &l) != nil || l.Msg != "ready" {
+		return "", false
+	}
+	return l.URL, l.URL != ""
+}
+
+// args raises the instance's bounds where requests will ask for more than the defaults allow.
+func (b Bounds) args() []string {
+	var args []string
+	for _, m := range []struct {
+		flag string
+		max  time.Duration
+	}{{"--max-wait", b.Wait}, {"--max-ttl", b.TTL}, {"--max-work", b.Work}} {
+		if m.max > 0 {
+			args = append(args, m.flag, m.max.String())
+		}
+	}
+	return args
+}
+
+// environment returns our environment without the variables that would configure a stockapi.
+func environment(token string) []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "STOCKAPI_") {
+			env = append(env, e)
+		}
+	}
+	if token != "" {
+		env = append(env, "STOCKAPI_ADMIN_TOKEN="+token)
+	}
+	return env
+}
+
+// InstanceName returns a, b, c and so on for 0, 1, 2.
+func InstanceName(i int) string {
+	if i < 26 {
+		return string(rune('a' + i))
+	}
+	return fmt.Sprintf("i%d", i+1)
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// echo is a server that answers each line with the same line, and counts them.
+type echo struct {
+	net.Listener
+	heard atomic.Int64
+}
+
+func newEcho(t *testing.T) *echo {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	e := &echo{Listener: l}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				lines := bufio.NewReader(conn)
+				for {
+					line, err := lines.ReadString('\n')
+					if err != nil {
+						return
+					}
+					e.heard.Add(1)
+					_, _ = io.WriteString(conn, line)
+				}
+			}()
+		}
+	}()
+	return e
+}
+
+// client is one connection over a link.
+type client struct {
+	net.Conn
+	*bufio.Reader
+	t *testing.T
+}
+
+func dial(t *testing.T, l *Link) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", l.proxy.Listen)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return &client{conn, bufio.NewReader(conn), t}
+}
+
+// says sends a line and returns the answer, or why there is none within a moment.
+func (c *client) says(line string) (string, error) {
+	_, err := io.WriteString(c.Conn, line+"\n")
+	require.NoError(c.t, err)
+	return c.hears(100 * time.Millisecond)
+}
+
+func (c *client) hears(within time.Duration) (string, error) {
+	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(within)))
+	return c.ReadString('\n')
+}
+
+func newTestLink(t *testing.T) (*Link, *echo) {
+	t.Helper()
+	e := newEcho(t)
+	l, err := newLink(e.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l, e
+}
+
+func TestALinkIsCutAndHealed(t *testing.T) {
+	l, _ := newTestLink(t)
+	c := dial(t, l)
+	answer, err := c.says("one")
+	require.NoError(t, err)
+	assert.Equal(t, "one\n", answer)
+	require.NoError(t, l.Cut())
+	_, err = c.hears(time.Second)
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
+	_, err = net.Dial("tcp", l.proxy.Listen)
+	require.Error(t, err, "it is refused")
+	require.NoError(t, l.Heal())
+	_, err = dial(t, l).says("two")
+	require.NoError(t, err)
+	require.NoError(t, l.Heal(), "a healthy link can be healed too")
+}
+
+func TestRequestsAreDropped(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DropRequests())
+	_, err := c.says("one")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.Zero(t, e.heard.Load())
+	require.NoError(t, l.Heal())
+	_, err = dial(t, l).says("two")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, e.heard.Load())
+}
+
+func TestResponsesAreDropped(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DropResponses())
+	_, err := c.says("one")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.EqualValues(t, 1, e.heard.Load(), "the server carried it out")
+	require.NoError(t, l.Heal())
+	_, err = c.hears(time.Second)
+	require.ErrorIs(t, err, io.EOF, "a dropped response stays lost")
+}
+
+func TestResponsesAreDelayed(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DelayResponses())
+	_, err := c.says("one")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.EqualValues(t, 1, e.heard.Load())
+	require.NoError(t, l.Heal())
+	answer, err := c.hears(time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "one\n", answer)
+}

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// A parent starts the processes of a cluster, so that the kernel ends them when loadtest ends, in whatever way: also if
+// the guardian was killed too, and if a process is stopped.
+//
+// The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
+// else, and ends after the last of them.
+type parent struct {
+	work chan func()
+	over context.Context
+	end  context.CancelFunc
+}
+
+func newParent() parent {
+	p := parent{work: make(chan func())}
+	p.over, p.end = context.WithCancel(context.Background())
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for {
+			select {
+			case do := <-p.work:
+				do()
+			case <-p.over.Done():
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// start starts a process. When loadtest ends, the process gets SIGKILL; if it quits (see child), SIGQUIT.
+func (p parent) start(cmd *exec.Cmd, quits bool) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if quits {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
+	}
+	started := make(chan error, 1)
+	select {
+	case p.work <- func() { started <- cmd.Start() }:
+		return <-started
+	case <-p.over.Done():
+		return errors.New("the run is over")
+	}
+}
+
+// dismiss ends the thread, and with it the processes that it started.
+func (p parent) dismiss() { p.end() }

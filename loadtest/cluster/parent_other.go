@@ -1,0 +1,15 @@
+//go:build !linux
+
+package cluster
+
+import "os/exec"
+
+// A parent starts the processes of a cluster. This system does not end a process with its parent. If loadtest and the
+// guardian are both killed, a stockapi ends with its standard input, and servers stay.
+type parent struct{}
+
+func newParent() parent { return parent{} }
+
+func (parent) start(cmd *exec.Cmd, _ bool) error { return cmd.Start() }
+
+func (parent) dismiss() {}

@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// A Redis is one server of our own.
+type Redis struct {
+	URL   string
+	again func(ctx context.Context) (*child, error)
+	*child
+}
+
+// A starter starts one Redis, on a free port if port is 0, with further settings if any.
+type starter func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error)
+
+// startRedis starts a server that can be killed and restarted at the same address.
+func (c *Cluster) startRedis(ctx context.Context, start starter, name string, settings ...string) (*Redis, error) {
+	p, rawURL, err := start(ctx, name, 0, settings...)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return nil, err
+	}
+	return &Redis{URL: rawURL, child: p, again: func(ctx context.Context) (*child, error) {
+		p, _, err := start(ctx, name, port, settings...)
+		return p, err
+	}}, nil
+}
+
+// Kill kills the server, as a power cut does.
+func (r *Redis) Kill() {
+	r.exitExpected.Store(true)
+	r.kill()
+}
+
+// Restart restarts a killed server at its old address, empty.
+func (r *Redis) Restart(ctx context.Context) error {
+	c, err := r.again(ctx)
+	if err == nil {
+		r.child = c
+	}
+	return err
+}
+
+// Keys counts the keys on the server.
+func (r *Redis) Keys(ctx context.Context) (n int64, err error) {
+	err = withClient(r.URL, func(c *redis.Client) error {
+		n, err = c.DBSize(ctx).Result()
+		return err
+	})
+	return n, err
+}
+
+// Queued counts the entries of all lists on the server: the waiters that queue for a lock.
+func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
+	err = withClient(r.URL, func(c *redis.Client) error {
+		lists, _, err := c.ScanType(ctx, 0, "*", 1000, "list").Result()
+		for _, key := range lists {
+			n += c.LLen(ctx, key).Val()
+		}
+		return err
+	})
+	return n, err
+}
+
+// Expire ends all keys that have a TTL, as if the server's clock had jumped past them.
+func (r *Redis) Expire(ctx context.Context) error {
+	return withClient(r.URL, func(c *redis.Client) error {
+		keys, err := c.Keys(ctx, "*").Result() // a lock server of one cell: there are few
+		for _, key := range keys {
+			if err == nil && c.PTTL(ctx, key).Val() > 0 {
+				err = c.PExpire(ctx, key, 0).Err()
+			}
+		}
+		return err
+	})
+}
+
+// redisServer returns a starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
+// lack of memory is a lost lock.
+func (c *Cluster) redisServer(path string) starter {
+	return func(ctx context.Context, name string, port int, settings ...string) (p *child, url string, err error) {
+		for range 3 { // a port that is free when we look may be taken when the server does
+			at := port
+			if at == 0 {
+				if at, err = freePort(); err != nil {
+					return nil, "", err
+				}
+			}
+			dir := filepath.Join(c.dir, strconv.Itoa(at))
+			if err = os.MkdirAll(dir, 0o700); err != nil {
+				return nil, "", err
+			}
+			cmd := exec.Command(path, append([]string{"--port", strconv.Itoa(at), "--bind", "127.0.0.1", "--dir", dir,
+				"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, settings...)...)
+			p, url, err = c.start(ctx, name, cmd, func(line string) (string, bool) {
+				return fmt.Sprintf("redis://127.0.0.1:%d", at), strings.Contains(line, "Ready to accept connections")
+			})
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+		}
+		return p, url, err
+	}
+}
+
+// embedded returns a starter of the Redis that is built into stockapi. It prints its URL as its first line, and has no
+// settings.
+func (c *Cluster) embedded(stockapi string) starter {
+	return func(ctx context.Context, name string, port int, _ ...string) (p *child, url string, err error) {
+		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin")
+		cmd.Env = environment("")
+		return c.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
+			return line, strings.HasPrefix(line, "redis://")
+		})
+	}
+}
+
+// freePort finds a port below the range from which systems choose ports for clients, so that no client connection
+// occupies a port that a server comes back to. It does not return the same port again while there are others: a server
+// or a link that is down keeps its port.
+func freePort() (int, error) {
+	const low, high = 10240, 32000
+	var err error
+	for range 100 {
+		port := low + int(lastPort.Add(1)%(high-low))
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, err
+}
+
+// lastPort is where the search goes on. It starts at random, so that two runs on a machine do not collide.
+var lastPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(1 << 20))
+	return &n
+}()
+
+// withClient calls do with a client, and closes the client afterwards.
+func withClient(rawURL string, do func(*redis.Client) error) error {
+	logging.Disable() // its messages about a server that is away would mix with our output
+	o, err := redis.ParseURL(rawURL)
+	if err != nil { // the error quotes the URL
+		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, "+
+			"or its query has an option that go-redis does not know", redact(rawURL))
+	}
+	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
+	client := redis.NewClient(o)
+	defer client.Close()
+	return do(client)
+}
+
+// ping waits until the Redis answers, and returns its version.
+func ping(ctx context.Context, rawURL string) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var info string
+	if err := withClient(rawURL, func(client *redis.Client) error {
+		info, _ = client.Info(ctx, "server").Result() // some servers have no INFO; then the version is unknown
+		return client.Ping(ctx).Err()
+	}); err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
+			return strings.TrimSpace(v), nil
+		}
+	}
+	return "of unknown version", nil
+}
+
+// redact returns what may be shown of a URL: its scheme, its server, or its file. A password may also be in the query,
+// or anywhere if it was not escaped; an @ after the host betrays it.
+func redact(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host+u.Path == "" || strings.Contains(u.Path+u.Fragment+u.RawQuery, "@") {
+		return "the given URL"
+	}
+	switch {
+	case u.Scheme == "sqlite" || u.Scheme == "unix":
+		return u.Scheme + "://" + u.Host + u.Path
+	case !server.MatchString(u.Host):
+		return "the given URL"
+	case strings.HasPrefix(u.Scheme, "redis"):
+		return u.Scheme + "://" + u.Host + dbNumber.FindString(u.Path)
+	default:
+		return u.Scheme + "://" + u.Host + dbName.FindString(u.Path)
+	}
+}
+
+var (
+	server   = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	dbNumber = regexp.MustCompile(`^/[0-9]{1,4}$`)
+	dbName   = regexp.MustCompile(`^/[A-Za-z0-9._-]{1,64}$`)
+)

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+)
+
+// onRedisServer returns a cluster with the backend that it starts by redis-server, or skips the test.
+func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "redis-server") {
+			t.Fatal("there is no redis-server on PATH")
+		}
+		t.Skip("needs redis-server on PATH")
+	}
+	c, ctx := newCluster(t)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	b, err := c.ownRedis(ctx, "redis-server", c.redisServer(path))
+	require.NoError(t, err)
+	b.start = c.redisServer(path)
+	return c, ctx, b
+}
+
+func set(t *testing.T, rawURL, key string) {
+	t.Helper()
+	require.NoError(t, withClient(rawURL,
+		func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
+}
+
+func TestAServerComesBackAtItsAddressAndEmpty(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	r, err := c.startRedis(ctx, b.start, "one")
+	require.NoError(t, err)
+	set(t, r.URL, "k")
+	n, err := r.Keys(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n)
+	r.Kill()
+	r.Kill() // no harm
+	_, err = r.Keys(ctx)
+	require.Error(t, err)
+	require.NoError(t, r.Restart(ctx))
+	n, err = r.Keys(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+}
+
+func TestKeysEndEarly(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	r, err := c.startRedis(ctx, b.start, "one")
+	require.NoError(t, err)
+	set(t, r.URL, "k")
+	require.NoError(t, withClient(r.URL, func(c *redis.Client) error { return c.Set(ctx, "for ever", "1", 0).Err() }))
+	require.NoError(t, r.Expire(ctx))
+	n, err := r.Keys(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n, "what has no TTL stays")
+}
+
+func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	site, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{ReplicatedLocks: true}})
+	require.NoError(t, err)
+	defer site.Close()
+	pair := site.Pairs["locks"]
+	assert.Equal(t, pair.URL, site.Backend(0).Locks)
+	assert.Equal(t, b.URL, site.Backend(1).URL, "the stock stays where it is")
+	set(t, pair.primary.URL, "seen")
+	require.NoError(t, pair.PauseReplication(ctx))
+	set(t, pair.primary.URL, "unseen")
+	require.NoError(t, pair.FailOver(ctx))
+
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName,
+		SentinelAddrs: []string{pair.sentinelAddr}})
+	defer client.Close()
+	keys, err := client.Keys(ctx, "*").Result()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"seen"}, keys)
+	set(t, pair.replica.URL, "written again")
+}
+
+func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	site, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{Links: true, OwnLocks: true}})
+	require.NoError(t, err)
+	defer site.Close()
+	set(t, site.Backend(0).Locks, "by a")
+	n, err := site.Servers["locks"].Keys(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n, "both ways lead to one server")
+	require.NoError(t, site.Links[0]["locks"].Cut())
+	_, err = ping(ctx, site.Backend(0).Locks)
+	require.Error(t, err)
+	_, err = ping(ctx, site.Backend(0).URL)
+	require.NoError(t, err, "its way to the stock is whole")
+	_, err = ping(ctx, site.Backend(1).Locks)
+	require.NoError(t, err, "the other's way to the locks is whole")
+	assert.Equal(t, hostPort(site.Servers["locks"].URL), site.Behind()[hostPort(site.Backend(1).Locks)])
+}
+
+func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	b := &Backend{}
+	b.Kind = "embedded"
+	_, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{ReplicatedStock: true}})
+	require.ErrorIs(t, err, ErrNeedsRedisServer)
+}
+
+func TestTheTimeoutFactorLengthensTheTimeoutsOfInstances(t *testing.T) {
+	assert.Empty(t, (&Backend{}).timeouts())
+	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts())
+	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
+		(&Backend{TimeoutFactor: 4}).timeouts())
+	assert.Equal(t, 1200*time.Millisecond, Plan{TimeoutFactor: 4}.ScaleTimeout(300*time.Millisecond))
+	assert.Equal(t, 300*time.Millisecond, Plan{}.ScaleTimeout(300*time.Millisecond))
+}

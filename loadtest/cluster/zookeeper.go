@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// zooKeeperJar is where Debian's package installs the server.
+const zooKeeperJar = "/usr/share/java/zookeeper.jar"
+
+// ErrNeedsZooKeeper means that a cell needs its own ZooKeeper, to inject faults into it, and that none can be started.
+const ErrNeedsZooKeeper = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
+
+// A ZooKeeper is one server of our own.
+type ZooKeeper struct {
+	URL  string // zookeeper://host:port
+	dir  string
+	port int
+
+	cluster *Cluster
+	*child
+}
+
+// zooKeeperMissing says what this machine lacks for ZooKeeper, or returns "".
+func zooKeeperMissing() string {
+	if _, err := exec.LookPath("java"); err != nil {
+		return "there is no java on PATH"
+	}
+	if _, err := os.Stat(zooKeeperJar); err != nil {
+		return "there is no " + zooKeeperJar
+	}
+	return ""
+}
+
+// startZooKeeper starts a server on a free port. Its tick is short, since a session lasts for at least two ticks.
+func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	z := &ZooKeeper{URL: fmt.Sprintf("zookeeper://127.0.0.1:%d", port), port: port, cluster: c,
+		dir: filepath.Join(c.dir, "zookeeper-"+strconv.Itoa(port))}
+	if err := os.MkdirAll(z.dir, 0o700); err != nil {
+		return nil, err
+	}
+	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\n"+
+		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, port)
+	if err := os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings), 0o600); err != nil {
+		return nil, err
+	}
+	return z, z.start(ctx, name)
+}
+
+// start starts the process and waits until it answers: no line of its output says that it is ready.
+func (z *ZooKeeper) start(ctx context.Context, name string) error {
+	// Its data need not survive a power cut of this machine, only the end of the process.
+	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain",
+		filepath.Join(z.dir, "zoo.cfg"))
+	child, _, err := z.cluster.start(ctx, name, cmd, func(string) (string, bool) { return z.URL, true })
+	if err != nil {
+		return err
+	}
+	z.child = child
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for {
+		if _, err := z.Keys(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", name, context.Cause(ctx))
+		}
+	}
+}
+
+// Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
+func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
+	text, err := mntr(ctx, hostPort(z.URL))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if n, ok := strings.CutPrefix(line, "zk_ephemerals_count"); ok {
+			return strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+		}
+	}
+	return 0, errors.New("ZooKeeper does not say how many nodes it holds")
+}
+
+// Queued counts the waiters for the only lock: all nodes but the holder's.
+func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
+	n, err := z.Keys(ctx)
+	return max(n-1, 0), err
+}
+
+// mntr asks a server for its statistics.
+func mntr(ctx context.Context, address string) (string, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, err := io.WriteString(conn, "mntr"); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(conn)
+	return string(text), err
+}
+
+// Kill kills the server.
+func (z *ZooKeeper) Kill() {
+	if z.child != nil {
+		z.exitExpected.Store(true)
+		z.kill()
+	}
+}
+
+// Restart restarts a killed server at its old address, with all that it has acknowledged, sessions included.
+func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx, "zookeeper") }
+
+// Expire always fails: a ZooKeeper session does not end by a clock that can be set. The method is there since a lock
+// server has it.
+func (z *ZooKeeper) Expire(context.Context) error {
+	return errors.New("no clock that can be set ends what ZooKeeper holds")
+}
+
+// reachZooKeeper starts a server for v13 and v14, or connects to the one that was named. Without one, cells that need
+// it are not run.
+func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
+	if !c.options.ZooKeeper {
+		return nil
+	}
+	if address := c.options.ZooKeeperAddress; address != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return fmt.Errorf("no ZooKeeper at %s: %w", address, err)
+		}
+		b.ZooKeeper = "zookeeper://" + address
+		b.Text += ", ZooKeeper at " + address
+		return conn.Close()
+	}
+	if missing := zooKeeperMissing(); missing != "" {
+		b.Text += ", no ZooKeeper: " + missing
+		return nil
+	}
+	z, err := c.startZooKeeper(ctx, "zookeeper")
+	if err != nil {
+		return err
+	}
+	b.ZooKeeper = z.URL
+	b.Text += ", ZooKeeper, its own, at " + hostPort(z.URL)
+	return nil
+}

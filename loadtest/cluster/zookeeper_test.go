@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+)
+
+// needZooKeeper skips the test where there is none, or fails it where there has to be one.
+func needZooKeeper(t *testing.T) {
+	t.Helper()
+	missing := zooKeeperMissing()
+	if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "zookeeper") {
+		t.Fatal(missing)
+	}
+	if missing != "" {
+		t.Skip(missing)
+	}
+}
+
+func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
+	needZooKeeper(t)
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	z, err := c.startZooKeeper(ctx, "one")
+	require.NoError(t, err)
+	n, err := z.Keys(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	z.Kill()
+	z.Kill() // no harm
+	_, err = z.Keys(ctx)
+	require.Error(t, err)
+	require.NoError(t, z.Restart(ctx))
+	_, err = z.Keys(ctx)
+	require.NoError(t, err)
+	require.Error(t, z.Expire(ctx), "what cannot be done is not passed over")
+	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+}
+
+// eachHasALink checks that the second instance reaches the server, and the first one no more when its link is cut.
+func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string) {
+	t.Helper()
+	assert.Equal(t, hostPort(server), site.Behind()[hostPort(of(1))])
+	require.NoError(t, site.Links[0]["locks"].Cut())
+	_, err := net.Dial("tcp", hostPort(of(0)))
+	require.Error(t, err)
+}
+
+// One ZooKeeper is started for all cells that need one; one that is harmed is a cell's own.
+func TestWhereZooKeeperIs(t *testing.T) {
+	needZooKeeper(t)
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	b := &Backend{URL: "redis://127.0.0.1:1"}
+	require.NoError(t, c.reachZooKeeper(ctx, b))
+	assert.Empty(t, b.ZooKeeper, "nobody asked")
+
+	c.options.ZooKeeper = true
+	require.NoError(t, c.reachZooKeeper(ctx, b))
+	site, err := c.StartSite(ctx, b, Plan{Instances: 1})
+	require.NoError(t, err)
+	assert.Empty(t, site.Backend(0).ZooKeeper, "this cell locks elsewhere")
+	site.Close()
+	site, err = c.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true,
+		Topology: catalog.Topology{OwnLocks: true, Links: true}})
+	require.NoError(t, err)
+	defer site.Close()
+	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)
+	eachHasALink(t, site, site.ZooKeeper.URL, func(i int) string { return site.Backend(i).ZooKeeper })
+
+	c.options.ZooKeeperAddress = "127.0.0.1:1"
+	require.ErrorContains(t, c.reachZooKeeper(ctx, b), "no ZooKeeper at 127.0.0.1:1")
+}

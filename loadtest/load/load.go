@@ -1,0 +1,192 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// A Plan describes one load.
+type Plan struct {
+	// Requests is how many requests are sent: exactly that many, whatever the concurrency.
+	Requests int
+	// Concurrency is how many requests are under way at once at most.
+	Concurrency int
+	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand from Seed. Without a rate
+	// the loop is closed: a worker sends its next request when its last one has returned.
+	Rate float64
+	Seed uint64
+	// WarmUp, if set, is called by each worker before the barrier, so that connections are open by then.
+	WarmUp func(ctx context.Context, worker int)
+	// Begin, if set, is called when all workers are ready. They start when it returns, unless it fails.
+	Begin func(ctx context.Context) error
+	// Send sends request number i, from 0, and returns the result, with times relative to start.
+	Send func(ctx context.Context, start time.Time, i int) history.Op
+	// Keep, if set, receives each op as soon as it is complete, from several workers at once; the result then has none. If
+	// it fails, the run ends.
+	Keep func(op *history.Op) error
+	// PrepareFirst and OpenGate, if set, replace Send for the first request of each worker in a closed loop. PrepareFirst
+	// prepares request i, calls ready when it only remains to be sent, and sends it when OpenGate is called; it returns as
+	// Send does. start waits for the barrier. OpenGate returns when the last of them was sent.
+	PrepareFirst func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op
+	OpenGate     func() time.Time
+	// Stalls measures whether the client gets the processor; nil if nobody asks.
+	Stalls *StallMeter
+	// Done, if set, counts the requests that have returned.
+	Done *atomic.Int64
+}
+
+// A Result is the outcome of a plan.
+type Result struct {
+	// Start is when the barrier opened.
+	Start   time.Time
+	Elapsed time.Duration
+	// Ops are in the order of their numbers. There are none if Plan.Keep received them.
+	Ops     []history.Op
+	Latency history.Latency
+	// Client says how well the client did its part.
+	Client *history.Client
+}
+
+// Run carries out the plan. If ctx ends first, it returns the cause: half a load proves nothing, least of all that a
+// rung holds.
+func Run(ctx context.Context, p Plan) (Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), cancel: cancel, stats: newClientStats()}
+	if p.Keep == nil {
+		r.ops = make([]history.Op, p.Requests)
+	}
+	workers := min(p.Concurrency, p.Requests)
+	hists := make([]*histogram, workers)
+	var ready, finished sync.WaitGroup
+	for w := range workers {
+		hists[w] = newHistogram()
+		ready.Add(1)
+		finished.Go(func() { r.work(ctx, w, sync.OnceFunc(ready.Done), hists[w]) })
+	}
+	ready.Wait()
+	runtime.GC() // now, so that none follows soon: it would delay every request
+	if p.Begin != nil {
+		if err := p.Begin(ctx); err != nil {
+			cancel(err)
+		}
+	}
+	watch := p.watchStalls()
+	opened := r.releaseBarrier(ctx)
+	finished.Wait()
+	if ctx.Err() != nil {
+		watch(&history.Client{})
+		return Result{}, context.Cause(ctx)
+	}
+	result := Result{Start: r.start, Elapsed: time.Since(r.start), Ops: r.ops, Latency: merge(hists),
+		Client: r.stats.client(p.Requests)}
+	result.Client.Loop, result.Client.AskedRate = p.loop(), max(0, p.Rate)
+	if p.Rate <= 0 {
+		result.Client.Start = r.startSpread(workers, opened)
+		result.Client.Rate = float64(result.Client.Delivered) / result.Elapsed.Seconds()
+	}
+	watch(result.Client)
+	return result, nil
+}
+
+// watchStalls starts a watch. The returned function ends it and stores its result.
+func (p Plan) watchStalls() func(*history.Client) {
+	if p.Stalls == nil {
+		return func(*history.Client) {}
+	}
+	w := p.Stalls.Watch()
+	return func(c *history.Client) { c.Away, c.Longest = w.Stop() }
+}
+
+// A run is a plan under way.
+type run struct {
+	Plan
+	start   time.Time
+	barrier chan struct{} // closed once start is set
+	next    atomic.Int64
+	due     []time.Duration
+	cancel  context.CancelCauseFunc
+	stats   *clientStats
+	ops     []history.Op // each is written by the one worker that drew its number
+}
+
+// releaseBarrier opens the barrier. It returns when the last of the prepared requests was sent, or zero if there are
+// none.
+func (r *run) releaseBarrier(ctx context.Context) (opened time.Time) {
+	r.start = time.Now()
+	close(r.barrier)
+	if r.OpenGate != nil && ctx.Err() == nil {
+		opened = r.OpenGate()
+	}
+	return opened
+}
+
+// startSpread returns how long after the barrier the first requests of so many workers were sent.
+func (r *run) startSpread(workers int, opened time.Time) time.Duration {
+	if !opened.IsZero() {
+		return opened.Sub(r.start)
+	}
+	return time.Duration(r.stats.started(workers))
+}
+
+// waitBarrier waits for the barrier, and returns when it opened.
+func (r *run) waitBarrier() time.Time {
+	<-r.barrier
+	return r.start
+}
+
+func (r *run) work(ctx context.Context, worker int, ready func(), hist *histogram) {
+	if r.WarmUp != nil {
+		r.WarmUp(ctx, worker)
+	}
+	if r.PrepareFirst != nil && r.due == nil {
+		i := int(r.next.Add(1)) - 1 // there are no more workers than requests
+		op := r.PrepareFirst(ctx, ready, r.waitBarrier, i)
+		returned := time.Now()
+		ready()
+		start := r.waitBarrier()
+		r.keep(i, r.completed(op, start, max(0, returned.Sub(start)), hist))
+	}
+	ready()
+	<-r.barrier
+	for ctx.Err() == nil {
+		i := int(r.next.Add(1)) - 1
+		if i >= r.Requests {
+			return
+		}
+		due, ok := r.waitDue(ctx, i)
+		if !ok {
+			return
+		}
+		op := r.Send(ctx, r.start, i)
+		r.keep(i, r.completed(op, due, time.Since(due), hist))
+	}
+}
+
+func (r *run) keep(i int, op history.Op) {
+	if r.Keep == nil {
+		r.ops[i] = op
+		return
+	}
+	if err := r.Keep(&op); err != nil {
+		r.cancel(err)
+	}
+}
+
+// completed completes an op and counts it.
+func (r *run) completed(op history.Op, due time.Time, took time.Duration, hist *histogram) history.Op {
+	op.Due, op.Latency = history.At(r.start, due), took
+	r.stats.add(&op)
+	if op.Outcome != history.NotSent {
+		hist.record(took)
+	}
+	if r.Done != nil {
+		r.Done.Add(1)
+	}
+	return op
+}

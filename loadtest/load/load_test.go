@@ -1,0 +1,177 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/load"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestExactlyAsManyRequestsAsAsked(t *testing.T) {
+	for _, c := range []struct{ requests, concurrency int }{{1, 1}, {7, 3}, {3, 7}, {100, 99}, {101, 100}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			var sent, done atomic.Int64
+			r, err := load.Run(t.Context(), load.Plan{
+				Requests: c.requests, Concurrency: c.concurrency, Done: &done,
+				Send: func(_ context.Context, _ time.Time, i int) history.Op {
+					sent.Add(1)
+					return history.Op{Order: fmt.Sprint(i)}
+				},
+			})
+			require.NoError(t, err)
+			assert.Equal(t, int64(c.requests), sent.Load())
+			assert.Equal(t, sent.Load(), done.Load())
+			for i, op := range r.Ops {
+				assert.Equal(t, fmt.Sprint(i), op.Order, "each number once, in order")
+			}
+		})
+	}
+}
+
+func TestNobodyStartsBeforeAllAreReady(t *testing.T) {
+	var warm atomic.Int64
+	_, err := load.Run(t.Context(), load.Plan{
+		Requests: 50, Concurrency: 20,
+		WarmUp: func(_ context.Context, worker int) {
+			time.Sleep(time.Duration(worker) * time.Millisecond)
+			warm.Add(1)
+		},
+		Send: func(context.Context, time.Time, int) history.Op {
+			assert.Equal(t, int64(20), warm.Load())
+			return history.Op{}
+		},
+	})
+	require.NoError(t, err)
+}
+
+func TestNobodyStartsBeforeItIsTimeTo(t *testing.T) {
+	var begun atomic.Bool
+	_, err := load.Run(t.Context(), load.Plan{
+		Requests: 5, Concurrency: 5,
+		Begin: func(context.Context) error {
+			time.Sleep(5 * time.Millisecond)
+			begun.Store(true)
+			return nil
+		},
+		Send: func(context.Context, time.Time, int) history.Op {
+			assert.True(t, begun.Load())
+			return history.Op{}
+		},
+	})
+	require.NoError(t, err)
+
+	why := errors.New("the others are gone")
+	_, err = load.Run(t.Context(), load.Plan{
+		Requests: 5, Concurrency: 5,
+		Begin: func(context.Context) error { return why },
+		Send: func(context.Context, time.Time, int) history.Op {
+			t.Error("it was not time to")
+			return history.Op{}
+		},
+	})
+	require.ErrorIs(t, err, why)
+}
+
+// Histograms made from ops equal those of the workers that sent them.
+func TestLatenciesOfSeveralLoads(t *testing.T) {
+	var both []history.Op
+	var r load.Result
+	for range 2 {
+		var err error
+		r, err = load.Run(t.Context(), load.Plan{
+			Requests: 50, Concurrency: 5,
+			Send: func(_ context.Context, _ time.Time, i int) history.Op {
+				time.Sleep(time.Duration(i) * 20 * time.Microsecond)
+				return history.Op{Phase: history.Buy}
+			},
+		})
+		require.NoError(t, err)
+		both = append(both, r.Ops...)
+	}
+	assert.Equal(t, r.Latency, load.LatencyOf(r.Ops))
+	assert.Equal(t, load.LatencyOf(both), load.LatencyOf(both[:50], both[50:]))
+	probe := history.Op{Phase: history.Probe, Latency: time.Hour}
+	assert.Equal(t, load.LatencyOf(both), load.LatencyOf(append(both, probe)), "buyers only")
+}
+
+func TestConcurrencyIsKept(t *testing.T) {
+	var now, most atomic.Int64
+	_, err := load.Run(t.Context(), load.Plan{
+		Requests: 60, Concurrency: 6,
+		Send: func(context.Context, time.Time, int) history.Op {
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(time.Millisecond)
+			now.Add(-1)
+			return history.Op{}
+		},
+	})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, most.Load(), int64(6))
+}
+
+func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const each = 100 * time.Millisecond
+		r, err := load.Run(t.Context(), load.Plan{
+			Requests: 20, Concurrency: 1, Rate: 1000, Seed: 1, // due within some 20 ms, and served one by one
+			Send: func(context.Context, time.Time, int) history.Op {
+				time.Sleep(each)
+				return history.Op{}
+			},
+		})
+		require.NoError(t, err)
+		require.Len(t, r.Ops, 20, "none is skipped for being late")
+		last := r.Ops[19]
+		assert.Equal(t, 20*each-time.Duration(last.Due), last.Latency)
+		assert.Greater(t, last.Latency, 19*each)
+		assert.InEpsilon(t, float64(last.Latency), float64(r.Latency.Max), 0.02)
+	})
+}
+
+func TestAnOpenLoopKeepsItsRateAndItsSeed(t *testing.T) {
+	due := func(seed uint64) (all []history.Instant) {
+		synctest.Test(t, func(t *testing.T) {
+			r, err := load.Run(t.Context(), load.Plan{
+				Requests: 2000, Concurrency: 10, Rate: 100, Seed: seed,
+				Send: func(context.Context, time.Time, int) history.Op { return history.Op{} },
+			})
+			require.NoError(t, err)
+			assert.InEpsilon(t, 20, r.Elapsed.Seconds(), 0.1)
+			assert.Zero(t, r.Latency.P50.Round(time.Millisecond), "sent when due")
+			for _, op := range r.Ops {
+				all = append(all, op.Due)
+			}
+		})
+		return all
+	}
+	first, again := due(1), due(1)
+	assert.Equal(t, first, again)
+	assert.NotEqual(t, due(1), due(2))
+}
+
+func TestALoadThatIsCutOffIsNoResult(t *testing.T) {
+	why := errors.New("redis died")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := load.Run(ctx, load.Plan{
+		Requests: 1000, Concurrency: 3, Rate: 10,
+		Send: func(context.Context, time.Time, int) history.Op {
+			cancel(why)
+			return history.Op{}
+		},
+	})
+	require.ErrorIs(t, err, why)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/html"
+)
+
+// reportFlags are the flags of the command report.
+type reportFlags struct {
+	File   string `arg:"" help:"The file."`
+	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html. Porcupine's pictures go to porcupine/ beside it."`
+	SVG    string `name:"svg" placeholder:"FILE" help:"Instead of the report draw the timeline of one cell, as an SVG file that needs nothing else."`
+	Cell   string `placeholder:"CELL" help:"Which cell --svg draws, by scenario and rung, such as \"pause v4\". Default: the first one whose stock a fault broke."`
+}
+
+// run writes the report of a file or, with --svg, a picture of one of its cells. It judges the cells again, like audit.
+func (f *reportFlags) run(stdout, stderr io.Writer) int {
+	to, write := f.Output, f.report
+	switch {
+	case f.SVG != "" && f.Output != "":
+		return complain(stderr, errors.New("--svg draws a picture instead of the report: leave out --output, or --svg"))
+	case f.SVG != "":
+		to, write = f.SVG, f.picture
+	case f.Cell != "":
+		return complain(stderr, errors.New("--cell chooses the cell that --svg draws: add --svg FILE"))
+	case to == "":
+		to = beside(f.File)
+	}
+	return again(f.File, stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
+		if err := write(run, rows, to); err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "wrote %s\n", to)
+		return nil
+	})
+}
+
+func (f *reportFlags) report(run *history.Run, _ []*catalog.Row, to string) error {
+	return report.WritePage(run, to)
+}
+
+func (f *reportFlags) picture(_ *history.Run, rows []*catalog.Row, to string) error {
+	c, err := pictured(rows, f.Cell)
+	if err != nil {
+		return err
+	}
+	return history.WriteFile(to, func(w io.Writer) error { return html.WritePicture(w, c) })
+}
+
+// pictured returns the cell of that name. Without a name it returns the first one whose stock is broken and that had a
+// fault.
+func pictured(rows []*catalog.Row, name string) (*history.Cell, error) {
+	var names []string
+	for _, r := range rows {
+		c := r.Shown()
+		if c.Len() == 0 {
+			continue
+		}
+		names = append(names, r.Scenario+" "+r.Rung)
+		called := name == r.Scenario+" "+r.Rung || name == r.Scenario+" "+r.Name
+		lesson := c.Finding(history.Stock).Result == history.Broken && len(c.Faults) > 0
+		if called || name == "" && lesson {
+			return c, nil
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("no cell of the file has orders to draw: make a file of a run that was not cut short")
+	case name == "":
+		return nil, fmt.Errorf("no cell's stock was broken by a fault: choose a cell with --cell, %s", listed(names))
+	}
+	return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw: choose %s", name, listed(names))
+}
+
+// listed names a few of the cells that can be chosen.
+func listed(names []string) string {
+	const few = 8
+	text := `"` + strings.Join(names[:min(len(names), few)], `", "`) + `"`
+	if len(names) > few {
+		return fmt.Sprintf("%s or one of %d others", text, len(names)-few)
+	}
+	return text
+}
+
+// beside returns the default name of the report of a file.
+func beside(file string) string {
+	for _, ending := range []string{".gz", ".json", ".jsonl"} {
+		file = strings.TrimSuffix(file, ending)
+	}
+	return file + ".html"
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/terminal"
+)
+
+// WriteAll writes all files of a run to a directory: results.json (or results.jsonl.gz), matrix.txt, report.html and
+// Porcupine's pages. If the first two cannot be written, there is no report.
+func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
+	err := writeResults(dir, run)
+	matrix := history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
+		terminal.Header(w, run)
+		terminal.Results(w, rows, false)
+		return nil
+	})
+	if err := errors.Join(err, matrix); err != nil {
+		return err
+	}
+	return WritePage(run, filepath.Join(dir, "report.html"))
+}
+
+// writeResults writes the run's file, and removes that of a run before it which has another name.
+func writeResults(dir string, run *history.Run) error {
+	const small = "results.json"
+	name := history.Name(small, run)
+	if err := history.Write(filepath.Join(dir, name), run); err != nil {
+		return err
+	}
+	other := small
+	if name == small {
+		other = history.LargeName(small)
+	}
+	if err := os.Remove(filepath.Join(dir, other)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,
+// so the same file makes the same report at any time.
+func WritePage(run *history.Run, to string) error {
+	pages, err := writePorcupine(run, to)
+	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, pages) }))
+}

@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// coverages prints, below a table, what each of its rows that says ok rests on. Neighbours with the same text share a
+// line.
+func coverages(w io.Writer, rows []*catalog.Row) {
+	var all []*story
+	for _, r := range rows {
+		c := r.Shown()
+		text := restsOn(c)
+		if text == "" || c.NotRun != "" || verdict(c) != string(history.OK) {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1].text == text {
+			all[n-1].of += ", " + r.Rung
+			continue
+		}
+		all = append(all, &story{r.Rung, text})
+	}
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "what ok rests on")
+	for _, s := range all {
+		for i, line := range wrap(s.of+": "+s.text, pageWidth-4) {
+			fmt.Fprintf(w, "%s%s\n", []string{"  ", "    "}[min(i, 1)], line)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// restsOn says in one line what an ok of the cell rests on.
+func restsOn(c *history.Cell) string {
+	v := c.Coverage
+	if v == nil {
+		return ""
+	}
+	said := []string{fmt.Sprintf("%d sales", v.Sales)}
+	if v.Refusals > 0 {
+		said = append(said, fmt.Sprintf("%d of %d refusals checked", v.Checked, v.Refusals))
+	}
+	if v.Expected > 0 {
+		said = append(said, fmt.Sprintf("%d of %d leases", v.Leases, v.Expected))
+	}
+	if v.Resolution > 0 {
+		said = append(said, "clocks to "+millis(v.Resolution)+" ms")
+	}
+	if v.Resolved+v.Unknown > 0 {
+		said = append(said, fmt.Sprintf("%d resolved later and %d unknown", v.Resolved, v.Unknown))
+	}
+	if v.Rarer > 0 {
+		said = append(said, fmt.Sprintf("rarer than 1 in %.0f not excluded", math.Floor(1/v.Rarer+1e-9)))
+	}
+	return strings.Join(said, ", ")
+}
+
+// clients prints, below a table, where an open loop missed its rate, and the latencies from when each order was sent.
+// In a closed loop both latencies are the same.
+func clients(w io.Writer, rows []*catalog.Row) {
+	said := false
+	for _, r := range rows {
+		c := r.Shown()
+		if c.NotRun != "" || c.Client == nil || c.Client.Loop != "open" {
+			continue
+		}
+		if !said {
+			fmt.Fprintln(w, "open loop: p50 and p99 above count from when an order was due; from when it was sent they are")
+			said = true
+		}
+		k := c.Client
+		fmt.Fprintf(w, "  %-17s %6s ms %6s ms%s\n", r.Rung, millis(k.FromSent.P50), millis(k.FromSent.P99), missed(k))
+	}
+	if said {
+		fmt.Fprintln(w)
+	}
+}
+
+// missed says that the rate was not reached, if it was not.
+func missed(k *history.Client) string {
+	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
+		return ""
+	}
+	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
+		millis(k.Lag))
+}

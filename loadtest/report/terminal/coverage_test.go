@@ -1,0 +1,59 @@
+package terminal_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
+)
+
+func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
+	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300,
+		Resolution: 280 * time.Microsecond,
+		Rarer:      3.0 / 100, Resolved: 2, Unknown: 1}
+	var cells []*history.Cell
+	for _, rung := range []string{"v0", "v4", "v5", "v17"} {
+		c := asExpected("two-instances", rung)
+		c.Coverage = &rests
+		cells = append(cells, c)
+	}
+	cells[3].Coverage = &history.Coverage{Sales: 30000, Rarer: 1e-4}
+	var out bytes.Buffer
+	terminal.Matrix(&out, catalog.Assess(cells), false)
+	assert.LessOrEqual(t, widest(out.String()), 120)
+	assert.Contains(t, out.String(),
+		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
+			"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n"+
+			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n")
+}
+
+func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
+	kept, not := asExpected("two-instances", "v4"), asExpected("two-instances", "v17")
+	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100,
+		FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
+	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
+	var out bytes.Buffer
+	terminal.Matrix(&out, catalog.Assess([]*history.Cell{kept, not}), false)
+	assert.Regexp(t, `(?m)^  v4 +1\.00 ms +2\.00 ms$`, out.String())
+	assert.Contains(t, out.String(), "; 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
+	kept.Client.Loop = "closed"
+	out.Reset()
+	terminal.Matrix(&out, catalog.Assess([]*history.Cell{kept}), false)
+	assert.NotContains(t, out.String(), "loop")
+}
+
+// A seed is told with what it determines, and not where it determines nothing.
+func TestTheSeedIsToldWhereItMatters(t *testing.T) {
+	var out bytes.Buffer
+	terminal.Header(&out, &history.Run{ID: "id", Seed: 4711})
+	assert.NotContains(t, out.String(), "4711")
+	out.Reset()
+	terminal.Header(&out, &history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due",
+		Load: history.Load{Rate: 5}})
+	assert.Contains(t, out.String(), "seed 4711 (when each order falls due), ")
+}

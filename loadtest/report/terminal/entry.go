@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// letters abbreviate the verdicts in the grid.
+var letters = map[history.Verdict]string{
+	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
+	history.Fence: "F", history.Order: "O", history.Herd: "H",
+}
+
+const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order, H herd"
+
+// An entry is a cell of the grid, in a few characters.
+type entry struct {
+	text   string
+	colour text.Colors
+}
+
+// toCome is a selected cell that is not finished.
+var toCome = entry{text: "·"}
+
+// absent is a cell that was not selected: empty, or not applicable.
+func absent(p place) entry {
+	if _, applies := catalog.Expected(p.scenario, p.rung); applies {
+		return entry{}
+	}
+	return entry{text: string(history.NotApplicable)}
+}
+
+// entryOf returns the entry of a row whose cells were to be run that often.
+func entryOf(r *catalog.Row, repeat int) entry {
+	c := r.Shown()
+	if c.NotRun != "" {
+		return entry{"n/r", text.Colors{text.FgYellow}}
+	}
+	if catalog.Invalid(c) != "" {
+		return entry{"inv", text.Colors{text.FgYellow}}
+	}
+	e := entry{inLetters(c.Findings), colourOf(c.Findings)}
+	if c.Longer > 0 {
+		e.text += "~"
+	}
+	if len(r.Surprises) > 0 {
+		e.text += "!"
+		e.colour = text.Colors{text.FgYellow, text.Bold}
+	}
+	if repeat > 1 && r.Met < repeat {
+		e.text += fmt.Sprintf("\n%d/%d", r.Met, r.Ran())
+	}
+	return e
+}
+
+// inLetters returns the letters of the broken verdicts, and after a question mark those that are unknown.
+func inLetters(fs []history.Finding) string {
+	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Indeterminate)
+	switch {
+	case unknown != "":
+		return broken + "?" + unknown
+	case broken != "":
+		return broken
+	default:
+		return string(history.Worst(fs))
+	}
+}
+
+func lettersOf(fs []history.Finding, result history.Result) string {
+	var out strings.Builder
+	for _, f := range fs {
+		if f.Result == result {
+			out.WriteString(letters[f.Verdict])
+		}
+	}
+	return out.String()
+}
+
+func colourOf(fs []history.Finding) text.Colors {
+	switch history.Worst(fs) {
+	case history.Broken:
+		return text.Colors{text.FgRed}
+	case history.OK:
+		return text.Colors{text.FgGreen}
+	default:
+		return text.Colors{text.FgYellow}
+	}
+}
+
+// in renders the entry, with each of its lines in its colour if wanted.
+func (e entry) in(colour bool) string {
+	if !colour || len(e.colour) == 0 {
+		return e.text
+	}
+	lines := strings.Split(e.text, "\n")
+	for i := range lines {
+		lines[i] = e.colour.Sprint(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,281 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// A column is one column of the matrix. Its width is a minimum, the same in each table, so that tables line up.
+type column struct {
+	title string
+	width int
+	right bool
+	value func(*catalog.Row, *history.Cell) string
+}
+
+// columns returns the columns of the matrix, which fit into 120 characters. Not-sold, not-sent and met are only shown
+// if they say something.
+func columns(rows []*catalog.Row) []column {
+	cols := []column{
+		{"", 1, false, mark},
+		{"rung", 17, false, rung},
+		{"inst", 4, true, func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }},
+		{"verdict", 23, false, func(_ *catalog.Row, c *history.Cell) string { return verdict(c) }},
+		{"sold", 4, true, count(func(t history.Tally) int { return t.Sold })},
+		{"refused", 7, true, count(func(t history.Tally) int { return t.Refused })},
+		{"busy", 4, true, count(func(t history.Tally) int { return t.Busy })},
+	}
+	if anyRow(rows, func(c *history.Cell) bool { return c.Tally().NotSold > 0 }) {
+		cols = append(cols, column{"not-sold", 8, true, count(func(t history.Tally) int { return t.NotSold })})
+	}
+	if anyRow(rows, func(c *history.Cell) bool { return c.Tally().NotSent > 0 }) {
+		cols = append(cols, column{"not-sent", 8, true, count(func(t history.Tally) int { return t.NotSent })})
+	}
+	cols = append(cols,
+		column{"unknown", 7, true, count(func(t history.Tally) int { return t.Unknown })},
+		column{"left", 4, true, func(_ *catalog.Row, c *history.Cell) string { return left(c) }},
+		column{"twice", 5, true, func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }},
+		column{"req/s", 6, true, func(_ *catalog.Row, c *history.Cell) string {
+			return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
+		}},
+		column{"p50 ms", 6, true, func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P50) }},
+		column{"p99 ms", 6, true, func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
+		column{"cmd/sale", 8, true, func(_ *catalog.Row, c *history.Cell) string { return perSale(c) }},
+	)
+	cols = fitting(cols)
+	if anyRepeated(rows) {
+		cols = append(cols, column{"met", 5, true, func(r *catalog.Row, _ *history.Cell) string {
+			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
+		}})
+	}
+	return cols
+}
+
+// fitting drops columns if not-sold or not-sent need their space: if orders failed for other reasons than stock and
+// lock, speed matters least.
+func fitting(cols []column) []column {
+	for _, spare := range []string{"cmd/sale", "p50 ms"} {
+		width := 0
+		for _, c := range cols {
+			width += c.width + 1
+		}
+		if width > pageWidth {
+			cols = slices.DeleteFunc(cols, func(c column) bool { return c.title == spare })
+		}
+	}
+	return cols
+}
+
+// Matrix prints one table per scenario with a crowd, one line per rung, and one grid for all scenarios with faults.
+// With colour, broken verdicts stand out. A "!" marks what is not as expected in any case.
+func Matrix(w io.Writer, rows []*catalog.Row, colour bool) {
+	var crowds, rest []*catalog.Row
+	for _, r := range rows {
+		if s, _ := catalog.Find(r.Scenario); s.Fault() {
+			rest = append(rest, r)
+		} else {
+			crowds = append(crowds, r)
+		}
+	}
+	tables(w, crowds, colour)
+	if len(rest) > 0 {
+		faults(w, rest, colour)
+	}
+}
+
+func tables(w io.Writer, rows []*catalog.Row, colour bool) {
+	cols := columns(rows)
+	for start := 0; start < len(rows); {
+		end := start
+		for end < len(rows) && rows[end].Scenario == rows[start].Scenario {
+			end++
+		}
+		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
+		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
+		fmt.Fprintln(w)
+		coverages(w, rows[start:end])
+		clients(w, rows[start:end])
+		parties(w, rows[start:end])
+		start = end
+	}
+}
+
+func titleOf(name string) string {
+	if s, known := catalog.Find(name); known {
+		return name + ": " + s.Does
+	}
+	return name
+}
+
+func section(cols []column, rows []*catalog.Row, colour bool) string {
+	t := table.NewWriter()
+	t.SetStyle(style())
+	var head table.Row
+	var configs []table.ColumnConfig
+	for i, c := range cols {
+		head = append(head, c.title)
+		config := table.ColumnConfig{Number: i + 1, WidthMin: c.width}
+		if c.right {
+			config.Align, config.AlignHeader = text.AlignRight, text.AlignRight
+		}
+		configs = append(configs, config)
+	}
+	t.AppendHeader(head)
+	t.SetColumnConfigs(configs)
+	for _, r := range rows {
+		t.AppendRow(line(cols, r, colour))
+	}
+	return t.Render()
+}
+
+func style() table.Style {
+	s := table.StyleLight
+	s.Format.Header = text.FormatDefault
+	s.Options = table.Options{SeparateHeader: true}
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", " "
+	return s
+}
+
+// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures.
+func line(cols []column, r *catalog.Row, colour bool) table.Row {
+	c := r.Shown()
+	var out table.Row
+	for _, col := range cols {
+		v := ""
+		switch {
+		case c.NotRun == "" || col.title == "rung":
+			v = col.value(r, c)
+		case col.title == "verdict":
+			v = c.NotRun
+		}
+		if colour {
+			v = paint(col.title, v)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func paint(title, v string) string {
+	switch {
+	case title == "" && v != "":
+		return text.Colors{text.FgYellow, text.Bold}.Sprint(v)
+	case title != "verdict":
+		return v
+	case strings.HasPrefix(v, string(history.Broken)):
+		return text.FgRed.Sprint(v)
+	case strings.HasPrefix(v, string(history.OK)):
+		return text.FgGreen.Sprint(v)
+	default:
+		return text.FgYellow.Sprint(v)
+	}
+}
+
+func mark(r *catalog.Row, _ *history.Cell) string {
+	if len(r.Surprises) > 0 || len(r.Invalid) > 0 {
+		return "!"
+	}
+	return ""
+}
+
+func rung(r *catalog.Row, _ *history.Cell) string {
+	if strings.Contains(r.Rung, "-") { // the number includes a name
+		return r.Rung
+	}
+	return r.Rung + " " + r.Name
+}
+
+// verdict returns the worst result, with the questions that got it.
+func verdict(c *history.Cell) string {
+	if catalog.Invalid(c) != "" {
+		return "not valid"
+	}
+	worst := history.Worst(c.Findings)
+	if worst != history.Broken && worst != history.Indeterminate {
+		return string(worst)
+	}
+	var which []string
+	for _, f := range c.Findings {
+		if f.Result == worst {
+			which = append(which, string(f.Verdict))
+		}
+	}
+	return string(worst) + " " + strings.Join(which, ", ")
+}
+
+func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
+	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
+}
+
+// left returns what the buyers left: what a probe bought afterwards is added again.
+func left(c *history.Cell) string {
+	if c.Left == nil {
+		return "?"
+	}
+	return fmt.Sprint(*c.Left + boughtByProbes(c))
+}
+
+// boughtByProbes counts the units that probes bought: a probe cannot ask for more than a large stock, and buys one
+// unit.
+func boughtByProbes(c *history.Cell) (units int64) {
+	for _, op := range c.All() {
+		if op.Phase == history.Probe && op.Outcome == history.Sold {
+			units += int64(len(op.Units))
+		}
+	}
+	return units
+}
+
+func rate(buyers int, in time.Duration) string {
+	if in <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", float64(buyers)/in.Seconds())
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2f", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.0f", ms)
+	}
+}
+
+func perSale(c *history.Cell) string {
+	sold := c.Tally().Sold
+	if c.Commands == nil || sold == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
+}
+
+func anyRow(rows []*catalog.Row, is func(*history.Cell) bool) bool {
+	for _, r := range rows {
+		if is(r.Shown()) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyRepeated(rows []*catalog.Row) bool {
+	for _, r := range rows {
+		if len(r.Cells) > 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package terminal_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
+)
+
+func findings(stock, exclusion history.Result) []history.Finding {
+	return []history.Finding{
+		{Verdict: history.Stock, Result: stock, Because: "a sold unit 7 to order 1; b sold unit 7 again to order 2"},
+		{Verdict: history.Exclusion, Result: exclusion},
+		{Verdict: history.OwnRelease, Result: history.NotApplicable},
+		{Verdict: history.Liveness, Result: history.OK},
+		{Verdict: history.Fence, Result: history.NotApplicable},
+	}
+}
+
+func cell(name, rung string, fs []history.Finding) *history.Cell {
+	var left, commands int64 = 0, 12345
+	return &history.Cell{
+		Scenario: name, Rung: rung, Name: catalog.NameOf(rung), Left: &left, Commands: &commands, Findings: fs,
+		Elapsed: 400 * time.Millisecond, Latency: history.Latency{P50: 1234567, P99: 1234567890},
+		Instances: []history.Instance{{}, {}},
+		Ops: []history.Op{
+			{Phase: history.Buy, Outcome: history.Sold, Units: []int64{7}},
+			{Phase: history.Buy, Outcome: history.Sold, Units: []int64{7}},
+			{Phase: history.Buy, Outcome: history.Unknown},
+		},
+	}
+}
+
+func rows() []*catalog.Row {
+	notRun := cell("two-instances", "v6", nil)
+	notRun.NotRun = "needs nodes"
+	return catalog.Assess([]*history.Cell{
+		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
+		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
+		cell("two-instances", "v5-as-printed", findings(history.OK, history.Indeterminate)),
+		notRun,
+	})
+}
+
+func TestMatrix(t *testing.T) {
+	var out bytes.Buffer
+	terminal.Matrix(&out, rows(), false)
+	text := out.String()
+	assert.NotContains(t, text, "\x1b")
+	assert.Contains(t, text, "BROKEN stock, exclusion")
+	assert.Contains(t, text, "! v5-as-printed")
+	assert.Contains(t, text, "unknown exclusion")
+	assert.Regexp(t, `v6 redlock +needs nodes *\n`, text)
+	assert.Regexp(t, `v0 nolock +2 BROKEN stock +2 +0 +0 +1 +0 +1 +8 +1\.23 +1235 +6172\.5`, text)
+	for line := range strings.Lines(text) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, " \n")), 120, line)
+	}
+}
+
+func TestMatrixInColour(t *testing.T) {
+	var plain, colour bytes.Buffer
+	terminal.Matrix(&plain, rows(), false)
+	terminal.Matrix(&colour, rows(), true)
+	assert.Contains(t, colour.String(), "\x1b[31mBROKEN stock\x1b[0m")
+}
+
+func TestTheLastWords(t *testing.T) {
+	var out bytes.Buffer
+	good := rows()[:2]
+	assert.True(t, terminal.Summary(&out, good))
+	assert.Equal(t, "as expected (2 of 2 cells)\n", out.String())
+	out.Reset()
+	assert.False(t, terminal.Summary(&out, rows()))
+	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
+	assert.Contains(t, out.String(),
+		"  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
+}
+
+func TestSeveralPartiesAreToldOf(t *testing.T) {
+	c := cell("two-instances", "v4", findings(history.OK, history.OK))
+	c.Parties = []history.Share{
+		{Party: "p1", Buyers: 300, Elapsed: time.Second},
+		{Party: "p2", Buyers: 300, Elapsed: 500 * time.Millisecond, Began: -history.Instant(1500 * time.Microsecond),
+			Within: 40 * time.Microsecond},
+	}
+	var out bytes.Buffer
+	terminal.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)
+	assert.Contains(t, out.String(), "of each party, requests per second")
+	assert.Regexp(t, `v4 lua-release +300 +600 +1\.50 +±0\.04`, out.String())
+
+	out.Reset()
+	terminal.Header(&out, &history.Run{
+		Load:    history.Load{Requests: 300, Concurrency: 100, Stock: 100, Rate: 50},
+		Parties: []history.Party{{Name: "p1", Label: "here, process 1"}, {Name: "p2", Label: "there, process 2"}},
+	})
+	assert.Contains(t, out.String(), "load      600 buyers of 100 units, 200 at once, 100/s in an open loop;")
+	assert.Contains(t, out.String(), "; from 2 parties\nparties   p1 on here, process 1, ")
+	assert.Contains(t, out.String(), "\n          p2 on there, process 2, ")
+}

@@ -1,0 +1,31 @@
+package run
+
+import (
+	"context"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// An environment holds the servers and instances that cells run on: local ones, which the run starts, or remote ones,
+// which it was given.
+type environment interface {
+	// prepare makes ready, in the background, what a cell needs.
+	prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment
+	// backend says what is driven, for the header.
+	backend() history.Backend
+	// clear removes the product from the backend, after the cell's instances are gone.
+	clear(ctx context.Context, product string) error
+}
+
+// A cellEnvironment holds the instances of one cell and their servers.
+type cellEnvironment struct {
+	urls []string
+	// targets are what faults act on, nil if the environment is remote.
+	targets *scenario.FaultTargets
+	// notRun says why the cell cannot be run here; empty if it can.
+	notRun string
+	err    error
+	close  func()
+}

@@ -1,0 +1,198 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/joint"
+	"stockapi/loadtest/scenario"
+)
+
+// redlockNodes is the number of independent nodes that Redlock gets.
+const redlockNodes = 5
+
+// local is the environment of a run that starts everything itself. Every cell gets instances of its own, which are
+// started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped,
+// is gone with the process and reaches no other cell.
+type local struct {
+	cluster  *cluster.Cluster
+	servers  *cluster.Backend
+	stockapi string
+	client   *client.Client
+	janitor  *cluster.Instance // removes the products of cells that are over
+	settings *Settings
+	party    *joint.Party // nil if there are no others
+}
+
+// startLocal starts the servers that all cells share, and the janitor.
+func (s *session) startLocal(ctx context.Context, c *cluster.Cluster) (*local, error) {
+	path, which, err := c.Stockapi(ctx)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := c.StartBackend(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	servers.Stockapi = which
+	janitor, err := c.StartInstance(ctx, path, "janitor", servers.Lasting(), false)
+	if err != nil {
+		return nil, err
+	}
+	return &local{
+		cluster: c, servers: servers, stockapi: path, client: s.client, janitor: janitor,
+		settings: &s.settings, party: s.party,
+	}, nil
+}
+
+// clusterOptions returns the options of a cluster that has what the cells need.
+func (s *session) clusterOptions() cluster.Options {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	redlock, zookeeper, database := 0, false, false
+	for _, spec := range s.specs {
+		if s.party != nil && unshared(&s.settings, spec.Rung) != "" {
+			continue
+		}
+		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
+		database = database || spec.Rung.OnSQL()
+		if spec.Rung.OnNodes() {
+			redlock = redlockNodes
+		}
+	}
+	return cluster.Options{
+		Self: []string{self, "guardian"}, Stockapi: s.settings.Stockapi, Backend: s.settings.Backend, Redlock: redlock,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.settings.ZooKeeper, Database: database, SQL: s.settings.SQL,
+		Product: s.opening(), Token: s.settings.AdminToken, Max: s.settings.bounds(), Say: s.progress.Say,
+	}
+}
+
+func (l *local) backend() history.Backend { return l.servers.Backend }
+
+func (l *local) clear(ctx context.Context, product string) error {
+	return l.client.Forget(ctx, l.janitor.URL, product)
+}
+
+func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment {
+	ready := make(chan cellEnvironment, 1)
+	notRun := ""
+	switch {
+	case spec.Scenario.Stops && !cluster.CanStop:
+		notRun = "needs a system that can stop a process"
+	case l.party != nil:
+		notRun = unshared(l.settings, spec.Rung)
+	}
+	if notRun != "" {
+		ready <- cellEnvironment{notRun: notRun, close: func() {}}
+		return ready
+	}
+	go func() { ready <- l.start(ctx, spec) }()
+	return ready
+}
+
+// start starts what one cell needs: first the servers, then the instances.
+func (l *local) start(ctx context.Context, spec catalog.Spec) cellEnvironment {
+	site, err := l.cluster.StartSite(ctx, l.servers, planOf(spec))
+	if err != nil {
+		env := cellEnvironment{close: func() {}}
+		var needs cluster.Needs
+		if errors.As(err, &needs) {
+			env.notRun = err.Error()
+		} else {
+			env.err = err
+		}
+		return env
+	}
+	instances, err := l.instances(ctx, spec, site)
+	env := cellEnvironment{err: err, targets: targetsOf(site, instances)}
+	for _, in := range instances {
+		env.urls = append(env.urls, in.URL)
+	}
+	end := cluster.Stop
+	if spec.Scenario.Fault() {
+		end = cluster.Kill // they may be stopped, or at work that does not end
+	}
+	env.close = func() {
+		end(instances)
+		site.Close()
+	}
+	return env
+}
+
+// instances starts them side by side, and returns those that got ready.
+func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.Site) ([]*cluster.Instance, error) {
+	fault := spec.Scenario.Fault()
+	var flags []string
+	if t := planOf(spec).ScaleTimeout(spec.Scenario.Timeout); t > 0 {
+		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
+	}
+	if spec.Rung.OnZooKeeper() && fault {
+		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
+	}
+	started := make([]*cluster.Instance, spec.Instances)
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range started {
+		all.Go(func() (err error) {
+			started[i], err = l.cluster.StartInstance(ctx, l.stockapi, l.instanceName(i), site.Backend(i), fault, flags...)
+			return err
+		})
+	}
+	err := all.Wait()
+	return slices.DeleteFunc(started, func(in *cluster.Instance) bool { return in == nil }), err
+}
+
+// instanceName returns a, b and so on; where others have instances too, p1.a and p1.b.
+func (l *local) instanceName(i int) string {
+	if l.party != nil {
+		return l.party.Name() + "." + cluster.InstanceName(i)
+	}
+	return cluster.InstanceName(i)
+}
+
+func planOf(spec catalog.Spec) cluster.Plan {
+	return cluster.Plan{
+		Topology: spec.Scenario.Topology, Instances: spec.Instances, TimeoutFactor: spec.Patience(),
+		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
+		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(),
+	}
+}
+
+// targetsOf returns what the scenario's faults act on.
+func targetsOf(site *cluster.Site, instances []*cluster.Instance) *scenario.FaultTargets {
+	t := &scenario.FaultTargets{
+		Servers: map[string]scenario.Server{}, Pairs: map[string]scenario.Pair{}, Behind: site.Behind(),
+	}
+	for _, in := range instances {
+		t.Processes = append(t.Processes, in)
+	}
+	for name, server := range site.Servers {
+		t.Servers[name] = server
+	}
+	if site.ZooKeeper != nil {
+		t.Servers["locks"] = site.ZooKeeper
+	}
+	if site.Database != nil {
+		t.Servers["locks"] = site.Database
+	}
+	for name, pair := range site.Pairs {
+		t.Pairs[name] = pair
+	}
+	for _, links := range site.Links {
+		of := map[string]scenario.Link{}
+		for name, link := range links {
+			of[name] = link
+		}
+		t.Links = append(t.Links, of)
+	}
+	return t
+}

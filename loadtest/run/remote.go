@@ -1,0 +1,44 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+)
+
+// remote is the environment of a run that was given instances.
+type remote struct {
+	urls   []string
+	client *client.Client
+}
+
+func (r *remote) backend() history.Backend {
+	return history.Backend{
+		Kind: "targets", Text: "that of the targets; nothing was started here",
+		Stockapi: "running already: " + strings.Join(r.urls, ", "),
+	}
+}
+
+func (r *remote) clear(ctx context.Context, product string) error {
+	return r.client.Forget(ctx, r.urls[0], product)
+}
+
+func (r *remote) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvironment {
+	ready := make(chan cellEnvironment, 1)
+	env := cellEnvironment{close: func() {}}
+	switch {
+	case spec.Scenario.Fault():
+		env.notRun = "needs instances of its own"
+	case spec.Scenario.Instances != catalog.Several:
+		env.urls = r.urls[:1]
+	case len(r.urls) < 2:
+		env.notRun = "needs two targets"
+	default:
+		env.urls = r.urls
+	}
+	ready <- env
+	return ready
+}

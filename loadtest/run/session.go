@@ -1,0 +1,265 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/joint"
+	"stockapi/loadtest/load"
+	"stockapi/loadtest/scenario"
+)
+
+// A Result is what a run leaves.
+type Result struct {
+	// History holds what was measured, whether the run was finished or not.
+	History *history.Run
+	// KeysLeft says why keys may be left on servers that are still there after the run, nil if none are.
+	KeysLeft error
+}
+
+// session is one run under way.
+type session struct {
+	settings    Settings
+	specs       []catalog.Spec
+	progress    Progress
+	client      *client.Client
+	environment environment
+	history     *history.Run
+	party       *joint.Party // nil if the run is not made together with others
+	stalls      *load.StallMeter
+	sent        atomic.Int64
+
+	mu    sync.Mutex
+	swept error // the error of the first product that could not be removed from the backend
+}
+
+// Do runs the cells. With an error the result holds what was measured before it.
+func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress Progress) (Result, error) {
+	s := &session{
+		settings: settings, specs: specs, progress: progress, history: settings.newHistory(),
+		client: client.New(settings.Load.Concurrency, settings.AdminToken), stalls: load.NewStallMeter(),
+	}
+	s.client.StockTTL = settings.stockTTL()
+	defer s.stalls.Close()
+	defer s.client.Close()
+	err := s.join(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if err == nil {
+		err = settings.Spool.Err()
+	}
+	if err != nil {
+		s.history.Interrupted = err.Error()
+	}
+	return Result{s.history, s.keysLeft(err)}, err
+}
+
+// keysLeft says why keys may be left on the backend after a run that ended with err. Servers of the run's own take
+// theirs along, so when one of those has died, that says all.
+func (s *session) keysLeft(err error) error {
+	if s.swept != nil && (err == nil || s.settings.outlasted()) {
+		return s.swept
+	}
+	return nil
+}
+
+// newHistory describes the run before it begins.
+func (s *Settings) newHistory() *history.Run {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	seedOf := ""
+	if s.Load.Rate > 0 {
+		seedOf = "when each order falls due"
+	}
+	return &history.Run{
+		ID: hex.EncodeToString(id[:]), Seed: s.Seed, Started: time.Now(), Loadtest: s.Build,
+		SeedOf:  seedOf,
+		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
+		Load:    s.Load,
+	}
+}
+
+// carryOut makes the environment ready and runs the cells. What was measured stays in the history, error or not.
+func (s *session) carryOut(ctx context.Context) (err error) {
+	if len(s.settings.Targets) > 0 {
+		s.environment = &remote{urls: s.settings.Targets, client: s.client}
+		return s.cells(ctx)
+	}
+	c, ctx, err := cluster.New(ctx, s.clusterOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	s.progress.Say("starting Redis and stockapi…")
+	if s.environment, err = s.startLocal(ctx, c); err != nil {
+		return err
+	}
+	err = s.cells(ctx)
+	s.sweep(ctx, s.opening(), err)
+	return err
+}
+
+// opening returns the product that our instances start with, and that nobody buys.
+func (s *session) opening() string {
+	if s.party != nil {
+		return "lt-" + s.history.ID + "-" + s.party.Name()
+	}
+	return "lt-" + s.history.ID
+}
+
+// crowds is how many cells with a crowd run side by side on the embedded Redis. Elsewhere they run alone, so that their
+// speed can be compared, which it cannot there anyway.
+const crowds = 2
+
+// cells runs all cells: first those in which a crowd contends, and then the rest side by side.
+func (s *session) cells(ctx context.Context) error {
+	s.history.Backend = s.environment.backend()
+	if err := s.introduce(ctx); err != nil {
+		return err
+	}
+	s.progress.Begin(s.history, s.specs)
+	faults := slices.IndexFunc(s.specs, func(spec catalog.Spec) bool { return spec.Scenario.Fault() })
+	if faults < 0 {
+		faults = len(s.specs)
+	}
+	done := make([]*history.Cell, len(s.specs))
+	defer func() {
+		s.history.Cells = slices.DeleteFunc(done, func(c *history.Cell) bool { return c == nil })
+	}()
+	if err := s.contention(ctx, done, faults); err != nil {
+		return err
+	}
+	s.progress.Status(nil)
+	return s.sideBySide(ctx, done, faults, len(s.specs), s.settings.AtOnce)
+}
+
+// contention runs the first n cells, those of the crowds.
+func (s *session) contention(ctx context.Context, done []*history.Cell, n int) error {
+	if s.history.Backend.Kind == "embedded" && s.party == nil {
+		return s.sideBySide(ctx, done, 0, n, crowds)
+	}
+	return s.alone(ctx, done, n)
+}
+
+// alone runs the first n cells one after the other, and makes each one's instances ready while the one before it runs.
+func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err error) {
+	next := s.following(ctx, -1, n)
+	defer func() { (<-next).close() }()
+	for i := range n {
+		env := <-next
+		next = s.following(ctx, i, n)
+		if err := s.one(ctx, done, i, env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sideBySide runs the cells from number from to before number to, so many at a time.
+func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(atOnce)
+	for i := from; i < to; i++ {
+		all.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return s.one(ctx, done, i, <-s.environment.prepare(ctx, s.specs[i]))
+		})
+	}
+	return all.Wait()
+}
+
+// one runs cell number i and reports it.
+func (s *session) one(ctx context.Context, done []*history.Cell, i int, env cellEnvironment) error {
+	cell, err := s.cell(ctx, i, s.specs[i], env)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // the reason for the reason: a process that died, say
+		}
+		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
+	}
+	if again, slow := s.specs[i].AgainLonger(cell); slow {
+		if cell, err = s.cell(ctx, i, again, <-s.environment.prepare(ctx, again)); err != nil {
+			return fmt.Errorf("%s, once more: %w", s.specs[i].Title(), cmp.Or(context.Cause(ctx), err))
+		}
+	}
+	done[i] = cell
+	s.progress.Finished(cell)
+	return nil
+}
+
+// following prepares the cell after number i, of the first n; after the last, nothing.
+func (s *session) following(ctx context.Context, i, n int) <-chan cellEnvironment {
+	if i+1 < n {
+		return s.environment.prepare(ctx, s.specs[i+1])
+	}
+	nothing := make(chan cellEnvironment, 1)
+	nothing <- cellEnvironment{close: func() {}}
+	return nothing
+}
+
+// cell runs one cell in its environment, and leaves nothing of it behind: first its instances go, then its keys.
+func (s *session) cell(
+	ctx context.Context, i int, spec catalog.Spec, env cellEnvironment,
+) (cell *history.Cell, err error) {
+	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
+	if env.err != nil || env.notRun != "" && s.party == nil {
+		env.close()
+		return notRun(spec, product, env.notRun), env.err
+	}
+	defer func() {
+		s.client.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
+		env.close()
+		s.sweep(ctx, product, err)
+	}()
+	if !spec.Scenario.Fault() {
+		s.progress.Status(func() string {
+			return fmt.Sprintf("cell %d of %d, %s: %d of %d requests",
+				i+1, len(s.specs), spec.Title(), s.sent.Load(), s.settings.Load.Requests)
+		})
+	}
+	runner := &scenario.Runner{
+		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: env.targets,
+		Spool: s.settings.Spool, Stalls: s.stalls,
+	}
+	if s.party != nil {
+		runner.Joint, runner.Seed = s.party.Cell(i+1, env.notRun), s.party.Seed(s.history.Seed, i)
+	}
+	return runner.Run(ctx, spec, product, env.urls)
+}
+
+// sweep removes a product. It keeps the error for [Result.KeysLeft], unless the run failed for another reason.
+func (s *session) sweep(ctx context.Context, product string, err error) {
+	swept := s.environment.clear(context.WithoutCancel(ctx), product)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.swept == nil && (err == nil || errors.Is(err, context.Canceled)) {
+		s.swept = swept
+	}
+}
+
+// notRun is the cell of a spec that cannot take place here.
+func notRun(spec catalog.Spec, product, why string) *history.Cell {
+	return &history.Cell{
+		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
+		Product: product, NotRun: why,
+	}
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"strings"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+)
+
+// Settings say how a run is made. Which cells it has is said apart.
+type Settings struct {
+	// Build names the build of this loadtest.
+	Build string
+	Load  history.Load
+	Seed  uint64
+	// Instances is the number of instances in the cells that have several.
+	Instances int
+	// AtOnce is how many fault cells run side by side.
+	AtOnce int
+
+	// Targets are the URLs of instances that run already. Without any, the run starts its own.
+	Targets    []string
+	AdminToken string
+	// Backend, ZooKeeper, SQL and Stockapi are used if the run starts its instances: see [cluster.Options].
+	Backend, ZooKeeper, SQL, Stockapi string
+
+	// Joint says with which other load generators the run is made. Without a name it is made alone.
+	Joint Joint
+	// Spool holds the orders that are too many for memory.
+	Spool *history.Spool
+}
+
+// Joint says which load generators make the run together, and where they meet.
+type Joint struct {
+	Name    string
+	Parties int
+	// Wait is how long to wait for the others.
+	Wait time.Duration
+	// Meet is the URL of the Redis where they meet.
+	Meet string
+}
+
+// Progress shows the progress of a run. Finished and Status may be called from several goroutines.
+type Progress interface {
+	// Say shows a text until something else is shown.
+	Say(text string)
+	// Begin is called once, before the first cell, when all is known of the run but its cells.
+	Begin(run *history.Run, specs []catalog.Spec)
+	// Status shows a text that changes. Nil shows how many cells are finished.
+	Status(text func() string)
+	// Finished shows a finished cell.
+	Finished(cell *history.Cell)
+}
+
+// bounds raises what the instances accept to what this run asks for; the first value is stockapi's own default.
+func (s *Settings) bounds() cluster.Bounds {
+	return cluster.Bounds{
+		Wait: max(time.Minute, s.Load.Wait), TTL: max(10*time.Minute, s.Load.TTL), Work: max(time.Minute, s.Load.Work),
+	}
+}
+
+// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends,
+// with all that they hold.
+func (s *Settings) outlasted() bool {
+	isURL := func(text string) bool { return strings.Contains(text, "://") }
+	return len(s.Targets) > 0 || isURL(s.Backend) || isURL(s.SQL) || s.ZooKeeper != ""
+}

@@ -1,0 +1,27 @@
+package run
+
+import "time"
+
+const (
+	// leastStockTTL is how long the stock of a cell lies on Redis at least if nobody removes it.
+	leastStockTTL = time.Hour
+	// mostStockTTL is the longest that stockapi allows.
+	mostStockTTL = 30 * 24 * time.Hour
+)
+
+// stockTTL returns the TTL of a cell's stock: an hour more than the longest that the cell can take. In the longest cell
+// every buyer waits as long as it may, and the buyers of one worker wait one after the other. The stock is removed when
+// the cell is over. The TTL is for a loadtest that was killed, on a Redis that somebody else uses.
+func (s *Settings) stockTTL() time.Duration {
+	const answer = 10 * time.Second // how much longer an answer may take, as in package scenario
+	l := s.Load
+	turns := float64((l.Requests + l.Concurrency - 1) / l.Concurrency)
+	longest := turns * (l.Wait + l.Work + answer).Seconds()
+	if l.Rate > 0 {
+		longest += float64(l.Requests) / l.Rate
+	}
+	if longest >= (mostStockTTL - leastStockTTL).Seconds() {
+		return mostStockTTL
+	}
+	return leastStockTTL + time.Duration(longest)*time.Second
+}

@@ -1,0 +1,20 @@
+package run
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
+	for want, load := range map[time.Duration]history.Load{
+		time.Hour + 3*31*time.Second: {Requests: 300, Concurrency: 100, Wait: 20 * time.Second, Work: time.Second},
+		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},
+		mostStockTTL:                 {Requests: 10_000_000, Concurrency: 1, Wait: time.Hour},
+	} {
+		assert.Equal(t, want, (&Settings{Load: load}).stockTTL())
+	}
+}

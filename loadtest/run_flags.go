@@ -1,0 +1,223 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/run"
+)
+
+// runFlags is what one run can be told.
+type runFlags struct {
+	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
+	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
+	Targets   []string `placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
+	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
+
+	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
+	Rungs     []string `placeholder:"RUNG" help:"Only these rungs, by number or by name."`
+	Scenarios []string `placeholder:"NAME" help:"Only these scenarios."`
+	AtOnce    int      `default:"12" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
+	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
+
+	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
+	Concurrency int           `default:"100" help:"How many at once."`
+	Stock       int64         `default:"100" help:"How many units there are to sell."`
+	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
+	Power       float64       `placeholder:"P" help:"Choose requests and stock so that a fault of one sale in 1/P or more would show, with a confidence of 95 %, such as 1e-4. Not with --requests or --stock."`
+	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
+	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
+	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
+	Seed        *uint64       `placeholder:"N" help:"Seed of when orders fall due in an open loop; a closed one has nothing random. Default: a new one, which is printed."`
+
+	sized []string // which flags gave the size of the load
+
+	Join     string        `placeholder:"NAME" help:"Make one run together with other load generators, on any machines, that are told the same NAME: every cell begins at one instant, and each comes to the verdict on what all did. What they run has to agree. They meet at the Redis of --backend, or at --meet. Without --scenarios it is two-instances, and with --targets one-instance too; the others are for one alone. Of --seed the first one's counts."`
+	Parties  int           `default:"2" help:"How many load generators --join brings together."`
+	JoinWait time.Duration `default:"2m" help:"How long to wait for the others to come."`
+	Meet     string        `placeholder:"URL" help:"The Redis where they meet, if it is not that of --backend. Needed with --targets."`
+
+	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
+	Out        string `placeholder:"DIR" help:"Write results.json (results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
+}
+
+// settings returns the flags as the settings of a run. They have been checked.
+func (f *runFlags) settings(spool *history.Spool) run.Settings {
+	return run.Settings{
+		Build: thisBuild(), Seed: *f.Seed, Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets,
+		AdminToken: f.AdminToken, Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
+		Load: history.Load{
+			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
+			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
+		},
+		Joint: run.Joint{Name: f.Join, Parties: f.Parties, Wait: f.JoinWait, Meet: f.meetingPlace()},
+	}
+}
+
+// check refuses numbers that no run can be made of, and draws the seed if none was given.
+func (f *runFlags) check() error {
+	if f.Seed == nil {
+		seed := rand.Uint64() >> 32 // short enough to type again
+		f.Seed = &seed
+	}
+	if err := f.power(); err != nil {
+		return err
+	}
+	return errors.Join(f.sizes(), f.durations(), f.places(), f.joining())
+}
+
+// refused is how many orders more than there is stock a run of a chosen power sends: as many as the usual one.
+const refused = 200
+
+// power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales
+// happens in fewer than 3/n of them, with a confidence of 95 %.
+func (f *runFlags) power() error {
+	switch {
+	case f.Power == 0:
+		return nil
+	case !(f.Power >= 1e-6 && f.Power <= 0.5):
+		return errors.New("--power must lie between 1e-6 and 0.5")
+	case len(f.sized) > 0:
+		return fmt.Errorf("--power chooses the size of the load: leave out %s, or --power", strings.Join(f.sized, " and "))
+	}
+	f.Stock = int64(audit.Needed(f.Power))
+	f.Requests = int(f.Stock) + refused
+	return nil
+}
+
+func (f *runFlags) sizes() error {
+	for _, n := range []struct {
+		flag             string
+		value, low, high int64
+	}{
+		{"--requests", int64(f.Requests), 1, 10_000_000},
+		{"--concurrency", int64(f.Concurrency), 1, 5000},
+		{"--stock", f.Stock, 0, 1_000_000_000},
+		{"--instances", int64(f.Instances), 2, 32},
+		{"--at-once", int64(f.AtOnce), 1, 64},
+		{"--repeat", int64(f.Repeat), 1, 1000},
+	} {
+		if n.value < n.low || n.value > n.high {
+			return fmt.Errorf("%s must lie between %d and %d", n.flag, n.low, n.high)
+		}
+	}
+	if f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
+		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
+	}
+	return nil
+}
+
+func (f *runFlags) durations() error {
+	switch {
+	case f.Wait < 0 || f.Wait > time.Hour:
+		return errors.New("--wait must lie between 0s and 1h")
+	case f.TTL < 10*time.Millisecond || f.TTL > time.Hour:
+		return errors.New("--ttl must lie between 10ms and 1h")
+	case f.Work < 0 || f.Work > time.Hour:
+		return errors.New("--work must lie between 0s and 1h")
+	}
+	return nil
+}
+
+// databases are the schemes of a DSN.
+var databases = []string{"sqlite", "mysql", "mariadb", "postgres", "postgresql"}
+
+func (f *runFlags) places() error {
+	for i, t := range f.Targets {
+		u, err := url.Parse(t)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+			return fmt.Errorf("--targets: number %d is no URL such as http://127.0.0.1:5000", i+1)
+		}
+		f.Targets[i] = strings.TrimRight(t, "/")
+	}
+	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
+		(err != nil || !slices.Contains(databases, u.Scheme)) {
+		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s", strings.Join(cluster.Databases, ", "),
+			strings.Join(databases, ", "))
+	}
+	switch f.Backend {
+	case "auto", "embedded", "redis-server":
+		return nil
+	}
+	if u, err := url.Parse(f.Backend); err != nil || !strings.HasPrefix(u.Scheme, "redis") {
+		return errors.New("--backend: neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379")
+	}
+	return nil
+}
+
+// joinName is what a run that several make together may be called: it becomes a part of keys on Redis.
+var joinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// joining refuses what several load generators cannot make a run of.
+func (f *runFlags) joining() error {
+	switch {
+	case f.Join == "" && f.Meet != "":
+		return errors.New("--meet is for load generators that --join brings together")
+	case f.Join == "":
+		return nil
+	case !joinName.MatchString(f.Join):
+		return errors.New("--join: a name is made of letters, digits, dots, - and _, at most 64")
+	case f.Parties < 2 || f.Parties > 16:
+		return errors.New("--parties must lie between 2 and 16")
+	case f.JoinWait < time.Second || f.JoinWait > 24*time.Hour:
+		return errors.New("--join-wait must lie between 1s and 24h")
+	case f.Meet != "" && !isRedis(f.Meet):
+		return errors.New("--meet: no URL such as redis://127.0.0.1:6379")
+	case len(f.Targets) > 0 && f.meetingPlace() == "":
+		return errors.New("--join with --targets needs --meet, the URL of a Redis where the parties meet")
+	case len(f.Targets) == 0 && !isRedis(f.Backend):
+		return errors.New("--join needs a Redis that all parties share: " +
+			"name it by --backend, or give all --targets and --meet")
+	}
+	return nil
+}
+
+func isRedis(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	return err == nil && strings.HasPrefix(u.Scheme, "redis") && u.Host != ""
+}
+
+// meetingPlace is the URL of the Redis where the parties meet, empty if none was named.
+func (f *runFlags) meetingPlace() string {
+	if f.Meet == "" && isRedis(f.Backend) {
+		return f.Backend
+	}
+	return f.Meet
+}
+
+// joinable returns those of the cells that several load generators can run together: those in which a crowd contends.
+// Instances of each party's own are never one. What was asked for by name and cannot be had is an error.
+func (f *runFlags) joinable(specs []catalog.Spec) ([]catalog.Spec, error) {
+	if f.Join == "" {
+		return specs, nil
+	}
+	var refused string
+	specs = slices.DeleteFunc(specs, func(spec catalog.Spec) bool {
+		s := spec.Scenario
+		alone := s.Fault() || s.Instances != catalog.Several && len(f.Targets) == 0
+		if alone && slices.Contains(f.Scenarios, s.Name) {
+			refused = s.Name
+		}
+		return alone
+	})
+	switch {
+	case refused == "one-instance":
+		return nil, errors.New("--join: parties that start instances of their own have several: " +
+			"leave out one-instance, or give all --targets")
+	case refused != "":
+		return nil, fmt.Errorf("--join is for the scenarios in which a crowd contends: run %s alone", refused)
+	}
+	return specs, nil
+}
