@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/contract"
 )
 
-// contractFlags is what the command contract can be told.
+// contractFlags are the flags of the command contract.
 type contractFlags struct {
 	URL        string `arg:"" help:"Where the service listens, such as http://127.0.0.1:5000."`
 	Rung       string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first that the service lists."`

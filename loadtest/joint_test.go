@@ -19,7 +19,7 @@ import (
 	"stockapi/loadtest/latch/latchtest"
 )
 
-// output is what one of several load generators left.
+// output is the result of one of several load generators.
 type output struct {
 	code           int
 	stdout, stderr string

@@ -396,8 +396,8 @@ var innocents = []misbehaviour{
 	},
 }
 
-// unresolved is what may be found where two clocks are compared on a machine that is slow: leases shorter than what is
-// known of the clocks.
+// unresolved are the results where two clocks are compared on a slow machine: leases may be shorter than the difference
+// of the clocks is known.
 const unresolved = "ok unknown ok ok – – –"
 
 // ahead returns a clock that is ahead by so much.

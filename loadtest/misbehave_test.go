@@ -35,7 +35,7 @@ type misbehaviour struct {
 	// want are the results in the order of history.Verdicts, and code is the exit code.
 	want string
 	code int
-	// or is what may be found as well, as a surprise, if anything may.
+	// or are other results that are allowed, as a surprise; empty: none are.
 	or string
 	// says is a regular expression for a sentence of the output.
 	says string
@@ -44,7 +44,7 @@ type misbehaviour struct {
 // load is that of every row: 10 units and 40 buyers, 10 at once.
 var load = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", "--wait", "5s"}
 
-// holds is what has to be found of a shop that does nothing wrong, and whose rung has a lock.
+// holds are the results of a shop that does nothing wrong, and whose rung has a lock.
 const holds = "ok ok ok ok – – –"
 
 func TestShopsThatMisbehave(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"stockapi/loadtest/run"
 )
 
-// runFlags is what one run can be told.
+// runFlags are the flags of a run.
 type runFlags struct {
 	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
@@ -157,7 +157,7 @@ func (f *runFlags) places() error {
 	return nil
 }
 
-// joinName is what a run that several make together may be called: it becomes a part of keys on Redis.
+// joinName restricts the name of a run that several load generators make: it becomes a part of keys on Redis.
 var joinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // joining refuses what several load generators cannot make a run of.

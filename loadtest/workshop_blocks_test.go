@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workshopPart is what stands under one heading of WORKSHOP.md.
+// workshopPart is the text under one heading of a document.
 type workshopPart struct {
 	title  string
 	blocks []*workshopBlock

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workshopDesk is where a reader of WORKSHOP.md sits: a copy of the module to work in, and some terminals.
+// workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
 //
 // What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi` and
 // `go run ./loadtest` are programs built before, since linking them each time takes longer than all the rest; and the

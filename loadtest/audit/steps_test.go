@@ -31,7 +31,7 @@ func (w skewedClock) read(t history.Instant) history.Instant {
 	return t
 }
 
-// conditions is what clocks and machines may do in a cell.
+// conditions says how clocks and machines misbehave in a cell.
 type conditions struct {
 	steps, ownSteps int // of each instance's clock, of the client's
 	drift           float64

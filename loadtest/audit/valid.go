@@ -21,7 +21,7 @@ func valid(b *books, answers []history.Finding) history.Finding {
 	return history.Finding{Verdict: history.Valid, Result: history.OK}
 }
 
-// undelivered is what kept requests from leaving the client, or "".
+// undelivered names the errors that kept requests from leaving the client. It is empty if all were sent.
 func (b *books) undelivered() string {
 	missing, asked := b.notSent, b.Len()
 	if cl := b.Client; cl != nil && cl.Asked-cl.Delivered >= missing {
@@ -62,8 +62,8 @@ func (b *books) clientErrors() []string {
 	return names[:min(len(names), maxEvidence)]
 }
 
-// starved is why what was measured is mostly the client's own waiting for the processor, or "". A closed loop comes as
-// slowly as it is let, and is the same all the same; what that does to leases, tooSlowFor asks.
+// starved says that the client mostly measured its own waiting for the processor. It is empty if it did not. A closed
+// loop adapts its rate to the machine and measures the same; tooSlowFor asks whether its leases were long enough.
 func (b *books) starved() string {
 	if b.Client == nil || b.Client.Loop == "closed" || b.Elapsed <= 0 || b.Client.Away <= b.Elapsed/2 {
 		return ""
@@ -76,9 +76,9 @@ func (b *books) starved() string {
 // for longer, it may seem to be gone.
 const nodesPatience = 20
 
-// tooSlowFor is how a machine that stood still explains what was found broken, or "". What stands still for half a
-// lease lets it end. What does so for a moment makes servers look as if they were gone, and then a fresh request is not
-// told that the lock is taken, but that nobody knows.
+// tooSlowFor says that a machine that stood still explains a broken verdict. It is empty if it does not. A process that
+// stands still for half a lease lets it end. A server that does so for a moment seems to be gone, and then a fresh
+// request is not told that the lock is taken, but that nobody knows.
 func (b *books) tooSlowFor(answers []history.Finding) string {
 	if b.Client == nil || b.TTL <= 0 || history.Worst(answers) != history.Broken {
 		return ""

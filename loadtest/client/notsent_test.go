@@ -20,7 +20,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// dialled is what net/http returns when it cannot dial.
+// dialled wraps an error as net/http does when it cannot dial.
 func dialled(err error) error {
 	return &url.Error{Op: "Post", URL: "http://h", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
 }

@@ -154,7 +154,7 @@ func freePort() (int, error) {
 	return 0, err
 }
 
-// lastPort is where the search goes on. It starts at random, so that two runs on a machine do not collide.
+// lastPort is the port that was tried last. It starts at random, so that two runs on a machine do not collide.
 var lastPort = func() *atomic.Uint32 {
 	var n atomic.Uint32
 	n.Store(rand.Uint32N(1 << 20))

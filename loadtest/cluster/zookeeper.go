@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// zooKeeperJar is where Debian's package installs the server.
+// zooKeeperJar is the path at which Debian's package installs the server.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
 // ErrNeedsZooKeeper means that a cell needs its own ZooKeeper, to inject faults into it, and that none can be started.

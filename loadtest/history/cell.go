@@ -51,7 +51,7 @@ type Cell struct {
 
 	// Client says how well the client did its part; nil in old files.
 	Client *Client `json:"client,omitempty"`
-	// Coverage is what an "ok" of this cell rests on, as judged at the time.
+	// Coverage counts the evidence for an "ok" of this cell, as judged at the time.
 	Coverage *Coverage `json:"coverage,omitempty"`
 	// Longer is the factor by which the leases were lengthened, if the machine was too slow for the scenario's own.
 	Longer float64 `json:"longer,omitempty"`

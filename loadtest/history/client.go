@@ -27,7 +27,7 @@ type Client struct {
 	FromSent Latency `json:"from_sent"`
 }
 
-// Coverage is what the verdicts of a cell rest on.
+// Coverage counts the evidence for the verdicts of a cell.
 type Coverage struct {
 	// Sales is how many sales were seen, in all phases.
 	Sales int `json:"sales"`

@@ -50,14 +50,14 @@ func (e *TermsError) Error() string {
 
 // A Latch is one party's side of a latch. It opens once, and is not used again.
 type Latch struct {
-	// Redis is where the parties meet. Its client may retry: arriving twice is arriving once.
+	// Redis keeps the latch. Its client may retry: arriving twice is arriving once.
 	Redis redis.Scripter
 	// Name is the parties' common name for the latch. Its keys begin with it: on a cluster it needs a hash tag.
 	Name string
 	// Parties is how many parties have to come, and Party the unique name of this one.
 	Parties int
 	Party   string
-	// Terms are what all parties have to agree on, in any format.
+	// Terms are the settings that all parties have to agree on, in any format.
 	Terms string
 	// Lead is how long before the start each party has to know of it. The longest of all parties counts.
 	Lead time.Duration

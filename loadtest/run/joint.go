@@ -28,7 +28,7 @@ func unshared(s *Settings, rung catalog.Rung) string {
 	return ""
 }
 
-// terms are what the parties have to agree on.
+// terms are the settings that the parties have to agree on.
 func (s *Settings) terms(specs []catalog.Spec, stockapi string) joint.Terms {
 	var cells []string
 	for _, spec := range specs {

@@ -24,7 +24,7 @@ import (
 type smallShop struct {
 	mu    sync.Mutex
 	stock int64
-	// late are what readings of the stock say instead of the truth, one after the other, once somebody has bought.
+	// late are the false answers of the next readings of the stock, once somebody has bought.
 	late []int64
 	// lose is whether an order is sold and its answer lost; tell whether the shop tells of orders afterwards.
 	lose func(n int) bool

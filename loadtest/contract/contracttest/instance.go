@@ -22,7 +22,7 @@ type Instance struct {
 	Sell func(*Order)
 	// Tell changes an answer before it is sent. It may hold it up, too, and tell nothing.
 	Tell func(*Order)
-	// Count is what GET /stock says where so many are left.
+	// Count changes the answer of GET /stock; left is the true number.
 	Count func(left int64) int64
 	// Edit changes the JSON answer of any other route before it is sent, by its pattern.
 	Edit map[string]func(doc map[string]any)

@@ -12,7 +12,7 @@ type Order struct {
 	*Instance
 	ID, Product string
 	Quantity    int64
-	// Wait and Work are what the order asks for.
+	// Wait and Work are parameters of the request.
 	Wait, Work time.Duration
 	// Number is which one it is of the whole shop, from 1, in the order in which they came.
 	Number int

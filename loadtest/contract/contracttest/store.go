@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Store is what the instances of a shop share: the stock, the lock, and what became of orders.
+// A Store holds the state that the instances of a shop share: the stock, the lock, and the outcomes of orders.
 type Store struct {
 	// lock is the lock of the shop: who has it is alone, unless a test bends that.
 	lock sync.Mutex
