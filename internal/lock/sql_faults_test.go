@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,7 +180,8 @@ func TestPitfall20OneConnection(t *testing.T) {
 	})
 }
 
-// One round trip takes the lock, and one releases it.
+// One round trip takes the lock, and one releases it. A session's connection is checked every now and then as well: on a
+// slow machine that falls into some of the tries, but not into most of them.
 func TestSQLRoundTrips(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
@@ -192,11 +194,14 @@ func TestSQLRoundTrips(t *testing.T) {
 				for range 2 {
 					require.True(t, i.tryOnce(t, key(t))) // connects, creates the table, prepares the statements
 				}
-				before := written.Load()
-				for range 10 {
+				var trips []int64
+				for range 11 {
+					before := written.Load()
 					require.True(t, i.tryOnce(t, key(t)))
+					trips = append(trips, written.Load()-before)
 				}
-				assert.EqualValues(t, 2*10, written.Load()-before)
+				slices.Sort(trips)
+				assert.EqualValues(t, 2, trips[len(trips)/2], trips)
 			})
 		}
 	})
