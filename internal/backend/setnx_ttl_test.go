@@ -13,7 +13,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-func TestMortalGivesSETNXAnEnd(t *testing.T) {
+func TestSetNXWithTTLGivesTheKeyAnEnd(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		client, err := backend.Open(start(t).URL, backend.Options{Timeout: time.Second})
 		require.NoError(t, err)
