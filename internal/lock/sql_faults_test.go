@@ -180,8 +180,8 @@ func TestPitfall20OneConnection(t *testing.T) {
 	})
 }
 
-// One round trip takes the lock, and one releases it. A session's connection is checked every now and then as well: on a
-// slow machine that falls into some of the tries, but not into most of them.
+// One round trip takes the lock, and one releases it. A session's connection is checked every now and then as well: on
+// a slow machine that falls into some of the tries, but not into most of them.
 func TestSQLRoundTrips(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
