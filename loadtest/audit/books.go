@@ -18,7 +18,7 @@ type books struct {
 	probes   []int32
 
 	sales, refused, resolved, unknown, notSent int
-	// twoHundreds is how many units the answers of status 200 promised, with serial numbers or without.
+	// twoHundreds counts the units that the answers of status 200 promised, with serial numbers or without.
 	twoHundreds int64
 	// open is how many units the orders of unknown outcome may have taken besides those that they name. unexplained is how
 	// many of these cannot be due to a write of the stock whose reply was lost.
@@ -34,9 +34,9 @@ type books struct {
 	removed        map[uint64]struct{}
 	made, removals int
 	// With several clocks, for each op: before is how late it seems to have been by its clock when it got the lock, and
-	// after is how far its clock was ahead at most when it released the lock.
+	// after bounds the lead of its clock when it released the lock.
 	before, after []history.Instant
-	// error is how wrong the client's own clock may be, as far as the ops show it.
+	// error bounds the error of the client's own clock, as far as the ops show it.
 	error history.Instant
 }
 

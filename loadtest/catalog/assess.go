@@ -10,7 +10,7 @@ import (
 type Row struct {
 	Scenario, Rung, Name string
 	Cells                []*history.Cell
-	// Met is how many of the cells that were run are as expected.
+	// Met counts the cells that were run and are as expected.
 	Met int
 	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
 	Surprises []string

@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"stockapi/loadtest/scenario"
+)
 
 const (
 	// leastStockTTL is how long the stock of a cell lies on Redis at least if nobody removes it.
@@ -13,10 +17,9 @@ const (
 // every buyer waits as long as it may, and the buyers of one worker wait one after the other. The stock is removed when
 // the cell is over. The TTL is for a loadtest that was killed, on a Redis that somebody else uses.
 func (s *Settings) stockTTL() time.Duration {
-	const answer = 10 * time.Second // how much longer an answer may take, as in package scenario
 	l := s.Load
 	turns := float64((l.Requests + l.Concurrency - 1) / l.Concurrency)
-	longest := turns * (l.Wait + l.Work + answer).Seconds()
+	longest := turns * (l.Wait + l.Work + scenario.AnswerMargin).Seconds()
 	if l.Rate > 0 {
 		longest += float64(l.Requests) / l.Rate
 	}

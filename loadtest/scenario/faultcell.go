@@ -111,7 +111,7 @@ func (f *faultCell) send(ctx context.Context, at int, id string, phase history.P
 	if phase == history.Reading {
 		o.Reads, o.Quantity = true, 0
 	}
-	o.Timeout = o.Wait + o.Work + answerMargin
+	o.Timeout = o.Wait + o.Work + AnswerMargin
 	f.orders = append(f.orders, o)
 	go func() {
 		defer close(o.done)

@@ -46,8 +46,8 @@ func (r *Runner) slack() time.Duration {
 	return min(10*r.Stalls.Recent(), maxSlack)
 }
 
-// answerMargin is how much longer than all waiting and work an answer may take before it counts as lost.
-const answerMargin = 10 * time.Second
+// AnswerMargin is how much longer than all waiting and work an answer may take before it counts as lost.
+const AnswerMargin = 10 * time.Second
 
 // A Runner runs cells on instances that were started elsewhere.
 type Runner struct {
@@ -251,7 +251,7 @@ func (r *Runner) completed(op history.Op, c *history.Cell, to int, phase history
 func (r *Runner) order(c *history.Cell, id string, quantity int64) client.Order {
 	return client.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
-		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + answerMargin,
+		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + AnswerMargin,
 	}
 }
 

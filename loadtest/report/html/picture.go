@@ -163,12 +163,8 @@ var keyMarks = []keyMark{
 		d.el("circle", "", "class", "read", "cx", x+14, "cy", y, "r", 3.2)
 	}},
 	{"write", "writes the stock", func(d *drawing, x, y float64) { d.diamond("write", x+14, y, 4.6) }},
-	{"renew", "renews the lock", func(d *drawing, x, y float64) {
-		d.el("path", "", "class", "renew", "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
-	}},
-	{"renew failed", "fails to renew the lock", func(d *drawing, x, y float64) {
-		d.el("path", "", "class", "renew failed", "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
-	}},
+	{"renew", "renews the lock", renewalMark("renew")},
+	{"renew failed", "fails to renew the lock", renewalMark("renew failed")},
 	{"cross", "a lock removed by an order that did not hold it, or the death of a process",
 		func(d *drawing, x, y float64) { d.cross(x+14, y) }},
 	{"stopped", "the process is stopped or dead", func(d *drawing, x, y float64) {
@@ -177,6 +173,12 @@ var keyMarks = []keyMark{
 	{"overlap", "both orders believe that they hold the lock", func(d *drawing, x, y float64) {
 		d.el("rect", "", "class", "overlap", "x", x+6, "y", y-7, "width", 14.0, "height", 14.0)
 	}},
+}
+
+func renewalMark(class string) func(d *drawing, x, y float64) {
+	return func(d *drawing, x, y float64) {
+		d.el("path", "", "class", class, "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
+	}
 }
 
 // key explains the marks that the timeline uses, from y on. It returns where it ends.
