@@ -200,10 +200,11 @@ func survivesSlowWork(t *testing.T, s *shop, r Rung) answer {
 func handOver(t *testing.T, s *shop, key string, b *instance) {
 	t.Helper()
 	// A database needs a moment to end a session, and v5-as-printed may just have created its key again.
-	_, err := poll(context.Background(), 10*time.Second, Fixed(time.Millisecond), func(ctx context.Context) (*Lease, error) {
+	takeOver := func(ctx context.Context) (*Lease, error) {
 		s.remove(t, key)
 		return b.tryLock(ctx, key, time.Minute)
-	})
+	}
+	_, err := poll(context.Background(), 10*time.Second, Fixed(time.Millisecond), takeOver)
 	require.NoError(t, err)
 	for {
 		if _, err := b.try(context.Background(), key, time.Minute); err != nil {
