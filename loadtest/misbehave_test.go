@@ -24,7 +24,7 @@ import (
 type misbehaviour struct {
 	name string
 	bend func(a, b *contracttest.Instance)
-	// rung is which one it says it is, v4 if none is named; two has both instances take part.
+	// rung is the one that it claims to be, v4 if none is named; two has both instances take part.
 	rung string
 	two  bool
 	// flags are for loadtest, beside the load of all.
@@ -126,7 +126,7 @@ func results(c *history.Cell) string {
 	return strings.Join(all, " ")
 }
 
-// often is how many times a shop is tried that does nothing wrong: more often where all servers have to be there, too.
+// often returns the number of tries of a shop that does nothing wrong: more where all servers have to be there, too.
 func often() int {
 	if os.Getenv("STOCKAPI_REQUIRE") != "" {
 		return 50
@@ -157,7 +157,7 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	}
 }
 
-// times is how often a shop is tried: one that takes its time, less often.
+// times returns the number of tries of a shop: fewer for one that takes its time.
 func (m *misbehaviour) times() int {
 	if m.slow || testing.Short() {
 		return 5

@@ -78,7 +78,7 @@ func (f *runFlags) check() error {
 	return errors.Join(f.sizes(), f.durations(), f.places(), f.joining())
 }
 
-// refused is how many orders more than there is stock a run of a chosen power sends: as many as the usual one.
+// refused is the number of orders beyond the stock that a run of a chosen power sends: as many as the usual run.
 const refused = 200
 
 // power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales

@@ -53,7 +53,7 @@ func partsOf(document string) ([]*workshopPart, error) {
 	return r.parts, nil
 }
 
-// partsReader is how far a document has been read.
+// partsReader reads a document, part by part.
 type partsReader struct {
 	parts  []*workshopPart
 	block  *workshopBlock    // the last block of commands in this part

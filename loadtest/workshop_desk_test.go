@@ -35,7 +35,7 @@ type workshopDesk struct {
 	terminals   map[int]*workshopTerminal
 }
 
-// workshopTime is how long a script may take, and how long a terminal has to say what is promised of it.
+// workshopTime bounds a script, and the time until a terminal says what is promised of it.
 const workshopTime = 3 * time.Minute
 
 // newDesk sets up a desk, which leave has to end.

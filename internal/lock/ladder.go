@@ -97,7 +97,7 @@ func Ladder() []Rung {
 			wait:   runtime.queued,
 			Does:   "first come, first served: a queue in Redis, and the release calls its head",
 			Defect: "a pause, as of every lease"},
-		{Number: "v9", Name: "multilock", build: single(multilock), all: multilock, acquireAll: allAtOnce,
+		{Number: "v9", Name: "multilock", build: single(multilock), all: multilock, acquireAll: AllAtOnce,
 			Needs: redis, Wait: 20 * time.Second,
 			Does:   "several products: v5.5 on each, in sorted order, all or none; waits holding none",
 			Defect: "starves while others sell its products one by one"},
@@ -167,6 +167,9 @@ func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	}
 	return detached(detectForeign(rt, r, r.build(rt))), wait
 }
+
+// SellsSeveral reports whether an order on this rung may name several products.
+func (r Rung) SellsSeveral() bool { return r.all != nil }
 
 // BuildSeveral returns the rung's lock of several products and the function that takes it, or nil if the rung sells one
 // product at a time.

@@ -32,12 +32,29 @@ func single(all func(runtime) TryAll) func(runtime) TryLock {
 	}
 }
 
-// allAtOnce tries all keys at once, and holds none of them while it waits.
-func allAtOnce(
+// OfOne returns a lock for orders of one product: it takes the first key, and there is no other.
+func OfOne(try TryLock) TryAll {
+	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
+		return try(ctx, keys[0], ttl)
+	}
+}
+
+// AllAtOnce tries all keys at once, and holds none of them while it waits. It is an [AcquireAll].
+func AllAtOnce(
 	order, waiting context.Context, keys []string, maxWait time.Duration, wait Waiting, try AttemptAll,
 ) (*Lease, error) {
-	return wait(waiting, keys[0], maxWait, func(context.Context) (*Lease, error) { return try(order, keys...) })
+	return wait(waiting, keys[0], maxWait, func(waiting context.Context) (*Lease, error) {
+		return try(attemptContext{order, waiting}, keys...)
+	})
 }
+
+// attemptContext is the context of one attempt: it has the values of waiting, and ends with the order's context.
+type attemptContext struct {
+	context.Context
+	waiting context.Context
+}
+
+func (c attemptContext) Value(key any) any { return c.waiting.Value(key) }
 
 // releaseAll releases several keys at once, each by a command with a timeout of its own: on a cluster they are on
 // different nodes, and a node that does not answer must not keep the other keys locked.

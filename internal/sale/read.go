@@ -30,5 +30,5 @@ func newReaders(r lock.Rung, b lock.Backends, shelf *stock.Shelf) *rung {
 	if tryLock == nil {
 		return nil
 	}
-	return &rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Look}
+	return &rung{Rung: r, try: lock.OfOne(tryLock), acquire: lock.AllAtOnce, wait: wait, sell: shelf.Look}
 }

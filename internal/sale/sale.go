@@ -85,11 +85,10 @@ type Shop struct {
 
 type rung struct {
 	lock.Rung
-	tryLock lock.TryLock
+	try     lock.TryAll
+	acquire lock.AcquireAll
 	wait    lock.Waiting
 	sell    stock.Sell
-	tryAll  lock.TryAll // nil where the rung sells one product at a time
-	gather  lock.AcquireAll
 	missing string // the backend that the rung needs and the instance lacks, or ""
 	readers *rung  // the rung for readers, where they share a lock, or nil
 	inner   *rung  // the rung whose lock nested work takes
@@ -118,9 +117,12 @@ func newRung(r lock.Rung, b lock.Backends, shelf *stock.Shelf) rung {
 	if missing := b.Missing(r); missing != "" {
 		return rung{Rung: r, missing: missing}
 	}
-	tryLock, wait := r.Build(b)
-	tryAll, gather := r.BuildSeveral(b)
-	return rung{Rung: r, tryLock: tryLock, wait: wait, sell: shelf.Seller(r.Shelf), tryAll: tryAll, gather: gather,
+	one, wait := r.Build(b)
+	try, acquire := r.BuildSeveral(b)
+	if try == nil {
+		try, acquire = lock.OfOne(one), lock.AllAtOnce
+	}
+	return rung{Rung: r, try: try, acquire: acquire, wait: wait, sell: shelf.Seller(r.Shelf),
 		readers: newReaders(r, b, shelf)}
 }
 
@@ -156,7 +158,7 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	if o.ID == "" {
 		o.ID = rand.Text()
 	}
-	first := o.first()
+	first := o.items()[0]
 	receipt = Receipt{Rung: r.Number, Product: first.Product, Quantity: first.Quantity, Instance: s.instance, Order: o.ID}
 	if s.Closed() {
 		return receipt, ErrDraining
@@ -190,20 +192,22 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	return receipt, err
 }
 
-// sell takes the ordered units off the shelf.
-func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) error {
-	if len(o.Items) > 0 {
-		return s.sellSeveral(r, o, lease, receipt)
+// sell takes the ordered units off the shelf: those of one product as the rung does, those of several all or none.
+func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err error) {
+	items, left := o.items(), make([]int64, 1)
+	if len(items) == 1 {
+		left[0], err = r.sell(lease.Context, stock.Order{Product: items[0].Product, Quantity: items[0].Quantity,
+			Fence: lease.Fence, MaxWait: r.maxWait(o), Work: s.work(r, o)})
+	} else {
+		left, err = s.shelf.SellAll(lease.Context, items, s.work(r, o))
 	}
-	left, err := r.sell(lease.Context, stock.Order{Product: o.Product, Quantity: o.Quantity, Fence: lease.Fence,
-		MaxWait: r.maxWait(o), Work: s.work(r, o)})
 	if err != nil {
 		return err
 	}
 	if lease.Sold != nil {
 		lease.Sold()
 	}
-	receipt.Left, receipt.Units = left, units(left, o.Quantity)
+	receipt.sold(o, left)
 	return nil
 }
 
@@ -227,14 +231,10 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 // take tries to acquire the locks of an order until it has them or may wait no longer. When the shop closes, an attempt
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
-	if len(o.Items) > 0 {
-		return r.takeSeveral(ctx, waiting, o)
+	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
+		return dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
 	}
-	return r.wait(waiting, r.Key(o.Product), r.maxWait(o), func(waiting context.Context) (*lock.Lease, error) {
-		return dropBusyTrace(ctx, func() (*lock.Lease, error) {
-			return r.tryLock(attemptContext{ctx, waiting}, r.Key(o.Product), o.TTL)
-		})
-	})
+	return r.acquire(ctx, waiting, r.keys(o), r.maxWait(o), r.wait, attempt)
 }
 
 // dropBusyTrace removes an attempt that found the lock busy from the trace: a waiter makes many, and they say nothing.
@@ -247,14 +247,6 @@ func dropBusyTrace(ctx context.Context, try func() (*lock.Lease, error)) (*lock.
 	}
 	return lease, err
 }
-
-// attemptContext is the context of one attempt: it has the values of waiting, and ends with the order's context.
-type attemptContext struct {
-	context.Context
-	waiting context.Context
-}
-
-func (c attemptContext) Value(key any) any { return c.waiting.Value(key) }
 
 // untilClosed returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
 func (s *Shop) untilClosed(ctx context.Context) (context.Context, func()) {

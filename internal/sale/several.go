@@ -1,11 +1,9 @@
 package sale
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	"stockapi/internal/lock"
 	"stockapi/internal/stock"
 )
 
@@ -22,42 +20,38 @@ type Item struct {
 
 // fits returns ErrOneProduct if an order names several products on a rung that cannot sell them.
 func (r *rung) fits(o Order) error {
-	if len(o.Items) > 0 && r.tryAll == nil {
+	if len(o.Items) > 0 && !r.SellsSeveral() {
 		return fmt.Errorf("%w: %s takes no items", ErrOneProduct, r.Number)
 	}
 	return nil
 }
 
-// takeSeveral is take for an order of several products.
-func (r *rung) takeSeveral(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
-	keys := make([]string, len(o.Items))
-	for i, item := range o.Items {
+// items returns what an order wants: one item, unless it names several.
+func (o Order) items() []stock.Item {
+	if len(o.Items) > 0 {
+		return o.Items
+	}
+	return []stock.Item{{Product: o.Product, Quantity: o.Quantity}}
+}
+
+// keys returns the keys of the locks that an order needs.
+func (r *rung) keys(o Order) []string {
+	items := o.items()
+	keys := make([]string, len(items))
+	for i, item := range items {
 		keys[i] = r.Key(item.Product)
 	}
-	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
-		return dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.tryAll(ctx, keys, o.TTL) })
-	}
-	return r.gather(ctx, waiting, keys, r.maxWait(o), r.wait, attempt)
+	return keys
 }
 
-// sellSeveral is sell for an order of several products: all or none.
-func (s *Shop) sellSeveral(r *rung, o Order, lease *lock.Lease, receipt *Receipt) error {
-	left, err := s.shelf.SellAll(lease.Context, o.Items, s.work(r, o))
-	if err != nil {
-		return err
+// sold records what an order took. A receipt lists the items only if the order did.
+func (r *Receipt) sold(o Order, left []int64) {
+	sold := make([]Item, len(left))
+	for i, item := range o.items() {
+		sold[i] = Item{Product: item.Product, Quantity: item.Quantity, Left: left[i], Units: units(left[i], item.Quantity)}
 	}
-	for i, item := range o.Items {
-		receipt.Items = append(receipt.Items,
-			Item{Product: item.Product, Quantity: item.Quantity, Left: left[i], Units: units(left[i], item.Quantity)})
-	}
-	receipt.Left, receipt.Units = left[0], receipt.Items[0].Units
-	return nil
-}
-
-// first returns the first item of an order: the only one, unless the order names several products.
-func (o Order) first() stock.Item {
+	r.Left, r.Units = sold[0].Left, sold[0].Units
 	if len(o.Items) > 0 {
-		return o.Items[0]
+		r.Items = sold
 	}
-	return stock.Item{Product: o.Product, Quantity: o.Quantity}
 }

@@ -20,8 +20,8 @@ type books struct {
 	sales, refused, resolved, unknown, notSent int
 	// twoHundreds counts the units that the answers of status 200 promised, with serial numbers or without.
 	twoHundreds int64
-	// open is how many units the orders of unknown outcome may have taken besides those that they name. unexplained is how
-	// many of these cannot be due to a write of the stock whose reply was lost.
+	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
+	// those of them that cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
 	// unanswered counts the orders without an answer, whose lease, if any, is not known.
 	unanswered int

@@ -11,7 +11,7 @@ type Scenario struct {
 	Name string
 	// Does says in a sentence what happens.
 	Does string
-	// Instances is how many stockapi processes take part; Several leaves it to the caller.
+	// Instances is the number of stockapi processes that take part; Several leaves it to the caller.
 	Instances int
 	// Crowd reports whether a crowd contends and nothing goes wrong. In all other scenarios a fault comes upon single
 	// orders, each of which is known to be inside.

@@ -15,9 +15,9 @@ const longerBy = 4
 const (
 	// longEnough is a lease that need not be lengthened further: no instance lets anybody wait for a multiple of it.
 	longEnough = 10 * time.Second
-	// serverTime is how long an instance waits for a server, unless told otherwise.
+	// serverTime is an instance's default timeout for a server.
 	serverTime = time.Second
-	// nodeTime is how long one of several nodes has to answer at most, whatever the lease.
+	// nodeTime is the longest timeout for one of several nodes, whatever the lease.
 	nodeTime = 50 * time.Millisecond
 )
 

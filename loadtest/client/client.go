@@ -17,7 +17,7 @@ const maxBody = 32 << 20
 // A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: with
 // net/http's default of two, every burst would measure new connections.
 type Client struct {
-	// StockTTL is how long the stock of SetStock lasts; 0: for ever.
+	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
 	StockTTL time.Duration
 
 	http  *http.Client

@@ -22,9 +22,9 @@ type Order struct {
 	Quantity int64
 	// Items are the products to buy at once, one unit of each, instead of Product alone, which is one of them.
 	Items []string
-	// Wait is how long the service may wait for the lock, TTL the lock's TTL, Work the time between read and write.
+	// Wait is the service's max wait for the lock, TTL the lock's TTL, Work the time between read and write.
 	Wait, TTL, Work time.Duration
-	// Timeout is how long the client waits for the answer. After that the outcome is unknown.
+	// Timeout bounds the client's wait for the answer. After that the outcome is unknown.
 	Timeout time.Duration
 	// Fault is the fault to inject into the order inside the instance, in stockapi's grammar. Empty: none.
 	Fault string

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// answerTimeout is how long an answer may take.
+	// answerTimeout bounds the time for an answer.
 	answerTimeout = 15 * time.Second
 	// maxBody bounds the size of an answer.
 	maxBody = 4 << 20

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// wait is how long an order waits for a lock that is free, or that the order before it has just released.
+	// wait bounds the wait for a lock that is free, or that the order before has just released.
 	wait = 5 * time.Second
-	// atOnce is how many orders are sent at once, so that one finds the lock taken; work is how long each holds it.
+	// atOnce is the number of orders sent at once, so that one finds the lock taken; work is the time that each holds it.
 	atOnce = 4
 	work   = 50 * time.Millisecond
 )

@@ -22,7 +22,7 @@ type Cell struct {
 	Initial   int64      `json:"initial"`
 	// Left is the stock that was read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
-	// TTL is how long a lock lasts in this cell.
+	// TTL is that of a lock in this cell.
 	TTL time.Duration `json:"ttl,omitempty"`
 	// Limit is the time in which a fresh request has to get through: the TTL and a margin.
 	Limit time.Duration `json:"limit"`
@@ -33,7 +33,7 @@ type Cell struct {
 	// InLine means that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`
 
-	// Waiting is how many orders had found the lock taken, and waited for it, when it was released; 0 if that is not
+	// Waiting counts the orders that had found the lock taken, and waited for it, when it was released; 0 if that is not
 	// known.
 	Waiting int `json:"waiting,omitempty"`
 
@@ -70,7 +70,7 @@ type Instance struct {
 	Clock string `json:"clock"`
 	// Build names the build of stockapi, if it says so.
 	Build string `json:"build,omitempty"`
-	// Offsets are how far its clock was ahead of the client's, as read before the cell's orders and after them.
+	// Offsets holds its clock's lead on the client's, as read before the cell's orders and after them.
 	Offsets []Offset `json:"offsets,omitempty"`
 }
 
@@ -86,7 +86,7 @@ type Share struct {
 	Party   string        `json:"party"`
 	Buyers  int           `json:"buyers"`
 	Elapsed time.Duration `json:"elapsed"`
-	// Began is when it began, and Within the error bound of that: its orders' times were widened by as much.
+	// Began is its beginning, and Within the error bound of that: its orders' times were widened by as much.
 	Began  Instant       `json:"began"`
 	Within time.Duration `json:"within"`
 }

@@ -5,7 +5,7 @@ import "time"
 // Client says how well a load generator did its part in a cell. A cell is a measurement of the service only if the
 // generator kept up.
 type Client struct {
-	// Asked is how many requests it had to send, and Delivered how many it sent.
+	// Asked counts the requests that it had to send, and Delivered those that it sent.
 	Asked     int `json:"asked"`
 	Delivered int `json:"delivered"`
 	// Errors counts the reasons why requests were not sent.
@@ -15,13 +15,13 @@ type Client struct {
 	// AskedRate is the rate asked for in an open loop, and Rate the rate reached, in requests per second.
 	AskedRate float64 `json:"asked_rate,omitempty"`
 	Rate      float64 `json:"rate"`
-	// Lag is how late requests were sent after they were due, at the 99th percentile.
+	// Lag is the delay between due and sent, at the 99th percentile.
 	Lag time.Duration `json:"lag"`
-	// Away is how long the generator was due to run but did not get a processor, in total, and Longest the longest such
+	// Away is the time for which the generator was due to run but did not get a processor, and Longest the longest such
 	// stretch.
 	Away    time.Duration `json:"away"`
 	Longest time.Duration `json:"longest"`
-	// Start is how long after the barrier the first requests of all workers had been sent.
+	// Start is the time from the barrier until the first requests of all workers had been sent.
 	Start time.Duration `json:"start,omitempty"`
 	// FromSent is the latency of the buyers, counted from when each request was sent. [Cell.Latency] counts from Due.
 	FromSent Latency `json:"from_sent"`
@@ -29,13 +29,13 @@ type Client struct {
 
 // Coverage counts the evidence for the verdicts of a cell.
 type Coverage struct {
-	// Sales is how many sales were seen, in all phases.
+	// Sales counts the sales that were seen, in all phases.
 	Sales int `json:"sales"`
-	// Refusals is how many orders were told that the stock is too small, and Checked how many of these refusals were shown
+	// Refusals counts the orders that were told that the stock is too small, and Checked those of them that were shown
 	// to be possible.
 	Refusals int `json:"refusals,omitempty"`
 	Checked  int `json:"checked,omitempty"`
-	// Leases is how many whole leases were seen, of so many expected.
+	// Leases counts the whole leases that were seen, Expected those that should have been.
 	Leases   int `json:"leases,omitempty"`
 	Expected int `json:"expected,omitempty"`
 	// Resolution is the shortest overlap of two leases that would be noticed, whatever their instances, for nine leases of
@@ -43,8 +43,8 @@ type Coverage struct {
 	Resolution time.Duration `json:"resolution,omitempty"`
 	// Rarer is the frequency per sale below which a fault may have been missed, with a confidence of 95 %.
 	Rarer float64 `json:"rarer,omitempty"`
-	// Resolved is how many orders' outcomes were known only when they were asked for later, and Unknown how many never
-	// were.
+	// Resolved counts the orders whose outcomes were known only when they were asked for later, and Unknown those that
+	// never were.
 	Resolved int `json:"resolved,omitempty"`
 	Unknown  int `json:"unknown,omitempty"`
 }

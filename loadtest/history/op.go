@@ -47,7 +47,8 @@ type Op struct {
 	Status int    `json:"status,omitempty"`
 	Detail string `json:"detail,omitempty"`
 
-	// Due is when the order should have been sent. In an open loop it may be before Sent, and latency counts from it.
+	// Due is the time at which the order should have been sent. In an open loop it may be before Sent, and latency counts
+	// from it.
 	Due     Instant       `json:"due"`
 	Sent    Instant       `json:"sent"`
 	Done    Instant       `json:"done"`

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// inMemory is how many ops of a run stay in memory, which is enough for a usual run. More go to disk.
+	// inMemory is the number of ops that stay in memory, which is enough for a usual run. The others go to disk.
 	inMemory = 20_000
 	// blockSize is the approximate size of a block.
 	blockSize = 64 << 10

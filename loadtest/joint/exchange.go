@@ -16,7 +16,7 @@ const (
 	// maxPayload bounds what a party may send at once, compressed: all payloads have to fit into the memory of the Redis,
 	// beside the locks.
 	maxPayload = 64 << 20
-	// payloadTTL is how long a payload stays on Redis if its party dies before it can delete it.
+	// payloadTTL bounds the life of a payload on Redis whose party dies before it can delete it.
 	payloadTTL = 10 * time.Minute
 )
 

@@ -17,7 +17,7 @@ import (
 
 const ms = history.Instant(time.Millisecond)
 
-// truth is when all parties began, by a clock that is right.
+// truth is the time at which all parties began, by a clock that is right.
 var truth = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // machine is one on which a party runs with an instance of its own. Its clock and the instance's are ahead of the right

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// heartbeat is how often a party reports that it is there, and checks the others.
+	// heartbeat is the interval at which a party reports that it is there, and checks the others.
 	heartbeat = time.Second
-	// minLead is how long before a start every party has to know of it, besides the time of messages.
+	// minLead is the least time between telling every party of a start and the start, besides the time of messages.
 	minLead = 200 * time.Millisecond
 	// leaveTime bounds how long leaving may take.
 	leaveTime = 2 * time.Second
@@ -32,7 +32,7 @@ type Options struct {
 	// URL is the Redis where they meet, Name their common name for the run.
 	URL, Name string
 	Parties   int
-	// Wait is how long to wait for the others.
+	// Wait bounds the wait for the others.
 	Wait  time.Duration
 	Terms Terms
 	// Say receives texts for a progress line.

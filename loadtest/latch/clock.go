@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readings is how often Redis' time is read; the reading with the shortest round trip is the best.
+// readings counts the readings of Redis' time; the one with the shortest round trip is the best.
 const readings = 16
 
 // An Offset is how far Redis' clock is ahead of this machine's: Ahead, plus or minus Within.

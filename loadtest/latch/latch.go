@@ -25,12 +25,12 @@ var (
 )
 
 const (
-	// Lease is how long a party counts as present after it arrived.
+	// Lease is the time for which a party counts as present after it arrived.
 	Lease = 10 * time.Second
-	// again is how often a waiting party arrives again. It polls, as a few parties cost little; a message would come
-	// sooner, but could be lost.
+	// again is the interval at which a waiting party arrives again. It polls, as a few parties cost little; a message
+	// would come sooner, but could be lost.
 	again = 20 * time.Millisecond
-	// ttl is how long the keys of an abandoned latch stay on Redis.
+	// ttl bounds the life of an abandoned latch's keys on Redis.
 	ttl = time.Minute
 )
 
@@ -54,12 +54,13 @@ type Latch struct {
 	Redis redis.Scripter
 	// Name is the parties' common name for the latch. Its keys begin with it: on a cluster it needs a hash tag.
 	Name string
-	// Parties is how many parties have to come, and Party the unique name of this one.
+	// Parties is the number of parties that have to come, and Party the unique name of this one.
 	Parties int
 	Party   string
 	// Terms are the settings that all parties have to agree on, in any format.
 	Terms string
-	// Lead is how long before the start each party has to know of it. The longest of all parties counts.
+	// Lead is the time that this party needs between hearing of the start and the start. The longest of all parties
+	// counts.
 	Lead time.Duration
 }
 

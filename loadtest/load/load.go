@@ -12,9 +12,9 @@ import (
 
 // A Plan describes one load.
 type Plan struct {
-	// Requests is how many requests are sent: exactly that many, whatever the concurrency.
+	// Requests is the number of requests to send: exactly that many, whatever the concurrency.
 	Requests int
-	// Concurrency is how many requests are under way at once at most.
+	// Concurrency bounds the requests that are under way at once.
 	Concurrency int
 	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand from Seed. Without a rate
 	// the loop is closed: a worker sends its next request when its last one has returned.
@@ -42,7 +42,7 @@ type Plan struct {
 
 // A Result is the outcome of a plan.
 type Result struct {
-	// Start is when the barrier opened.
+	// Start is the time at which the barrier opened.
 	Start   time.Time
 	Elapsed time.Duration
 	// Ops are in the order of their numbers. There are none if Plan.Keep received them.

@@ -9,7 +9,7 @@ import (
 // tick is the time between two samples.
 const tick = 5 * time.Millisecond
 
-// sampleCount is how many samples a meter keeps: those of some two seconds.
+// sampleCount is the number of samples that a meter keeps: those of some two seconds.
 const sampleCount = 400
 
 // A StallMeter measures scheduling delays. Every few milliseconds it wakes up and measures how late it is. When it is

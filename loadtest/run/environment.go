@@ -22,7 +22,7 @@ type environment interface {
 // A cellEnvironment holds the instances of one cell and their servers.
 type cellEnvironment struct {
 	urls []string
-	// targets are what faults act on, nil if the environment is remote.
+	// targets holds what faults act on, nil if the environment is remote.
 	targets *scenario.FaultTargets
 	// notRun says why the cell cannot be run here; empty if it can.
 	notRun string

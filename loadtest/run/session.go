@@ -124,8 +124,8 @@ func (s *session) opening() string {
 	return "lt-" + s.history.ID
 }
 
-// crowds is how many cells with a crowd run side by side on the embedded Redis. Elsewhere they run alone, so that their
-// speed can be compared, which it cannot there anyway.
+// crowds is the number of cells with a crowd that run side by side on the embedded Redis. Elsewhere they run alone, so
+// that their speed can be compared, which it cannot there anyway.
 const crowds = 2
 
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.

@@ -17,7 +17,7 @@ type Settings struct {
 	Seed  uint64
 	// Instances is the number of instances in the cells that have several.
 	Instances int
-	// AtOnce is how many fault cells run side by side.
+	// AtOnce is the number of fault cells that run side by side.
 	AtOnce int
 
 	// Targets are the URLs of instances that run already. Without any, the run starts its own.
@@ -36,7 +36,7 @@ type Settings struct {
 type Joint struct {
 	Name    string
 	Parties int
-	// Wait is how long to wait for the others.
+	// Wait bounds the wait for the others.
 	Wait time.Duration
 	// Meet is the URL of the Redis where they meet.
 	Meet string

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// leastStockTTL is how long the stock of a cell lies on Redis at least if nobody removes it.
+	// leastStockTTL is the least TTL of a cell's stock on Redis, which ends it if nobody removes it.
 	leastStockTTL = time.Hour
 	// mostStockTTL is the longest that stockapi allows.
 	mostStockTTL = 30 * 24 * time.Hour

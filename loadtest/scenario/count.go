@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// readings is how often the stock is read at most, and readGap the pause between two readings.
+	// readings bounds the readings of the stock, and readGap is the pause between two.
 	readings = 12
 	readGap  = 20 * time.Millisecond
 	// doubtGap is the pause if the sales contradict the last reading, which may be late.

@@ -26,7 +26,7 @@ type smallShop struct {
 	stock int64
 	// late are the false answers of the next readings of the stock, once somebody has bought.
 	late []int64
-	// lose is whether an order is sold and its answer lost; tell whether the shop tells of orders afterwards.
+	// lose says that the nth order is sold and its answer lost; tell, that the shop tells of orders afterwards.
 	lose func(n int) bool
 	tell bool
 

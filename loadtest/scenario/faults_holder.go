@@ -13,7 +13,7 @@ import (
 // The instances of a fault scenario: the fault hits a, and the other orders go to b.
 const a, b = 0, 1
 
-// secondWait is how long the second order waits for the lock: past the end of the first lease, but less than v5.5's
+// secondWait is the max wait of the second order: past the end of the first lease, but less than v5.5's
 // renewals last, and less than the service gives a write that has begun.
 func (f *faultCell) secondWait() time.Duration { return f.Load.TTL * 7 / 4 }
 

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/client"
 )
 
-// requeueTime is how long each order works, so that waiters that were woken in vain wait again by the next release.
+// requeueTime is the work of each order, so that waiters that were woken in vain wait again by the next release.
 const requeueTime = 40 * time.Millisecond
 
 // injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them has had it.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// probeWait is how long one probe waits for the lock, probeGap the pause between two probes.
+	// probeWait is one probe's max wait for the lock, probeGap the pause between two probes.
 	probeWait = time.Second
 	probeGap  = 100 * time.Millisecond
 	// maxQuantity is the most units that the service sells in one order by default.

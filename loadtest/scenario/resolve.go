@@ -14,7 +14,8 @@ import (
 const (
 	// resolving bounds how long a cell asks for the outcome of orders without an answer.
 	resolving = 3 * time.Second
-	// askers is how many orders it asks for at once, and askGap the pause before it asks again for an order under way.
+	// askers is the number of orders that it asks for at once, and askGap the pause before it asks again for an order
+	// under way.
 	askers = 16
 	askGap = 50 * time.Millisecond
 )

@@ -17,7 +17,7 @@ import (
 	"stockapi/loadtest/load"
 )
 
-// probeMargin is how much longer than the TTL a fresh request may take before the lock counts as stuck.
+// probeMargin is the time beyond the TTL after which a lock counts as stuck that no fresh request has got.
 const probeMargin = 5 * time.Second
 
 // faultMargin is the same under faults, where no crowd is in the way.
@@ -37,8 +37,8 @@ func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 // maxSlack bounds slack.
 const maxSlack = 5 * time.Second
 
-// slack is how much longer a step may take, given the scheduling delays seen lately: a step makes some ten hops, and
-// each of them may be delayed once.
+// slack returns the extra time that a step may take, given the scheduling delays seen lately: a step makes some ten
+// hops, and each of them may be delayed once.
 func (r *Runner) slack() time.Duration {
 	if r.Stalls == nil {
 		return 0
@@ -46,7 +46,7 @@ func (r *Runner) slack() time.Duration {
 	return min(10*r.Stalls.Recent(), maxSlack)
 }
 
-// AnswerMargin is how much longer than all waiting and work an answer may take before it counts as lost.
+// AnswerMargin is the time beyond all waiting and work after which an answer counts as lost.
 const AnswerMargin = 10 * time.Second
 
 // A Runner runs cells on instances that were started elsewhere.
@@ -58,7 +58,7 @@ type Runner struct {
 	Sent *atomic.Int64
 	// Stalls measures this process's scheduling delays; nil if nobody asks.
 	Stalls *load.StallMeter
-	// Targets are what faults act on; nil if the instances are not ours.
+	// Targets holds what faults act on; nil if the instances are not ours.
 	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool

@@ -14,7 +14,7 @@ type Order struct {
 	Quantity    int64
 	// Wait and Work are parameters of the request.
 	Wait, Work time.Duration
-	// Number is which one it is of the whole shop, from 1, in the order in which they came.
+	// Number counts the orders of the whole shop from 1, as they came.
 	Number int
 
 	// Status and Doc are the answer. A status of 0 sends none: the connection is cut.

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxJoins is how many pairs of sales of one unit one timeline joins at most.
+// maxJoins bounds the pairs of sales of one unit that one timeline joins.
 const maxJoins = 60
 
 // marks holds where on the timeline each unit was sold.

@@ -45,7 +45,7 @@ type page struct {
 	Sections  []*section
 }
 
-// maxSurprises is how many surprises the top of the page shows.
+// maxSurprises bounds the surprises that the top of the page shows.
 const maxSurprises = 12
 
 // recovery is the table of how soon requests got through after a fault, with its title and note.

@@ -123,7 +123,7 @@ func numbers(c *history.Cell) []fact {
 	}
 }
 
-// freshRequest is how soon the next request after the fault got through.
+// freshRequest tells after what time the next request got through after the fault.
 func freshRequest(c *history.Cell) string {
 	took, through := audit.Recovery(c)
 	switch {

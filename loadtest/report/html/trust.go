@@ -60,7 +60,7 @@ func client(v *history.Client) []fact {
 	return out
 }
 
-// maxErrors is how many kinds of the client's errors are listed.
+// maxErrors bounds the kinds of the client's errors that are listed.
 const maxErrors = 8
 
 func of(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }

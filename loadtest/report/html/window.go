@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxOrders is how many orders one timeline shows at most: more cannot be distinguished.
+// maxOrders bounds the orders of one timeline: more cannot be distinguished.
 const maxOrders = 20
 
 // window is the part of a cell that a timeline shows.

@@ -17,7 +17,7 @@ const (
 	nameColour      = "#ffffff"
 )
 
-// maxFaults is how many faults are shown. A cell has one or two.
+// maxFaults bounds the faults that are shown. A cell has one or two.
 const maxFaults = 10
 
 // notes returns the annotations of the picture: the names of the lanes, the faults, the leases, and the violation.

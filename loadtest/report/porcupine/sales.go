@@ -3,7 +3,7 @@ package porcupine
 import "stockapi/loadtest/history"
 
 const (
-	// maxOthers is how many refused orders, and how many of unknown outcome, are shown beside the sales. With some tens
+	// maxOthers bounds the refused orders, and those of unknown outcome, that are shown beside the sales. With some tens
 	// of the latter Porcupine does not finish.
 	maxOthers = 6
 	// maxOperations is the most that Porcupine is asked about.

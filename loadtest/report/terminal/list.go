@@ -12,7 +12,7 @@ import (
 const (
 	listedRung   = 32 // columns for a rung's number and name
 	listedResult = 11 // columns for a result
-	// listedReason is how narrow the column of reasons may be.
+	// listedReason is the least width of the column of reasons.
 	listedReason = 40
 )
 
