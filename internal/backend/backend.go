@@ -4,7 +4,9 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -110,10 +112,24 @@ func SafeName(name string, size int) string {
 	return name[:min(len(name), size)]
 }
 
-// Ping returns nil if the server answers.
+// pingPatience bounds how long Ping asks a server again that is too slow: on a busy machine the first connection may
+// take longer than a timeout that is right for a command.
+const pingPatience = 5 * time.Second
+
+// Ping returns nil if the server answers. It asks again after a timeout, but not after a refused connection.
 func Ping(ctx context.Context, c redis.UniversalClient) error {
-	if err := c.Ping(ctx).Err(); err != nil {
+	begun := time.Now()
+	err := c.Ping(ctx).Err()
+	for isTimeout(err) && ctx.Err() == nil && time.Since(begun) < pingPatience {
+		err = c.Ping(ctx).Err()
+	}
+	if err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
 }

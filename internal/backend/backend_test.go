@@ -2,6 +2,10 @@ package backend
 
 import (
 	"context"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +52,34 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 
 	_, err = StartEmbedded(e.Addr())
 	require.Error(t, err, "the port is taken")
+}
+
+// A server that is slow at first is asked again, one that refuses connections is not.
+func TestPingIsPatient(t *testing.T) {
+	e, err := StartEmbedded("127.0.0.1:0")
+	require.NoError(t, err)
+	defer e.Close()
+	var dials atomic.Int64
+	slowAtFirst := redis.NewClient(&redis.Options{Addr: e.Addr(), MaxRetries: -1, DialerRetries: 1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials.Add(1) <= 2 {
+				return nil, os.ErrDeadlineExceeded
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}})
+	defer slowAtFirst.Close()
+	require.NoError(t, Ping(t.Context(), slowAtFirst))
+	assert.EqualValues(t, 3, dials.Load())
+
+	var refused atomic.Int64
+	gone := redis.NewClient(&redis.Options{MaxRetries: -1, DialerRetries: 1,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			refused.Add(1)
+			return nil, syscall.ECONNREFUSED
+		}})
+	defer gone.Close()
+	require.ErrorIs(t, Ping(t.Context(), gone), syscall.ECONNREFUSED)
+	assert.EqualValues(t, 1, refused.Load())
 }
 
 // A name that an operator wrote can stand where a server, or a row, lists it.
