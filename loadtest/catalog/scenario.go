@@ -34,8 +34,8 @@ type Scenario struct {
 	groups groups // Expect and NotApplicable are made of them
 }
 
-// A Topology says which servers and links a scenario needs, because it injects faults there. A cluster.Plan adds what
-// the rung needs, and starts both.
+// A Topology says which servers and links a scenario needs, because it injects faults there. A cluster.Site has them,
+// and what the rung needs.
 type Topology struct {
 	// Links: each instance reaches each of its servers over its own link.
 	Links bool

@@ -21,12 +21,13 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// Longer returns the cell with leases so many times as long. The timeouts of its instances grow by the same factor: see
-// [Spec.Patience].
+// Longer returns the cell with leases and timeouts so many times as long. The usual timeouts of its instances grow by
+// the same factor: see [Spec.Patience].
 func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
 	lease := s.Scenario.Lease()
 	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
+	s.Scenario.Timeout = times(s.Scenario.Timeout)
 	s.longer = by
 	return s
 }

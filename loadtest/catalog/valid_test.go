@@ -74,7 +74,8 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 
 // What was cut short on a slow machine is run again, once, and with all that belongs to its leases.
 func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
-	specs, err := catalog.Select([]string{"crash", "two-instances", "hung-holder", "failover"}, []string{"v4"}, 2, 1)
+	names := []string{"crash", "two-instances", "hung-holder", "failover", "cut-off"}
+	specs, err := catalog.Select(names, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
 	by := map[string]catalog.Spec{}
 	for _, s := range specs {
@@ -97,6 +98,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	hung := by["hung-holder"].Longer(4)
 	assert.Equal(t, 4*time.Second, hung.Scenario.Lease())
 	assert.Equal(t, 12*time.Second, hung.Scenario.Within)
+	assert.Equal(t, 1200*time.Millisecond, by["cut-off"].Longer(4).Scenario.Timeout)
 	assert.Equal(t, by["failover"].Scenario.Lease(), by["failover"].Longer(4).Scenario.Lease(), "long enough")
 	cut.Longer = 4
 	assert.Contains(t, catalog.Invalid(cut), "4 times as long")

@@ -23,7 +23,8 @@ type Backend struct {
 	// SQL is the DSN of the database of v12, empty if there is none.
 	SQL string
 
-	// TimeoutFactor multiplies the instances' timeouts; see [Plan.TimeoutFactor].
+	// TimeoutFactor multiplies the instances' timeouts (Redis, SQL, Redlock's nodes) on a machine that is too slow for the
+	// usual ones; see [catalog.Spec.Patience].
 	TimeoutFactor float64
 
 	start starter // starts more servers of its kind

@@ -92,11 +92,11 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, c.placeSQL(ctx, b))
 		assert.Contains(t, b.Text, kind.title+", its own, at 127.0.0.1:")
 		assert.Empty(t, b.Lasting().SQL, "nothing has to be removed from what goes away")
-		site, err := c.StartSite(ctx, b, Plan{Instances: 1})
+		site, err := c.StartSite(ctx, b, catalog.Spec{Instances: 1})
 		require.NoError(t, err)
 		assert.Empty(t, site.Backend(0).SQL, "this cell locks elsewhere")
 		site.Close()
-		site, err = c.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Session: true})
+		site, err = c.StartSite(ctx, b, on(catalog.SQLSession, catalog.Topology{}))
 		require.NoError(t, err)
 		assert.Equal(t, b.SQL, site.Backend(0).SQL)
 		conn, err := net.Dial("tcp", hostPort(b.SQL))
@@ -104,8 +104,7 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, conn.Close())
 		site.Close()
 
-		site, err = c.StartSite(ctx, b, Plan{Instances: 2, SQL: true,
-			Topology: catalog.Topology{OwnLocks: true, Links: true}})
+		site, err = c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{OwnLocks: true, Links: true}))
 		require.NoError(t, err)
 		defer site.Close()
 		assert.NotEqual(t, b.SQL, site.Database.URL)
@@ -134,22 +133,21 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Contains(t, b.Text, "v12 in an SQLite file")
 	assert.Equal(t, b.SQL, b.Lasting().SQL)
-	refused := func(want Needs, p Plan) {
-		p.SQL = true
-		_, err := c.StartSite(ctx, b, p)
+	refused := func(want Needs, spec catalog.Spec) {
+		_, err := c.StartSite(ctx, b, spec)
 		require.ErrorIs(t, err, want)
 	}
-	refused(ErrNeedsDatabase, Plan{Session: true})
-	refused(ErrNeedsServer, Plan{Topology: catalog.Topology{Links: true}})
-	refused(ErrNeedsServer, Plan{Topology: catalog.Topology{OwnLocks: true}})
+	refused(ErrNeedsDatabase, on(catalog.SQLSession, catalog.Topology{}))
+	refused(ErrNeedsServer, on(catalog.SQLRow, catalog.Topology{Links: true}))
+	refused(ErrNeedsServer, on(catalog.SQLRow, catalog.Topology{OwnLocks: true}))
 
 	given, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Equal(t, c.options.SQL, b.Lasting().SQL)
-	refused(ErrNeedsOwnDatabase, Plan{Topology: catalog.Topology{OwnLocks: true}})
-	site, err := c.StartSite(ctx, b, Plan{Instances: 1, SQL: true, Topology: catalog.Topology{Links: true}})
+	refused(ErrNeedsOwnDatabase, on(catalog.SQLRow, catalog.Topology{OwnLocks: true}))
+	site, err := c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{Links: true}))
 	require.NoError(t, err)
 	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
 	site.Close()

@@ -72,7 +72,7 @@ func TestKeysEndEarly(t *testing.T) {
 
 func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
-	site, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{ReplicatedLocks: true}})
+	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
 	require.NoError(t, err)
 	defer site.Close()
 	pair := site.Pairs["locks"]
@@ -94,7 +94,7 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 
 func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
-	site, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{Links: true, OwnLocks: true}})
+	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{Links: true, OwnLocks: true}))
 	require.NoError(t, err)
 	defer site.Close()
 	set(t, site.Backend(0).Locks, "by a")
@@ -116,7 +116,7 @@ func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 	b := &Backend{}
 	b.Kind = "embedded"
-	_, err := c.StartSite(ctx, b, Plan{Instances: 2, Topology: catalog.Topology{ReplicatedStock: true}})
+	_, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedStock: true}))
 	require.ErrorIs(t, err, ErrNeedsRedisServer)
 }
 
@@ -125,6 +125,9 @@ func TestTheTimeoutFactorLengthensTheTimeoutsOfInstances(t *testing.T) {
 	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts())
 	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
 		(&Backend{TimeoutFactor: 4}).timeouts())
-	assert.Equal(t, 1200*time.Millisecond, Plan{TimeoutFactor: 4}.ScaleTimeout(300*time.Millisecond))
-	assert.Equal(t, 300*time.Millisecond, Plan{}.ScaleTimeout(300*time.Millisecond))
+}
+
+// on returns a cell of two instances whose rung locks on that kind of backend.
+func on(kind catalog.Kind, topology catalog.Topology) catalog.Spec {
+	return catalog.Spec{Instances: 2, Rung: catalog.Rung{Kind: kind}, Scenario: catalog.Scenario{Topology: topology}}
 }

@@ -11,25 +11,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// A Plan says which servers one cell needs besides the common Redis: those that its scenario injects faults into (the
-// [catalog.Topology]) and those that its rung locks on. [Cluster.StartSite] makes a [Site] of it.
-type Plan struct {
-	catalog.Topology
-	// Instances is the number of instances. Redlock is true if they lock on the independent nodes.
-	Instances int
-	Redlock   bool
-	// ZooKeeper is true if they lock on ZooKeeper.
-	ZooKeeper bool
-	// SQL is true if they lock in a database, Session if they use a lock of the database session.
-	SQL, Session bool
-	// TimeoutFactor multiplies the timeouts of the cell's instances (Redis, SQL, Redlock's nodes) if the machine was too
-	// slow for the usual ones. 0 and 1 leave them as they are. Leases have to be longer by the same factor.
-	TimeoutFactor float64
-}
-
-// ScaleTimeout multiplies a timeout by the plan's factor.
-func (p Plan) ScaleTimeout(d time.Duration) time.Duration { return scaled(d, p.TimeoutFactor) }
-
+// scaled multiplies a timeout by a factor; 0 and 1 leave it as it is.
 func scaled(d time.Duration, by float64) time.Duration {
 	if by <= 1 {
 		return d
@@ -37,15 +19,16 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by)
 }
 
-// Needs is the error of a plan that cannot be carried out with this backend. It reads "needs …".
+// Needs is the error of a cell that cannot be run with this backend. It reads "needs …".
 type Needs string
 
 func (n Needs) Error() string { return string(n) }
 
-// ErrNeedsRedisServer means that a plan needs replication, which the embedded Redis does not have.
+// ErrNeedsRedisServer means that a cell needs replication, which the embedded Redis does not have.
 const ErrNeedsRedisServer = Needs("needs redis-server")
 
-// A Site holds the servers of one cell, and the links to them. Faults reach them through scenario.FaultTargets.
+// A Site holds the servers of one cell beside the run's backend, and the links to them. Faults reach them through
+// scenario.FaultTargets.
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
@@ -61,46 +44,48 @@ type Site struct {
 	whole   Backend // the backend as instances without links see it
 }
 
-// StartSite starts the servers of the plan, beside the run's backend. If it fails, nothing is left running.
-func (c *Cluster) StartSite(ctx context.Context, b *Backend, p Plan) (s *Site, err error) {
+// StartSite starts what the cell needs: the servers and links that its scenario injects faults into, and those that its
+// rung locks on. If it fails, nothing is left running.
+func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) (s *Site, err error) {
+	topology, rung := spec.Scenario.Topology, spec.Rung
 	s = &Site{Servers: map[string]*Redis{}, Pairs: map[string]*Replicated{}, cluster: c, whole: *b}
-	s.whole.TimeoutFactor = p.TimeoutFactor
+	s.whole.TimeoutFactor = spec.Patience()
 	defer func() {
 		if err != nil {
 			s.Close()
 			s = nil
 		}
 	}()
-	if (p.ReplicatedLocks || p.ReplicatedStock) && b.Kind != "redis-server" {
+	if (topology.ReplicatedLocks || topology.ReplicatedStock) && b.Kind != "redis-server" {
 		return s, ErrNeedsRedisServer
 	}
-	if !p.Redlock {
+	if !rung.OnNodes() {
 		s.whole.Redlock = nil
 	}
-	if !p.ZooKeeper {
+	if !rung.OnZooKeeper() {
 		s.whole.ZooKeeper = ""
 	}
-	if err := s.database(ctx, p); err != nil {
+	if err := s.database(ctx, topology, rung); err != nil {
 		return s, err
 	}
-	if p.OwnLocks {
-		if err := s.ownLocks(ctx, p.Redlock); err != nil {
+	if topology.OwnLocks {
+		if err := s.ownLocks(ctx, rung.OnNodes()); err != nil {
 			return s, err
 		}
 	}
-	if p.ReplicatedLocks {
+	if topology.ReplicatedLocks {
 		if s.whole.Locks, err = s.replicated(ctx, "locks"); err != nil {
 			return s, err
 		}
 	}
-	if p.ReplicatedStock {
+	if topology.ReplicatedStock {
 		s.whole.Locks = s.whole.URL
 		if s.whole.URL, err = s.replicated(ctx, "stock"); err != nil {
 			return s, err
 		}
 	}
-	if p.Links {
-		return s, s.startLinks(p.Instances)
+	if topology.Links {
+		return s, s.startLinks(spec.Instances)
 	}
 	return s, nil
 }
@@ -139,18 +124,18 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	return err
 }
 
-// database waits for the shared database if this cell locks on it, and refuses a plan whose faults cannot be injected
+// database waits for the shared database if this cell locks on it, and refuses a cell whose faults cannot be injected
 // there.
-func (s *Site) database(ctx context.Context, p Plan) error {
+func (s *Site) database(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
 	switch b := &s.whole; {
-	case !p.SQL:
+	case !rung.OnSQL():
 		b.SQL = ""
 		return nil
-	case p.Session && isFile(b.SQL):
+	case rung.OnSession() && isFile(b.SQL):
 		return ErrNeedsDatabase
-	case isFile(b.SQL) && (p.Links || p.OwnLocks):
+	case isFile(b.SQL) && (t.Links || t.OwnLocks):
 		return ErrNeedsServer
-	case b.kind == nil && !isFile(b.SQL) && p.OwnLocks:
+	case b.kind == nil && !isFile(b.SQL) && t.OwnLocks:
 		return ErrNeedsOwnDatabase
 	case b.kind == nil:
 		return nil

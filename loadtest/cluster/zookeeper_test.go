@@ -64,12 +64,11 @@ func TestWhereZooKeeperIs(t *testing.T) {
 
 	c.options.ZooKeeper = true
 	require.NoError(t, c.reachZooKeeper(ctx, b))
-	site, err := c.StartSite(ctx, b, Plan{Instances: 1})
+	site, err := c.StartSite(ctx, b, catalog.Spec{Instances: 1})
 	require.NoError(t, err)
 	assert.Empty(t, site.Backend(0).ZooKeeper, "this cell locks elsewhere")
 	site.Close()
-	site, err = c.StartSite(ctx, b, Plan{Instances: 2, ZooKeeper: true,
-		Topology: catalog.Topology{OwnLocks: true, Links: true}})
+	site, err = c.StartSite(ctx, b, on(catalog.ZooKeeper, catalog.Topology{OwnLocks: true, Links: true}))
 	require.NoError(t, err)
 	defer site.Close()
 	assert.NotEqual(t, b.ZooKeeper, site.ZooKeeper.URL)

@@ -102,7 +102,7 @@ func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvir
 
 // start starts what one cell needs: first the servers, then the instances.
 func (l *local) start(ctx context.Context, spec catalog.Spec) cellEnvironment {
-	site, err := l.cluster.StartSite(ctx, l.servers, planOf(spec))
+	site, err := l.cluster.StartSite(ctx, l.servers, spec)
 	if err != nil {
 		env := cellEnvironment{close: func() {}}
 		var needs cluster.Needs
@@ -133,7 +133,7 @@ func (l *local) start(ctx context.Context, spec catalog.Spec) cellEnvironment {
 func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.Site) ([]*cluster.Instance, error) {
 	fault := spec.Scenario.Fault()
 	var flags []string
-	if t := planOf(spec).ScaleTimeout(spec.Scenario.Timeout); t > 0 {
+	if t := spec.Scenario.Timeout; t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && fault {
@@ -157,14 +157,6 @@ func (l *local) instanceName(i int) string {
 		return l.party.Name() + "." + cluster.InstanceName(i)
 	}
 	return cluster.InstanceName(i)
-}
-
-func planOf(spec catalog.Spec) cluster.Plan {
-	return cluster.Plan{
-		Topology: spec.Scenario.Topology, Instances: spec.Instances, TimeoutFactor: spec.Patience(),
-		Redlock: spec.Rung.OnNodes(), ZooKeeper: spec.Rung.OnZooKeeper(),
-		SQL: spec.Rung.OnSQL(), Session: spec.Rung.OnSession(),
-	}
 }
 
 // targetsOf returns what the scenario's faults act on.
