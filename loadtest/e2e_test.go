@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -294,4 +295,33 @@ func processes(tmp string) map[int]string {
 		}
 	}
 	return found
+}
+
+// All cells run on the same instances, which are named after their ports.
+func TestInstancesOnGivenPorts(t *testing.T) {
+	service := stockapi(t)
+	ports := []string{freePort(t), freePort(t)}
+	args := []string{"--stockapi", service, "--backend", "embedded", "--ports", strings.Join(ports, ","),
+		"--requests", "100", "--rungs", "v0.5,v4,v12", "--sql", "sqlite", "--scenarios", "one-instance,two-instances,crash"}
+	code, stdout, stderr := measured(t, args...)
+	require.Equal(t, asExpected, code, stdout+stderr)
+	assert.Contains(t, stdout, "as expected (6 of 6 cells; 2 not run)")
+	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
+	assert.Regexp(t, "v0.5 +("+strings.Join(ports, "|")+") sold unit", stdout)
+
+	taken, err := net.Listen("tcp", "127.0.0.1:"+ports[1])
+	require.NoError(t, err)
+	defer taken.Close()
+	code, _, stderr = loadtest(t, args...)
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, ports[1])
+	assert.Contains(t, stderr, "address already in use")
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

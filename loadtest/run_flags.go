@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type runFlags struct {
 	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	Ports     []string `placeholder:"PORT" help:"Start the instances on these ports of 127.0.0.1, two or more, and run every cell on the same ones. Default: each cell has instances of its own, on free ports."`
 	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
 	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
 
@@ -56,7 +58,7 @@ type runFlags struct {
 // settings returns the flags as the settings of a run. They have been checked.
 func (f *runFlags) settings(spool *history.Spool) run.Settings {
 	return run.Settings{
-		Build: thisBuild(), Seed: *f.Seed, Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets,
+		Build: thisBuild(), Seed: *f.Seed, Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, Ports: f.Ports,
 		AdminToken: f.AdminToken, Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
@@ -75,7 +77,7 @@ func (f *runFlags) check() error {
 	if err := f.power(); err != nil {
 		return err
 	}
-	return errors.Join(f.sizes(), f.durations(), f.places(), f.joining())
+	return errors.Join(f.sizes(), f.durations(), f.places(), f.ports(), f.joining())
 }
 
 // refused is the number of orders beyond the stock that a run of a chosen power sends: as many as the usual run.
@@ -154,6 +156,27 @@ func (f *runFlags) places() error {
 	if u, err := url.Parse(f.Backend); err != nil || !strings.HasPrefix(u.Scheme, "redis") {
 		return errors.New("--backend: neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379")
 	}
+	return nil
+}
+
+// ports refuses numbers that are no ports, and settings that ports exclude.
+func (f *runFlags) ports() error {
+	if len(f.Ports) == 0 {
+		return nil
+	}
+	for i, p := range f.Ports {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || n == 0 || slices.Contains(f.Ports[:i], p) {
+			return fmt.Errorf("--ports: %q is no port between 1 and 65535, or is named twice", p)
+		}
+	}
+	switch {
+	case len(f.Ports) < 2 || len(f.Ports) > 32:
+		return errors.New("--ports: name two at least, 32 at most")
+	case len(f.Targets) > 0 || f.Join != "":
+		return errors.New("--ports says where instances are started: leave out --targets and --join, or --ports")
+	}
+	f.Instances = len(f.Ports)
 	return nil
 }
 

@@ -34,6 +34,14 @@ type Backend struct {
 	created func(context.Context) error
 }
 
+// Ready waits until a database server of our own has started. The other servers have when the backend is there.
+func (b *Backend) Ready(ctx context.Context) error {
+	if b.kind == nil {
+		return nil
+	}
+	return b.created(ctx)
+}
+
 // Embedded reports whether the backend is the embedded Redis, whose speed says nothing about Redis.
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 

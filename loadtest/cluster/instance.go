@@ -25,7 +25,7 @@ type Instance struct {
 func (c *Cluster) StartInstance(
 	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
-	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
+	args := []string{"--instance", name,
 		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
 		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" {
@@ -39,7 +39,8 @@ func (c *Cluster) StartInstance(
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
 	args = append(append(args, c.options.Max.args()...), flags...)
-	env := append(environment(c.options.Token), b.secrets()...)
+	env := append(environment(c.options.Token), "STOCKAPI_ADDR=127.0.0.1:0") // unless flags name an address
+	env = append(env, b.secrets()...)
 	p, url, err := c.startStockapi(ctx, stockapi, name, env, args)
 	for begun := time.Now(); b.slow(err) && ctx.Err() == nil && time.Since(begun) < readyWithin; {
 		c.say("%s; starting it again", err)

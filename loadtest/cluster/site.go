@@ -137,10 +137,8 @@ func (s *Site) database(ctx context.Context, t catalog.Topology, rung catalog.Ru
 		return ErrNeedsServer
 	case b.kind == nil && !isFile(b.SQL) && t.OwnLocks:
 		return ErrNeedsOwnDatabase
-	case b.kind == nil:
-		return nil
 	default:
-		return b.created(ctx)
+		return b.Ready(ctx)
 	}
 }
 

@@ -108,7 +108,12 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	s.progress.Say("starting Redis and stockapi…")
-	if s.environment, err = s.startLocal(ctx, c); err != nil {
+	if len(s.settings.Ports) > 0 {
+		s.environment, err = s.startOnPorts(ctx, c)
+	} else {
+		s.environment, err = s.startLocal(ctx, c)
+	}
+	if err != nil {
 		return err
 	}
 	err = s.cells(ctx)
@@ -152,7 +157,7 @@ func (s *session) cells(ctx context.Context) error {
 
 // contention runs the first n cells, those of the crowds.
 func (s *session) contention(ctx context.Context, done []*history.Cell, n int) error {
-	if s.history.Backend.Kind == "embedded" && s.party == nil {
+	if s.history.Backend.Kind == "embedded" && s.party == nil && len(s.settings.Ports) == 0 {
 		return s.sideBySide(ctx, done, 0, n, crowds)
 	}
 	return s.alone(ctx, done, n)

@@ -23,6 +23,9 @@ type Settings struct {
 	// Targets are the URLs of instances that run already. Without any, the run starts its own.
 	Targets    []string
 	AdminToken string
+	// Ports are those of the instances that the run starts once, for all cells. Without any, every cell gets instances of
+	// its own, on free ports.
+	Ports []string
 	// Backend, ZooKeeper, SQL and Stockapi are used if the run starts its instances: see [cluster.Options].
 	Backend, ZooKeeper, SQL, Stockapi string
 
