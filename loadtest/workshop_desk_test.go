@@ -36,7 +36,7 @@ type workshopDesk struct {
 }
 
 // workshopTime bounds a script, and the time until a terminal says what is promised of it.
-const workshopTime = 3 * time.Minute
+const workshopTime = 5 * time.Minute
 
 // newDesk sets up a desk, which leave has to end.
 func newDesk(t *testing.T) *workshopDesk {
@@ -118,7 +118,7 @@ func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 		return d.open(ctx, b.terminal, b.script, promises)
 	}
 	cmd, output := d.run(ctx, b)
-	for range 5 {
+	for range 10 {
 		code, said := cmd.ProcessState.ExitCode(), output.String()
 		asPromised := code == b.exit && len(broken(promises, said)) == 0
 		if asPromised || !tooSlow(code, said) && !strings.Contains(said, "run once more, with longer leases,") {
