@@ -19,7 +19,9 @@ func (s *server) readParams() []string {
 
 // orderParams returns the names of the parameters of a decrease. Without --faults, fault is an unknown parameter.
 func (s *server) orderParams() []string {
-	known := []string{"product", "quantity", "items", "wait", "ttl", "work", "caller", "nested", "permits", "trace"}
+	known := []string{
+		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",
+	}
 	if s.Faults != nil {
 		known = append(known, "fault")
 	}

@@ -246,6 +246,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		request("POST", "/v4/decrease?quantity=1&quantity=2", ""),
 		request("POST", "/v4/decrease?colour=red", ""),
 		request("POST", "/v4/decrease?wait=1h", ""),
+		request("POST", "/v7/decrease?renew=never", ""),
 		request("POST", "/v11/decrease?permits=0", ""),
 		request("POST", "/v11/decrease?permits=101", ""),
 		request("POST", "/v4/decrease", `{"quantity":`),

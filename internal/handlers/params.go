@@ -210,12 +210,14 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 	}
 	var wait time.Duration
 	_, waits := p["wait"]
+	renew := true
 	err = errors.Join(
 		p.integer("quantity", &o.Quantity, 1, b.MaxQuantity),
 		p.duration("wait", &wait, 0, b.MaxWait),
 		p.duration("ttl", &o.TTL, minTTL, b.MaxTTL),
 		p.duration("work", &o.Work, 0, b.MaxWork),
 		p.boolean("trace", &o.Trace),
+		p.boolean("renew", &renew),
 		p.boolean("nested", &o.Nested),
 		p.integer("caller", &o.Caller, 1, math.MaxInt32),
 		b.items(p, &o),
@@ -224,6 +226,7 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 	if waits {
 		o.Wait = &wait
 	}
+	o.NoRenew = !renew
 	return o, err
 }
 

@@ -56,6 +56,21 @@ func TestThereAreNoSuchPermits(t *testing.T) {
 	assert.EqualValues(t, 2, o.Permits)
 }
 
+// A lease is renewed unless the order says otherwise.
+func TestAnOrderMayLeaveItsLeaseUnrenewed(t *testing.T) {
+	for text, want := range map[string]bool{"true": false, "false": true} {
+		o, err := testBounds().order(params{"renew": text})
+		require.NoError(t, err)
+		assert.Equal(t, want, o.NoRenew)
+	}
+	o, err := testBounds().order(params{})
+	require.NoError(t, err)
+	assert.False(t, o.NoRenew)
+	_, err = testBounds().order(params{"renew": "never"})
+	require.ErrorIs(t, err, errBadInput)
+	assert.ErrorContains(t, err, "renew must be true or false")
+}
+
 // Whatever a client sends, it is either refused as bad input or an order within the bounds; and what the standard
 // library does not take for JSON is refused.
 func FuzzDecreaseRequest(f *testing.F) {

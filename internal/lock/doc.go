@@ -45,7 +45,8 @@
 //   - backends.go configures the ladder, runtime.go is what rungs are built from, break.go breaks locks.
 //   - renewer.go renews the leases from v5.5 on, timer.go those of v5. lease.go is the context of the work, which ends
 //     with the lease. sweep.go undoes a command whose outcome is indeterminate.
-//   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue.
+//   - wait.go waits for a lock by polling, and on v0.5 for a release in the process; wake.go waits by a subscription,
+//     queue.go in v8's queue.
 //   - scripts.go runs the scripts of a lock that is one key. owner.go and reentrant.go belong to v7, several.go to v9,
 //     rw.go to v10, permit.go to v11, redlock_nodes.go to v6, sql_table.go to v12, sql_session.go to v12-session,
 //     zk_nodes.go to v13 and v14, zk_queue.go to v14.

@@ -135,3 +135,21 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 		_ = lease.Unlock(ctx)
 	}
 }
+
+// A lease that is not renewed ends when its TTL is over, and not before.
+func TestALeaseEndsUnrenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		renewed := func(context.Context) (bool, error) {
+			t.Error("renewed")
+			return true, nil
+		}
+		ctx, stop := newRuntime(Backends{}).keepAlive(WithoutRenewal(t.Context()), time.Second, time.Second/2,
+			start.Add(time.Second), renewed)
+		defer stop()
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
+		assert.Equal(t, time.Second, time.Since(start))
+	})
+}

@@ -46,7 +46,7 @@ func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 				})
 			}
 			require.NoError(t, holders.Redis.Ping(ctx).Err())
-			if r.wait != nil && !slices.Contains(r.Needs, NeedRedlock) {
+			if r.wait != nil && slices.Contains(r.Needs, NeedRedis) {
 				assert.Eventually(t, func() bool { // all waiters that are notified have subscribed
 					return waiters.Redis.PoolStats().PubSubStats.Active >= more || r.Number == "v10"
 				}, 20*time.Second, time.Millisecond)

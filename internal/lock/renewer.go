@@ -17,12 +17,19 @@ const retriesPerRenewal = 5
 // monotonic clock: from the start, because Redis counts from a later instant. A renewal that returns false ends the
 // lease at once. A renewal that fails (by a timeout, or a lost connection) is indeterminate, and is retried until the
 // lease may have expired. Then the context is cancelled with the cause ErrLost; see [leaseContext] for when that can be
-// seen.
+// seen. Under [WithoutRenewal] nothing is renewed, and the context ends at validUntil.
 func (rt runtime) keepAlive(
 	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
 	work := newLeaseContext(ctx, validUntil)
+	if !renews(ctx) {
+		expired := time.AfterFunc(time.Until(validUntil), func() { work.lose(ErrLost) })
+		return work, func() {
+			expired.Stop()
+			work.lose(context.Canceled)
+		}
+	}
 	// The renewing outlives the request: the work may still be writing when the client has gone.
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(rt.Life, stop)

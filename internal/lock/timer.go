@@ -8,7 +8,8 @@ import (
 
 // every runs tick at each interval until stop is called or the process ends. It outlives ctx: a lease is renewed until
 // it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick that is
-// under way, so that nothing is renewed after it has returned. Calling stop again does nothing.
+// under way, so that nothing is renewed after it has returned. Calling stop again does nothing. Under [WithoutRenewal]
+// nothing is run.
 func (rt runtime) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
 	end, running := rt.start(ctx, interval, tick)
 	return func() {
@@ -22,6 +23,9 @@ func (rt runtime) start(
 ) (end context.CancelFunc, running *sync.WaitGroup) {
 	ctx, end = context.WithCancel(context.WithoutCancel(ctx))
 	running = new(sync.WaitGroup)
+	if !renews(ctx) {
+		return end, running
+	}
 	running.Add(1)
 	rt.Background.Add(1)
 	go func() {

@@ -435,6 +435,18 @@ func TestALeaseOutlivesItsConnection(t *testing.T) {
 	})
 }
 
+// A session has no TTL that an order could leave unrenewed. The lease lasts, and is still checked.
+func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
+	t.Parallel()
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		lease := must(a.tryLock(WithoutRenewal(t.Context()), key(t), time.Millisecond))
+		time.Sleep(2 * zkSession)
+		assert.NoError(t, lease.Context.Err())
+		unlock(t, lease)
+	})
+}
+
 // The server limits a session's timeout, and a holder must use the timeout that it was granted.
 func TestSessionIsWhatTheServerGrants(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,7 @@ type Order struct {
 	TTL      time.Duration  // of the lease
 	Work     time.Duration  // simulated business time between the read and the write
 	Caller   int64          // the caller's number, for reentrant locks; 0: a new caller
+	NoRenew  bool           // the lease ends after TTL, however long the work takes
 	Permits  int64          // how many may hold a semaphore at once; 0: the rung's default
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
@@ -174,6 +175,9 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 		return receipt, err
 	}
 	defer leave()
+	if o.NoRenew {
+		ctx = lock.WithoutRenewal(ctx)
+	}
 	if o.Permits > 0 {
 		ctx = lock.WithPermits(ctx, o.Permits)
 	}

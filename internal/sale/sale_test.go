@@ -254,27 +254,46 @@ func TestAnOrderBringsItsPermits(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A hundred buyers come at once to one instance that has a hundred units. v0.5 lets them wait, and turns none away.
+func TestAMutexTurnsNobodyAway(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	var buyers sync.WaitGroup
+	for range 100 {
+		buyers.Go(func() {
+			_, err := s.Decrease(context.Background(), "v0.5", order())
+			assert.NoError(t, err)
+		})
+	}
+	buyers.Wait()
+	assert.Zero(t, left(t, s))
+}
+
 // A shop that closes sends those away that wait, and lets those finish that hold a lock.
 func TestClose(t *testing.T) {
-	s, _ := newShop(t, backendtest.StartEmbedded(t))
-	holder, waiter, wait := order(), order(), time.Minute
-	holder.Work, waiter.Wait = time.Second, &wait
-	var both sync.WaitGroup
-	both.Go(func() {
-		_, err := s.Decrease(context.Background(), "v4", holder)
-		assert.NoError(t, err)
-	})
-	awaitHolder(t, s, "v4")
-	both.Go(func() {
-		_, err := s.Decrease(context.Background(), "v4", waiter)
-		assert.ErrorIs(t, err, ErrDraining)
-	})
-	time.Sleep(20 * time.Millisecond)
-	s.Close()
-	both.Wait()
-	_, err := s.Decrease(context.Background(), "v4", order())
-	require.ErrorIs(t, err, ErrDraining)
-	assert.EqualValues(t, 99, left(t, s))
+	for _, id := range []string{"v0.5", "v4"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			s, _ := newShop(t, backendtest.StartEmbedded(t))
+			holder, waiter, wait := order(), order(), time.Minute
+			holder.Work, waiter.Wait = time.Second, &wait
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, err := s.Decrease(context.Background(), id, holder)
+				assert.NoError(t, err)
+			})
+			awaitHolder(t, s, id)
+			both.Go(func() {
+				_, err := s.Decrease(context.Background(), id, waiter)
+				assert.ErrorIs(t, err, ErrDraining)
+			})
+			time.Sleep(20 * time.Millisecond)
+			s.Close()
+			both.Wait()
+			_, err := s.Decrease(context.Background(), id, order())
+			require.ErrorIs(t, err, ErrDraining)
+			assert.EqualValues(t, 99, left(t, s))
+		})
+	}
 }
 
 func TestRungsThatLackTheirBackend(t *testing.T) {

@@ -74,7 +74,7 @@ func (s Scenario) Lease() time.Duration {
 // break.
 var Table = complete([]Scenario{
 	oneInstance, twoInstances,
-	crash, slowWork, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
+	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
 	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,

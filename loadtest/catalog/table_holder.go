@@ -53,6 +53,26 @@ var slowWork = Scenario{
 	),
 }
 
+var explicitLease = Scenario{
+	Name:      "explicit-lease",
+	Does:      "the work takes 2.5 leases, the process is well, and the order has asked not to renew its lease",
+	Instances: 2,
+	TTL:       renewedLease,
+	groups: all(
+		on("v5 v5-as-printed", oversold,
+			"without its renewals it is v4: the lease ends at work, and the next one reads the same stock"),
+		on("v5.5 v7 v8 v9 v10 v12 v15 v15-write-only", holds,
+			"the lease ends at work, and its holder counts it down: the work is cancelled before it writes"),
+		on("v6", holds, "the lease ends on the nodes, and its holder counts it down: the work is cancelled before it writes"),
+		like("v9-nodes", Variant{Of: "v9"}),
+		on("v11", holds, "the permit ends at work, and its holder counts it down: the work is cancelled before it writes"),
+		skip("v1.5 v2 v3 v4", "it never renews: slow-work is the same"),
+		skip("v1 v12-session v13 v14", "its lock has no TTL, so there is nothing to renew"),
+		needNoFault,
+		takeNoLock,
+	),
+}
+
 var lateRelease = Scenario{
 	Name:      "late-release",
 	Does:      "the first holder ends after its lease while a second is inside; a third tries",

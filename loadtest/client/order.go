@@ -24,6 +24,8 @@ type Order struct {
 	Items []string
 	// Wait is the service's max wait for the lock, TTL the lock's TTL, Work the time between read and write.
 	Wait, TTL, Work time.Duration
+	// NoRenew asks the service not to renew the lease.
+	NoRenew bool
 	// Timeout bounds the client's wait for the answer. After that the outcome is unknown.
 	Timeout time.Duration
 	// Fault is the fault to inject into the order inside the instance, in stockapi's grammar. Empty: none.
@@ -139,6 +141,9 @@ func (o Order) path() string {
 	}
 	if o.Caller != 0 {
 		q.Set("caller", strconv.FormatInt(o.Caller, 10))
+	}
+	if o.NoRenew {
+		q.Set("renew", "false")
 	}
 	if o.Nested {
 		q.Set("nested", "true")

@@ -107,7 +107,7 @@ func (f *faultCell) order(ctx context.Context, at int, id string, with client.Or
 func (f *faultCell) send(ctx context.Context, at int, id string, phase history.Phase, with client.Order) *pending {
 	o := &pending{faultCell: f, Order: f.Runner.order(f.cell, id, 1), at: at, done: make(chan struct{})}
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
-	o.Caller, o.Nested, o.Items = with.Caller, with.Nested, with.Items
+	o.Caller, o.Nested, o.Items, o.NoRenew = with.Caller, with.Nested, with.Items, with.NoRenew
 	if phase == history.Reading {
 		o.Reads, o.Quantity = true, 0
 	}

@@ -41,20 +41,27 @@ func injectCrash(ctx context.Context, f *faultCell) error {
 
 // injectSlowWork lets a work longer than its lease lasts, without any failure. Meanwhile b tries to sell.
 func injectSlowWork(ctx context.Context, f *faultCell) error {
-	return f.slowWork(ctx, nil, func(first *pending, begun time.Time) {
+	return f.slowWork(ctx, client.Order{}, nil, func(first *pending, begun time.Time) {
 		first.recordFault(begun, "working %s under a lease of %s", seconds(f.longWork()), seconds(f.Load.TTL))
 	})
 }
 
-// slowWork lets a work longer than its lease lasts, and calls fault, unless nil, when that work begins. Meanwhile b
-// tries to sell. When a has ended it calls record.
-func (f *faultCell) slowWork(ctx context.Context, fault func() error,
+// injectExplicitLease is injectSlowWork with an order whose lease is not renewed.
+func injectExplicitLease(ctx context.Context, f *faultCell) error {
+	return f.slowWork(ctx, client.Order{NoRenew: true}, nil, func(first *pending, begun time.Time) {
+		first.recordFault(begun, "working %s under a lease of %s, not renewed", seconds(f.longWork()), seconds(f.Load.TTL))
+	})
+}
+
+// slowWork lets a work longer than its lease lasts, on an order like with, and calls fault, unless nil, when that work
+// begins. Meanwhile b tries to sell. When a has ended it calls record.
+func (f *faultCell) slowWork(ctx context.Context, with client.Order, fault func() error,
 	record func(first *pending, begun time.Time)) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1",
-		client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.longWork(), Wait: 4 * f.Load.TTL})
+	with.Fault, with.Work, with.Wait = "hold@"+f.rung.AfterRead(), f.longWork(), 4*f.Load.TTL
+	first := f.order(ctx, a, "1", with)
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}

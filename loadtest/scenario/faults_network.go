@@ -68,7 +68,7 @@ func (f *faultCell) healAll() error {
 // sell.
 func injectCutOff(ctx context.Context, f *faultCell) error {
 	cut := func() error { return f.onLinks(a, f.lockServers(), Link.DropRequests) }
-	if err := f.slowWork(ctx, cut, func(first *pending, begun time.Time) {
+	if err := f.slowWork(ctx, client.Order{}, cut, func(first *pending, begun time.Time) {
 		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s",
 			seconds(time.Since(begun)), seconds(f.Load.TTL))
 	}); err != nil {

@@ -6,6 +6,7 @@ import "context"
 var injections = map[string]func(context.Context, *faultCell) error{
 	"crash":              injectCrash,
 	"slow-work":          injectSlowWork,
+	"explicit-lease":     injectExplicitLease,
 	"late-release":       injectLateRelease,
 	"check-delete-gap":   injectCheckDeleteGap,
 	"pause":              injectPause,
