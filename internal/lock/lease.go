@@ -62,6 +62,35 @@ func (c *leaseContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
+type leaseKey struct{}
+
+// Value implements [context.Context]. With a leaseKey it returns the lease itself, also from a context derived from it.
+func (c *leaseContext) Value(key any) any {
+	if key == (leaseKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// leaseOf returns the innermost lease that ctx belongs to, or nil.
+func leaseOf(ctx context.Context) *leaseContext {
+	c, _ := ctx.Value(leaseKey{}).(*leaseContext)
+	return c
+}
+
+// ValidUntil returns when the lease expires if it is not renewed: its TTL after the acquire began, less the drift. A
+// lease inside another one ends with that one at the latest. It returns false if the lease does not expire, and on the
+// rungs below v5.5, which do not compute when it does.
+func (l *Lease) ValidUntil() (until time.Time, known bool) {
+	for c := leaseOf(l.Context); c != nil; c = leaseOf(c.caller) {
+		end := *c.validUntil.Load()
+		if !known || end.Before(until) {
+			until, known = end, true
+		}
+	}
+	return until, known
+}
+
 // extend moves the end of the lease. It returns false if the lease is lost already: a lost lease does not come back.
 func (c *leaseContext) extend(until time.Time) bool {
 	if errors.Is(context.Cause(c), ErrLost) {

@@ -68,7 +68,22 @@ type Lease struct {
 	AcquiredAt time.Time `json:"acquired_at"`
 	ReleasedAt time.Time `json:"released_at"`
 	Lost       bool      `json:"lost"` // whether the lease had ended before the release
+	// ValidMS is how long the lease was valid from AcquiredAt on: the TTL, less the time spent acquiring, less the drift.
+	// It is nil if the lease does not expire, or the rung does not compute when it does.
+	ValidMS *float64 `json:"valid_ms,omitempty"`
 }
+
+// newLease reports a lease that was acquired just now.
+func newLease(l *lock.Lease) *Lease {
+	report := &Lease{Token: l.Token, Fence: l.Fence, AcquiredAt: time.Now()}
+	if until, known := l.ValidUntil(); known {
+		valid := milliseconds(until.Sub(report.AcquiredAt))
+		report.ValidMS = &valid
+	}
+	return report
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // A Shop sells through all rungs of the ladder that its backends allow.
 type Shop struct {
@@ -222,13 +237,13 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	start := time.Now()
 	lease, err := r.take(ctx, waiting, o)
 	waited := time.Since(start)
-	receipt.WaitedMS = float64(waited.Microseconds()) / 1000
+	receipt.WaitedMS = milliseconds(waited)
 	s.metrics.Wait.WithLabelValues(r.Number).Observe(waited.Seconds())
 	if err != nil {
 		return nil, err
 	}
 	s.metrics.Held.WithLabelValues(r.Number).Inc()
-	receipt.Lease = &Lease{Token: lease.Token, Fence: lease.Fence, AcquiredAt: time.Now()}
+	receipt.Lease = newLease(lease)
 	return lease, nil
 }
 

@@ -23,6 +23,9 @@ type Scenario struct {
 	// TTL is that of the locks, 0 for the usual one. Timeout is how long an instance waits for a server to answer, 0 for
 	// its default. Within is how soon a fresh request has to get through, 0 for the TTL and a margin.
 	TTL, Timeout, Within time.Duration
+	// NodeTimeout is how long one of Redlock's nodes may take to answer, and Retry how long v6 waits between two tries on
+	// average; 0 for the usual ones.
+	NodeTimeout, Retry time.Duration
 	// Asks is a verdict that is asked of every rung, in this scenario alone; empty if there is none.
 	Asks history.Verdict
 
@@ -76,7 +79,7 @@ var Table = complete([]Scenario{
 	oneInstance, twoInstances,
 	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
 	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
-	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
+	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns, splitVote,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 })
 

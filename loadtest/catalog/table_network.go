@@ -127,3 +127,23 @@ var quorumReturns = Scenario{
 		haveOneServer,
 	),
 }
+
+var splitVote = Scenario{
+	Name: "split-vote",
+	Does: "three ask five nodes at once, and each reaches its own nodes first: two, two and one; nobody has a majority, " +
+		"and one has to get in within 5 s",
+	Instances:   3,
+	Topology:    Topology{Links: true, OwnLocks: true},
+	TTL:         longLease,
+	Timeout:     4 * time.Second,
+	Within:      5 * time.Second,
+	NodeTimeout: 1500 * time.Millisecond,
+	Retry:       time.Second,
+	groups: all(
+		on("v6", holds,
+			"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
+				"next time one of them comes first"),
+		on("v9-nodes", holds, "it asks the nodes one after the other, so there is no split: who gets the first gets the rest"),
+		haveOneServer,
+	),
+}

@@ -17,7 +17,7 @@ const (
 	longEnough = 10 * time.Second
 	// serverTime is an instance's default timeout for a server.
 	serverTime = time.Second
-	// nodeTime is the longest timeout for one of several nodes, whatever the lease.
+	// nodeTime is the usual timeout for one of several nodes, at most, whatever the lease.
 	nodeTime = 50 * time.Millisecond
 )
 
@@ -27,7 +27,7 @@ func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
 	lease := s.Scenario.Lease()
 	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
-	s.Scenario.Timeout = times(s.Scenario.Timeout)
+	s.Scenario.Timeout, s.Scenario.NodeTimeout = times(s.Scenario.Timeout), times(s.Scenario.NodeTimeout)
 	s.longer = by
 	return s
 }
@@ -84,7 +84,7 @@ func allowed(c *history.Cell) time.Duration {
 	s, _ := Find(c.Scenario)
 	least := min(c.TTL, cmp.Or(s.Timeout, serverTime)) / 4
 	if RungOf(c.Rung).OnNodes() {
-		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, nodeTime/2)
+		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, cmp.Or(s.NodeTimeout, nodeTime)/2)
 	}
 	return least
 }

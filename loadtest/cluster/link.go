@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
@@ -46,13 +47,18 @@ func (l *Link) DropResponses() error { return l.add("timeout", "downstream", `{"
 // DelayResponses delays what the server answers until the link is healed.
 func (l *Link) DelayResponses() error { return l.add("latency", "downstream", `{"latency":3600000}`) }
 
+// DelayRequests delays what the client sends by that much.
+func (l *Link) DelayRequests(by time.Duration) error {
+	return l.add("latency", "upstream", fmt.Sprintf(`{"latency":%d}`, by.Milliseconds()))
+}
+
 func (l *Link) add(toxic, stream, attributes string) error {
 	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(
 		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic, toxic, stream, attributes)))
 	return err
 }
 
-// Heal removes all faults from the link. Delayed responses arrive. Dropped data stays lost, and its connections end.
+// Heal removes all faults from the link. What was delayed arrives. Dropped data stays lost, and its connections end.
 func (l *Link) Heal() error {
 	l.proxy.Toxics.ResetToxics(context.Background())
 	l.proxy.Lock()

@@ -127,6 +127,29 @@ func TestResponsesAreDropped(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF, "a dropped response stays lost")
 }
 
+// Requests that are delayed for long arrive when the link is healed. A short delay they just take.
+func TestRequestsAreDelayed(t *testing.T) {
+	l, e := newTestLink(t)
+	c := dial(t, l)
+	require.NoError(t, l.DelayRequests(time.Hour))
+	_, err := c.says("one")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.Zero(t, e.heard.Load())
+	require.NoError(t, l.Heal())
+	require.NoError(t, l.DelayRequests(50*time.Millisecond))
+	answer, err := c.hears(time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "one\n", answer)
+
+	begun := time.Now()
+	_, err = io.WriteString(c.Conn, "two\n")
+	require.NoError(t, err)
+	answer, err = c.hears(5 * time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "two\n", answer)
+	assert.GreaterOrEqual(t, time.Since(begun), 50*time.Millisecond)
+}
+
 func TestResponsesAreDelayed(t *testing.T) {
 	l, e := newTestLink(t)
 	c := dial(t, l)

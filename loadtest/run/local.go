@@ -136,6 +136,12 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 	if t := spec.Scenario.Timeout; t > 0 {
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
+	if t := spec.Scenario.NodeTimeout; t > 0 {
+		flags = append(flags, "--redlock-timeout", t.String())
+	}
+	if t := spec.Scenario.Retry; t > 0 {
+		flags = append(flags, "--redlock-retry", t.String())
+	}
 	if spec.Rung.OnZooKeeper() && fault {
 		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
 	}

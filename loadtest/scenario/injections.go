@@ -26,6 +26,7 @@ var injections = map[string]func(context.Context, *faultCell) error{
 	"minority-down":      injectMinorityDown,
 	"majority-down":      injectMajorityDown,
 	"quorum-returns":     injectQuorumReturns,
+	"split-vote":         injectSplitVote,
 	"node-restart":       injectNodeRestart,
 	"delayed-restart":    injectDelayedRestart,
 	"clock-jump":         injectClockJump,

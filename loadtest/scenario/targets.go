@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -47,7 +48,9 @@ type Link interface {
 	DropRequests() error
 	DropResponses() error
 	DelayResponses() error
-	// Heal removes all faults from the link. Delayed responses arrive.
+	// DelayRequests delays the requests by that much.
+	DelayRequests(by time.Duration) error
+	// Heal removes all faults from the link. What was delayed arrives.
 	Heal() error
 }
 

@@ -1,0 +1,62 @@
+package sale
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/fault"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/stock"
+)
+
+// A receipt tells how long the lease was valid: a TTL less the drift at most. It tells nothing where the lease does not
+// expire, or where the rung does not compute when it does.
+func TestAReceiptTellsHowLongItsLeaseWasValid(t *testing.T) {
+	silent := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v12-session", "v16", "v17"}
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		receipt, err := s.Decrease(context.Background(), r.Number, order())
+		require.NoError(t, err)
+		for _, number := range silent {
+			if r.Number == number {
+				assert.True(t, receipt.Lease == nil || receipt.Lease.ValidMS == nil)
+				return
+			}
+		}
+		require.NotNil(t, receipt.Lease.ValidMS)
+		assert.Positive(t, *receipt.Lease.ValidMS)
+		assert.Less(t, *receipt.Lease.ValidMS, milliseconds(order().TTL*96/100), "less the drift")
+	})
+}
+
+// The article's example: of a lease of 10 s, 3 s were spent acquiring, so it is valid for 7 s, less the drift. Here all
+// times are a tenth of that.
+func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
+	t.Parallel()
+	server := backendtest.StartEmbedded(t)
+	slow := backendtest.Client(t, server, fault.New(lock.ScriptNames(), stock.IsKey))
+	for id, acquire := range map[string]string{"v5.5": "set/lock", "v6": "set/lock", "v7": "eval:acquire-reentrant"} {
+		t.Run(id, func(t *testing.T) {
+			_, b := newShop(t, server)
+			b.Redis, b.Redlock = slow, []redis.UniversalClient{slow}
+			b.RedlockTimeout = time.Second // a node of v6 may take as long
+			s := New("a", stock.NewShelf(slow), b, metrics.New("a"), slog.New(slog.DiscardHandler))
+			faults, err := fault.Parse("sleep:300ms@after:" + acquire)
+			require.NoError(t, err)
+			o := order()
+			o.TTL = time.Second
+			receipt, err := s.Decrease(fault.With(context.Background(), "1", faults), id, o)
+			require.NoError(t, err)
+			valid := *receipt.Lease.ValidMS
+			assert.InDelta(t, 1000-receipt.WaitedMS-52, valid, 15, "the TTL, less the time spent, less the drift")
+			assert.Less(t, valid, 700.0)
+		})
+	}
+}
