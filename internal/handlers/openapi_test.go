@@ -218,7 +218,7 @@ func fakeConfig(f *fakeShop, token string) Config {
 
 func testBounds() Bounds {
 	return Bounds{MaxWork: time.Minute, MaxTTL: time.Minute, MaxWait: time.Minute, MaxQuantity: 1000,
-		DefaultTTL: time.Second}
+		DefaultTTL: 30 * time.Second}
 }
 
 func TestProblemsAreAsDocumented(t *testing.T) {
@@ -371,7 +371,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 			continue
 		}
 		call(200, "PUT", "/stock/10000", `{"quantity":3}`)
-		call(200, "POST", "/"+r.Number+"/decrease?trace=true", `{"quantity":2,"work":"1ms","wait":"50ms","ttl":"1s"}`)
+		call(200, "POST", "/"+r.Number+"/decrease?trace=true", `{"quantity":2,"work":"1ms","wait":"50ms","ttl":"30s"}`)
 		call(409, "POST", "/"+r.Name+"/decrease?quantity=2&trace=true", "")
 		call(200, "DELETE", "/locks/10000", "") // what v5-as-printed left behind
 	}

@@ -130,13 +130,12 @@ func retryOverSessions(try TryLock) TryLock {
 	}
 }
 
-// keepLease keeps a lease alive by checks of its own node. The session was alive at the time since. It has no TTL that an
-// order could leave unrenewed, so the checks go on whatever the order says.
+// keepLease keeps a lease alive by checks of its own node. The session was alive at the time since. It has no TTL that
+// an order could leave unrenewed, so the checks go on whatever the order says.
 func (z zkNodes) keepLease(ctx context.Context, since time.Time, own string) (context.Context, func()) {
 	session := z.ZooKeeper.Session()
-	return z.keepAlive(withRenewal(ctx, true), session, session/2, z.validUntil(since), func(tick context.Context) (bool, error) {
-		return z.ZooKeeper.Check(tick, own)
-	})
+	check := func(tick context.Context) (bool, error) { return z.ZooKeeper.Check(tick, own) }
+	return z.keepAlive(withRenewal(ctx, true), session, session/2, z.validUntil(since), check)
 }
 
 func (z zkNodes) validUntil(since time.Time) time.Time {

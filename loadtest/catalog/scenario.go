@@ -77,8 +77,8 @@ func (s Scenario) Lease() time.Duration {
 // break.
 var Table = complete([]Scenario{
 	oneInstance, twoInstances,
-	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
-	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
+	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock,
+	writeOnlyFence, nested, queueOrder, herd, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns, splitVote,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 })

@@ -143,7 +143,7 @@ var splitVote = Scenario{
 		on("v6", holds,
 			"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
 				"next time one of them comes first"),
-		on("v9-nodes", holds, "it asks the nodes one after the other, so there is no split: who gets the first gets the rest"),
+		on("v9-nodes", holds, "it asks one node after the other, so there is no split: who gets the first gets the rest"),
 		haveOneServer,
 	),
 }

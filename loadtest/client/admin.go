@@ -67,12 +67,34 @@ func (c *Client) Alive(ctx context.Context, base string) error {
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	if c.StockTTL > 0 {
 		body := fmt.Sprintf(`{"quantity":%d,"ttl":%q}`, quantity, c.StockTTL)
-		err := c.call(ctx, http.MethodPut, base+"/stock/"+product, body, nil)
+		err := c.administer(ctx, http.MethodPut, base+"/stock/"+product, body)
 		if err == nil || !strings.Contains(err.Error(), " answered 4") {
 			return err
 		}
 	}
-	return c.call(ctx, http.MethodPut, base+"/stock/"+product, fmt.Sprintf(`{"quantity":%d}`, quantity), nil)
+	return c.administer(ctx, http.MethodPut, base+"/stock/"+product, fmt.Sprintf(`{"quantity":%d}`, quantity))
+}
+
+const (
+	adminTries = 5
+	adminGap   = 200 * time.Millisecond
+)
+
+// administer is call for a route that changes something and may be repeated. On a busy machine a backend now and then
+// does not answer an instance in time. That says nothing of the rung, so the request is sent again.
+func (c *Client) administer(ctx context.Context, method, url, body string) (err error) {
+	for range adminTries {
+		err = c.call(ctx, method, url, body, nil)
+		if err == nil || !strings.Contains(err.Error(), " answered 503") {
+			break
+		}
+		select {
+		case <-time.After(adminGap):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	return err
 }
 
 // Stock reads how many units are left.
@@ -92,7 +114,7 @@ func (c *Client) Stock(ctx context.Context, base, product string) (int64, error)
 // Forget removes the product's stock and all its lock state from the backend.
 func (c *Client) Forget(ctx context.Context, base, product string) error {
 	return errors.Join(
-		c.call(ctx, http.MethodDelete, base+"/locks/"+product, "", nil),
-		c.call(ctx, http.MethodDelete, base+"/stock/"+product, "", nil),
+		c.administer(ctx, http.MethodDelete, base+"/locks/"+product, ""),
+		c.administer(ctx, http.MethodDelete, base+"/stock/"+product, ""),
 	)
 }

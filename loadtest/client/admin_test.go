@@ -34,7 +34,12 @@ func TestAdminRoutes(t *testing.T) {
 	mux.HandleFunc("GET /stock/p",
 		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"product":"p","quantity":0}`) })
 	mux.HandleFunc("DELETE /stock/p", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("DELETE /locks/p", func(http.ResponseWriter, *http.Request) {})
+	asked := 0
+	mux.HandleFunc("DELETE /locks/p", func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 { // the backend is slow
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"instance":"a","clock":"m",`+
 			`"rungs":[{"number":"v6","name":"redlock","needs":["5 nodes"],"available":false}]}`)
@@ -45,6 +50,7 @@ func TestAdminRoutes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, left)
 	require.NoError(t, c.Forget(t.Context(), url, "p"))
+	assert.Equal(t, 3, asked)
 	ladder, err := c.Ladder(t.Context(), url)
 	require.NoError(t, err)
 	rung, known := ladder.Rung("v6")
