@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 // documents returns the files that readers are sent to, but for WORKSHOP.md.
@@ -34,13 +35,54 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// texts is the document whose rows name a load test each.
+const texts = "../docs/texts.md"
+
+// TestTexts runs the load test of every row of the texts. It has to be as expected. A cell that needs a server which is
+// not here is left out, unless all servers have to be here.
+func TestTexts(t *testing.T) {
+	need(t, "bash")
+	document, _ := readDocument(t, texts)
+	commands := loadTestsIn(document)
+	require.Greater(t, len(commands), 30)
+	var all errgroup.Group
+	all.SetLimit(3)
+	for _, command := range commands {
+		all.Go(func() error {
+			t.Run(command, func(t *testing.T) {
+				d := newDesk(t)
+				defer d.leave(t)
+				err := d.do(t.Context(), &workshopBlock{script: command + "\n", promises: []string{"as expected ("}})
+				if err != nil && os.Getenv("STOCKAPI_REQUIRE") == "" && strings.Contains(err.Error(), "none of the cells") {
+					t.Skip(err)
+				}
+				require.NoError(t, err)
+			})
+			return nil
+		})
+	}
+	_ = all.Wait()
+}
+
+// loadTestsIn returns the load tests that the text names, each once.
+func loadTestsIn(document string) []string {
+	commands := slices.DeleteFunc(commandsIn(document), func(command string) bool {
+		return !strings.HasPrefix(command, "go run ./loadtest ")
+	})
+	slices.Sort(commands)
+	return slices.Compact(commands)
+}
+
 // TestEveryCommandOfADocumentIsRun looks at the commands that TestDocuments does not run: those of blocks that say
 // elsewhere, and those in the text.
 func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 	others := elsewhere(t)
 	var run strings.Builder
 	for _, path := range documents(t) {
-		_, parts := readDocument(t, path)
+		document, parts := readDocument(t, path)
+		if path == texts {
+			run.WriteString(strings.Join(loadTestsIn(document), "\n"))
+		}
 		for _, p := range parts {
 			for _, b := range p.blocks {
 				run.WriteString(b.script)
@@ -65,6 +107,7 @@ func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 	assert.Error(t, others.runs("go run ./loadtest --bogus"))
 	assert.Error(t, others.runs("go test -run NoSuchTest ./loadtest"))
 	assert.Error(t, others.runs("make bogus"))
+	assert.Error(t, others.runs(`scripts/mutants "bogus"`))
 }
 
 // links are those to files of this repository.
@@ -122,6 +165,10 @@ func (e runElsewhere) runs(command string) error {
 		return nil
 	case words[0] == "make":
 		if regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(words[1]) + `:`).MatchString(e.make) {
+			return nil
+		}
+	case words[0] == "scripts/mutants" && len(words) > 1:
+		if name := strings.Trim(strings.TrimPrefix(command, words[0]+" "), `"`); strings.Contains(e.scripts, name) {
 			return nil
 		}
 	case strings.HasPrefix(words[0], "scripts/"):

@@ -55,7 +55,8 @@ func (c *Cluster) StartInstance(
 // slow reports whether an instance failed to start because the machine is slow: a Redis of our own did not answer it in
 // time. (If that Redis had died, the run would have ended.) There is no second try for a Redis that is not ours.
 func (b *Backend) slow(err error) bool {
-	return errors.Is(err, errExited) && b.Kind != "url" && strings.Contains(err.Error(), "no Redis")
+	return errors.Is(err, errExited) && b.Kind != "url" &&
+		(strings.Contains(err.Error(), "no Redis") || strings.Contains(err.Error(), "i/o timeout"))
 }
 
 // secrets returns the settings that may hold a password. In the environment they do not show in a process list.
