@@ -61,7 +61,7 @@ var conformance = map[string][]answer{
 	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
 	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
-	"v8":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v8":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
 	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v9-nodes":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},

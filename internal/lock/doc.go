@@ -15,7 +15,7 @@
 // keeps the lock on a majority of several Redis servers, so that no single server can lose it.
 //
 // v7 is reentrant: it lets its own holder in again, and counts. Its waiters do not poll; the release notifies them. v8
-// is fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all or none.
+// is v7, and fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all or none.
 // v10 lets readers in together, and a writer only alone. v11 is a semaphore: it lets in as many holders as it has
 // permits.
 //

@@ -29,6 +29,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 		}{
 			{"v7", itself, text, "holds a string, and should hold a hash"},
 			{"v7-cached", itself, text, "holds a string, and should hold a hash"},
+			{"v8", itself, text, "holds a string, and should hold a hash"},
 			{"v8", queueOf, text, "holds a string, and should hold a list"},
 			{"v8", deadlinesOf, text, "holds a string, and should hold a zset"},
 			{"v10", itself, hash, "holds a hash, and should hold a zset"},
@@ -74,7 +75,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v6", "v8", "v9", "v15"} {
+		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v6", "v9", "v15"} {
 			a, ctx := s.instance(t, rung(t, id)), context.Background()
 			require.NoError(t, a.Redis.HSet(ctx, id, "somebody:1", 1).Err())
 			require.NoError(t, a.Redlock[0].HSet(ctx, id, "somebody:1", 1).Err())

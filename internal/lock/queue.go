@@ -41,22 +41,26 @@ func queueOf(key string) string       { return "{" + key + "}:queue" }
 func deadlinesOf(key string) string   { return "{" + key + "}:deadlines" }
 func fairChannelOf(key string) string { return "{" + key + "}:released" }
 
-// acquireFair returns 0 if it took the lock, and otherwise the time after which to ask again.
+// acquireFair is [acquireReentrant] from a place in the queue. If it does not get the lock, it returns 0 and the time
+// after which to ask again.
 func acquireFair(
-	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
-) (left time.Duration, err error) {
+	ctx context.Context, rdb redis.Scripter, key, owner string, depth int, place string, ttl time.Duration,
+) (count int64, left time.Duration, err error) {
 	keys := []string{key, queueOf(key), deadlinesOf(key)}
-	n, err := fairAcquire.Run(ctx, rdb, keys, token, ttl.Milliseconds(), place, placeTTL.Milliseconds()).Int64()
-	if err != nil || n == 1 {
-		return 0, err
+	n, err := fairAcquire.Run(ctx, rdb, keys, owner, ttl.Milliseconds(), depth, place, placeTTL.Milliseconds()).Int64()
+	if errors.Is(err, redis.Nil) {
+		return 0, 0, ErrLost
 	}
-	return max(time.Duration(-1-n), 1) * time.Millisecond, nil
+	if err != nil || n > 0 {
+		return n, 0, err
+	}
+	return 0, max(time.Duration(-1-n), 1) * time.Millisecond, nil
 }
 
-// releaseFair releases the lock, or returns ErrLost if it was not the owner's.
-func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
+// releaseFair releases the lock until the owner holds it left times, or returns ErrLost if the owner does not hold it.
+func releaseFair(ctx context.Context, rdb redis.UniversalClient, key, owner string, left int) error {
 	keys := []string{key, queueOf(key), fairChannelOf(key)}
-	return releaseResult(fairRelease.Run(ctx, rdb, keys, token, publishOn(rdb)).Int64())
+	return releaseResult(fairRelease.Run(ctx, rdb, keys, owner, left, publishOn(rdb)).Int64())
 }
 
 // undoFair undoes an acquire that failed with err; see [runtime.undo]. An acquire from a place in the queue may be

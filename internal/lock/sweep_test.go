@@ -132,7 +132,7 @@ func TestALostReleaseIsSwept(t *testing.T) {
 // On a reentrant rung, the next order of a caller whose release was lost takes the lock and leaves it free.
 func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v7", "v12"} {
+	for _, id := range []string{"v7", "v8", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var lose sync.Map // by key
@@ -175,7 +175,7 @@ type lostKey struct{}
 // A sweep or a late release removes only its own lease, and not a later one of the same caller.
 func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v7", "v12"} {
+	for _, id := range []string{"v7", "v8", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			s := newShop(t, backendtest.StartEmbedded, 0)
 			var lose, releases atomic.Int64

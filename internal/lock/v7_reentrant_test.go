@@ -144,28 +144,33 @@ func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 // Pitfall 9: acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.
 func TestReentrantCountAgainstRenewal(t *testing.T) {
 	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
-		var renewals atomic.Int64
-		a.OnRenew = func(bool) { renewals.Add(1) }
-		a.tryLock, _ = rung(t, "v7").Build(a.Backends)
-		ctx := owned("1")
-		outer, err := a.tryLock(ctx, "k", slowTTL)
-		require.NoError(t, err)
-		for range 3 {
-			inner, err := a.tryLock(ctx, "k", slowTTL)
-			require.NoError(t, err)
-			unlock(t, inner)
-		}
-		time.Sleep(2 * slowTTL)
-		assert.Positive(t, renewals.Load())
-		assert.LessOrEqual(t, renewals.Load(), int64(8), "one renewer, at a third of the TTL")
-		assert.False(t, b.tryOnce(t, "k"), "held still")
-		unlock(t, outer)
-		ended := renewals.Load()
-		assert.True(t, b.tryOnce(t, "k"))
-		time.Sleep(slowTTL)
-		assert.Equal(t, ended, renewals.Load())
-	})
+	for _, id := range []string{"v7", "v8"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			onEach(t, id, func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
+				var renewals atomic.Int64
+				a.OnRenew = func(bool) { renewals.Add(1) }
+				a.tryLock, _ = rung(t, id).Build(a.Backends)
+				ctx := owned("1")
+				outer, err := a.tryLock(ctx, "k", slowTTL)
+				require.NoError(t, err)
+				for range 3 {
+					inner, err := a.tryLock(ctx, "k", slowTTL)
+					require.NoError(t, err)
+					unlock(t, inner)
+				}
+				time.Sleep(2 * slowTTL)
+				assert.Positive(t, renewals.Load())
+				assert.LessOrEqual(t, renewals.Load(), int64(8), "one renewer, at a third of the TTL")
+				assert.False(t, b.tryOnce(t, "k"), "held still")
+				unlock(t, outer)
+				ended := renewals.Load()
+				assert.True(t, b.tryOnce(t, "k"))
+				time.Sleep(slowTTL)
+				assert.Equal(t, ended, renewals.Load())
+			})
+		})
+	}
 }
 
 // Pitfall 2: a nested acquire whose reply is lost is undone, whether it was carried out or not. The count is as before,
@@ -173,27 +178,29 @@ func TestReentrantCountAgainstRenewal(t *testing.T) {
 func TestAnInnerAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	for name, carriedOut := range map[string]bool{"carried out": true, "never arrived": false} {
-		t.Run(name, func(t *testing.T) {
-			s := newShop(t, backendtest.StartEmbedded, 0)
-			var lose atomic.Bool
-			a := s.instance(t, rung(t, "v7"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-				if !strings.HasPrefix(cmd.Name(), "eval") || !lose.CompareAndSwap(true, false) {
-					return next(ctx)
-				}
-				if carriedOut {
-					_ = next(ctx)
-				}
-				return context.DeadlineExceeded
-			}))
-			ctx := owned("1")
-			outer := must(a.tryLock(ctx, "k", time.Minute))
-			lose.Store(true)
-			_, err := a.tryLock(ctx, "k", time.Minute)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, "1", a.Redis.HGet(ctx, "k", outer.Token).Val())
-			unlock(t, outer)
-			assert.True(t, a.tryOnce(t, "k"))
-		})
+		for _, id := range []string{"v7", "v8"} {
+			t.Run(id+" "+name, func(t *testing.T) {
+				s := newShop(t, backendtest.StartEmbedded, 0)
+				var lose atomic.Bool
+				a := s.instance(t, rung(t, id), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+					if !strings.HasPrefix(cmd.Name(), "eval") || !lose.CompareAndSwap(true, false) {
+						return next(ctx)
+					}
+					if carriedOut {
+						_ = next(ctx)
+					}
+					return context.DeadlineExceeded
+				}))
+				ctx := owned("1")
+				outer := must(a.tryLock(ctx, "k", time.Minute))
+				lose.Store(true)
+				_, err := a.tryLock(ctx, "k", time.Minute)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Equal(t, "1", a.Redis.HGet(ctx, "k", outer.Token).Val())
+				unlock(t, outer)
+				assert.True(t, a.tryOnce(t, "k"))
+			})
+		}
 	}
 }
 
@@ -201,7 +208,7 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 // release.
 func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v7", "v12"} {
+	for _, id := range []string{"v7", "v8", "v12"} {
 		backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 			s := newShop(t, start, 0)
 			a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
@@ -222,7 +229,7 @@ func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
 // A nested acquire does not revive a lost lease: another owner may have held the lock in between.
 func TestANestedAcquireDoesNotReviveALostLease(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v7", "v12"} {
+	for _, id := range []string{"v7", "v8", "v12"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
 		ctx := owned("1")

@@ -118,3 +118,25 @@ func TestFairExpiryWakesTheFirst(t *testing.T) {
 		assert.Less(t, time.Since(start), ttl+margin)
 	})
 }
+
+// The owner takes its lock again past the queue, where it would wait for itself. Its inner release calls nobody; the
+// last one calls the first in the queue.
+func TestFairLetsItsOwnerInPastTheQueue(t *testing.T) {
+	t.Parallel()
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		ctx := owned("1")
+		outer := must(a.tryLock(ctx, "k", time.Minute))
+		got := b.waitFor(owned("2"), "k")
+		awaitQueue(t, bare, "k", 1)
+		inner := <-a.waitFor(ctx, "k")
+		require.NotNil(t, inner)
+		assert.Equal(t, map[string]string{outer.Token: "2"}, bare.HGetAll(ctx, "k").Val())
+		awaitQueue(t, bare, "k", 1)
+		unlock(t, inner)
+		assert.Equal(t, map[string]string{outer.Token: "1"}, bare.HGetAll(ctx, "k").Val())
+		start := time.Now()
+		unlock(t, outer)
+		unlock(t, <-got)
+		assert.Less(t, time.Since(start), heartbeat, "it was notified, and did not try by itself")
+	})
+}

@@ -15,8 +15,8 @@ import (
 // Code that takes the lock which its order holds gets it where the lock knows its holder, or where there is none; and
 // else sells nothing, and leaves no lock behind.
 func TestNestedOrders(t *testing.T) {
-	sells := map[string]bool{"v0": true, "v7": true, "v7-cached": true, "v11-two": true, "v12": true, "v16": true,
-		"v17": true}
+	sells := map[string]bool{"v0": true, "v7": true, "v7-cached": true, "v8": true, "v11-two": true, "v12": true,
+		"v16": true, "v17": true}
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o, none := order(), time.Duration(0)
 		o.Nested, o.Wait = true, &none

@@ -221,9 +221,10 @@ var nested = Scenario{
 	Does:      "the business code takes the lock that its own order holds; later its caller comes again",
 	Instances: 2,
 	groups: all(
-		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v8 v9 v9-naive v9-nodes v10 v11 v12-session v13 v14 v15 v15-write-only",
+		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-naive v9-nodes v10 v11 v12-session v13 v14 v15 v15-write-only",
 			stuck, itself),
 		on("v7", holds, "the lock knows its owner, and counts"),
+		on("v8", holds, "the lock knows its owner, counts, and lets it in past the queue"),
 		on("v7-cached", oversold,
 			"its caller has released, but the process remembers that it holds, and lets it in beside the next one"),
 		on("v12", holds, "the row knows its owner, and counts"),
