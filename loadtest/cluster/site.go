@@ -32,8 +32,9 @@ const ErrNeedsRedisServer = Needs("needs redis-server")
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
-	// ZooKeeper and Database are the cell's own, nil if it has none.
+	// ZooKeeper and Database are the cell's own, nil if it has none. Ensemble is a ZooKeeper of several servers.
 	ZooKeeper *ZooKeeper
+	Ensemble  *Ensemble
 	Database  *Database
 	// Pairs are its replicated servers, by name: "locks" or "stock".
 	Pairs map[string]*Replicated
@@ -67,6 +68,11 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 	}
 	if err := s.database(ctx, topology, rung); err != nil {
 		return s, err
+	}
+	if topology.Ensemble && rung.OnZooKeeper() {
+		if err := s.ownEnsemble(ctx); err != nil {
+			return s, err
+		}
 	}
 	if topology.OwnLocks {
 		if err := s.ownLocks(ctx, rung.OnNodes()); err != nil {
@@ -124,6 +130,15 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	return err
 }
 
+func (s *Site) ownEnsemble(ctx context.Context) (err error) {
+	if zooKeeperMissing() != "" {
+		return ErrNeedsZooKeeper
+	}
+	s.Ensemble, err = s.cluster.startEnsemble(ctx)
+	s.whole.ZooKeeper = s.Ensemble.URL()
+	return err
+}
+
 // database waits for the shared database if this cell locks on it, and refuses a cell whose faults cannot be injected
 // there.
 func (s *Site) database(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
@@ -172,6 +187,7 @@ func (s *Site) startLinks(instances int) error {
 		to[fmt.Sprintf("node %d", i+1)] = url
 	}
 	switch {
+	case s.Ensemble != nil: // faults act on its servers, and not on the links to them
 	case s.whole.ZooKeeper != "":
 		to["locks"] = s.whole.ZooKeeper
 	case s.whole.SQL != "":
@@ -249,6 +265,9 @@ func (s *Site) Close() {
 	}
 	if s.ZooKeeper != nil {
 		all.Go(s.ZooKeeper.Kill)
+	}
+	if s.Ensemble != nil {
+		all.Go(s.Ensemble.Close)
 	}
 	if s.Database != nil {
 		all.Go(s.Database.Remove)
