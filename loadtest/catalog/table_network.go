@@ -113,7 +113,8 @@ var majorityDown = Scenario{
 	TTL:       longLease,
 	Within:    1500 * time.Millisecond,
 	groups: all(
-		on("v13 v14", stuck, "one of three is no majority: it serves nobody, so nobody gets in, beside the holder or after it"),
+		on("v13 v14", stuck,
+			"one of three is no majority: it serves nobody, so nobody gets in, neither beside the holder nor after it"),
 		on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
 		on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
 		haveOneServer,
@@ -152,7 +153,8 @@ var splitVote = Scenario{
 		on("v6", holds,
 			"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
 				"next time one of them comes first"),
-		on("v9-nodes", holds, "it asks the nodes one after the other, so there is no split: who gets the first gets the rest"),
+		on("v9-nodes", holds,
+			"it asks one node after the other, so the vote is never split: the order that gets the first gets the rest"),
 		haveOneServer,
 	),
 }

@@ -46,7 +46,7 @@ func (c *Cluster) startEnsemble(ctx context.Context) (*Ensemble, error) {
 // configure makes the servers' directories. The limits are counted in ticks of 50 ms. They are long, because the
 // machine may be slow, and no fault relies on them: the end of a process is noticed at once.
 func (e *Ensemble) configure(c *Cluster) error {
-	settings := "initLimit=200\nsyncLimit=100\n"
+	settings := []string{"initLimit=200", "syncLimit=100"}
 	for i := range ensembleSize {
 		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
 		if err != nil {
@@ -58,13 +58,13 @@ func (e *Ensemble) configure(c *Cluster) error {
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		settings += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, follow, elect)
+		settings = append(settings, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, follow, elect))
 	}
 	for i, z := range e.Servers {
 		if err := os.WriteFile(filepath.Join(z.dir, "myid"), []byte(strconv.Itoa(i+1)), 0o600); err != nil {
 			return err
 		}
-		if err := z.configure(settings); err != nil {
+		if err := z.configure(settings...); err != nil {
 			return err
 		}
 	}

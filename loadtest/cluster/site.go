@@ -69,15 +69,8 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 	if err := s.database(ctx, topology, rung); err != nil {
 		return s, err
 	}
-	if topology.Ensemble && rung.OnZooKeeper() {
-		if err := s.ownEnsemble(ctx); err != nil {
-			return s, err
-		}
-	}
-	if topology.OwnLocks {
-		if err := s.ownLocks(ctx, rung.OnNodes()); err != nil {
-			return s, err
-		}
+	if err := s.ownServers(ctx, topology, rung); err != nil {
+		return s, err
 	}
 	if topology.ReplicatedLocks {
 		if s.whole.Locks, err = s.replicated(ctx, "locks"); err != nil {
@@ -94,6 +87,17 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 		return s, s.startLinks(spec.Instances)
 	}
 	return s, nil
+}
+
+// ownServers starts lock servers for this cell alone, if its scenario asks for some.
+func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
+	switch {
+	case t.Ensemble && rung.OnZooKeeper():
+		return s.ownEnsemble(ctx)
+	case t.OwnLocks:
+		return s.ownLocks(ctx, rung.OnNodes())
+	}
+	return nil
 }
 
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {

@@ -58,7 +58,7 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 	if err != nil {
 		return nil, err
 	}
-	if err := z.configure(""); err != nil {
+	if err := z.configure(); err != nil {
 		return nil, err
 	}
 	return z, z.start(ctx)
@@ -75,13 +75,13 @@ func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	return z, os.MkdirAll(z.dir, 0o700)
 }
 
-// configure writes the settings of a server, and further ones. Its tick is short, since a session lasts for at least
+// configure writes the settings of a server, with further lines. Its tick is short, since a session lasts for at least
 // two ticks.
-func (z *ZooKeeper) configure(further string) error {
+func (z *ZooKeeper) configure(further ...string) error {
 	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
 		"admin.enableServer=false\n"+
 		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, z.port)
-	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+further), 0o600)
+	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
 // start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
