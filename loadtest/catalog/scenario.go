@@ -44,6 +44,8 @@ type Topology struct {
 	Links bool
 	// OwnLocks: a lock server, or five nodes, for this cell alone.
 	OwnLocks bool
+	// Ensemble: a lock of ZooKeeper's is on an ensemble of three servers, for this cell alone.
+	Ensemble bool
 	// ReplicatedLocks and ReplicatedStock: a primary and a replica, with a Sentinel.
 	ReplicatedLocks, ReplicatedStock bool
 }

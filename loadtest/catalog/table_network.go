@@ -92,11 +92,14 @@ var redisDown = Scenario{
 
 var minorityDown = Scenario{
 	Name:      "minority-down",
-	Does:      "two of five Redlock nodes are away, one refusing, one silent",
+	Does:      "two of five Redlock nodes are away, one refusing, one silent; the leader of three ZooKeepers dies",
 	Instances: 2,
-	Topology:  Topology{Links: true},
+	Topology:  Topology{Links: true, Ensemble: true},
+	TTL:       3 * time.Second,
+	Within:    1500 * time.Millisecond,
 	groups: all(
 		on("v6", holds, "three of five are a majority"),
+		on("v13 v14", holds, "two of three are a majority: they elect a leader, and the holder's session goes on with them"),
 		on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
 		haveOneServer,
 	),
@@ -104,10 +107,14 @@ var minorityDown = Scenario{
 
 var majorityDown = Scenario{
 	Name:      "majority-down",
-	Does:      "three of five Redlock nodes are away, and stay away",
+	Does:      "three of five Redlock nodes are away, or two of three ZooKeepers, and stay away",
 	Instances: 2,
-	Topology:  Topology{Links: true},
+	Topology:  Topology{Links: true, Ensemble: true},
+	TTL:       longLease,
+	Within:    1500 * time.Millisecond,
 	groups: all(
+		on("v13 v14", stuck,
+			"one of three is no majority: it serves nobody, so nobody gets in, neither beside the holder nor after it"),
 		on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
 		on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
 		haveOneServer,
@@ -115,15 +122,18 @@ var majorityDown = Scenario{
 }
 
 var quorumReturns = Scenario{
-	Name:      "quorum-returns",
-	Does:      "three of five nodes are away while one tries; two return; a fresh request has 1 s of a lease of 3 s",
+	Name: "quorum-returns",
+	Does: "three of five nodes, or two of three ZooKeepers, are away while one tries; two, or one, return; a fresh " +
+		"request has 1 s of a lease of 3 s",
 	Instances: 2,
-	Topology:  Topology{Links: true},
+	Topology:  Topology{Links: true, Ensemble: true},
 	TTL:       3 * time.Second,
 	Within:    time.Second,
 	groups: all(
 		on("v6", holds, "what a failed try had got it gives back at once, so all four nodes are free"),
 		on("v9-nodes", stuck, "one node is still away, and it needs all five"),
+		on("v13 v14", holds,
+			"without a majority no session can end: the holder still has its lock, and the next one gets it from there"),
 		haveOneServer,
 	),
 }
@@ -143,7 +153,8 @@ var splitVote = Scenario{
 		on("v6", holds,
 			"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
 				"next time one of them comes first"),
-		on("v9-nodes", holds, "it asks one node after the other, so there is no split: who gets the first gets the rest"),
+		on("v9-nodes", holds,
+			"it asks one node after the other, so the vote is never split: the order that gets the first gets the rest"),
 		haveOneServer,
 	),
 }

@@ -80,7 +80,7 @@ var failover = Scenario{
 		skip("v12 v12-session",
 			"a standby of a database that is promoted without the newest rows forgets a lock as Redis does; here is but one "+
 				"server of it"),
-		skip("v13 v14", "an ensemble grants nothing that most of it does not have on disk; here is but one server of it"),
+		skip("v13 v14", "an ensemble grants nothing that most of it does not have on disk: in minority-down its leader dies"),
 		takeNoLock,
 	),
 }

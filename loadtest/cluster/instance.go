@@ -32,7 +32,7 @@ func (c *Cluster) StartInstance(
 		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
 	}
 	if b.ZooKeeper != "" {
-		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
+		args = append(args, "--zookeeper", strings.TrimPrefix(b.ZooKeeper, zooKeeperScheme))
 	}
 	args = append(append(args, b.retries(faults)...), b.timeouts()...)
 	if faults {

@@ -32,8 +32,9 @@ const ErrNeedsRedisServer = Needs("needs redis-server")
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]*Redis
-	// ZooKeeper and Database are the cell's own, nil if it has none.
+	// ZooKeeper and Database are the cell's own, nil if it has none. Ensemble is a ZooKeeper of several servers.
 	ZooKeeper *ZooKeeper
+	Ensemble  *Ensemble
 	Database  *Database
 	// Pairs are its replicated servers, by name: "locks" or "stock".
 	Pairs map[string]*Replicated
@@ -68,10 +69,8 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 	if err := s.database(ctx, topology, rung); err != nil {
 		return s, err
 	}
-	if topology.OwnLocks {
-		if err := s.ownLocks(ctx, rung.OnNodes()); err != nil {
-			return s, err
-		}
+	if err := s.ownServers(ctx, topology, rung); err != nil {
+		return s, err
 	}
 	if topology.ReplicatedLocks {
 		if s.whole.Locks, err = s.replicated(ctx, "locks"); err != nil {
@@ -88,6 +87,17 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 		return s, s.startLinks(spec.Instances)
 	}
 	return s, nil
+}
+
+// ownServers starts lock servers for this cell alone, if its scenario asks for some.
+func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
+	switch {
+	case t.Ensemble && rung.OnZooKeeper():
+		return s.ownEnsemble(ctx)
+	case t.OwnLocks:
+		return s.ownLocks(ctx, rung.OnNodes())
+	}
+	return nil
 }
 
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
@@ -121,6 +131,15 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	if err == nil {
 		s.whole.ZooKeeper = z.URL
 	}
+	return err
+}
+
+func (s *Site) ownEnsemble(ctx context.Context) (err error) {
+	if zooKeeperMissing() != "" {
+		return ErrNeedsZooKeeper
+	}
+	s.Ensemble, err = s.cluster.startEnsemble(ctx)
+	s.whole.ZooKeeper = s.Ensemble.URL()
 	return err
 }
 
@@ -170,6 +189,7 @@ func (s *Site) startLinks(instances int) error {
 		to[fmt.Sprintf("node %d", i+1)] = url
 	}
 	switch {
+	case s.Ensemble != nil: // faults act on its servers, and not on the links to them
 	case s.whole.ZooKeeper != "":
 		to["locks"] = s.whole.ZooKeeper
 	case s.whole.SQL != "":
@@ -247,6 +267,9 @@ func (s *Site) Close() {
 	}
 	if s.ZooKeeper != nil {
 		all.Go(s.ZooKeeper.Kill)
+	}
+	if s.Ensemble != nil {
+		all.Go(s.Ensemble.Close)
 	}
 	if s.Database != nil {
 		all.Go(s.Database.Remove)

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// zooKeeperScheme begins the address of one or several servers.
+const zooKeeperScheme = "zookeeper://"
+
 // zooKeeperJar is the path at which Debian's package installs the server.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
@@ -23,12 +26,20 @@ const ErrNeedsZooKeeper = Needs("needs a zookeeper of its own (Debian's package 
 // A ZooKeeper is one server of our own.
 type ZooKeeper struct {
 	URL  string // zookeeper://host:port
+	name string
 	dir  string
 	port int
+	main string // the class that runs it
 
 	cluster *Cluster
 	*child
 }
+
+// The classes that run a server alone, and one of an ensemble.
+const (
+	aloneMain  = "org.apache.zookeeper.server.ZooKeeperServerMain"
+	memberMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+)
 
 // zooKeeperMissing says what this machine lacks for ZooKeeper, or returns "".
 func zooKeeperMissing() string {
@@ -41,33 +52,45 @@ func zooKeeperMissing() string {
 	return ""
 }
 
-// startZooKeeper starts a server on a free port. Its tick is short, since a session lasts for at least two ticks.
+// startZooKeeper starts a server that is alone.
 func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, error) {
+	z, err := c.newZooKeeper(name, aloneMain)
+	if err != nil {
+		return nil, err
+	}
+	if err := z.configure(); err != nil {
+		return nil, err
+	}
+	return z, z.start(ctx)
+}
+
+// newZooKeeper chooses a port and makes a directory for a server. It starts nothing.
+func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	z := &ZooKeeper{URL: fmt.Sprintf("zookeeper://127.0.0.1:%d", port), port: port, cluster: c,
+	z := &ZooKeeper{URL: fmt.Sprintf(zooKeeperScheme+"127.0.0.1:%d", port), name: name, port: port, main: main, cluster: c,
 		dir: filepath.Join(c.dir, "zookeeper-"+strconv.Itoa(port))}
-	if err := os.MkdirAll(z.dir, 0o700); err != nil {
-		return nil, err
-	}
-	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
-		"admin.enableServer=false\n"+
-		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, port)
-	if err := os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings), 0o600); err != nil {
-		return nil, err
-	}
-	return z, z.start(ctx, name)
+	return z, os.MkdirAll(z.dir, 0o700)
 }
 
-// start starts the process and waits until it answers: no line of its output says that it is ready.
-func (z *ZooKeeper) start(ctx context.Context, name string) error {
+// configure writes the settings of a server, with further lines. Its tick is short, since a session lasts for at least
+// two ticks.
+func (z *ZooKeeper) configure(further ...string) error {
+	settings := fmt.Sprintf("tickTime=50\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\n"+
+		"maxClientCnxns=0\nmaxSessionTimeout=3600000\n4lw.commands.whitelist=mntr\n", z.dir, z.port)
+	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
+}
+
+// start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
+// ensemble answers when a majority is up.
+func (z *ZooKeeper) start(ctx context.Context) error {
 	// Its data need not survive a power cut of this machine, only the end of the process.
 	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain",
-		filepath.Join(z.dir, "zoo.cfg"))
-	child, _, err := z.cluster.start(ctx, name, cmd, func(string) (string, bool) { return z.URL, true })
+		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))
+	child, _, err := z.cluster.start(ctx, z.name, cmd, func(string) (string, bool) { return z.URL, true })
 	if err != nil {
 		return err
 	}
@@ -81,29 +104,38 @@ func (z *ZooKeeper) start(ctx context.Context, name string) error {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", name, context.Cause(ctx))
+			return fmt.Errorf("%s does not answer: %w", z.name, context.Cause(ctx))
 		}
 	}
 }
 
 // Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
 func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
-	text, err := mntr(ctx, hostPort(z.URL))
+	n, err := z.statistic(ctx, "zk_ephemerals_count")
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(text) {
-		if n, ok := strings.CutPrefix(line, "zk_ephemerals_count"); ok {
-			return strconv.ParseInt(strings.TrimSpace(n), 10, 64)
-		}
-	}
-	return 0, errors.New("ZooKeeper does not say how many nodes it holds")
+	return strconv.ParseInt(n, 10, 64)
 }
 
 // Queued counts the waiters for the only lock: all nodes but the holder's.
 func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	n, err := z.Keys(ctx)
 	return max(n-1, 0), err
+}
+
+// statistic returns one of a server's statistics. It fails if the server does not serve, as without a majority.
+func (z *ZooKeeper) statistic(ctx context.Context, name string) (string, error) {
+	text, err := mntr(ctx, hostPort(z.URL))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+"\t"); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("%s does not tell its %s", z.name, name)
 }
 
 // mntr asks a server for its statistics.
@@ -130,7 +162,7 @@ func (z *ZooKeeper) Kill() {
 }
 
 // Restart restarts a killed server at its old address, with all that it has acknowledged, sessions included.
-func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx, "zookeeper") }
+func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx) }
 
 // Expire always fails: a ZooKeeper session does not end by a clock that can be set. The method is there since a lock
 // server has it.
@@ -149,7 +181,7 @@ func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 		if err != nil {
 			return fmt.Errorf("no ZooKeeper at %s: %w", address, err)
 		}
-		b.ZooKeeper = "zookeeper://" + address
+		b.ZooKeeper = zooKeeperScheme + address
 		b.Text += ", ZooKeeper at " + address
 		return conn.Close()
 	}

@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"context"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,6 +54,53 @@ func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string
 	require.NoError(t, site.Links[0]["locks"].Cut())
 	_, err := net.Dial("tcp", hostPort(of(0)))
 	require.Error(t, err)
+}
+
+// An ensemble of three goes on with two servers, under a leader, and not with one. There is one ensemble at a time.
+func TestAnEnsembleNeedsAMajority(t *testing.T) {
+	needZooKeeper(t)
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	site, err := c.StartSite(ctx, &Backend{URL: "redis://127.0.0.1:1", ZooKeeper: "zookeeper://127.0.0.1:1"},
+		on(catalog.ZooKeeper, catalog.Topology{Ensemble: true, Links: true}))
+	require.NoError(t, err)
+	servers := site.Ensemble.Servers
+	var hosts []string
+	for _, z := range servers {
+		hosts = append(hosts, hostPort(z.URL))
+	}
+	assert.Equal(t, "zookeeper://"+strings.Join(hosts, ","), site.Backend(1).ZooKeeper)
+	assert.NotContains(t, site.Links[0], "locks", "its servers are killed, and its links are not cut")
+
+	leader := func() int {
+		return slices.IndexFunc(servers, func(z *ZooKeeper) bool {
+			leads, err := z.Leads(ctx)
+			return leads && err == nil
+		})
+	}
+	lose := func(i int) {
+		servers[i].Kill()
+		servers = slices.Delete(slices.Clone(servers), i, i+1)
+	}
+	lose(leader())
+	require.NoError(t, waitUntil(ctx, "two elect a leader", func() (bool, error) { return leader() >= 0, nil }))
+	lose(leader())
+	require.NoError(t, waitUntil(ctx, "one serves nobody", func() (bool, error) {
+		_, err := servers[0].Keys(ctx)
+		return err != nil, nil
+	}))
+	gone := slices.IndexFunc(site.Ensemble.Servers, func(z *ZooKeeper) bool { return z != servers[0] })
+	require.NoError(t, site.Ensemble.Servers[gone].Restart(ctx), "with it there is a majority again")
+
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	_, err = c.startEnsemble(short)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "another one waits")
+	site.Close()
+	for _, host := range hosts {
+		_, err := net.Dial("tcp", host)
+		require.Error(t, err, "it is gone")
+	}
 }
 
 // One ZooKeeper is started for all cells that need one; one that is harmed is a cell's own.

@@ -179,6 +179,11 @@ func targetsOf(site *cluster.Site, instances []*cluster.Instance) *scenario.Faul
 	if site.ZooKeeper != nil {
 		t.Servers["locks"] = site.ZooKeeper
 	}
+	if site.Ensemble != nil {
+		for _, z := range site.Ensemble.Servers {
+			t.Ensemble = append(t.Ensemble, z)
+		}
+	}
 	if site.Database != nil {
 		t.Servers["locks"] = site.Database
 	}

@@ -172,9 +172,15 @@ func injectRedisDown(ctx context.Context, f *faultCell) error {
 	return f.healAll()
 }
 
+// minorityWait is how long orders wait for a lock of which a minority is away.
+const minorityWait = 2 * time.Second
+
 // injectMinorityDown takes two nodes of five away: one refuses, and one is silent. Order 1 on a works, and b waits for
 // the lock.
 func injectMinorityDown(ctx context.Context, f *faultCell) error {
+	if f.rung.OnZooKeeper() {
+		return f.loseLeader(ctx)
+	}
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
@@ -182,11 +188,11 @@ func injectMinorityDown(ctx context.Context, f *faultCell) error {
 	if err := errors.Join(f.onAllLinks(nodes(1, 1), Link.Cut), f.onAllLinks(nodes(2, 2), Link.DropRequests)); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: 4 * f.Load.TTL})
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: minorityWait})
 	if _, err := first.waitHeldOrAnswered(ctx); err != nil {
 		return err
 	}
-	second := f.order(ctx, b, "2", client.Order{Wait: 4 * f.Load.TTL})
+	second := f.order(ctx, b, "2", client.Order{Wait: minorityWait})
 	if err := errors.Join(first.finish(ctx), second.waitAnswered(ctx)); err != nil {
 		return err
 	}
@@ -196,6 +202,9 @@ func injectMinorityDown(ctx context.Context, f *faultCell) error {
 
 // injectMajorityDown takes three nodes of five away for good.
 func injectMajorityDown(ctx context.Context, f *faultCell) error {
+	if f.rung.OnZooKeeper() {
+		return f.loseEnsemble(ctx)
+	}
 	first, begun, err := f.withoutQuorum(ctx)
 	if err != nil {
 		return err
@@ -207,6 +216,9 @@ func injectMajorityDown(ctx context.Context, f *faultCell) error {
 // injectQuorumReturns takes three nodes of five away, and heals two of them. A fresh request now needs the nodes that
 // stayed up, and what a failed acquire left on them would be in its way.
 func injectQuorumReturns(ctx context.Context, f *faultCell) error {
+	if f.rung.OnZooKeeper() {
+		return f.ensembleReturns(ctx)
+	}
 	first, begun, err := f.withoutQuorum(ctx)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ type FaultTargets struct {
 	// Servers are the cell's own, by name. Pairs are those that are replicated.
 	Servers map[string]Server
 	Pairs   map[string]Pair
+	// Ensemble are the servers of a ZooKeeper of several, if the cell has one.
+	Ensemble []Member
 	// Behind maps the address of each link to the address of the server behind it.
 	Behind map[string]string
 }
@@ -65,6 +67,13 @@ type Server interface {
 	Restart(ctx context.Context) error
 	// Expire ends all keys that have a TTL.
 	Expire(ctx context.Context) error
+}
+
+// A Member is one server of an ensemble.
+type Member interface {
+	Server
+	// Leads reports whether it leads the others. It fails if it does not serve, as without a majority.
+	Leads(ctx context.Context) (bool, error)
 }
 
 // A Pair is a primary and its replica.

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ensembleSize is the number of servers of an ensemble. Two of them are a majority.
+const ensembleSize = 3
+
+// An Ensemble holds the servers of a ZooKeeper of several.
+type Ensemble struct {
+	Servers []*ZooKeeper
+	free    func() // lets the next ensemble start
+}
+
+// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. There is
+// one ensemble at a time: three Java processes that start keep a small machine busy enough. Close ends it, also if
+// this fails.
+func (c *Cluster) startEnsemble(ctx context.Context) (*Ensemble, error) {
+	e := &Ensemble{free: func() {}}
+	select {
+	case c.ensembles <- struct{}{}:
+		e.free = sync.OnceFunc(func() { <-c.ensembles })
+	case <-ctx.Done():
+		return e, context.Cause(ctx)
+	}
+	if err := e.configure(c); err != nil {
+		return e, err
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	for _, z := range e.Servers {
+		all.Go(func() error { return z.start(ctx) })
+	}
+	return e, all.Wait()
+}
+
+// configure makes the servers' directories. The limits are counted in ticks of 50 ms. They are long, because the
+// machine may be slow, and no fault relies on them: the end of a process is noticed at once.
+func (e *Ensemble) configure(c *Cluster) error {
+	settings := []string{"initLimit=200", "syncLimit=100"}
+	for i := range ensembleSize {
+		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
+		if err != nil {
+			return err
+		}
+		e.Servers = append(e.Servers, z)
+		follow, err1 := freePort()
+		elect, err2 := freePort()
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		settings = append(settings, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, follow, elect))
+	}
+	for i, z := range e.Servers {
+		if err := os.WriteFile(filepath.Join(z.dir, "myid"), []byte(strconv.Itoa(i+1)), 0o600); err != nil {
+			return err
+		}
+		if err := z.configure(settings...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// URL returns the servers as one address: zookeeper://host:port,host:port,host:port.
+func (e *Ensemble) URL() string {
+	hosts := make([]string, len(e.Servers))
+	for i, z := range e.Servers {
+		hosts[i] = hostPort(z.URL)
+	}
+	return zooKeeperScheme + strings.Join(hosts, ",")
+}
+
+// Close kills the servers.
+func (e *Ensemble) Close() {
+	var all sync.WaitGroup
+	for _, z := range e.Servers {
+		all.Go(z.Kill)
+	}
+	all.Wait()
+	e.free()
+}
+
+// Leads reports whether the server leads its ensemble. It fails if the server does not serve.
+func (z *ZooKeeper) Leads(ctx context.Context) (bool, error) {
+	state, err := z.statistic(ctx, "zk_server_state")
+	return state == "leader", err
+}
