@@ -28,7 +28,7 @@ type Backends struct {
 	Retry time.Duration
 	// ZooKeeper is the session that holds the locks of v13 and v14. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
-	// SQL is the database that holds the locks of v12 and v12-session. Nil: there is none.
+	// SQL is the database that holds the locks of v12, v12-naive and v12-session. Nil: there is none.
 	SQL *sqldb.DB
 	// MaxRenewals limits how often v5.5 and v9 renew a lease; 0 means 3.
 	MaxRenewals int

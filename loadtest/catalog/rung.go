@@ -118,6 +118,7 @@ var Rungs = []Rung{
 	{Number: "v11", Name: "semaphore", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v11-two", Name: "two-permits", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v12", Name: "sql-row", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
 	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Asked: locked, Shelf: plain, Lock: bySQL},
 	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
 		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch"}},

@@ -28,8 +28,8 @@ func (c *Cluster) StartInstance(
 	args := []string{"--addr", "127.0.0.1:0", "--instance", name,
 		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
 		"--log-format", "json", "--exit-with-stdin"}
-	if b.Kind == "url" {
-		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
+	if b.Kind == "url" || b.foreignSQL {
+		args = append(args, "--setnx-ttl", "1h") // the locks of v1 and v12-naive never expire, and the server is not ours
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))
