@@ -73,6 +73,7 @@ var conformance = map[string][]answer{
 	"v12-session":    {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v13":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v14-hasty":      {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	// These have no lock. Package stock tests their shelves.

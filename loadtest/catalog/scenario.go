@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -20,9 +21,10 @@ type Scenario struct {
 	Stops bool
 	// Topology says which servers and links the scenario needs, because it injects faults there.
 	Topology Topology
-	// TTL is that of the locks, 0 for the usual one. Timeout is how long an instance waits for a server to answer, 0 for
-	// its default. Within is how soon a fresh request has to get through, 0 for the TTL and a margin.
-	TTL, Timeout, Within time.Duration
+	// TTL is that of the locks, 0 for the usual one. Session is that of ZooKeeper's sessions, 0 for the TTL. Timeout is how
+	// long an instance waits for a server to answer, 0 for its default. Within is how soon a fresh request has to get
+	// through, 0 for the TTL and a margin.
+	TTL, Session, Timeout, Within time.Duration
 	// Asks is a verdict that is asked of every rung, in this scenario alone; empty if there is none.
 	Asks history.Verdict
 
@@ -70,12 +72,15 @@ func (s Scenario) Lease() time.Duration {
 	return usualLease
 }
 
+// SessionTimeout returns how long a session of ZooKeeper's lasts in a fault scenario after its process has died.
+func (s Scenario) SessionTimeout() time.Duration { return cmp.Or(s.Session, s.Lease()) }
+
 // Table is every scenario, in the order in which they run: contention comes first, and in it the rung that is sure to
 // break.
 var Table = complete([]Scenario{
 	oneInstance, twoInstances,
 	crash, slowWork, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock, writeOnlyFence,
-	nested, queueOrder, herd, oppositeOrder, readersAndWriter,
+	nested, queueOrder, herd, waiterDies, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 })

@@ -125,8 +125,7 @@ func Stop(instances []*Instance) {
 func Kill(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
-		in.exitExpected.Store(true)
-		all.Go(in.kill)
+		all.Go(in.Kill)
 	}
 	all.Wait()
 }
@@ -136,6 +135,12 @@ func Kill(instances []*Instance) {
 func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
 	return in.exited
+}
+
+// Kill kills the process, as SIGKILL does.
+func (in *Instance) Kill() {
+	in.exitExpected.Store(true)
+	in.kill()
 }
 
 // Stop stops the process. It may take a moment until it has stopped.

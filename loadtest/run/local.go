@@ -137,7 +137,7 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 		flags = append(flags, "--redis-timeout", t.String(), "--sql-timeout", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && fault {
-		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
+		flags = append(flags, "--zookeeper-session", spec.Scenario.SessionTimeout().String()) // its locks have no TTL
 	}
 	started := make([]*cluster.Instance, spec.Instances)
 	all, ctx := errgroup.WithContext(ctx)
