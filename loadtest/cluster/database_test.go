@@ -134,6 +134,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Contains(t, b.Text, "v12 in an SQLite file")
 	assert.Equal(t, b.SQL, b.Lasting().SQL)
+	assert.False(t, b.foreignSQL)
 	refused := func(want Needs, spec catalog.Spec) {
 		_, err := c.StartSite(ctx, b, spec)
 		require.ErrorIs(t, err, want)
@@ -147,6 +148,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	c.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Equal(t, c.options.SQL, b.Lasting().SQL)
+	assert.True(t, b.foreignSQL, "so the locks of v12-naive there get an end")
 	refused(ErrNeedsOwnDatabase, on(catalog.SQLRow, catalog.Topology{OwnLocks: true}))
 	site, err := c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{Links: true}))
 	require.NoError(t, err)
