@@ -119,7 +119,7 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 }
 
 // injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits behind
-// it. Then b is killed. All that the server keeps for b's session ends while a still works.
+// it. Then b is killed. A place that ends with b's session is gone when a's work begins.
 func injectWaiterDies(ctx context.Context, f *faultCell) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
@@ -136,12 +136,19 @@ func injectWaiterDies(ctx context.Context, f *faultCell) error {
 	if err != nil {
 		return err
 	}
+	queued, err := f.queued(ctx)
+	if err != nil {
+		return err
+	}
 	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
 	f.Targets.Processes[b].Kill()
 	if err := second.waitDied(ctx, gone); err != nil {
 		return err
 	}
 	second.recordFault(begun, "killed while it waited for the lock")
+	if err := second.waitPlaceGone(ctx, queued); err != nil {
+		return err
+	}
 	if err := first.endHold(ctx); err != nil {
 		return err
 	}
@@ -153,6 +160,17 @@ func injectWaiterDies(ctx context.Context, f *faultCell) error {
 	third.recordFault(begun, "waiting behind order 2, which was killed")
 	f.probes = []int{a}
 	return nil
+}
+
+// waitPlaceGone waits until one of that many waiters in the queue is gone, if a place there ends with its session.
+func (o *pending) waitPlaceGone(ctx context.Context, queued int64) error {
+	if !o.rung.OnZooKeeper() || !o.rung.Queue {
+		return nil
+	}
+	return o.waitUntil(ctx, func() (bool, error) {
+		now, err := o.faultCell.queued(ctx)
+		return now < queued, err
+	})
 }
 
 // waitForLock sends an order, and waits until the order has found the lock taken, and is in the queue if there is one.
