@@ -21,8 +21,8 @@ var longHelp = kong.Vars{
 		"bound it.",
 	"wait_help": "How long to wait for the lock when a request does not say. Default: the rung's (v1 to v5 try once; v0.5, " +
 		"v6 and the rungs with a queue wait 20s).",
-	"setnx_ttl_help": "TTL of v1's lock. Default: none, which is the defect that v1 shows. For tests on a Redis that " +
-		"other people use.",
+	"setnx_ttl_help": "TTL of the locks of v1 and v12-naive. Default: none, which is the defect that both show. For " +
+		"tests on a Redis or a database that other people use.",
 	"max_renewals_help": "How often v5.5 and v9 renew a lease before they cancel the work.",
 	"orders_help":       "How many outcomes of past orders to keep for GET /orders/{order}; 0: none.",
 	"faults_help": "Let requests ask for faults: fault=crash@after:setnx. For tests only: any client can end this " +

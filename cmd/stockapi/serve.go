@@ -79,6 +79,9 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
+	if database != nil && c.SetNXTTL > 0 {
+		background.Go(func() { lock.EndNaiveLocks(life, database, c.SetNXTTL) })
+	}
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
 		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
@@ -86,6 +89,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
+	shop.Note("v12-naive", sqlNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
 		Build: thisBuild(), Hosts: hosts(c, listener), Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders,
 		Ready: servers.ready, Faults: faults, Metrics: m, Log: log})

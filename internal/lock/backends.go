@@ -26,9 +26,9 @@ type Backends struct {
 	RedlockTimeout time.Duration
 	// Retry is the longest delay between two tries of a waiter that polls, except on v6; 0 means 50 ms.
 	Retry time.Duration
-	// ZooKeeper is the session that holds the locks of v13 and v14. Nil: there is none.
+	// ZooKeeper is the session that holds the locks of v13, v14 and v14-hasty. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
-	// SQL is the database that holds the locks of v12 and v12-session. Nil: there is none.
+	// SQL is the database that holds the locks of v12, v12-naive and v12-session. Nil: there is none.
 	SQL *sqldb.DB
 	// MaxRenewals limits how often v5.5 and v9 renew a lease; 0 means 3.
 	MaxRenewals int

@@ -85,9 +85,10 @@ func sum(ctx context.Context, parts []func(context.Context) (int64, error)) (tot
 	return total, failed
 }
 
-// breakSQL is [Backends.Break] for the database, where v12 and v12-session use the same key.
+// breakSQL is [Backends.Break] for the database, where v12 and its variants use the same key.
 func (b Backends) breakSQL(ctx context.Context, key string) (removed int64, err error) {
 	rows, err := (&table{db: b.SQL}).remove(ctx, key)
+	naive, missed := (&table{db: b.SQL, layout: createNaive}).exec(ctx, "remove", key, deleteNaive, key)
 	sessions, failed := breakSession(ctx, b.SQL, key)
-	return rows + sessions, errors.Join(err, failed)
+	return rows + naive + sessions, errors.Join(err, missed, failed)
 }

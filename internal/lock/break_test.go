@@ -19,7 +19,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v15"} {
+		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v12-naive", "v15"} {
 			r := rung(t, id)
 			a := s.instance(t, r)
 			a.lock(t, r.Key("10000"), time.Minute)
@@ -113,7 +113,7 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 	for name, c := range map[string]struct {
 		failing string
 		removed int64
-	}{"both": {"", 3}, "no rows": {"remove", 1}, "no sweep": {"sweep", 1}, "no sessions": {"break", 2}} {
+	}{"both": {"", 5}, "no rows": {"remove", 1}, "no sweep": {"sweep", 3}, "no sessions": {"break", 4}} {
 		t.Run(name, func(t *testing.T) {
 			a := newShop(t, backendtest.StartEmbedded, 0).instance(t, rung(t, "v12"))
 			a.SQL.Kind = sqldb.MySQL // MySQL has sessions; no statement reaches a database here

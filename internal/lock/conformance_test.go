@@ -69,9 +69,11 @@ var conformance = map[string][]answer{
 	"v11":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v11-two":        {breaks, breaks, holds, holds, breaks, holds, holds, breaks, breaks, holds, holds, holds},
 	"v12":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v12-naive":      {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
 	"v12-session":    {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v13":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v14-hasty":      {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	// These have no lock. Package stock tests their shelves.

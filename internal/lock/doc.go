@@ -31,7 +31,7 @@
 // and v17 need no lock: Redis compares, decides and writes in one step.
 //
 // Some rungs are exhibits, each with a mistake that is often made: v5-as-printed, v7-cached, v9-naive, v9-nodes,
-// v11-two and v15-write-only.
+// v11-two, v12-naive, v14-hasty and v15-write-only.
 //
 // # Reading order
 //
@@ -48,7 +48,8 @@
 //   - wait.go waits for a lock by polling, and on v0.5 for a release in the process; wake.go waits by a subscription,
 //     queue.go in v8's queue.
 //   - scripts.go runs the scripts of a lock that is one key. owner.go and reentrant.go belong to v7, several.go to v9,
-//     rw.go to v10, permit.go to v11, redlock_nodes.go to v6, sql_table.go to v12, sql_session.go to v12-session,
-//     zk_nodes.go to v13 and v14, zk_queue.go to v14.
+//     rw.go to v10, permit.go to v11, redlock_nodes.go to v6, sql_table.go to v12 and v12-naive, sql_session.go to
+//     v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
+//   - naive_ttl.go ends the locks of v12-naive in tests on a database that other people use.
 //   - foreign.go names a key that holds something other than a lock of the rung.
 package lock

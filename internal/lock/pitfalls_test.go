@@ -378,7 +378,7 @@ func TestRoundTrips(t *testing.T) {
 	expected := map[string]int64{"v0": 0, "v0.5": 0, "v1": 2, "v1.5": 3, "v2": 2, "v3": 3, "v4": 2, "v5": 2,
 		"v5-as-printed": 2, "v5.5": 2, "v6": 2, "v7": 2, "v7-cached": 2, "v8": 2, "v9": 2, "v9-naive": 2,
 		"v9-nodes": 2, "v10": 2, "v11": 2, "v11-two": 2,
-		"v12": 2, "v13": 2, "v14": 3,
+		"v12": 2, "v12-naive": 2, "v13": 2, "v14": 3, "v14-hasty": 3,
 		"v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0}
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		for _, r := range newShop(t, start, 1).rungs(t) {

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -66,6 +67,7 @@ var databaseNow = map[sqldb.Kind]string{
 // that nobody takes a lock in.
 type table struct {
 	db     *sqldb.DB
+	layout string      // the statement that creates it; empty: createTable
 	exists atomic.Bool // once that is known
 }
 
@@ -78,7 +80,7 @@ func (t *table) ensure(ctx context.Context) error {
 	if t.db.Kind == sqldb.MySQL {
 		collation = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" // otherwise a and A would be one product
 	}
-	query := fmt.Sprintf(createTable, collation)
+	query := fmt.Sprintf(cmp.Or(t.layout, createTable), collation)
 	_, err := t.execWithRetry(ctx, "create", "", query)
 	t.exists.Store(err == nil)
 	return err

@@ -21,7 +21,7 @@ import (
 func zkSequential(rt runtime) TryLock {
 	z := zkNodes{rt, sequentialIn}
 	return retryOverSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
-		if place, ok := ctx.Value(zkPlaceKey{}).(*zkPlace); ok && place.key == key && !place.granted {
+		if place := zkPlaceOf(ctx, key); place != nil {
 			return place.try(ctx)
 		}
 		place := z.place(key)
@@ -45,6 +45,14 @@ func (z zkNodes) inQueue(ctx context.Context, key string, maxWait time.Duration,
 }
 
 type zkPlaceKey struct{}
+
+// zkPlaceOf returns the place in the queue from which a context's attempts are made, or nil if they have none.
+func zkPlaceOf(ctx context.Context, key string) *zkPlace {
+	if place, ok := ctx.Value(zkPlaceKey{}).(*zkPlace); ok && place.key == key && !place.granted {
+		return place
+	}
+	return nil
+}
 
 // A zkPlace is a place in the queue.
 type zkPlace struct {
@@ -78,6 +86,11 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	if !queued || p.before != "" || time.Now().After(p.validUntil(p.alive)) {
 		return nil, ErrBusy
 	}
+	return p.grant(ctx), nil
+}
+
+// grant returns the lease that our node stands for from now on.
+func (p *zkPlace) grant(ctx context.Context) *Lease {
 	own := p.own()
 	p.granted = true
 	ctx, stop := p.keepLease(ctx, p.alive, own)
@@ -85,7 +98,7 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 		stop()
 		return p.remove(ctx, own)
 	}
-	return &Lease{Context: ctx, Token: p.token, Fence: p.zxid, Unlock: unlock}, nil
+	return &Lease{Context: ctx, Token: p.token, Fence: p.zxid, Unlock: unlock}
 }
 
 // enqueue creates our node, or checks that it still exists.

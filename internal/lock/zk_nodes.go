@@ -147,7 +147,11 @@ func (z zkNodes) validUntil(since time.Time) time.Time {
 // true if it cannot watch the node, since the next try finds out. It waits for the timeout of a session at most,
 // because a notification may get lost.
 func (z zkNodes) awaitRemoval(ctx context.Context, node string, until time.Time) bool {
-	until = earlier(until, time.Now().Add(z.ZooKeeper.Session()))
+	return z.await(ctx, node, earlier(until, time.Now().Add(z.ZooKeeper.Session())))
+}
+
+// await is awaitRemoval without a limit of its own.
+func (z zkNodes) await(ctx context.Context, node string, until time.Time) bool {
 	ctx, cancel := context.WithDeadlineCause(ctx, until, errUntil)
 	defer cancel()
 	gone, err := z.ZooKeeper.Watch(ctx, node)

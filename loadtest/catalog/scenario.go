@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -20,11 +21,12 @@ type Scenario struct {
 	Stops bool
 	// Topology says which servers and links the scenario needs, because it injects faults there.
 	Topology Topology
-	// TTL is that of the locks, 0 for the usual one. Timeout is how long an instance waits for a server to answer, 0 for
-	// its default. Within is how soon a fresh request has to get through, 0 for the TTL and a margin.
-	TTL, Timeout, Within time.Duration
-	// NodeTimeout is how long one of Redlock's nodes may take to answer, and Retry how long v6 waits between two tries on
-	// average; 0 for the usual ones.
+	// TTL is that of the locks, 0 for the usual one. Session is that of ZooKeeper's sessions, 0 for the TTL. Timeout bounds
+	// an instance's wait for a server, 0 for its default. Within bounds the time until a fresh request gets through, 0 for
+	// the TTL and a margin.
+	TTL, Session, Timeout, Within time.Duration
+	// NodeTimeout bounds the time in which one of Redlock's nodes answers, and Retry is v6's mean pause between two tries;
+	// 0 for the usual ones.
 	NodeTimeout, Retry time.Duration
 	// Asks is a verdict that is asked of every rung, in this scenario alone; empty if there is none.
 	Asks history.Verdict
@@ -75,12 +77,15 @@ func (s Scenario) Lease() time.Duration {
 	return usualLease
 }
 
+// SessionTimeout returns how long a session of ZooKeeper's lasts in a fault scenario after its process has died.
+func (s Scenario) SessionTimeout() time.Duration { return cmp.Or(s.Session, s.Lease()) }
+
 // Table is every scenario, in the order in which they run: contention comes first, and in it the rung that is sure to
 // break.
 var Table = complete([]Scenario{
 	oneInstance, twoInstances,
 	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock,
-	writeOnlyFence, nested, queueOrder, herd, oppositeOrder, readersAndWriter,
+	writeOnlyFence, nested, queueOrder, herd, waiterDies, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns, splitVote,
 	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
 })

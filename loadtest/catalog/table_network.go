@@ -12,6 +12,7 @@ var cutOff = Scenario{
 	Timeout:   300 * time.Millisecond,
 	groups: all(
 		on("v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"),
+		on("v12-naive", stuck, "without a TTL nobody gets in beside it, but its DELETE is lost, and nobody ever will"),
 		on("v1.5 v2 v3 v4", oversold, "the lease ends at work, cut off or not"),
 		on("v5 v5-as-printed", oversold, "its renewals get no answer, and nobody looks at what they returned"),
 		on("v5.5 v7 v8 v9 v9-nodes v10 v11 v12 v15 v15-write-only", holds,
@@ -36,6 +37,7 @@ var replyLost = Scenario{
 	Within:    time.Second,
 	groups: all(
 		on("v1", stuck, "nobody knows of the lock that it has taken, and it never ends"),
+		on("v12-naive", stuck, "nobody knows of the row that it has inserted, and it never ends"),
 		on("v1.5", stuck, "nobody knows of the lock that it has taken, and its EXPIRE is never sent"),
 		on("v2 v3 v4 v5-as-printed", stuck,
 			"nobody knows of the lock that it has taken, and until the TTL ends nobody gets it"),
@@ -60,7 +62,7 @@ var lateReply = Scenario{
 	Topology:  Topology{Links: true, OwnLocks: true},
 	Timeout:   4 * time.Second,
 	groups: all(
-		on("v1 v12-session", holds, "without a TTL there is no second holder"),
+		on("v1 v12-naive v12-session", holds, "without a TTL there is no second holder"),
 		on("v1.5", holds, "until the reply to its SETNX it sends no EXPIRE, so nothing has ended"),
 		on("v2 v3 v4 v5 v5-as-printed", oversold,
 			"it counts on a whole lease from the moment at which it heard of it, and by then it had ended"),
@@ -81,7 +83,8 @@ var redisDown = Scenario{
 	Topology:  Topology{Links: true},
 	Timeout:   300 * time.Millisecond,
 	groups: all(
-		on("v0 v0.5 v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v10 v11 v12 v15 v15-write-only v16 v17", holds,
+		on("v0 v0.5 v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v10 v11 v12 v12-naive v15 "+
+			"v15-write-only v16 v17", holds,
 			"each order gets a clear no, and the clients connect again by themselves"),
 		on("v7 v8", holds, "each order gets a clear no, and the clients connect and subscribe again by themselves"),
 		on("v11-two", holds, "each order gets a clear no, and then there is one at a time"),

@@ -23,6 +23,8 @@ var queueOrder = Scenario{
 		on("v8", holds, "who waits has a place in one queue for all instances, and the release calls the first"),
 		on("v13", overtaken, "a release wakes all who wait, and any of them may be the first to make the node"),
 		on("v14", holds, "ZooKeeper numbers those who come, and each waits for the one before it alone"),
+		skip("v14-hasty",
+			"it queues as v14 does, but the fresh request behind fifty others may come in when its wait ends: see hung-holder"),
 		skipOthers("it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
 	),
 }
@@ -37,8 +39,32 @@ var herd = Scenario{
 		on("v7", holds, "the waiters of an instance share one subscription, and a message lets one of them try"),
 		on("v8", holds, "the release calls the first in line by name"),
 		on("v13", herded, "all who wait watch the one node, and all but one of them go back to watch the next one's"),
-		on("v14", holds, "each watches the node before its own, and nobody else does"),
+		on("v14 v14-hasty", holds, "each watches the node before its own, and nobody else does"),
 		skipOthers("a release wakes nobody: who waits asks again after a while"),
+	),
+}
+
+var waiterDies = Scenario{
+	Name:      "waiter-dies",
+	Does:      "one works while two wait behind it; the first of the two is killed, and the other is served in the end",
+	Instances: 2,
+	Topology:  Topology{OwnLocks: true},
+	TTL:       longLease,
+	Session:   renewedLease,
+	Within:    2 * time.Second,
+	groups: all(
+		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v11 v12 v12-naive v15 v15-write-only", holds,
+			"who waits asks again after a while, and leaves nothing behind when it dies"),
+		on("v7", holds, "who waits listens to a channel, and the release wakes a waiter of each instance that still listens"),
+		on("v8", holds, "the place of the dead expires, and then the one behind it is the first in line"),
+		on("v10", holds, "the mark of the dead one keeps readers out until it expires, and no writer"),
+		on("v12-session", holds, "who waits asks again after a while, and has no connection meanwhile"),
+		on("v13", holds, "who waits watches the node of the holder, and not that of another who waits"),
+		on("v14", holds, "the end of the dead one's node wakes it, but it looks again, and finds the first still before it"),
+		on("v14-hasty", oversold,
+			"the end of the dead one's node wakes it, and it takes itself for the holder, beside the first"),
+		needNoFault,
+		skip("v16 v17", "it has no lock that anybody waits for"),
 	),
 }
 

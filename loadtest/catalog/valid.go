@@ -27,7 +27,8 @@ func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
 	lease := s.Scenario.Lease()
 	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
-	s.Scenario.Timeout, s.Scenario.NodeTimeout = times(s.Scenario.Timeout), times(s.Scenario.NodeTimeout)
+	s.Scenario.Session, s.Scenario.Timeout = times(s.Scenario.Session), times(s.Scenario.Timeout)
+	s.Scenario.NodeTimeout = times(s.Scenario.NodeTimeout)
 	s.longer = by
 	return s
 }

@@ -20,8 +20,9 @@ type Backend struct {
 	Redlock    []string
 	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, empty if there is none.
 	ZooKeeper string
-	// SQL is the DSN of the database of v12, empty if there is none.
-	SQL string
+	// SQL is the DSN of the database of v12, empty if there is none. foreignSQL: it is not our own.
+	SQL        string
+	foreignSQL bool
 
 	// TimeoutFactor multiplies the instances' timeouts (Redis, SQL, Redlock's nodes) on a machine that is too slow for the
 	// usual ones; see [catalog.Spec.Patience].

@@ -103,11 +103,13 @@ func (d *Database) Remove() {
 // acknowledged, and no sessions.
 func (d *Database) Restart(ctx context.Context) error { return d.start(ctx) }
 
-// The rows of v12. A released row has expires = 0.
+// The rows of v12, of which a released one has expires = 0, and those of v12-naive, which never expire.
 const (
-	tables   = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
-	heldRows = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
-	endRows  = `UPDATE stockapi_locks SET expires = 1 WHERE expires > 1`
+	tables    = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
+	heldRows  = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
+	endRows   = `UPDATE stockapi_locks SET expires = 1 WHERE expires > 1`
+	naive     = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_naive_locks'`
+	naiveRows = `SELECT COUNT(*) FROM stockapi_naive_locks`
 )
 
 // Keys counts the locks on the server: rows, and those of sessions.
@@ -117,16 +119,18 @@ func (d *Database) Keys(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	defer func() { _ = db.Close() }()
-	sessions, err := number(ctx, db, d.kind.sessions)
-	if err != nil {
-		return 0, err
+	sum, err := number(ctx, db, d.kind.sessions)
+	for _, t := range []struct{ table, rows string }{{tables, heldRows}, {naive, naiveRows}} {
+		if err != nil {
+			return 0, err
+		}
+		var n int64
+		if n, err = number(ctx, db, t.table); err == nil && n > 0 {
+			n, err = number(ctx, db, t.rows)
+		}
+		sum += n
 	}
-	made, err := number(ctx, db, tables)
-	if err != nil || made == 0 {
-		return sessions, err
-	}
-	rows, err := number(ctx, db, heldRows)
-	return sessions + rows, err
+	return sum, err
 }
 
 // Queued returns 0: in a database nobody queues. The method is there since a lock server has it.

@@ -40,11 +40,11 @@ func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 		b.Text += note
 		return c.startSQL(ctx, b, kind)
 	case isFile(c.options.SQL):
-		b.SQL = c.options.SQL
+		b.SQL, b.foreignSQL = c.options.SQL, true
 		b.Text += ", v12 in " + redact(b.SQL)
 		return nil
 	case strings.Contains(c.options.SQL, "://"):
-		b.SQL = c.options.SQL
+		b.SQL, b.foreignSQL = c.options.SQL, true
 		b.Text += ", v12 at " + redact(b.SQL)
 		return nil
 	}

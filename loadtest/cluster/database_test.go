@@ -52,27 +52,28 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		require.NoError(t, err)
 		defer db.Close()
 		for _, statement := range []string{
+			"CREATE TABLE stockapi_naive_locks (name VARCHAR(255))", "INSERT INTO stockapi_naive_locks VALUES ('naive')",
 			"CREATE TABLE stockapi_locks (name VARCHAR(255), expires BIGINT)",
 			"INSERT INTO stockapi_locks VALUES ('held', 4102444800000)", "INSERT INTO stockapi_locks VALUES ('released', 0)",
 		} {
 			_, err := db.ExecContext(ctx, statement)
 			require.NoError(t, err)
 		}
-		holds(1, "a row")
+		holds(2, "a row of each")
 		session, err := db.Conn(ctx)
 		require.NoError(t, err)
 		defer session.Close()
 		_, err = session.ExecContext(ctx,
 			map[string]string{MariaDB: "SELECT GET_LOCK('k', 0)", Postgres: "SELECT pg_advisory_lock(1)"}[kind.name])
 		require.NoError(t, err)
-		holds(2, "a row and a session's")
+		holds(3, "two rows and a session's")
 
 		d.Kill()
 		d.Kill() // no harm
 		_, err = d.Keys(ctx)
 		require.Error(t, err)
 		require.NoError(t, d.Restart(ctx))
-		holds(1, "the row is still there, and the session is not")
+		holds(2, "the rows are still there, and the session is not")
 		require.NoError(t, d.Expire(ctx))
 		d.Remove()
 		assert.NoDirExists(t, d.dir)
@@ -133,6 +134,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Contains(t, b.Text, "v12 in an SQLite file")
 	assert.Equal(t, b.SQL, b.Lasting().SQL)
+	assert.False(t, b.foreignSQL)
 	refused := func(want Needs, spec catalog.Spec) {
 		_, err := c.StartSite(ctx, b, spec)
 		require.ErrorIs(t, err, want)
@@ -146,6 +148,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	c.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Equal(t, c.options.SQL, b.Lasting().SQL)
+	assert.True(t, b.foreignSQL, "so the locks of v12-naive there get an end")
 	refused(ErrNeedsOwnDatabase, on(catalog.SQLRow, catalog.Topology{OwnLocks: true}))
 	site, err := c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{Links: true}))
 	require.NoError(t, err)

@@ -28,8 +28,8 @@ func (c *Cluster) StartInstance(
 	args := []string{"--instance", name,
 		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
 		"--log-format", "json", "--exit-with-stdin"}
-	if b.Kind == "url" {
-		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
+	if b.Kind == "url" || b.foreignSQL {
+		args = append(args, "--setnx-ttl", "1h") // the locks of v1 and v12-naive never expire, and the server is not ours
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", strings.TrimPrefix(b.ZooKeeper, zooKeeperScheme))
@@ -127,8 +127,7 @@ func Stop(instances []*Instance) {
 func Kill(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
-		in.exitExpected.Store(true)
-		all.Go(in.kill)
+		all.Go(in.Kill)
 	}
 	all.Wait()
 }
@@ -138,6 +137,12 @@ func Kill(instances []*Instance) {
 func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
 	return in.exited
+}
+
+// Kill kills the process, as SIGKILL does.
+func (in *Instance) Kill() {
+	in.exitExpected.Store(true)
+	in.kill()
 }
 
 // Stop stops the process. It may take a moment until it has stopped.

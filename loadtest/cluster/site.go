@@ -148,7 +148,7 @@ func (s *Site) ownEnsemble(ctx context.Context) (err error) {
 func (s *Site) database(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
 	switch b := &s.whole; {
 	case !rung.OnSQL():
-		b.SQL = ""
+		b.SQL, b.foreignSQL = "", false
 		return nil
 	case rung.OnSession() && isFile(b.SQL):
 		return ErrNeedsDatabase

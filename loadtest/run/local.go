@@ -143,7 +143,7 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 		flags = append(flags, "--redlock-retry", t.String())
 	}
 	if spec.Rung.OnZooKeeper() && fault {
-		flags = append(flags, "--zookeeper-session", spec.Scenario.Lease().String()) // its locks have no TTL
+		flags = append(flags, "--zookeeper-session", spec.Scenario.SessionTimeout().String()) // its locks have no TTL
 	}
 	started := make([]*cluster.Instance, spec.Instances)
 	all, ctx := errgroup.WithContext(ctx)

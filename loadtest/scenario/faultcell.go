@@ -23,6 +23,8 @@ type faultCell struct {
 	*Runner
 	cell *history.Cell
 	rung catalog.Rung
+	// session is how long a session of ZooKeeper's outlives its process.
+	session time.Duration
 	// orders are all orders that were sent.
 	orders []*pending
 	// probes are the numbers of the instances that get fresh requests at the end. With nested these take the lock once
@@ -46,7 +48,7 @@ type pending struct {
 func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &faultCell{Runner: r, cell: c, rung: spec.Rung, probes: everywhere(c)}
+	f := &faultCell{Runner: r, cell: c, rung: spec.Rung, session: spec.Scenario.SessionTimeout(), probes: everywhere(c)}
 	defer f.watchStalls()()
 	err := injections[spec.Scenario.Name](ctx, f)
 	if err == nil {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -96,8 +97,7 @@ func (f *faultCell) holdFirst(ctx context.Context) (*pending, error) {
 // is a queue, the order shows there, unless it gets the lock at once. Otherwise the order is known to be about to ask
 // for the lock.
 func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
-	locks := f.Targets.Servers[lockServer]
-	before, err := locks.Queued(ctx)
+	before, err := f.queued(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 	o := f.order(ctx, at, strconv.Itoa(n), order)
 	if f.rung.Queue {
 		return o, o.waitUntil(ctx, func() (bool, error) {
-			queued, err := locks.Queued(ctx)
+			queued, err := f.queued(ctx)
 			return queued > before || o.answered(), err
 		})
 	}
@@ -116,4 +116,88 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 		return nil, err
 	}
 	return o, o.endHold(ctx)
+}
+
+// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits behind
+// it. Then b is killed. A place that ends with b's session is gone when a's work begins.
+func injectWaiterDies(ctx context.Context, f *faultCell) error {
+	if err := f.warmUp(ctx); err != nil {
+		return err
+	}
+	first := f.order(ctx, a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: 2 * f.session})
+	if err := first.waitHeld(ctx); err != nil {
+		return err
+	}
+	second, err := f.waitForLock(ctx, b, "2")
+	if err != nil {
+		return err
+	}
+	third, err := f.waitForLock(ctx, a, "3")
+	if err != nil {
+		return err
+	}
+	queued, err := f.queued(ctx)
+	if err != nil {
+		return err
+	}
+	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
+	f.Targets.Processes[b].Kill()
+	if err := second.waitDied(ctx, gone); err != nil {
+		return err
+	}
+	second.recordFault(begun, "killed while it waited for the lock")
+	if err := second.waitPlaceGone(ctx, queued); err != nil {
+		return err
+	}
+	if err := first.endHold(ctx); err != nil {
+		return err
+	}
+	for _, o := range []*pending{third, first} {
+		if err := o.waitAnswered(ctx); err != nil {
+			return err
+		}
+	}
+	third.recordFault(begun, "waiting behind order 2, which was killed")
+	f.probes = []int{a}
+	return nil
+}
+
+// waitPlaceGone waits until one of that many waiters in the queue is gone, if a place there ends with its session.
+func (o *pending) waitPlaceGone(ctx context.Context, queued int64) error {
+	if !o.rung.OnZooKeeper() || !o.rung.Queue {
+		return nil
+	}
+	return o.waitUntil(ctx, func() (bool, error) {
+		now, err := o.faultCell.queued(ctx)
+		return now < queued, err
+	})
+}
+
+// waitForLock sends an order, and waits until the order has found the lock taken, and is in the queue if there is one.
+func (f *faultCell) waitForLock(ctx context.Context, at int, id string) (*pending, error) {
+	before, err := f.queued(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := f.order(ctx, at, id, client.Order{
+		Fault: "hold@after:" + cmp.Or(f.rung.Taken, f.rung.Acquire), Wait: 20 * time.Second,
+	})
+	if err := o.waitHeld(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.endHold(ctx); err != nil || !f.rung.Queue {
+		return o, err
+	}
+	return o, o.waitUntil(ctx, func() (bool, error) {
+		queued, err := f.queued(ctx)
+		return queued > before || o.answered(), err
+	})
+}
+
+// queued counts the waiters that queue at the lock server, if the rung has a queue.
+func (f *faultCell) queued(ctx context.Context) (int64, error) {
+	if !f.rung.Queue {
+		return 0, nil
+	}
+	return f.Targets.Servers[lockServer].Queued(ctx)
 }

@@ -17,6 +17,7 @@ var injections = map[string]func(context.Context, *faultCell) error{
 	"nested":             injectNested,
 	"queue-order":        injectQueueOrder,
 	"herd":               injectHerd,
+	"waiter-dies":        injectWaiterDies,
 	"opposite-order":     injectOppositeOrder,
 	"readers-and-writer": injectReadersAndWriter,
 	"cut-off":            injectCutOff,

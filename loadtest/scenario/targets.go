@@ -36,6 +36,8 @@ const network = "network"
 type Process interface {
 	// ExpectExit announces that the instance is going to exit. The channel is closed when it has exited.
 	ExpectExit() <-chan struct{}
+	// Kill kills the process.
+	Kill()
 	// Stop stops the process, Stopped reports whether it has stopped, and Continue continues it.
 	Stop() error
 	Stopped() (bool, error)
