@@ -19,8 +19,8 @@ var longHelp = kong.Vars{
 	"zookeeper_help":   "ZooKeeper for v13 and v14. Default: none, and these rungs are not available.",
 	"zookeeper_session_help": "How long the locks of v13 and v14 outlive a dead holder. They have no TTL. ZooKeeper may " +
 		"bound it.",
-	"wait_help": "How long to wait for the lock when a request does not say. Default: the rung's (v1 to v5 try once; v0.5, " +
-		"v6 and the rungs with a queue wait 20s).",
+	"wait_help": "How long to wait for the lock when a request does not say. Default: the rung's (v1 to v5 try once; " +
+		"v0.5, v6 and the rungs with a queue wait 20s).",
 	"setnx_ttl_help": "TTL of the locks of v1 and v12-naive. Default: none, which is the defect that both show. For " +
 		"tests on a Redis or a database that other people use.",
 	"max_renewals_help": "How often v5.5 and v9 renew a lease before they cancel the work.",

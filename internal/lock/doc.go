@@ -15,9 +15,9 @@
 // keeps the lock on a majority of several Redis servers, so that no single server can lose it.
 //
 // v7 is reentrant: it lets its own holder in again, and counts. Its waiters do not poll; the release notifies them. v8
-// is v7, and fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all or none.
-// v10 lets readers in together, and a writer only alone. v11 is a semaphore: it lets in as many holders as it has
-// permits.
+// is v7, and fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all
+// or none. v10 lets readers in together, and a writer only alone. v11 is a semaphore: it lets in as many holders as it
+// has permits.
 //
 // v12 is for a shop that has an SQL database and no Redis. Its lock is a row under a unique key. One statement takes
 // the row if it is free or has expired by the database's clock. v12-session takes a lock of the database server, which

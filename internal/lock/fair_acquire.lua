@@ -1,9 +1,9 @@
 -- Acquires a fair lock: takes it if it is free and nobody is before the caller. Otherwise the caller keeps its place in
 -- the queue, or gets the last place. Its owner takes it again at once: in the queue it would wait for itself.
--- KEYS[1] the lock: a hash of owner to count, as v7's, KEYS[2] the queue: a list of places, KEYS[3] the deadline of each
--- place. ARGV[1] the owner, ARGV[2] the TTL in ms, ARGV[3] how often the owner holds it already, by the owner's own
+-- KEYS[1] the lock: a hash of owner to count, as v7's, KEYS[2] the queue: a list of places, KEYS[3] the deadline of
+-- each place. ARGV[1] the owner, ARGV[2] the TTL in ms, ARGV[3] how often the owner holds it already, by the owner's own
 -- count, ARGV[4] the caller's place, '' if it does not queue, ARGV[5] the TTL of a place in ms.
--- Returns the new count, else -(1 + the ms after which to ask again). Returns nil when the owner's outer lease has ended.
+-- Returns the new count, else -(1 + the ms after which to ask again), or nil when the owner's outer lease has ended.
 -- All times are Redis' own. The clocks of clients drift apart, and so would the deadlines in the queue.
 local owned = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 if ARGV[3] ~= '0' and not owned then

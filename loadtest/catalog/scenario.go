@@ -21,9 +21,9 @@ type Scenario struct {
 	Stops bool
 	// Topology says which servers and links the scenario needs, because it injects faults there.
 	Topology Topology
-	// TTL is that of the locks, 0 for the usual one. Session is that of ZooKeeper's sessions, 0 for the TTL. Timeout bounds
-	// an instance's wait for a server, 0 for its default. Within bounds the time until a fresh request gets through, 0 for
-	// the TTL and a margin.
+	// TTL is that of the locks, 0 for the usual one. Session is that of ZooKeeper's sessions, 0 for the TTL. Timeout
+	// bounds an instance's wait for a server, 0 for its default. Within bounds the time until a fresh request gets
+	// through, 0 for the TTL and a margin.
 	TTL, Session, Timeout, Within time.Duration
 	// NodeTimeout bounds the time in which one of Redlock's nodes answers, and Retry is v6's mean pause between two tries;
 	// 0 for the usual ones.

@@ -118,8 +118,8 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 	return o, o.endHold(ctx)
 }
 
-// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits behind
-// it. Then b is killed. A place that ends with b's session is gone when a's work begins.
+// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits
+// behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
 func injectWaiterDies(ctx context.Context, f *faultCell) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (o *pending) waitPlaceGone(ctx context.Context, queued int64) error {
 		return nil
 	}
 	return o.waitUntil(ctx, func() (bool, error) {
-		now, err := o.faultCell.queued(ctx)
+		now, err := o.queued(ctx)
 		return now < queued, err
 	})
 }
