@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,9 @@ func (c *Cluster) StartInstance(
 		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" {
 		args = append(args, "--setnx-ttl", "1h") // a lock of v1 never expires, and that Redis is not ours
+	}
+	if b.LockReplicas > 0 {
+		args = append(args, "--lock-replicas", strconv.Itoa(b.LockReplicas))
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", hostPort(b.ZooKeeper))

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -46,9 +47,12 @@ func (l *Link) DropResponses() error { return l.add("timeout", "downstream", `{"
 // DelayResponses delays what the server answers until the link is healed.
 func (l *Link) DelayResponses() error { return l.add("latency", "downstream", `{"latency":3600000}`) }
 
+// Partition drops what goes either way.
+func (l *Link) Partition() error { return errors.Join(l.DropRequests(), l.DropResponses()) }
+
 func (l *Link) add(toxic, stream, attributes string) error {
 	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(
-		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic, toxic, stream, attributes)))
+		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic+" "+stream, toxic, stream, attributes)))
 	return err
 }
 
