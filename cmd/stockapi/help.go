@@ -24,8 +24,8 @@ var longHelp = kong.Vars{
 	"setnx_ttl_help": "TTL of v1's lock. Default: none, which is the defect that v1 shows. For tests on a Redis that " +
 		"other people use.",
 	"max_renewals_help": "How often v5.5, v5.7 and v9 renew a lease before they cancel the work.",
-	"lock_replicas_help": "How many replicas of the lock Redis have to confirm a lock of v5.7. With 0, for a Redis without " +
-		"replicas, v5.7 is v5.5.",
+	"lock_replicas_help": "How many replicas of the lock Redis have to confirm a lock of v5.7. With 0, for a Redis " +
+		"without replicas, v5.7 is v5.5.",
 	"orders_help": "How many outcomes of past orders to keep for GET /orders/{order}; 0: none.",
 	"faults_help": "Let requests ask for faults: fault=crash@after:setnx. For tests only: any client can end this " +
 		"process.",

@@ -12,8 +12,8 @@
 // token of its own into the key, and checks it before it deletes the key. v4 checks and deletes in one script, because
 // the lock may change hands between two commands. v5 renews the lease for as long as the work takes, so that it expires
 // only when its holder has died. v5.5 limits the renewals, and cancels the work when the lease may have expired. v5.7
-// enters only when the replicas have the key too, so that a failover does not lose it. v6 keeps the lock on a majority of
-// several Redis servers, so that no single server can lose it.
+// enters only when the replicas have the key too, so that a failover does not lose it. v6 keeps the lock on a majority
+// of several Redis servers, so that no single server can lose it.
 //
 // v7 is reentrant: it lets its own holder in again, and counts. Its waiters do not poll; the release notifies them. v8
 // is fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all or none.

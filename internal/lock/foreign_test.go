@@ -90,8 +90,8 @@ func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
-		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true, "v7": true,
-			"v8": true, "v9": true, "v10": true, "v11": true, "v15": true} {
+		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true,
+			"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true} {
 			r, ctx := rung(t, id), context.Background()
 			a := s.instance(t, r)
 			lease := a.lock(t, "k", time.Minute)

@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// replicated is v5.7: v5.5 that enters only when WAIT says that the key is on as many replicas as the instance asks for
-// ([Backends.Replicas]; with 0, for a Redis without replicas, it is v5.5). Otherwise it releases the key and is refused.
-// So a lock that is in use does not vanish when its primary dies and such a replica is promoted. A renewal counts on the
-// same condition: a replica that has missed it would end the lease earlier than the holder does. A release need not be
-// replicated: at worst the lock lasts for its TTL.
-// Defect: WAIT does not decide who is promoted. If one of two replicas has the key, the other one may take over. If both
-// are asked for, one that lags or is down stops the shop.
+// replicated is v5.7: v5.5 that enters only when WAIT says that enough replicas have the key. Otherwise it releases the
+// key and is refused. So a failover to one of these replicas does not lose the lock. [Backends.Replicas] says how many
+// are enough. It is a setting, because a primary that is cut off from its replicas counts none. With 0, for a Redis
+// without replicas, this is v5.5.
+//
+// A renewal counts on the same condition: otherwise a promoted replica could end the lease before its holder does. A
+// release need not be replicated: at worst the lock lasts until its TTL.
+// Defect: WAIT does not decide which replica is promoted. When one of two replicas has the key, the other one may be
+// promoted, as in Redisson, which enters when one replica has confirmed. When both are asked for, one that lags or is
+// down stops the shop.
 func replicated(rt runtime) TryLock {
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))

@@ -79,7 +79,17 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 	if err := c.startSentinel(ctx, r, what, monitored); err != nil {
 		return r, err
 	}
+	r.askOften(ctx)
 	return r, waitUntil(ctx, what+" sentinel knows the replicas", func() (bool, error) { return r.known(ctx) })
+}
+
+// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica of which
+// it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a Sentinel
+// cannot be told so, and a failover may take that long.
+func (r *Replicated) askOften(ctx context.Context) {
+	_, _ = r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		return true, s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
+	})
 }
 
 // startReplica starts one more replica. The first one gets the best priority, so that it is the one to be promoted.
@@ -137,8 +147,10 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	}
 	_, primary, _ := strings.Cut(monitored, ":")
 	config := filepath.Join(dir, "sentinel.conf") // the Sentinel writes its state into this file
+	// For the failover-timeout a Sentinel also leaves replicas alone that follow another address than the one that it
+	// knows of the primary, as ours do over their links. Then it would send them there.
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
-		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n", port, dir, masterName, primary)
+		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 30000\n", port, dir, masterName, primary)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -190,8 +202,8 @@ func (r *Replicated) KillPrimary() { r.primary.Kill() }
 // Partition drops what goes to the primary and what comes from it over the one link. Both sides live.
 func (r *Replicated) Partition() error { return r.links[0].Partition() }
 
-// pingPeriod is the longest time between two pings of a Sentinel. It counts a server as gone from the last ping that was
-// answered.
+// pingPeriod is the longest time between two pings of a Sentinel. It counts a server as gone from the last answer to a
+// ping.
 const pingPeriod = time.Second
 
 // DelayPromotion makes the Sentinel wait until the primary has been gone for at least d.

@@ -151,7 +151,8 @@ func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
 	switch {
 	case t.ReplicatedLocks:
 		s.whole.LockReplicas = 1
-		s.whole.Locks, err = s.replicated(ctx, "locks", replication{replicas: 2, oneLink: t.OneLink, minReplicas: t.MinReplicas})
+		of := replication{replicas: 2, oneLink: t.OneLink, minReplicas: t.MinReplicas}
+		s.whole.Locks, err = s.replicated(ctx, "locks", of)
 		if t.OneLink && err == nil {
 			s.oldSide = s.Pairs["locks"].primary.URL
 		}

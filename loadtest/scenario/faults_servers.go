@@ -25,7 +25,7 @@ func (f *faultCell) loseLock(ctx context.Context, text string, fault func() erro
 	return f.sellBeside(ctx, first)
 }
 
-// waitTaken waits until the order is held under its lock. If the lock may be refused, it waits until that or the answer.
+// waitTaken waits until the order is held under its lock, or is answered if its lock may be refused.
 func (f *faultCell) waitTaken(ctx context.Context, o *pending) error {
 	if f.mayRefuse {
 		_, err := o.waitHeldOrAnswered(ctx)

@@ -67,7 +67,7 @@ type Server interface {
 
 // A Pair is a primary and its replicas, of which a Sentinel promotes one.
 type Pair interface {
-	// PauseReplication keeps all later writes from the replicas; PauseReplicationToNext from the one that is promoted next.
+	// PauseReplication keeps all later writes from the replicas, PauseReplicationToNext from the next to be promoted.
 	PauseReplication(ctx context.Context) error
 	PauseReplicationToNext(ctx context.Context) error
 	// DelayPromotion keeps the Sentinel from promoting a replica until the primary has been gone for so long.
