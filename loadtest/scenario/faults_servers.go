@@ -132,24 +132,26 @@ func injectClockJump(ctx context.Context, f *faultCell) error {
 
 // injectFailover kills the primary of the locks before its replicas have a's lock.
 func injectFailover(ctx context.Context, f *faultCell) error {
-	return f.failOver(ctx, Pair.PauseReplication)
+	return f.failOver(ctx, f.locks().PauseReplication)
 }
 
 // injectFailoverLagging does the same, but one replica has a's lock, and the other one is promoted.
 func injectFailoverLagging(ctx context.Context, f *faultCell) error {
-	return f.failOver(ctx, Pair.PauseReplicationToNext)
+	return f.failOver(ctx, f.locks().PauseReplicationToNext)
 }
 
-func (f *faultCell) failOver(ctx context.Context, pause func(Pair, context.Context) error) error {
+// locks returns the replicated servers of the locks.
+func (f *faultCell) locks() Pair { return f.Targets.Pairs[lockServer] }
+
+func (f *faultCell) failOver(ctx context.Context, pause func(context.Context) error) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	pair := f.Targets.Pairs[lockServer]
-	if err := pause(pair, ctx); err != nil {
+	if err := pause(ctx); err != nil {
 		return err
 	}
 	f.mayRefuse = f.rung.Replicated
-	return f.loseLock(ctx, "whose lock died with its primary", func() error { return pair.FailOver(ctx) })
+	return f.loseLock(ctx, "whose lock died with its primary", func() error { return f.locks().FailOver(ctx) })
 }
 
 // replicatedNode is the one of Redlock's nodes that has a replica.
@@ -206,51 +208,50 @@ func injectNodeFailoverDelayed(ctx context.Context, f *faultCell) error {
 // them is promoted. Then a takes the lock, and b tries to.
 func injectSplitBrain(ctx context.Context, f *faultCell) error {
 	f.mayRefuse = f.rung.Replicated
-	return f.splitBrain(ctx, Pair.AwaitPromotion, nil)
+	return f.splitBrain(ctx, f.locks().AwaitPromotion, atOnce)
 }
 
 // injectSplitBrainMinReplicas does the same, but a comes when the old primary counts no replica any more.
 func injectSplitBrainMinReplicas(ctx context.Context, f *faultCell) error {
 	f.mayRefuse = true
-	return f.splitBrain(ctx, awaitBoth, nil)
+	return f.splitBrain(ctx, f.awaitMinReplicas, atOnce)
 }
 
 // injectSplitBrainInLag does the same, but a comes at once, while the old primary still counts its replicas.
 func injectSplitBrainInLag(ctx context.Context, f *faultCell) error {
 	f.mayRefuse = f.rung.Replicated
-	return f.splitBrain(ctx, nil, awaitBoth)
+	return f.splitBrain(ctx, atOnce, f.awaitMinReplicas)
 }
 
-// awaitBoth waits until a replica is promoted, and until both primaries count the replicas that they have.
-func awaitBoth(p Pair, ctx context.Context) error {
-	if err := p.AwaitPromotion(ctx); err != nil {
+// atOnce waits for nothing.
+func atOnce(context.Context) error { return nil }
+
+// awaitMinReplicas waits until a replica is promoted, and until both primaries count the replicas that they have.
+func (f *faultCell) awaitMinReplicas(ctx context.Context) error {
+	if err := f.locks().AwaitPromotion(ctx); err != nil {
 		return err
 	}
-	return p.AwaitMinReplicas(ctx)
+	return f.locks().AwaitMinReplicas(ctx)
 }
 
-// splitBrain partitions the servers of the locks, and waits before or after a has come, as the functions say.
-func (f *faultCell) splitBrain(ctx context.Context, before, after func(Pair, context.Context) error) error {
+// splitBrain partitions the servers of the locks, and waits as those functions do before and after a has come.
+func (f *faultCell) splitBrain(ctx context.Context, before, after func(context.Context) error) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	pair, begun := f.Targets.Pairs[lockServer], time.Now()
-	if err := pair.Partition(); err != nil {
+	begun := time.Now()
+	if err := f.locks().Partition(); err != nil {
 		return err
 	}
-	if before != nil {
-		if err := before(pair, ctx); err != nil {
-			return err
-		}
+	if err := before(ctx); err != nil {
+		return err
 	}
 	first := f.order(ctx, a, "1", f.heldOrder())
 	if err := f.waitTaken(ctx, first); err != nil {
 		return err
 	}
-	if after != nil {
-		if err := after(pair, ctx); err != nil {
-			return err
-		}
+	if err := after(ctx); err != nil {
+		return err
 	}
 	first.recordFaultOn(lockServer, begun, time.Now(), "on the side of the old primary")
 	if err := f.waitReady(ctx, b); err != nil {
