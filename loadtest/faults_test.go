@@ -78,11 +78,18 @@ func TestFailoverThroughSentinel(t *testing.T) {
 		t.Skip("needs redis-server on PATH")
 	}
 	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v6,v15,v17",
-		"--scenarios", "failover,stock-failover")
+	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v5.7,v6,v15,v17",
+		"--scenarios", "failover,failover-lagging,node-failover,node-failover-delayed,split-brain,"+
+			"split-brain-min-replicas,split-brain-in-lag,stock-failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)
-	assert.Regexp(t, `(?m)^failover +SE +ok +E +–$`, stdout)
-	assert.Regexp(t, `(?m)^stock-failover +S +S +S +S$`, stdout)
+	assert.Regexp(t, `(?m)^failover +SE +ok +– +E +–$`, stdout)
+	assert.Regexp(t, `(?m)^failover-lagging +– +SE +– +– +–$`, stdout)
+	assert.Regexp(t, `(?m)^node-failover +– +– +SE +– +–$`, stdout)
+	assert.Regexp(t, `(?m)^node-failover-delayed +– +– +ok +– +–$`, stdout)
+	assert.Regexp(t, `(?m)^split-brain +SE +ok +– +E +–$`, stdout)
+	assert.Regexp(t, `(?m)^split-brain-min-replicas +ok +ok +– +– +–$`, stdout)
+	assert.Regexp(t, `(?m)^split-brain-in-lag +SE +ok +– +– +–$`, stdout)
+	assert.Regexp(t, `(?m)^stock-failover +S +S +S +S +S$`, stdout)
 	assert.Empty(t, left())
 }
 

@@ -45,7 +45,8 @@ type config struct {
 
 	SetNXTTL time.Duration `name:"setnx-ttl" placeholder:"TIME" help:"${setnx_ttl_help}"`
 
-	MaxRenewals int `default:"3" help:"${max_renewals_help} ${default}."`
+	MaxRenewals  int `default:"3" help:"${max_renewals_help} ${default}."`
+	LockReplicas int `default:"0" help:"${lock_replicas_help} ${default}."`
 
 	Orders int `default:"10000" help:"${orders_help} ${default}."`
 
@@ -117,6 +118,8 @@ func (c *config) check() error {
 		return fmt.Errorf("--wait must not exceed --max-wait (%v): %w", c.MaxWait, errUsage)
 	case c.MaxRenewals < 1:
 		return fmt.Errorf("--max-renewals must be at least 1: %w", errUsage)
+	case c.LockReplicas < 0:
+		return fmt.Errorf("--lock-replicas must not be negative: %w", errUsage)
 	case c.MaxWork < 0 || c.MaxWait < 0 || c.MaxQuantity < 1:
 		return fmt.Errorf("bounds must not be negative: %w", errUsage)
 	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.RedlockTimeout, c.Retry, c.DrainTimeout) <= 0,

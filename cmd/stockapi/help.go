@@ -23,8 +23,10 @@ var longHelp = kong.Vars{
 		"v0.5, v6 and the rungs with a queue wait 20s).",
 	"setnx_ttl_help": "TTL of the locks of v1 and v12-naive. Default: none, which is the defect that both show. For " +
 		"tests on a Redis or a database that other people use.",
-	"max_renewals_help": "How often v5.5 and v9 renew a lease before they cancel the work.",
-	"orders_help":       "How many outcomes of past orders to keep for GET /orders/{order}; 0: none.",
+	"max_renewals_help": "How often v5.5, v5.7 and v9 renew a lease before they cancel the work.",
+	"lock_replicas_help": "How many replicas of the lock Redis have to confirm a lock of v5.7. With 0, for a Redis " +
+		"without replicas, v5.7 is v5.5.",
+	"orders_help": "How many outcomes of past orders to keep for GET /orders/{order}; 0: none.",
 	"faults_help": "Let requests ask for faults: fault=crash@after:setnx. For tests only: any client can end this " +
 		"process.",
 	"admin_token_help": "Token for PUT and DELETE on /stock and /locks, and for faults. Default: none is needed.",

@@ -84,7 +84,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 	}
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
 		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
-		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, SQL: database,
+		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, Replicas: c.LockReplicas, SQL: database,
 		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
 	shop.Note("v6", redlockNote(c))

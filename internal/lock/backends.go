@@ -30,8 +30,11 @@ type Backends struct {
 	ZooKeeper *backend.ZooKeeper
 	// SQL is the database that holds the locks of v12, v12-naive and v12-session. Nil: there is none.
 	SQL *sqldb.DB
-	// MaxRenewals limits how often v5.5 and v9 renew a lease; 0 means 3.
+	// MaxRenewals limits how often v5.5, v5.7 and v9 renew a lease; 0 means 3.
 	MaxRenewals int
+	// Replicas is the number of replicas that have to confirm a lock of v5.7 and each of its renewals; 0 means that Redis
+	// has none.
+	Replicas int
 
 	Process
 }

@@ -58,6 +58,7 @@ var conformance = map[string][]answer{
 	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, breaks},
 	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks, holds, breaks},
 	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v5.7":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
 	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
 	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},

@@ -11,8 +11,9 @@
 // still at work: a second holder comes in, and the first one deletes the second one's lock when it is done. v3 writes a
 // token of its own into the key, and checks it before it deletes the key. v4 checks and deletes in one script, because
 // the lock may change hands between two commands. v5 renews the lease for as long as the work takes, so that it expires
-// only when its holder has died. v5.5 limits the renewals, and cancels the work when the lease may have expired. v6
-// keeps the lock on a majority of several Redis servers, so that no single server can lose it.
+// only when its holder has died. v5.5 limits the renewals, and cancels the work when the lease may have expired. v5.7
+// enters only when the replicas have the key too, so that a failover does not lose it. v6 keeps the lock on a majority
+// of several Redis servers, so that no single server can lose it.
 //
 // v7 is reentrant: it lets its own holder in again, and counts. Its waiters do not poll; the release notifies them. v8
 // is v7, and fair: it serves its waiters in the order in which they came. v9 takes the locks of several products, all
@@ -47,9 +48,9 @@
 //     with the lease. sweep.go undoes a command whose outcome is indeterminate.
 //   - wait.go waits for a lock by polling, and on v0.5 for a release in the process; wake.go waits by a subscription,
 //     queue.go in v8's queue.
-//   - scripts.go runs the scripts of a lock that is one key. owner.go and reentrant.go belong to v7, several.go to v9,
-//     rw.go to v10, permit.go to v11, redlock_nodes.go to v6, sql_table.go to v12 and v12-naive, sql_session.go to
-//     v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
+//   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,
+//     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
+//     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
 //   - naive_ttl.go ends the locks of v12-naive in tests on a database that other people use.
 //   - foreign.go names a key that holds something other than a lock of the rung.
 package lock

@@ -75,7 +75,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v6", "v9", "v15"} {
+		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v5.7", "v6", "v9", "v15"} {
 			a, ctx := s.instance(t, rung(t, id)), context.Background()
 			require.NoError(t, a.Redis.HSet(ctx, id, "somebody:1", 1).Err())
 			require.NoError(t, a.Redlock[0].HSet(ctx, id, "somebody:1", 1).Err())
@@ -90,8 +90,8 @@ func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 0)
-		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v7": true, "v8": true,
-			"v9": true, "v10": true, "v11": true, "v15": true} {
+		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true,
+			"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true} {
 			r, ctx := rung(t, id), context.Background()
 			a := s.instance(t, r)
 			lease := a.lock(t, "k", time.Minute)

@@ -86,7 +86,7 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 // Every rung that watches its lease cancels the work by the clock. v5 does not.
 func TestTheClockCancelsTheWork(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
+	for _, id := range []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 3)

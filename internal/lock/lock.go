@@ -12,7 +12,8 @@ import (
 var (
 	// ErrBusy says that somebody else holds the lock.
 	ErrBusy = errors.New("lock is held by another")
-	// ErrNoQuorum says that too few of the Redlock nodes answered for anybody to get the lock.
+	// ErrNoQuorum says that too few of the Redlock nodes answered for anybody to get the lock, or on v5.7 that too few
+	// replicas confirmed it.
 	ErrNoQuorum = errors.New("no quorum of lock nodes answered")
 	// ErrLost says that the lease ended before its holder released it: it expired, or somebody removed the lock. Unlock
 	// returns it, and it is the cause when a lease's context is cancelled.

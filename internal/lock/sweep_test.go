@@ -20,7 +20,7 @@ import (
 )
 
 // own lists the rungs that undo an indeterminate acquire. Their owner token makes that safe.
-var own = []string{"v5", "v5.5", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"}
+var own = []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"}
 
 // soon is the time limit for what must happen soon, even on a busy machine. What must not happen takes a minute.
 const soon = 20 * time.Second
@@ -255,7 +255,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 // A release does not wait for a renewal that is not answered until the client's timeout.
 func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v5.5", "v7", "v8", "v9", "v10", "v11", "v12", "v15"} {
+	for _, id := range []string{"v5.5", "v5.7", "v7", "v8", "v9", "v10", "v11", "v12", "v15"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 0)

@@ -52,6 +52,8 @@ type Lock struct {
 	Queue bool
 	// Quorum reports whether most of several nodes are enough to grant the lock.
 	Quorum bool
+	// Replicated reports whether the lock is granted only when replicas have it, if there are any.
+	Replicated bool
 	// Blind reports whether the release can remove a lock that expired meanwhile and is another's now.
 	Blind bool
 }
@@ -102,6 +104,9 @@ var Rungs = []Rung{
 	{Number: "v5", Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5.5", Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5.7", Name: "replicated", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock:    Lock{Acquire: "set/lock", Release: "eval:release", Replicated: true},
+		Variant: Variant{Of: "v5.5", When: "on a Redis without replicas"}},
 	{Number: "v6", Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Release: "eval:release", Quorum: true}},
 	{Number: "v7", Name: "reentrant", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant},

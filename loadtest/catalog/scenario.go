@@ -48,8 +48,18 @@ type Topology struct {
 	OwnLocks bool
 	// Ensemble: a lock of ZooKeeper's is on an ensemble of three servers, for this cell alone.
 	Ensemble bool
-	// ReplicatedLocks and ReplicatedStock: a primary and a replica, with a Sentinel.
-	ReplicatedLocks, ReplicatedStock bool
+	// ReplicatedLocks: a primary and two replicas, with a Sentinel. ReplicatedStock: with one replica. ReplicatedNode: the
+	// third of five nodes of the cell's own has a replica and a Sentinel.
+	ReplicatedLocks, ReplicatedStock, ReplicatedNode bool
+	// OneLink: the replicas of the locks, their Sentinel and all instances but the first reach the primary over one link.
+	OneLink bool
+	// MinReplicas: the servers of the locks have min-replicas-to-write 1.
+	MinReplicas bool
+}
+
+// Replicated reports whether the scenario needs servers that are replicated.
+func (t Topology) Replicated() bool {
+	return t.ReplicatedLocks || t.ReplicatedStock || t.ReplicatedNode
 }
 
 // Several stands for as many instances as were asked for, at least two.
@@ -87,7 +97,8 @@ var Table = complete([]Scenario{
 	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock,
 	writeOnlyFence, nested, queueOrder, herd, waiterDies, oppositeOrder, readersAndWriter,
 	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns, splitVote,
-	nodeRestart, delayedRestart, clockJump, failover, stockFailover,
+	nodeRestart, delayedRestart, clockJump, failover, failoverLagging, nodeFailover, nodeFailoverDelayed,
+	splitBrain, splitBrainMinReplicas, splitBrainInLag, stockFailover,
 })
 
 // Find finds a scenario by its name.

@@ -64,7 +64,7 @@ var explicitLease = Scenario{
 	groups: all(
 		on("v5 v5-as-printed", oversold,
 			"without its renewals it is v4: the lease ends at work, and the next one reads the same stock"),
-		on("v5.5 v7 v8 v9 v10 v12 v15 v15-write-only", holds,
+		on("v5.5 v5.7 v7 v8 v9 v10 v12 v15 v15-write-only", holds,
 			"the lease ends at work, and its holder counts it down: the work is cancelled before it writes"),
 		on("v6", holds, "the lease ends on the nodes, and its holder counts it down: the work is cancelled before it writes"),
 		like("v9-nodes", Variant{Of: "v9"}),

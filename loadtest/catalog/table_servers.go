@@ -1,5 +1,7 @@
 package catalog
 
+import "time"
+
 // The servers themselves fail.
 
 var nodeRestart = Scenario{
@@ -63,27 +65,124 @@ var clockJump = Scenario{
 	),
 }
 
+// noReplicas are the rungs whose servers have no replica in the scenarios about the replicas of one lock server.
+var noReplicas = all(
+	skip("v6 v9-nodes", "its nodes have no replica here: node-failover gives one of them a replica"),
+	skip("v12 v12-naive v12-session",
+		"a standby of a database that is promoted without the newest rows forgets a lock as Redis does; here is but one "+
+			"server of it"),
+	skip("v13 v14 v14-hasty",
+		"an ensemble grants nothing that most of it does not have on disk: in minority-down its leader dies"),
+)
+
 var failover = Scenario{
 	Name:      "failover",
-	Does:      "the primary of the locks dies before it has replicated the lock, and the replica is promoted",
+	Does:      "the primary of the locks dies before it has replicated the lock, and a replica is promoted",
 	Instances: 2,
 	Topology:  Topology{ReplicatedLocks: true},
 	TTL:       longLease,
 	groups: all(
 		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9", oversold,
 			"the replica never heard of the lock, and now it is the primary"),
-		on("v6 v9-nodes", holds, "its nodes are independent: there is no replica that could know less"),
+		on("v5.7", holds, "no replica confirms the lock, so it gives it back and is refused before the primary dies"),
 		on("v10", oversold, "the replica never heard of the writer, and now it is the primary"),
 		on("v11", oversold, "the replica never heard of the permit, and now it is the primary"),
 		on("v15 v15-write-only", shared,
 			"the replica never heard of the lock, and now it is the primary; but the stock, which is elsewhere, refuses the "+
 				"older token"),
 		needNoFault,
-		skip("v12 v12-naive v12-session",
-			"a standby of a database that is promoted without the newest rows forgets a lock as Redis does; here is but one "+
-				"server of it"),
-		skip("v13 v14", "an ensemble grants nothing that most of it does not have on disk: in minority-down its leader dies"),
+		noReplicas,
 		takeNoLock,
+	),
+}
+
+var failoverLagging = Scenario{
+	Name:      "failover-lagging",
+	Does:      "of two replicas one has the lock, and when the primary dies the other one is promoted",
+	Instances: 2,
+	Topology:  Topology{ReplicatedLocks: true},
+	TTL:       longLease,
+	groups: all(
+		on("v5.7", oversold,
+			"one replica of two has confirmed the lock, and Sentinel promotes the one that has the better priority"),
+		skipOthers("it does not ask whether any replica has its lock: failover shows what becomes of it"),
+	),
+}
+
+var nodeFailover = Scenario{
+	Name:      "node-failover",
+	Does:      "one of the nodes that granted has a replica that never heard of the lock, and fails over to it",
+	Instances: 2,
+	Topology:  Topology{OwnLocks: true, ReplicatedNode: true},
+	TTL:       longLease,
+	groups: all(
+		on("v6", oversold, "the replica grants what its primary granted before, and with two nodes that were never asked "+
+			"it is a majority"),
+		on("v9-nodes", holds, "the replica grants it again, but the other four nodes have not forgotten"),
+		haveOneServer,
+	),
+}
+
+var nodeFailoverDelayed = Scenario{
+	Name:      "node-failover-delayed",
+	Does:      "the same, but the replica is promoted only when its primary has been away for the TTL",
+	Instances: 2,
+	Topology:  Topology{OwnLocks: true, ReplicatedNode: true},
+	TTL:       3 * time.Second,
+	groups: all(
+		on("v6", holds, "what the replica never heard of is over by the time that it votes, as it lost its majority before"),
+		skipOthers("its lock is not granted by some of several nodes, of which one could grant it again"),
+	),
+}
+
+var splitBrain = Scenario{
+	Name: "split-brain",
+	Does: "the primary of the locks is cut off with one instance; the other instance has a replica that was promoted, " +
+		"and both sides go on",
+	Instances: 2,
+	Topology:  Topology{ReplicatedLocks: true, OneLink: true},
+	TTL:       longLease,
+	groups: all(
+		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9 v10 v11", oversold,
+			"there are two primaries, neither hears of the other, and each grants the lock"),
+		on("v5.7", holds, "the old primary reaches no replica that could confirm the lock, so it grants nothing"),
+		on("v15 v15-write-only", shared,
+			"two primaries grant the lock, but the clock makes the token of the later grant the higher one, and the stock, "+
+				"of which there is one, refuses the older"),
+		needNoFault,
+		noReplicas,
+		takeNoLock,
+	),
+}
+
+// splitForAll says why few rungs take part in the cells about min-replicas-to-write.
+const splitForAll = "an acquire is a write like any other: v5.5 and v7 stand for all of them"
+
+var splitBrainMinReplicas = Scenario{
+	Name:      "split-brain-min-replicas",
+	Does:      "the same with min-replicas-to-write 1, when the old primary has missed its replicas for max-lag",
+	Instances: 2,
+	Topology:  Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
+	TTL:       longLease,
+	groups: all(
+		on("v5.5", holds, "the old primary has heard of no replica for longer than max-lag, and refuses every write"),
+		on("v5.7", holds, "the old primary refuses the write before WAIT could say anything"),
+		on("v7", holds, "the old primary refuses the write of a script too"),
+		skipOthers(splitForAll),
+	),
+}
+
+var splitBrainInLag = Scenario{
+	Name:      "split-brain-in-lag",
+	Does:      "the same, but the lock is taken on the old primary before max-lag has passed",
+	Instances: 2,
+	Topology:  Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
+	TTL:       longLease,
+	groups: all(
+		on("v5.5 v7", oversold,
+			"until max-lag has passed the old primary counts replicas that it does not reach, and the lease outlasts that"),
+		on("v5.7", holds, "WAIT asks for this lock, and not whether a replica answered lately"),
+		skipOthers(splitForAll),
 	),
 }
 

@@ -53,7 +53,7 @@ var waiterDies = Scenario{
 	Session:   renewedLease,
 	Within:    2 * time.Second,
 	groups: all(
-		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v11 v12 v12-naive v15 v15-write-only", holds,
+		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v5.7 v6 v9 v9-nodes v11 v12 v12-naive v15 v15-write-only", holds,
 			"who waits asks again after a while, and leaves nothing behind when it dies"),
 		on("v7", holds, "who waits listens to a channel, and the release wakes a waiter of each instance that still listens"),
 		on("v8", holds, "the place of the dead expires, and then the one behind it is the first in line"),

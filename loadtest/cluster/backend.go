@@ -18,6 +18,8 @@ type Backend struct {
 	// URL is the Redis of the stock, and of the locks unless Locks names another. Redlock are the independent nodes.
 	URL, Locks string
 	Redlock    []string
+	// LockReplicas is the number of replicas that have to confirm a lock of v5.7.
+	LockReplicas int
 	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, empty if there is none.
 	ZooKeeper string
 	// SQL is the DSN of the database of v12, empty if there is none. foreignSQL: it is not our own.

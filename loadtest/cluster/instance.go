@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,9 @@ func (c *Cluster) StartInstance(
 		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" || b.foreignSQL {
 		args = append(args, "--setnx-ttl", "1h") // the locks of v1 and v12-naive never expire, and the server is not ours
+	}
+	if b.LockReplicas > 0 {
+		args = append(args, "--lock-replicas", strconv.Itoa(b.LockReplicas))
 	}
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", strings.TrimPrefix(b.ZooKeeper, zooKeeperScheme))

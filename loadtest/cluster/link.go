@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -52,9 +53,12 @@ func (l *Link) DelayRequests(by time.Duration) error {
 	return l.add("latency", "upstream", fmt.Sprintf(`{"latency":%d}`, by.Milliseconds()))
 }
 
+// Partition drops what goes either way.
+func (l *Link) Partition() error { return errors.Join(l.DropRequests(), l.DropResponses()) }
+
 func (l *Link) add(toxic, stream, attributes string) error {
 	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(
-		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic, toxic, stream, attributes)))
+		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic+" "+stream, toxic, stream, attributes)))
 	return err
 }
 

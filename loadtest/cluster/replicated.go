@@ -16,58 +16,127 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A Replicated is a primary with a replica, and a Sentinel that promotes the replica when the primary is gone.
+// A Replicated is a primary with replicas, and a Sentinel that promotes the first replica when the primary is gone.
 type Replicated struct {
 	// URL is the Sentinel's: clients ask it for the address of the primary.
 	URL string
 
-	primary, replica *Redis
-	sentinel         *child
-	sentinelAddr     string // host:port
-	replication      *Link  // the replica follows its primary over this link
+	primary *Redis
+	// replicas follow the primary. The first one has the best priority.
+	replicas []*Redis
+	// links lead from each replica to the primary. If there is one link for all, the Sentinel uses it too.
+	links        []*Link
+	sentinel     *child
+	sentinelAddr string // host:port
 }
 
-// masterName is the Sentinel's name for the pair.
+// A replication says how a server is replicated.
+type replication struct {
+	replicas int
+	// oneLink: the replicas, the Sentinel and its clients reach the primary over one link.
+	oneLink bool
+	// minReplicas: a primary refuses writes while no replica answers it.
+	minReplicas bool
+}
+
+// masterName is the Sentinel's name for the primary and its replicas.
 const masterName = "shop"
 
-// startReplicated starts all three, and waits until the Sentinel could fail over.
-func (c *Cluster) startReplicated(ctx context.Context, what string) (r *Replicated, err error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, err
-	}
-	r = &Replicated{}
-	start := c.redisServer(path)
-	// Replicate by way of the disk, which costs nothing while the data set is empty: otherwise the replica counts only
+// maxLag is min-replicas-max-lag in seconds: how long a replica that is silent still counts. Replicas answer once a
+// second.
+const maxLag = "2"
+
+// replicate starts replicas of the primary and a Sentinel, and waits until the Sentinel could fail over.
+func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o replication) (*Replicated, error) {
+	r := &Replicated{primary: primary}
+	// Replicate by way of the disk, which costs nothing while the data set is empty: otherwise a replica counts only
 	// after its first report, a second later.
-	if r.primary, err = c.startRedis(ctx, start, what+" primary", "--repl-diskless-sync", "no"); err != nil {
-		return nil, err
-	}
-	if r.replication, err = newLink(hostPort(r.primary.URL)); err != nil {
-		return nil, err
-	}
-	linkHost, linkPort, _ := strings.Cut(r.replication.proxy.Listen, ":")
-	if r.replica, err = c.startRedis(ctx, start, what+" replica", "--replicaof", linkHost+" "+linkPort); err != nil {
+	if err := primary.configure(ctx, "repl-diskless-sync", "no"); err != nil {
 		return r, err
 	}
-	if err = waitUntil(ctx, what+" replica follows its primary", func() (bool, error) {
-		return r.replica.infoHas(ctx, "replication", "master_link_status:up")
-	}); err != nil {
+	for i := range o.replicas {
+		if err := c.startReplica(ctx, fmt.Sprintf("%s replica %d", what, i+1), r, o); err != nil {
+			return r, err
+		}
+	}
+	for _, replica := range r.replicas {
+		if err := waitUntil(ctx, what+" replica follows its primary", func() (bool, error) {
+			return replica.infoHas(ctx, "replication", "master_link_status:up")
+		}); err != nil {
+			return r, err
+		}
+	}
+	if o.minReplicas {
+		if err := errors.Join(primary.configure(ctx, "min-replicas-max-lag", maxLag),
+			primary.configure(ctx, "min-replicas-to-write", "1")); err != nil {
+			return r, err
+		}
+	}
+	monitored := hostPort(primary.URL)
+	if o.oneLink {
+		monitored = r.links[0].proxy.Listen
+	}
+	if err := c.startSentinel(ctx, r, what, monitored); err != nil {
 		return r, err
 	}
-	if err = c.startSentinel(ctx, path, r, what); err != nil {
-		return r, err
-	}
-	return r, waitUntil(ctx, what+" sentinel knows the replica", func() (bool, error) {
-		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
-			replicas, err := s.Replicas(ctx, masterName).Result()
-			return len(replicas) == 1 && replicas[0]["role-reported"] == "slave" && replicas[0]["flags"] == "slave", err
-		})
+	r.askOften(ctx)
+	return r, waitUntil(ctx, what+" sentinel knows the replicas", func() (bool, error) { return r.known(ctx) })
+}
+
+// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica of which
+// it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a Sentinel
+// cannot be told so, and a failover may take that long.
+func (r *Replicated) askOften(ctx context.Context) {
+	_, _ = r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		return true, s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
 	})
 }
 
-// startSentinel starts one Sentinel. Its quorum is one.
-func (c *Cluster) startSentinel(ctx context.Context, path string, r *Replicated, what string) error {
+// startReplica starts one more replica. The first one gets the best priority, so that it is the one to be promoted.
+func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, o replication) error {
+	if len(r.links) == 0 || !o.oneLink {
+		link, err := newLink(hostPort(r.primary.URL))
+		if err != nil {
+			return err
+		}
+		r.links = append(r.links, link)
+	}
+	host, port, _ := strings.Cut(r.links[len(r.links)-1].proxy.Listen, ":")
+	settings := []string{"--replicaof", host + " " + port, "--repl-diskless-sync", "no",
+		"--replica-priority", strconv.Itoa(10 * (len(r.replicas) + 1))}
+	if o.minReplicas {
+		settings = append(settings, "--min-replicas-to-write", "1", "--min-replicas-max-lag", maxLag)
+	}
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return err
+	}
+	replica, err := c.startRedis(ctx, c.redisServer(path), name, settings...)
+	if err == nil {
+		r.replicas = append(r.replicas, replica)
+	}
+	return err
+}
+
+// known reports whether the Sentinel knows all replicas, and that they are up.
+func (r *Replicated) known(ctx context.Context) (bool, error) {
+	return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		replicas, err := s.Replicas(ctx, masterName).Result()
+		for _, one := range replicas {
+			if one["role-reported"] != "slave" || one["flags"] != "slave" {
+				return false, err
+			}
+		}
+		return len(replicas) == len(r.replicas), err
+	})
+}
+
+// startSentinel starts one Sentinel, which watches the primary at that host:port. Its quorum is one.
+func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monitored string) error {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return err
+	}
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -76,10 +145,12 @@ func (c *Cluster) startSentinel(ctx context.Context, path string, r *Replicated,
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	_, primary, _ := strings.Cut(hostPort(r.primary.URL), ":")
+	_, primary, _ := strings.Cut(monitored, ":")
 	config := filepath.Join(dir, "sentinel.conf") // the Sentinel writes its state into this file
+	// For the failover-timeout a Sentinel also leaves replicas alone that follow another address than the one that it
+	// knows of the primary, as ours do over their links. Then it would send them there.
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
-		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 5000\n", port, dir, masterName, primary)
+		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 30000\n", port, dir, masterName, primary)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -92,27 +163,63 @@ func (c *Cluster) startSentinel(ctx context.Context, path string, r *Replicated,
 	return err
 }
 
-// PauseReplication waits until the replica has all writes so far, and drops all later ones on their way to it. The
-// replica still believes that it is connected.
+// PauseReplication waits until the replicas have all writes so far, and drops all later ones on their way. The replicas
+// still believe that they are connected.
 func (r *Replicated) PauseReplication(ctx context.Context) error {
-	if err := withClient(r.primary.URL, func(c *redis.Client) error {
-		n, err := c.Wait(ctx, 1, 2*time.Second).Result()
-		if err == nil && n < 1 {
-			err = errors.New("the replica lags behind its primary")
-		}
-		return err
-	}); err != nil {
-		return err
-	}
-	return r.replication.DropResponses()
+	return r.pauseReplication(ctx, r.links)
 }
 
-// FailOver kills the primary, and waits until the replica is promoted and the Sentinel announces it as the primary.
+// PauseReplicationToNext is PauseReplication for the replica that is promoted next. The others go on.
+func (r *Replicated) PauseReplicationToNext(ctx context.Context) error {
+	return r.pauseReplication(ctx, r.links[:1])
+}
+
+func (r *Replicated) pauseReplication(ctx context.Context, to []*Link) error {
+	err := withClient(r.primary.URL, func(c *redis.Client) error {
+		n, err := c.Wait(ctx, len(r.replicas), 2*time.Second).Result()
+		if err == nil && n < int64(len(r.replicas)) {
+			err = errors.New("a replica lags behind its primary")
+		}
+		return err
+	})
+	for _, link := range to {
+		if err == nil {
+			err = link.DropResponses()
+		}
+	}
+	return err
+}
+
+// FailOver kills the primary, and waits until the first replica is promoted.
 func (r *Replicated) FailOver(ctx context.Context) error {
-	r.primary.Kill()
-	promoted := hostPort(r.replica.URL)
+	r.KillPrimary()
+	return r.AwaitPromotion(ctx)
+}
+
+// KillPrimary kills the primary. The Sentinel notices that by itself.
+func (r *Replicated) KillPrimary() { r.primary.Kill() }
+
+// Partition drops what goes to the primary and what comes from it over the one link. Both sides live.
+func (r *Replicated) Partition() error { return r.links[0].Partition() }
+
+// pingPeriod is the longest time between two pings of a Sentinel. It counts a server as gone from the last answer to a
+// ping.
+const pingPeriod = time.Second
+
+// DelayPromotion makes the Sentinel wait until the primary has been gone for at least d.
+func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error {
+	_, err := r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		wait := strconv.FormatInt((d + pingPeriod).Milliseconds(), 10)
+		return true, s.Set(ctx, masterName, "down-after-milliseconds", wait).Err()
+	})
+	return err
+}
+
+// AwaitPromotion waits until the first replica is promoted and the Sentinel announces it as the primary.
+func (r *Replicated) AwaitPromotion(ctx context.Context) error {
+	promoted := hostPort(r.replicas[0].URL)
 	return waitUntil(ctx, "the replica is promoted", func() (bool, error) {
-		if is, err := r.replica.infoHas(ctx, "replication", "role:master"); !is || err != nil {
+		if is, err := r.replicas[0].infoHas(ctx, "replication", "role:master"); !is || err != nil {
 			return false, err
 		}
 		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
@@ -122,19 +229,27 @@ func (r *Replicated) FailOver(ctx context.Context) error {
 	})
 }
 
-// Close ends those of the three that were started.
+// AwaitMinReplicas waits until the old primary counts no replica any more, and the promoted one counts one.
+func (r *Replicated) AwaitMinReplicas(ctx context.Context) error {
+	return waitUntil(ctx, "the old primary has no replica, and the new one has one", func() (bool, error) {
+		if alone, err := r.primary.infoHas(ctx, "replication", "min_slaves_good_slaves:0"); !alone || err != nil {
+			return false, err
+		}
+		return r.replicas[0].infoHas(ctx, "replication", "min_slaves_good_slaves:1")
+	})
+}
+
+// Close ends those of the servers that were started.
 func (r *Replicated) Close() {
 	if r.sentinel != nil {
 		r.sentinel.exitExpected.Store(true)
 		r.sentinel.kill()
 	}
-	for _, server := range []*Redis{r.replica, r.primary} {
-		if server != nil {
-			server.Kill()
-		}
+	for _, server := range append(r.replicas, r.primary) {
+		server.Kill()
 	}
-	if r.replication != nil {
-		r.replication.Close()
+	for _, link := range r.links {
+		link.Close()
 	}
 }
 
@@ -142,6 +257,11 @@ func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) 
 	client := redis.NewSentinelClient(&redis.Options{Addr: r.sentinelAddr, MaxRetries: -1, DialTimeout: 2 * time.Second})
 	defer func() { _ = client.Close() }()
 	return ask(client)
+}
+
+// configure changes a setting of the server.
+func (r *Redis) configure(ctx context.Context, setting, value string) error {
+	return withClient(r.URL, func(c *redis.Client) error { return c.ConfigSet(ctx, setting, value).Err() })
 }
 
 // infoHas reports whether a section of INFO has that line.

@@ -89,7 +89,7 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	keys, err := client.Keys(ctx, "*").Result()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"seen"}, keys)
-	set(t, pair.replica.URL, "written again")
+	set(t, pair.replicas[0].URL, "written again")
 }
 
 func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {

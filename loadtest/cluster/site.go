@@ -36,13 +36,14 @@ type Site struct {
 	ZooKeeper *ZooKeeper
 	Ensemble  *Ensemble
 	Database  *Database
-	// Pairs are its replicated servers, by name: "locks" or "stock".
+	// Pairs are its replicated servers, by name: "locks", "stock" or "node 3".
 	Pairs map[string]*Replicated
 	// Links are those of each instance, by the server's name.
 	Links []map[string]*Link
 
 	cluster *Cluster
 	whole   Backend // the backend as instances without links see it
+	oldSide string  // the URL of the locks as the first instance reaches them, if it is the only one to do so
 }
 
 // StartSite starts what the cell needs: the servers and links that its scenario injects faults into, and those that its
@@ -57,7 +58,7 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 			s = nil
 		}
 	}()
-	if (topology.ReplicatedLocks || topology.ReplicatedStock) && b.Kind != "redis-server" {
+	if topology.Replicated() && b.Kind != "redis-server" {
 		return s, ErrNeedsRedisServer
 	}
 	if !rung.OnNodes() {
@@ -72,16 +73,8 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 	if err := s.ownServers(ctx, topology, rung); err != nil {
 		return s, err
 	}
-	if topology.ReplicatedLocks {
-		if s.whole.Locks, err = s.replicated(ctx, "locks"); err != nil {
-			return s, err
-		}
-	}
-	if topology.ReplicatedStock {
-		s.whole.Locks = s.whole.URL
-		if s.whole.URL, err = s.replicated(ctx, "stock"); err != nil {
-			return s, err
-		}
+	if err := s.replicas(ctx, topology); err != nil {
+		return s, err
 	}
 	if topology.Links {
 		return s, s.startLinks(spec.Instances)
@@ -170,15 +163,38 @@ func (s *Site) ownDatabase(ctx context.Context) error {
 	return d.create(ctx)
 }
 
-func (s *Site) replicated(ctx context.Context, name string) (url string, err error) {
-	pair, err := s.cluster.startReplicated(ctx, name)
-	if pair != nil {
-		s.Pairs[name] = pair
+// replicas starts the servers that are replicated.
+func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
+	switch {
+	case t.ReplicatedLocks:
+		s.whole.LockReplicas = 1
+		of := replication{replicas: 2, oneLink: t.OneLink, minReplicas: t.MinReplicas}
+		s.whole.Locks, err = s.replicated(ctx, "locks", of)
+		if t.OneLink && err == nil {
+			s.oldSide = s.Pairs["locks"].primary.URL
+		}
+	case t.ReplicatedStock:
+		s.whole.Locks = s.whole.URL
+		s.whole.URL, err = s.replicated(ctx, "stock", replication{replicas: 1})
+	case t.ReplicatedNode:
+		s.whole.Redlock[2], err = s.replicate(ctx, "node 3", s.Servers["node 3"], replication{replicas: 1})
 	}
+	return err
+}
+
+// replicated starts a primary and its replicas, and returns their URL.
+func (s *Site) replicated(ctx context.Context, name string, o replication) (url string, err error) {
+	primary, err := s.cluster.startRedis(ctx, s.whole.start, name+" primary")
 	if err != nil {
 		return "", err
 	}
-	return pair.URL, nil
+	return s.replicate(ctx, name, primary, o)
+}
+
+// replicate starts the replicas of a primary, and returns their URL.
+func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o replication) (url string, err error) {
+	s.Pairs[name], err = s.cluster.replicate(ctx, name, primary, o)
+	return s.Pairs[name].URL, err
 }
 
 // startLinks starts the links. If the locks are on the stock's own Redis, an instance has two links to it, so that
@@ -224,6 +240,9 @@ func (s *Site) locks() string {
 // Backend returns the servers as instance number i reaches them.
 func (s *Site) Backend(i int) *Backend {
 	b := s.whole
+	if s.oldSide != "" && i == 0 {
+		b.Locks = s.oldSide
+	}
 	if i >= len(s.Links) {
 		return &b
 	}

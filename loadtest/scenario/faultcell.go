@@ -33,6 +33,8 @@ type faultCell struct {
 	nested bool
 	// second is the name of a second product, if there is one.
 	second string
+	// mayRefuse reports whether the first order may be refused its lock, because its servers do not hear of each other.
+	mayRefuse bool
 }
 
 // A pending is an order under way.

@@ -14,7 +14,7 @@ type FaultTargets struct {
 	Processes []Process
 	// Links are those of each instance, by the name of the server at the other end.
 	Links []map[string]Link
-	// Servers are the cell's own, by name. Pairs are those that are replicated.
+	// Servers are the cell's own, by name. Pairs are those that are replicated, by the same names.
 	Servers map[string]Server
 	Pairs   map[string]Pair
 	// Ensemble are the servers of a ZooKeeper of several, if the cell has one.
@@ -78,12 +78,21 @@ type Member interface {
 	Leads(ctx context.Context) (bool, error)
 }
 
-// A Pair is a primary and its replica.
+// A Pair is a primary and its replicas, of which a Sentinel promotes one.
 type Pair interface {
-	// PauseReplication keeps all later writes from the replica.
+	// PauseReplication keeps all later writes from the replicas, PauseReplicationToNext from the next to be promoted.
 	PauseReplication(ctx context.Context) error
-	// FailOver kills the primary and waits until the replica has taken its place.
+	PauseReplicationToNext(ctx context.Context) error
+	// DelayPromotion keeps the Sentinel from promoting a replica until the primary has been gone for so long.
+	DelayPromotion(ctx context.Context, d time.Duration) error
+	// KillPrimary kills the primary. Partition cuts it off from the replicas, the Sentinel and their clients.
+	KillPrimary()
+	Partition() error
+	// AwaitPromotion waits until a replica has taken the primary's place. FailOver kills the primary first.
+	AwaitPromotion(ctx context.Context) error
 	FailOver(ctx context.Context) error
+	// AwaitMinReplicas waits until the primary that was cut off counts no replica, and the promoted one counts one.
+	AwaitMinReplicas(ctx context.Context) error
 }
 
 // nameServers replaces the addresses of links in an op's trace by those of the servers behind them: what two instances

@@ -1,0 +1,155 @@
+package lock
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// startReplica starts a replica of that server, and waits until it follows.
+func startReplica(t *testing.T, primary *backendtest.Server) (replica redis.UniversalClient, leave func()) {
+	t.Helper()
+	ctx := context.Background()
+	of := backendtest.Client(t, primary)
+	require.NoError(t, of.ConfigSet(ctx, "repl-diskless-sync", "no").Err(), "the usual way begins after five seconds")
+	replica = backendtest.Client(t, backendtest.StartRedis(t))
+	host, port, _ := strings.Cut(strings.TrimPrefix(primary.URL, "redis://"), ":")
+	require.NoError(t, replica.Do(ctx, "replicaof", host, port).Err())
+	require.Eventually(t, func() bool {
+		return strings.Contains(replica.Info(ctx, "replication").Val(), "master_link_status:up")
+	}, 10*time.Second, 5*time.Millisecond)
+	return replica, func() { require.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err()) }
+}
+
+// asking returns an instance of v5.7 that asks for that many replicas.
+func asking(t *testing.T, s *shop, replicas int) *instance {
+	t.Helper()
+	i := s.instance(t, rung(t, "v5.7"))
+	i.Replicas = replicas
+	i.tryLock, _ = rung(t, "v5.7").Build(i.Backends)
+	return i
+}
+
+func TestALockIsOnTheReplicasWhenItIsGranted(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	ctx := context.Background()
+	s := newShop(t, backendtest.StartRedis, 0)
+	first, _ := startReplica(t, s.redis)
+	second, leave := startReplica(t, s.redis)
+	one, both := asking(t, s, 1), asking(t, s, 2)
+	for range 20 {
+		lease := both.lock(t, "k", time.Minute)
+		for _, replica := range []redis.UniversalClient{first, second} {
+			assert.Equal(t, lease.Token, replica.Get(ctx, "k").Val())
+		}
+		unlock(t, lease)
+	}
+	leave()
+	unlock(t, one.lock(t, "k", time.Minute))
+	_, err := both.tryLock(ctx, "k", time.Second)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	assert.Zero(t, one.Redis.Exists(ctx, "k").Val(), "what too few have is given back")
+
+	held := one.lock(t, "k", time.Minute)
+	_, err = both.tryLock(ctx, "k", time.Second)
+	require.ErrorIs(t, err, ErrBusy, "it is another's, on however many replicas")
+	unlock(t, held)
+}
+
+// A confirmation answers WAIT in place of the replicas.
+type confirmation func() (replicas int64)
+
+func (h confirmation) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h confirmation) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h confirmation) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			if cmd.Name() == "wait" && cmd.Err() == nil {
+				cmd.(*redis.IntCmd).SetVal(h())
+			}
+		}
+		return err
+	}
+}
+
+// A renewal that no replica confirms does not lengthen the lease: a promoted replica would end it as if there had been
+// no renewal.
+func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, backendtest.StartEmbedded, 0)
+	var confirmed atomic.Int64
+	confirmed.Store(1)
+	a := asking(t, s, 1)
+	a.Redis.AddHook(confirmation(confirmed.Load))
+	kept := a.lock(t, "kept", ttl)
+	time.Sleep(2 * ttl)
+	require.NoError(t, kept.Context.Err())
+	unlock(t, kept)
+
+	begun := time.Now()
+	lease := a.lock(t, "k", slowTTL)
+	confirmed.Store(0)
+	select {
+	case <-lease.Context.Done():
+	case <-time.After(slowTTL + margin):
+	}
+	require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+	assert.Less(t, time.Since(begun), slowTTL+slowTTL/4)
+	unlock(t, lease)
+}
+
+func TestWaitIsNotSentToACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer cluster.Close()
+	rt := newRuntime(Backends{Redis: cluster, Replicas: 1})
+	_, err := rt.setNXAndWait(t.Context(), "k", "token", time.Minute)
+	require.ErrorIs(t, err, errCluster)
+}
+
+// What WAIT costs on this machine: no round trip to the primary, but the time until the replicas have answered it.
+func TestWhatReplicasCost(t *testing.T) {
+	backendtest.Require(t)
+	s := newShop(t, backendtest.StartRedis, 0)
+	for replicas := range 3 {
+		if replicas > 0 {
+			startReplica(t, s.redis)
+		}
+		var written atomic.Int64
+		address := strings.TrimPrefix(s.redis.URL, "redis://")
+		client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1,
+			Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
+				conn, err := net.Dial(network, addr)
+				return countingConn{conn, &written}, err
+			}})
+		tryLock, _ := rung(t, "v5.7").Build(Backends{Redis: client, Replicas: replicas, Process: Process{Life: t.Context()}})
+		i := &instance{tryLock: tryLock}
+		require.True(t, i.tryOnce(t, "k")) // connects, and loads the scripts
+		written.Store(0)
+		const rounds = 200
+		var took []time.Duration
+		for range rounds {
+			begun := time.Now()
+			require.True(t, i.tryOnce(t, "k"))
+			took = append(took, time.Since(begun))
+		}
+		slices.Sort(took)
+		assert.EqualValues(t, 2*rounds, written.Load())
+		t.Logf("v5.7 asking for %d replicas: %d round trips, %v (median)", replicas, written.Load()/rounds, took[rounds/2])
+		require.NoError(t, client.Close())
+	}
+}
