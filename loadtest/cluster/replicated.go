@@ -175,19 +175,24 @@ func (r *Replicated) PauseReplicationToNext(ctx context.Context) error {
 }
 
 func (r *Replicated) pauseReplication(ctx context.Context, to []*Link) error {
-	err := withClient(r.primary.URL, func(c *redis.Client) error {
-		n, err := c.Wait(ctx, len(r.replicas), 2*time.Second).Result()
-		if err == nil && n < int64(len(r.replicas)) {
-			err = errors.New("a replica lags behind its primary")
-		}
-		return err
-	})
+	err := r.upToDate(ctx)
 	for _, link := range to {
 		if err == nil {
 			err = link.DropResponses()
 		}
 	}
 	return err
+}
+
+// upToDate waits until the replicas have all writes so far. A release that they have missed would keep others out.
+func (r *Replicated) upToDate(ctx context.Context) error {
+	return withClient(r.primary.URL, func(c *redis.Client) error {
+		n, err := c.Wait(ctx, len(r.replicas), 2*time.Second).Result()
+		if err == nil && n < int64(len(r.replicas)) {
+			err = errors.New("a replica lags behind its primary")
+		}
+		return err
+	})
 }
 
 // FailOver kills the primary, and waits until the first replica is promoted.
@@ -199,8 +204,14 @@ func (r *Replicated) FailOver(ctx context.Context) error {
 // KillPrimary kills the primary. The Sentinel notices that by itself.
 func (r *Replicated) KillPrimary() { r.primary.Kill() }
 
-// Partition drops what goes to the primary and what comes from it over the one link. Both sides live.
-func (r *Replicated) Partition() error { return r.links[0].Partition() }
+// Partition waits until the replicas have all writes so far, and drops all that goes to the primary and comes from it
+// over the one link. Both sides live.
+func (r *Replicated) Partition(ctx context.Context) error {
+	if err := r.upToDate(ctx); err != nil {
+		return err
+	}
+	return r.links[0].Partition()
+}
 
 // pingPeriod is the longest time between two pings of a Sentinel. It counts a server as gone from the last answer to a
 // ping.

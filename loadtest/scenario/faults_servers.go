@@ -240,7 +240,7 @@ func (f *faultCell) splitBrain(ctx context.Context, before, after func(context.C
 		return err
 	}
 	begun := time.Now()
-	if err := f.locks().Partition(); err != nil {
+	if err := f.locks().Partition(ctx); err != nil {
 		return err
 	}
 	if err := before(ctx); err != nil {

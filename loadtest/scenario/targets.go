@@ -87,7 +87,7 @@ type Pair interface {
 	DelayPromotion(ctx context.Context, d time.Duration) error
 	// KillPrimary kills the primary. Partition cuts it off from the replicas, the Sentinel and their clients.
 	KillPrimary()
-	Partition() error
+	Partition(ctx context.Context) error
 	// AwaitPromotion waits until a replica has taken the primary's place. FailOver kills the primary first.
 	AwaitPromotion(ctx context.Context) error
 	FailOver(ctx context.Context) error
