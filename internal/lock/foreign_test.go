@@ -75,7 +75,9 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v5.7", "v6", "v9", "v15"} {
+		for _, id := range []string{
+			"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v5.7", "v6", "v9", "v15",
+		} {
 			a, ctx := s.instance(t, rung(t, id)), context.Background()
 			require.NoError(t, a.Redis.HSet(ctx, id, "somebody:1", 1).Err())
 			require.NoError(t, a.Redlock[0].HSet(ctx, id, "somebody:1", 1).Err())

@@ -153,3 +153,23 @@ func TestALeaseEndsUnrenewed(t *testing.T) {
 		assert.Equal(t, time.Second, time.Since(start))
 	})
 }
+
+// A lease inside another one is valid as long as both are. A context without a lease tells nothing.
+func TestALeaseIsValidAsLongAsTheOuterOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rt, start := newRuntime(Backends{}), time.Now()
+		renewed := func(context.Context) (bool, error) { return true, nil }
+		outer, stopOuter := rt.keepAlive(t.Context(), time.Minute, time.Minute, start.Add(time.Minute), renewed)
+		defer stopOuter()
+		inner, stopInner := rt.keepAlive(outer, time.Hour, time.Hour, start.Add(time.Hour), renewed)
+		defer stopInner()
+		for _, ctx := range []context.Context{outer, inner, context.WithValue(inner, ownerKey{}, nil)} {
+			until, known := (&Lease{Context: ctx}).ValidUntil()
+			assert.True(t, known)
+			assert.Equal(t, start.Add(time.Minute), until)
+		}
+		_, known := (&Lease{Context: t.Context()}).ValidUntil()
+		assert.False(t, known)
+	})
+}

@@ -24,10 +24,10 @@ var nodeRestart = Scenario{
 		on("v13 v14", holds,
 			"this server alone does not come back empty: it had the lock on its disk before it granted it, and the session "+
 				"goes on"),
-		on("v14-hasty", oversold,
-			"this server does not come back empty; but the second order waits for a time, and then takes itself for the holder"),
 		on("v15 v15-write-only", shared,
 			"the server grants it again, but with a newer token, and the stock refuses the older"),
+		skip("v14-hasty",
+			"its lock outlasts the restart as v14's does, but the second order may come in when its wait ends: see hung-holder"),
 		needNoFault,
 		takeNoLock,
 	),

@@ -50,7 +50,7 @@ var waiterDies = Scenario{
 	Instances: 2,
 	Topology:  Topology{OwnLocks: true},
 	TTL:       longLease,
-	Session:   renewedLease,
+	Session:   2 * time.Second,
 	Within:    2 * time.Second,
 	groups: all(
 		on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v5.7 v6 v9 v9-nodes v11 v12 v12-naive v15 v15-write-only", holds,

@@ -61,7 +61,7 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 	}
 	for _, replica := range r.replicas {
 		if err := waitUntil(ctx, what+" replica follows its primary", func() (bool, error) {
-			return replica.infoHas(ctx, "replication", "master_link_status:up")
+			return replica.replicationHas(ctx, "master_link_status:up")
 		}); err != nil {
 			return r, err
 		}
@@ -83,9 +83,9 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 	return r, waitUntil(ctx, what+" sentinel knows the replicas", func() (bool, error) { return r.known(ctx) })
 }
 
-// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica of which
-// it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a Sentinel
-// cannot be told so, and a failover may take that long.
+// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica of
+// which it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a
+// Sentinel cannot be told so, and a failover may take that long.
 func (r *Replicated) askOften(ctx context.Context) {
 	_, _ = r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
 		return true, s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
@@ -230,7 +230,7 @@ func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error 
 func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	promoted := hostPort(r.replicas[0].URL)
 	return waitUntil(ctx, "the replica is promoted", func() (bool, error) {
-		if is, err := r.replicas[0].infoHas(ctx, "replication", "role:master"); !is || err != nil {
+		if is, err := r.replicas[0].replicationHas(ctx, "role:master"); !is || err != nil {
 			return false, err
 		}
 		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
@@ -243,10 +243,10 @@ func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 // AwaitMinReplicas waits until the old primary counts no replica any more, and the promoted one counts one.
 func (r *Replicated) AwaitMinReplicas(ctx context.Context) error {
 	return waitUntil(ctx, "the old primary has no replica, and the new one has one", func() (bool, error) {
-		if alone, err := r.primary.infoHas(ctx, "replication", "min_slaves_good_slaves:0"); !alone || err != nil {
+		if alone, err := r.primary.replicationHas(ctx, "min_slaves_good_slaves:0"); !alone || err != nil {
 			return false, err
 		}
-		return r.replicas[0].infoHas(ctx, "replication", "min_slaves_good_slaves:1")
+		return r.replicas[0].replicationHas(ctx, "min_slaves_good_slaves:1")
 	})
 }
 
@@ -275,10 +275,10 @@ func (r *Redis) configure(ctx context.Context, setting, value string) error {
 	return withClient(r.URL, func(c *redis.Client) error { return c.ConfigSet(ctx, setting, value).Err() })
 }
 
-// infoHas reports whether a section of INFO has that line.
-func (r *Redis) infoHas(ctx context.Context, section, line string) (is bool, err error) {
+// replicationHas reports whether the server's INFO on replication has that line.
+func (r *Redis) replicationHas(ctx context.Context, line string) (is bool, err error) {
 	err = withClient(r.URL, func(c *redis.Client) error {
-		info, err := c.Info(ctx, section).Result()
+		info, err := c.Info(ctx, "replication").Result()
 		is = strings.Contains(info, line)
 		return err
 	})

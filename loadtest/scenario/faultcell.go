@@ -214,12 +214,17 @@ func (o *pending) waitDied(ctx context.Context, gone <-chan struct{}) error {
 
 // waitUntil polls until done reports true.
 func (o *pending) waitUntil(ctx context.Context, done func() (bool, error)) error {
+	return o.waitAtMost(ctx, barrierTimeout, done)
+}
+
+// waitAtMost is waitUntil with a bound of its own, to which a slow machine adds.
+func (o *pending) waitAtMost(ctx context.Context, bound time.Duration, done func() (bool, error)) error {
 	for begun := time.Now(); ; {
 		yes, err := done()
 		if yes || err != nil {
 			return err
 		}
-		if bound := barrierTimeout + 2*o.slack(); time.Since(begun) > bound {
+		if bound := bound + 2*o.slack(); time.Since(begun) > bound {
 			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault,
 				bound.Round(time.Millisecond))
 		}

@@ -124,7 +124,9 @@ func injectWaiterDies(ctx context.Context, f *faultCell) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	first := f.order(ctx, a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: 2 * f.session})
+	first := f.order(ctx, a, "1", client.Order{
+		Fault: "hold@" + f.rung.AfterRead(), Work: f.session, Wait: f.session, // it is held for a session
+	})
 	if err := first.waitHeld(ctx); err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (o *pending) waitPlaceGone(ctx context.Context, queued int64) error {
 	if !o.rung.OnZooKeeper() || !o.rung.Queue {
 		return nil
 	}
-	return o.waitUntil(ctx, func() (bool, error) {
+	return o.waitAtMost(ctx, o.session+barrierTimeout, func() (bool, error) {
 		now, err := o.queued(ctx)
 		return now < queued, err
 	})
