@@ -30,7 +30,7 @@ type runFlags struct {
 	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
 	Rungs     []string `placeholder:"RUNG" help:"Only these rungs, by number or by name."`
 	Scenarios []string `placeholder:"NAME" help:"Only these scenarios."`
-	AtOnce    int      `default:"12" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
+	AtOnce    int      `default:"16" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
 	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
 
 	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`

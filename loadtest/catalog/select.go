@@ -21,6 +21,9 @@ func (s Spec) Title() string {
 	return fmt.Sprintf("%s %s %s", s.Scenario.Name, s.Rung.Number, s.Rung.Name)
 }
 
+// OnEnsemble reports whether the cell runs on an ensemble of ZooKeeper servers.
+func (s Spec) OnEnsemble() bool { return s.Scenario.Topology.Ensemble && s.Rung.OnZooKeeper() }
+
 // Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
 // No names means all. A rung goes by number or by name. A name that is not known is an error that lists those known.
 func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {

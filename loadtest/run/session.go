@@ -177,17 +177,35 @@ func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err e
 	return nil
 }
 
-// sideBySide runs the cells from number from to before number to, so many at a time.
+// sideBySide runs the cells from number from to before number to, so many at a time. Beside them it runs those on an
+// ensemble one after the other, since there is one ensemble at a time.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
 	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(atOnce)
+	run := func(i int) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return s.one(ctx, done, i, <-s.environment.prepare(ctx, s.specs[i]))
+	}
+	var others, onEnsemble []int
 	for i := from; i < to; i++ {
-		all.Go(func() error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+		if s.specs[i].OnEnsemble() {
+			onEnsemble = append(onEnsemble, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	all.SetLimit(atOnce + 1)
+	all.Go(func() error {
+		for _, i := range onEnsemble {
+			if err := run(i); err != nil {
+				return err
 			}
-			return s.one(ctx, done, i, <-s.environment.prepare(ctx, s.specs[i]))
-		})
+		}
+		return nil
+	})
+	for _, i := range others {
+		all.Go(func() error { return run(i) })
 	}
 	return all.Wait()
 }
