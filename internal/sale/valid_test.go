@@ -36,27 +36,28 @@ func TestAReceiptTellsHowLongItsLeaseWasValid(t *testing.T) {
 	})
 }
 
-// The article's example: of a lease of 10 s, 3 s were spent acquiring, so it is valid for 7 s, less the drift. Here all
-// times are a tenth of that.
+// The article's example: of a lease of 10 s, 3 s were spent acquiring, so it is valid for 7 s, less the drift.
 func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
 	slow := backendtest.Client(t, server, fault.New(lock.ScriptNames(), stock.IsKey))
 	for id, acquire := range map[string]string{"v5.5": "set/lock", "v6": "set/lock", "v7": "eval:acquire-reentrant"} {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			_, b := newShop(t, server)
 			b.Redis, b.Redlock = slow, []redis.UniversalClient{slow}
-			b.RedlockTimeout = time.Second // a node of v6 may take as long
+			b.RedlockTimeout = 5 * time.Second // a node of v6 may take as long
 			s := New("a", stock.NewShelf(slow), b, metrics.New("a"), slog.New(slog.DiscardHandler))
-			faults, err := fault.Parse("sleep:300ms@after:" + acquire)
+			faults, err := fault.Parse("sleep:3s@after:" + acquire)
 			require.NoError(t, err)
 			o := order()
-			o.TTL = time.Second
+			o.TTL = 10 * time.Second
 			receipt, err := s.Decrease(fault.With(context.Background(), "1", faults), id, o)
 			require.NoError(t, err)
 			valid := *receipt.Lease.ValidMS
-			assert.InDelta(t, 1000-receipt.WaitedMS-52, valid, 15, "the TTL, less the time spent, less the drift")
-			assert.Less(t, valid, 700.0)
+			assert.LessOrEqual(t, valid, 10_000-receipt.WaitedMS-500, "the TTL, less the time spent, less the drift")
+			assert.Less(t, valid, 7000.0)
+			assert.Positive(t, valid)
 		})
 	}
 }
