@@ -207,7 +207,14 @@ func isRelease(cmd redis.Cmder) bool {
 
 // runs reports whether a command runs a script whose name has that prefix.
 func runs(cmd redis.Cmder, prefix string) bool {
-	return len(cmd.Args()) > 1 && strings.HasPrefix(ScriptNames()[fmt.Sprint(cmd.Args()[1])], prefix)
+	if len(cmd.Args()) < 2 {
+		return false
+	}
+	script := fmt.Sprint(cmd.Args()[1])
+	if cmd.Name() == "eval" { // v5.7 sends the source
+		script = redis.NewScript(script).Hash()
+	}
+	return strings.HasPrefix(ScriptNames()[script], prefix)
 }
 
 // The number of sweeps is limited, they count as background work, and they end with the process.
