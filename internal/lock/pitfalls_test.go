@@ -187,8 +187,8 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 	}
 }
 
-// lockSoon takes the lock as soon as it is free. A busy node may carry a release out late, and if all sweeps are in use,
-// the lock is free only when its TTL of a minute is over.
+// lockSoon takes the lock as soon as it is free. A busy node may carry a release out late, and if all sweeps are in
+// use, the lock is free only when its TTL of a minute is over.
 func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
 	t.Helper()
 	attempt := func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, ttl) }
