@@ -67,7 +67,7 @@ func TestTexts(t *testing.T) {
 // loadTestsIn returns the load tests that the text names, each once.
 func loadTestsIn(document string) []string {
 	commands := slices.DeleteFunc(commandsIn(document), func(command string) bool {
-		return !strings.HasPrefix(command, "go run ./loadtest ")
+		return !strings.HasPrefix(command, "go run ./loadtest --")
 	})
 	slices.Sort(commands)
 	return slices.Compact(commands)

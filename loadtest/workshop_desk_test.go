@@ -42,6 +42,7 @@ const workshopTime = 5 * time.Minute
 func newDesk(t *testing.T) *workshopDesk {
 	t.Helper()
 	dir, service := t.TempDir(), stockapi(t)
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // a database server does not run as root
 	d := &workshopDesk{
 		module: filepath.Join(dir, "stockapi"), tmp: filepath.Join(dir, "tmp"),
 		ports: freePorts(t, "5000", "5010", "6390"), terminals: map[int]*workshopTerminal{},

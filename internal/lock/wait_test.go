@@ -1,0 +1,20 @@
+package lock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Waiters of Redlock that asked at once must not ask at once again: their delays differ, by up to half of the mean.
+func TestADelayAroundIsRandom(t *testing.T) {
+	delay, seen := Around(time.Second), map[time.Duration]bool{}
+	for n := range 100 {
+		d := delay(n)
+		seen[d] = true
+		assert.GreaterOrEqual(t, d, 500*time.Millisecond)
+		assert.LessOrEqual(t, d, 1500*time.Millisecond)
+	}
+	assert.Greater(t, len(seen), 90)
+}
