@@ -65,7 +65,7 @@ func TestCommandsPerSaleDoNotGrow(t *testing.T) {
 			some := commandsPerSale(t, s, rung(t, id), 64)
 			most := 512
 			if strings.HasSuffix(t.Name(), "/embedded") {
-				most = 128 // it is too slow for more, and would only renew the waiters' places
+				most = 64 // it is too slow for more, and would only renew the waiters' places
 			}
 			many := commandsPerSale(t, s, rung(t, id), most)
 			t.Logf("%s: %.1f commands per sale with 8 waiters, %.1f with 64, %.1f with %d", id, few, some, many, most)
