@@ -15,8 +15,6 @@ type Cluster struct {
 	parent   parent
 	fail     context.CancelCauseFunc
 	options  Options
-	// ensembles has one place, for the ensemble that runs.
-	ensembles chan struct{}
 
 	tasks sync.WaitGroup // background work, which ends with the context
 
@@ -68,8 +66,7 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	}
 	g.send("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
-	return &Cluster{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o,
-		ensembles: make(chan struct{}, 1)}, ctx, nil
+	return &Cluster{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
 }
 
 // Close ends all processes that still run and removes what they wrote.

@@ -19,20 +19,12 @@ const ensembleSize = 3
 // An Ensemble holds the servers of a ZooKeeper of several.
 type Ensemble struct {
 	Servers []*ZooKeeper
-	free    func() // lets the next ensemble start
 }
 
-// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. There is
-// one ensemble at a time: three Java processes that start keep a small machine busy enough. Close ends it, also if
-// this fails.
+// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. Close ends
+// it, also if this fails.
 func (c *Cluster) startEnsemble(ctx context.Context) (*Ensemble, error) {
-	e := &Ensemble{free: func() {}}
-	select {
-	case c.ensembles <- struct{}{}:
-		e.free = sync.OnceFunc(func() { <-c.ensembles })
-	case <-ctx.Done():
-		return e, context.Cause(ctx)
-	}
+	e := &Ensemble{}
 	if err := e.configure(c); err != nil {
 		return e, err
 	}
@@ -87,7 +79,6 @@ func (e *Ensemble) Close() {
 		all.Go(z.Kill)
 	}
 	all.Wait()
-	e.free()
 }
 
 // Leads reports whether the server leads its ensemble. It fails if the server does not serve.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
@@ -25,7 +26,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// A Result is what a run leaves.
+// A Result holds the outcome of a run.
 type Result struct {
 	// History holds what was measured, whether the run was finished or not.
 	History *history.Run
@@ -177,15 +178,14 @@ func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err e
 	return nil
 }
 
-// sideBySide runs the cells from number from to before number to, so many at a time. Beside them it runs those on an
-// ensemble one after the other, since there is one ensemble at a time.
+// sideBySide runs the cells from number from to before number to, so many at a time. Of those on an ensemble, it runs
+// one at a time, because three Java processes that start keep a small machine busy enough.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
-	all, ctx := errgroup.WithContext(ctx)
+	all, inner := errgroup.WithContext(ctx)
+	places := semaphore.NewWeighted(int64(atOnce))
 	run := func(i int) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return s.one(ctx, done, i, <-s.environment.prepare(ctx, s.specs[i]))
+		defer places.Release(1)
+		return s.one(inner, done, i, <-s.environment.prepare(inner, s.specs[i]))
 	}
 	var others, onEnsemble []int
 	for i := from; i < to; i++ {
@@ -195,9 +195,11 @@ func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to
 			others = append(others, i)
 		}
 	}
-	all.SetLimit(atOnce + 1)
 	all.Go(func() error {
 		for _, i := range onEnsemble {
+			if err := places.Acquire(inner, 1); err != nil {
+				return context.Cause(inner)
+			}
 			if err := run(i); err != nil {
 				return err
 			}
@@ -205,9 +207,15 @@ func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to
 		return nil
 	})
 	for _, i := range others {
+		if places.Acquire(inner, 1) != nil {
+			break
+		}
 		all.Go(func() error { return run(i) })
 	}
-	return all.Wait()
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
 }
 
 // one runs cell number i and reports it.

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// counted is an environment in which no cell can be run. It counts the cells that are under way.
+type counted struct {
+	environment
+	now, most, ensembles, mostEnsembles atomic.Int64
+}
+
+func (c *counted) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvironment {
+	enter := func(now, most *atomic.Int64, by int64) { most.Store(max(most.Load(), now.Add(by))) }
+	enter(&c.now, &c.most, 1)
+	if spec.OnEnsemble() {
+		enter(&c.ensembles, &c.mostEnsembles, 1)
+	}
+	time.Sleep(time.Millisecond)
+	ready := make(chan cellEnvironment, 1)
+	ready <- cellEnvironment{notRun: "needs more", close: func() {
+		c.now.Add(-1)
+		if spec.OnEnsemble() {
+			c.ensembles.Add(-1)
+		}
+	}}
+	return ready
+}
+
+type silent struct{ Progress }
+
+func (silent) Finished(*history.Cell) {}
+
+// No more cells run at a time than were asked for, and one of those on an ensemble.
+func TestCellsRunSideBySide(t *testing.T) {
+	specs, err := catalog.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
+	require.NoError(t, err)
+	for _, atOnce := range []int{1, 4} {
+		env := &counted{}
+		s := &session{specs: specs, progress: silent{}, environment: env, history: &history.Run{}}
+		done := make([]*history.Cell, len(specs))
+		require.NoError(t, s.sideBySide(t.Context(), done, 0, len(specs), atOnce))
+		assert.NotContains(t, done, (*history.Cell)(nil))
+		assert.EqualValues(t, atOnce, env.most.Load())
+		assert.EqualValues(t, 1, env.mostEnsembles.Load())
+	}
+	why, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &session{specs: specs, progress: silent{}, environment: &counted{}, history: &history.Run{}}
+	assert.Error(t, s.sideBySide(why, make([]*history.Cell, len(specs)), 0, len(specs), 4))
+}
