@@ -300,7 +300,8 @@ func processes(tmp string) map[int]string {
 // All cells run on the same instances, which are named after their ports.
 func TestInstancesOnGivenPorts(t *testing.T) {
 	service := stockapi(t)
-	ports := []string{freePort(t), freePort(t)}
+	free := freePorts(t, "5000", "5010")
+	ports := []string{free["5000"], free["5010"]}
 	args := []string{"--stockapi", service, "--backend", "embedded", "--ports", strings.Join(ports, ","),
 		"--requests", "100", "--rungs", "v0.5,v4,v12", "--sql", "sqlite", "--scenarios", "one-instance,two-instances,crash"}
 	code, stdout, stderr := measured(t, args...)
@@ -318,10 +319,15 @@ func TestInstancesOnGivenPorts(t *testing.T) {
 	assert.Contains(t, stderr, "address already in use")
 }
 
-func freePort(t *testing.T) string {
+// freePorts finds a free port for each of the given ones.
+func freePorts(t *testing.T, ports ...string) map[string]string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	free := map[string]string{}
+	for _, p := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // when all are found, so that no two are the same
+		free[p] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	}
+	return free
 }

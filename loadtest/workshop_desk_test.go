@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,19 +67,6 @@ func newDesk(t *testing.T) *workshopDesk {
 		"STOCKAPI_ADDR="+d.here("127.0.0.1:5000"), "STOCKAPI_EMBEDDED_ADDR="+d.here("127.0.0.1:6390"),
 		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return d
-}
-
-// freePorts finds a free port for each of the given ones.
-func freePorts(t *testing.T, ports ...string) map[string]string {
-	t.Helper()
-	free := map[string]string{}
-	for _, p := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close() // when all are found, so that no two are the same
-		free[p] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	}
-	return free
 }
 
 var number = regexp.MustCompile(`\b\d+\b`)

@@ -68,7 +68,7 @@ type Lease struct {
 	AcquiredAt time.Time `json:"acquired_at"`
 	ReleasedAt time.Time `json:"released_at"`
 	Lost       bool      `json:"lost"` // whether the lease had ended before the release
-	// ValidMS is how long the lease was valid from AcquiredAt on: the TTL, less the time spent acquiring, less the drift.
+	// ValidMS is the validity of the lease from AcquiredAt on: the TTL, less the time spent acquiring, less the drift.
 	// It is nil if the lease does not expire, or the rung does not compute when it does.
 	ValidMS *float64 `json:"valid_ms,omitempty"`
 }

@@ -23,7 +23,7 @@ type faultCell struct {
 	*Runner
 	cell *history.Cell
 	rung catalog.Rung
-	// session is how long a session of ZooKeeper's outlives its process.
+	// session is the time for which a session of ZooKeeper's outlives its process.
 	session time.Duration
 	// orders are all orders that were sent.
 	orders []*pending

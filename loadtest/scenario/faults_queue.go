@@ -107,10 +107,7 @@ func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
 	}
 	o := f.order(ctx, at, strconv.Itoa(n), order)
 	if f.rung.Queue {
-		return o, o.waitUntil(ctx, func() (bool, error) {
-			queued, err := f.queued(ctx)
-			return queued > before || o.answered(), err
-		})
+		return o, o.waitQueued(ctx, before)
 	}
 	if err := o.waitHeld(ctx); err != nil {
 		return nil, err
@@ -190,8 +187,13 @@ func (f *faultCell) waitForLock(ctx context.Context, at int, id string) (*pendin
 	if err := o.endHold(ctx); err != nil || !f.rung.Queue {
 		return o, err
 	}
-	return o, o.waitUntil(ctx, func() (bool, error) {
-		queued, err := f.queued(ctx)
+	return o, o.waitQueued(ctx, before)
+}
+
+// waitQueued waits until more than that many waiters queue, or the order is answered.
+func (o *pending) waitQueued(ctx context.Context, before int64) error {
+	return o.waitUntil(ctx, func() (bool, error) {
+		queued, err := o.queued(ctx)
 		return queued > before || o.answered(), err
 	})
 }
