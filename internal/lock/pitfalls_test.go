@@ -89,7 +89,7 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 			return next(ctx)
 		}
 		late.Go(func() {
-			time.Sleep(3 * newRuntime(Backends{}).RedlockTimeout)
+			time.Sleep(3 * nodeTimeout)
 			_ = next(context.WithoutCancel(ctx))
 		})
 		<-ctx.Done()
@@ -109,6 +109,8 @@ func TestPitfall04DeadNode(t *testing.T) {
 	s := newShop(t, backendtest.StartEmbedded, 2)
 	s.redlock = append(s.redlock, deadNode(t, silent))
 	a := s.instance(t, rung(t, "v6"))
+	a.RedlockTimeout = 0 // as usual
+	a.tryLock, _ = rung(t, "v6").Build(a.Backends)
 	assert.Eventually(t, func() bool { // a busy machine may take longer, now and then
 		start := time.Now()
 		unlock(t, a.lock(t, "k", time.Minute))
@@ -167,15 +169,19 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 			var renewals atomic.Int64
 			a.OnRenew = func(bool) { renewals.Add(1) }
 			a.tryLock, _ = rung(t, id).Build(a.Backends)
+			short := 10 * time.Millisecond
 			for i := range rounds {
 				ttl := time.Minute
 				if i%20 == 0 {
-					ttl = 10 * time.Millisecond // a renewal is due after 5 ms, just when this lease is released
+					ttl = short
 				}
 				released := renewals.Load()
 				lease := a.lockSoon(t, "k", ttl)
 				if i%20 == 0 {
-					time.Sleep(5 * time.Millisecond)
+					time.Sleep(short / 2) // a renewal is due, just when this lease is released
+					if renewals.Load() == 0 {
+						short = min(2*short, time.Second) // so short a lease ends before it can be renewed here
+					}
 				} else {
 					require.Equal(t, released, renewals.Load(), "a renewer outlived its lease")
 				}

@@ -129,6 +129,7 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 		assert.GreaterOrEqual(t, op.Sent, history.Instant(0))
 		assert.LessOrEqual(t, op.Sent, history.At(start, last))
 		assert.LessOrEqual(t, op.Sent, op.Done)
+		assert.InDelta(t, float64(op.Done), float64(op.Latency), float64(time.Millisecond), "counted from the start")
 	}
 }
 

@@ -37,14 +37,14 @@ type Order struct {
 	Reads bool
 }
 
-// Buy sends the order to the instance at base and returns the op, with times relative to start. It never fails: an
-// order without an answer is an op with an unknown outcome.
+// Buy sends the order to the instance at base and returns the op, with times relative to start, and the latency counted
+// from the call. It never fails: an order without an answer is an op with an unknown outcome.
 func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
 	return c.buy(ctx, func() time.Time { return start }, base, o, nil)
 }
 
 // BuyAt does the same, but the order waits at the gate until that opens. It calls ready when the order waits there or
-// has failed. The order's timeout begins when the gate opens, and start is called after that.
+// has failed. The order's timeout and its latency begin when the gate opens, and start is called after that.
 func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string,
 	o Order) history.Op {
 	h := &gatedOrder{gate: gate, ready: ready}
@@ -78,7 +78,10 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 	if h != nil && !wasSent {
 		h.once.Do(h.ready) // nobody need wait for this order; start still has to be known
 	}
-	op.Sent = history.At(start(), sent)
+	op.Sent, op.Latency = history.At(start(), sent), received.Sub(w.began)
+	if h != nil {
+		op.Latency = max(0, received.Sub(start()))
+	}
 	switch {
 	case err == nil:
 		classify(&op, o.Product, start(), status, body)

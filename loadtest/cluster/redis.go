@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -137,29 +134,6 @@ func (c *Cluster) embedded(stockapi string) starter {
 		})
 	}
 }
-
-// freePort finds a port below the range from which systems choose ports for clients, so that no client connection
-// occupies a port that a server comes back to. It does not return the same port again while there are others: a server
-// or a link that is down keeps its port.
-func freePort() (int, error) {
-	const low, high = 10240, 32000
-	var err error
-	for range 100 {
-		port := low + int(lastPort.Add(1)%(high-low))
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
-}
-
-// lastPort is the port that was tried last. It starts at random, so that two runs on a machine do not collide.
-var lastPort = func() *atomic.Uint32 {
-	var n atomic.Uint32
-	n.Store(rand.Uint32N(1 << 20))
-	return &n
-}()
 
 // withClient calls do with a client, and closes the client afterwards.
 func withClient(rawURL string, do func(*redis.Client) error) error {

@@ -23,7 +23,7 @@ func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
 				return history.Op{Phase: history.Buy, Outcome: history.NotSent, Detail: "no files"}
 			}
 			op := history.Op{Phase: history.Buy, Outcome: history.Sold, Sent: history.At(start, time.Now())}
-			time.Sleep(2 * time.Millisecond)
+			op.Latency = slept(2 * time.Millisecond)
 			return op
 		},
 	})
@@ -46,8 +46,7 @@ func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 			Requests: 101, Concurrency: 1, Rate: 1000, Seed: 1, // due within 0.1 s, and sent one by one
 			Send: func(_ context.Context, start time.Time, _ int) history.Op {
 				sent := time.Now()
-				time.Sleep(each)
-				return history.Op{Phase: history.Buy, Sent: history.At(start, sent)}
+				return history.Op{Phase: history.Buy, Sent: history.At(start, sent), Latency: slept(each)}
 			},
 		})
 		require.NoError(t, err)
@@ -99,7 +98,7 @@ func TestTheFirstRequestsStandReady(t *testing.T) {
 				mu.Unlock()
 				ready()
 				<-open
-				return history.Op{Phase: history.Buy, Sent: history.At(start(), time.Now())}
+				return history.Op{Phase: history.Buy, Sent: history.At(start(), time.Now()), Latency: time.Since(start())}
 			},
 			Begin: func(context.Context) error {
 				assert.Equal(t, workers-1, standing)

@@ -24,7 +24,7 @@ func TestEachOpIsKeptAsSoonAsThereIsOne(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			assert.GreaterOrEqual(t, len(kept), i-7, "only what is under way is not kept yet")
-			return history.Op{Order: fmt.Sprint(i)}
+			return history.Op{Order: fmt.Sprint(i), Latency: 1}
 		},
 		Keep: func(op *history.Op) error {
 			mu.Lock()

@@ -24,14 +24,16 @@ type Plan struct {
 	WarmUp func(ctx context.Context, worker int)
 	// Begin, if set, is called when all workers are ready. They start when it returns, unless it fails.
 	Begin func(ctx context.Context) error
-	// Send sends request number i, from 0, and returns the result, with times relative to start.
+	// Send sends request number i, from 0, and returns the result, with times relative to start, and the latency counted
+	// from the call.
 	Send func(ctx context.Context, start time.Time, i int) history.Op
 	// Keep, if set, receives each op as soon as it is complete, from several workers at once; the result then has none. If
 	// it fails, the run ends.
 	Keep func(op *history.Op) error
 	// PrepareFirst and OpenGate, if set, replace Send for the first request of each worker in a closed loop. PrepareFirst
 	// prepares request i, calls ready when it only remains to be sent, and sends it when OpenGate is called; it returns as
-	// Send does. start waits for the barrier. OpenGate returns when the last of them was sent.
+	// Send does, with the latency counted from the barrier. start waits for the barrier. OpenGate returns when the last of
+	// them was sent.
 	PrepareFirst func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op
 	OpenGate     func() time.Time
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
@@ -147,10 +149,8 @@ func (r *run) work(ctx context.Context, worker int, ready func(), hist *histogra
 	if r.PrepareFirst != nil && r.due == nil {
 		i := int(r.next.Add(1)) - 1 // there are no more workers than requests
 		op := r.PrepareFirst(ctx, ready, r.waitBarrier, i)
-		returned := time.Now()
 		ready()
-		start := r.waitBarrier()
-		r.keep(i, r.completed(op, start, max(0, returned.Sub(start)), hist))
+		r.keep(i, r.completed(op, r.waitBarrier(), hist))
 	}
 	ready()
 	<-r.barrier
@@ -163,8 +163,10 @@ func (r *run) work(ctx context.Context, worker int, ready func(), hist *histogra
 		if !ok {
 			return
 		}
+		late := time.Since(due)
 		op := r.Send(ctx, r.start, i)
-		r.keep(i, r.completed(op, due, time.Since(due), hist))
+		op.Latency += late
+		r.keep(i, r.completed(op, due, hist))
 	}
 }
 
@@ -179,11 +181,11 @@ func (r *run) keep(i int, op history.Op) {
 }
 
 // completed completes an op and counts it.
-func (r *run) completed(op history.Op, due time.Time, took time.Duration, hist *histogram) history.Op {
-	op.Due, op.Latency = history.At(r.start, due), took
+func (r *run) completed(op history.Op, due time.Time, hist *histogram) history.Op {
+	op.Due = history.At(r.start, due)
 	r.stats.add(&op)
 	if op.Outcome != history.NotSent {
-		hist.record(took)
+		hist.record(op.Latency)
 	}
 	if r.Done != nil {
 		r.Done.Add(1)

@@ -56,6 +56,13 @@ func TestNobodyStartsBeforeAllAreReady(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// slept sleeps for d and returns how long that took: the latency of a request that d answers.
+func slept(d time.Duration) time.Duration {
+	begun := time.Now()
+	time.Sleep(d)
+	return time.Since(begun)
+}
+
 func TestNobodyStartsBeforeItIsTimeTo(t *testing.T) {
 	var begun atomic.Bool
 	_, err := load.Run(t.Context(), load.Plan{
@@ -93,8 +100,7 @@ func TestLatenciesOfSeveralLoads(t *testing.T) {
 		r, err = load.Run(t.Context(), load.Plan{
 			Requests: 50, Concurrency: 5,
 			Send: func(_ context.Context, _ time.Time, i int) history.Op {
-				time.Sleep(time.Duration(i) * 20 * time.Microsecond)
-				return history.Op{Phase: history.Buy}
+				return history.Op{Phase: history.Buy, Latency: slept(time.Duration(i) * 20 * time.Microsecond)}
 			},
 		})
 		require.NoError(t, err)
@@ -129,8 +135,7 @@ func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
 		r, err := load.Run(t.Context(), load.Plan{
 			Requests: 20, Concurrency: 1, Rate: 1000, Seed: 1, // due within some 20 ms, and served one by one
 			Send: func(context.Context, time.Time, int) history.Op {
-				time.Sleep(each)
-				return history.Op{}
+				return history.Op{Latency: slept(each)}
 			},
 		})
 		require.NoError(t, err)

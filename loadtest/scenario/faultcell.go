@@ -119,9 +119,7 @@ func (f *faultCell) send(ctx context.Context, at int, id string, phase history.P
 	f.orders = append(f.orders, o)
 	go func() {
 		defer close(o.done)
-		due := time.Now()
 		o.op = f.buy(ctx, f.cell, f.cell.Start, at, phase, o.Order)
-		o.op.Due, o.op.Latency = history.At(f.cell.Start, due), time.Since(due)
 		f.Sent.Add(1)
 	}()
 	return o

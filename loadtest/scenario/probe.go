@@ -26,9 +26,7 @@ func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bo
 	for try := 1; ; try++ {
 		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
 		o.Wait, o.Nested = min(o.Wait, probeWait), nested
-		due := time.Now()
 		op := r.buy(ctx, c, c.Start, to[(try-1)%len(to)], history.Probe, o)
-		op.Due, op.Latency = history.At(c.Start, due), time.Since(due)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -229,10 +229,13 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order to one instance.
+// buy sends one order, due now, to one instance.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
 	o client.Order) history.Op {
-	return r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
+	due := history.At(start, time.Now())
+	op := r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
+	op.Due = due
+	return op
 }
 
 // completed completes an op of the instance of that number. An op without an instance's name gets the name of the

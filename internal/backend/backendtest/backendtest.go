@@ -123,11 +123,12 @@ func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient 
 	return c
 }
 
-// freePort returns a free port below the ephemeral ports: a server that starts slowly, or starts again, must not find
-// another connection on its port. It does not return a port twice before it has returned all.
+// freePort returns a free port below the ephemeral ports, and below those of the load test: a server that starts
+// slowly, or starts again, must not find another connection on its port. It does not return a port twice before it has
+// returned all.
 func freePort(t testing.TB) int {
 	t.Helper()
-	const low, high = 10240, 32000
+	const low, high = 10240, 14336
 	for range 100 {
 		port := low + int(lastPort.Add(1)%(high-low))
 		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))

@@ -52,7 +52,7 @@ func OpenSQL(t testing.TB, dsn string) *sqldb.DB { return OpenSQLAs(t, dsn, "") 
 // OpenSQLAs is OpenSQL for an instance of that name.
 func OpenSQLAs(t testing.TB, dsn, instance string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(dsn, backend.Options{Timeout: 2 * time.Second, PoolSize: 16, Name: instance})
+	db, err := sqldb.Open(dsn, backend.Options{Timeout: 10 * time.Second, PoolSize: 16, Name: instance})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,9 @@ type SQLServer struct {
 	log       bytes.Buffer
 }
 
-// StartSQL starts a server of that kind on a free port with its own data directory, or skips the test. The server gets
-// the arguments more.
+// StartSQL starts a server of that kind on a free port with its own data directory, or skips the test. The server does
+// not wait for the disk, which may take longer than a lease: its data have to survive its end, and no power cut. It
+// gets the arguments more.
 func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()
 	if os.Getuid() == 0 {
@@ -93,14 +94,15 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 		s.runOnce(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
 			"--auth-root-authentication-method=normal", "--skip-test-db"))
 		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
-			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve")
+			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve",
+			"--innodb-flush-log-at-trx-commit=2")
 	} else {
 		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")
 		s.DSN = "postgres://postgres@" + s.Address + "/postgres?sslmode=disable"
 		s.chown(t, dir, "postgres")
 		s.runOnce(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
 		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
-			"-c", "unix_socket_directories=")
+			"-c", "unix_socket_directories=", "-c", "fsync=off")
 	}
 	s.command = append(s.command, more...)
 	s.Start(t)

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
+
+// The ports of the servers lie below those from which systems choose ports for clients, so that no client connection
+// occupies a port that a server comes back to.
+const (
+	lowestPort = 14336
+	blockPorts = 256
+	portBlocks = 69
+)
+
+// portPool hands out the ports of one process. A server or a link that is down keeps its port, though nobody listens
+// there: so no port is handed out twice while there are others, and no other run on this machine gets it. For that a
+// process owns whole blocks of ports. It owns a block as long as it listens on the block's first port.
+type portPool struct {
+	mu    sync.Mutex
+	owned []net.Listener // the last is that of the block in use
+	next  int            // the port in that block to be tried next; 0 before the first block
+}
+
+// ourPorts are those of this process.
+var ourPorts portPool
+
+// freePort returns a port of ours on which nobody listens.
+func freePort() (int, error) { return ourPorts.free() }
+
+func (p *portPool) free() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	for range 2 * blockPorts {
+		if p.next%blockPorts == 0 {
+			if err := p.turn(); err != nil {
+				return 0, err
+			}
+		}
+		port := portOf(p.owned[len(p.owned)-1]) + p.next
+		p.next++
+		var l net.Listener
+		if l, err = listenOn(port); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, err
+}
+
+// turn turns to a block that nobody owns, or to the oldest of ours if there is none. It begins to look at random, so
+// that runs that begin together seldom meet.
+func (p *portPool) turn() error {
+	l := unowned()
+	switch {
+	case l == nil && len(p.owned) == 0:
+		return fmt.Errorf("no free port: somebody listens on every %dth from %d on", blockPorts, lowestPort)
+	case l == nil:
+		l, p.owned = p.owned[0], p.owned[1:]
+	}
+	p.owned, p.next = append(p.owned, l), 1
+	return nil
+}
+
+// unowned returns what makes a block ours; nil if all have an owner.
+func unowned() net.Listener {
+	first := rand.IntN(portBlocks)
+	for i := range portBlocks {
+		if l, err := listenOn(lowestPort + (first+i)%portBlocks*blockPorts); err == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
+
+func listenOn(port int) (net.Listener, error) {
+	return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+}
