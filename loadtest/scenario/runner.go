@@ -194,7 +194,11 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 		WarmUp: func(ctx context.Context, worker int) {
 			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // if it fails, the order fails too
 		},
-		Begin: r.Joint.Begin, Stalls: r.Stalls, OpenGate: gate.Open, Keep: c.Add,
+		Begin: r.Joint.Begin, Stalls: r.Stalls, Keep: c.Add,
+		OpenGate: func() time.Time {
+			defer r.Targets.standStill()()
+			return gate.Open()
+		},
 		PrepareFirst: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
 			to := i % len(c.Instances)
 			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.crowdOrder(c, i))
