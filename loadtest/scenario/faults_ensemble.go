@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ensembleWait is how long an order waits for a lock whose holder has to find its servers again.
+// ensembleWait bounds the wait of an order for a lock whose holder has to find its servers again.
 const ensembleWait = 10 * time.Second
 
 // loseLeader is minority-down for an ensemble of three: its leader dies while a holds the lock. The other two elect a

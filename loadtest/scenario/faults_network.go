@@ -172,7 +172,7 @@ func injectRedisDown(ctx context.Context, f *faultCell) error {
 	return f.healAll()
 }
 
-// minorityWait is how long orders wait for a lock of which a minority is away.
+// minorityWait bounds the wait of orders for a lock of which a minority is away.
 const minorityWait = 2 * time.Second
 
 // injectMinorityDown takes two nodes of five away: one refuses, and one is silent. Order 1 on a works, and b waits for
