@@ -37,9 +37,10 @@ func (s Spec) Longer(by float64) Spec {
 func (s Spec) Patience() float64 { return s.longer }
 
 // AgainLonger returns the cell as it is to be run once more, and whether it is to be. It is if it is not as expected
-// and the machine may have been too slow for its leases.
+// and the machine may have been too slow for its leases. It also is if it could not be played to its end: that says
+// nothing of the rung, and a server that was slow for a moment may be the reason.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
-	if !s.Scenario.Fault() || s.longer > 0 || tooSlow(c) == "" {
+	if !s.Scenario.Fault() || s.longer > 0 || c.Aborted == "" && tooSlow(c) == "" {
 		return s, false
 	}
 	return s.Longer(longerBy), true

@@ -90,6 +90,11 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	assert.Zero(t, by["crash"].Patience())
 	_, slow = again.AgainLonger(cut)
 	assert.False(t, slow, "once")
+	fast := on("crash", "v4", 5*time.Millisecond)
+	fast.Aborted = cut.Aborted
+	_, slow = by["crash"].AgainLonger(fast)
+	assert.True(t, slow, "a server may have been slow")
+	assert.NotEmpty(t, catalog.Surprises(fast), "if it is so again, it is not excused")
 	_, slow = by["crash"].AgainLonger(on("crash", "v4", 300*time.Millisecond))
 	assert.False(t, slow, "it is as expected")
 	crowd := set(on("two-instances", "v4", time.Second), history.Liveness, history.Broken)

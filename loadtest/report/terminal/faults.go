@@ -59,7 +59,7 @@ func runOnceMore(w io.Writer, rows []*catalog.Row) {
 	if len(titles) == 0 {
 		return
 	}
-	text := "run once more, with longer leases, as the machine was too slow for those of the scenario: " +
+	text := "run once more, with longer leases, as the machine was too slow or the fault did not come to pass: " +
 		strings.Join(titles, ", ")
 	for _, line := range wrap(text, pageWidth) {
 		fmt.Fprintln(w, line)

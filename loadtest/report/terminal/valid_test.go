@@ -30,7 +30,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	assert.Regexp(t, `(?m)^crash +inv$`, text)
 	assert.Regexp(t, `(?m)^pause +SE~$`, text)
 	assert.Contains(t, text,
-		"run once more, with longer leases, as the machine was too slow for those of the scenario: pause v4\n")
+		"run once more, with longer leases, as the machine was too slow or the fault did not come to pass: pause v4\n")
 
 	out.Reset()
 	assert.True(t, terminal.Summary(&out, rows), "nothing surprises")
