@@ -28,6 +28,8 @@ type Replicated struct {
 	links        []*Link
 	sentinel     *child
 	sentinelAddr string // host:port
+	// delay is the time that the primary has to be gone before a replica is promoted.
+	delay time.Duration
 }
 
 // A replication says how a server is replicated.
@@ -219,6 +221,7 @@ const pingPeriod = time.Second
 
 // DelayPromotion makes the Sentinel wait until the primary has been gone for at least d.
 func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error {
+	r.delay = d
 	_, err := r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
 		wait := strconv.FormatInt((d + pingPeriod).Milliseconds(), 10)
 		return true, s.Set(ctx, masterName, "down-after-milliseconds", wait).Err()
@@ -226,10 +229,19 @@ func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error 
 	return err
 }
 
-// AwaitPromotion waits until the first replica is promoted and the Sentinel announces it as the primary.
+// overdue bounds the time by which a promotion may come later than it has to.
+const overdue = 5 * time.Second
+
+// AwaitPromotion waits until the first replica is promoted and the Sentinel announces it as the primary. On a busy
+// machine the Sentinel may find no replica that it has heard of lately. By itself it tries again after twice the
+// failover-timeout, so it is asked to.
 func (r *Replicated) AwaitPromotion(ctx context.Context) error {
-	promoted := hostPort(r.replicas[0].URL)
+	promoted, asked := hostPort(r.replicas[0].URL), time.Now()
 	return waitUntil(ctx, "the replica is promoted", func() (bool, error) {
+		if time.Since(asked) > r.delay+overdue {
+			asked = time.Now()
+			_ = r.promote(ctx) // it refuses if it has begun, or finds no replica again
+		}
 		if is, err := r.replicas[0].replicationHas(ctx, "role:master"); !is || err != nil {
 			return false, err
 		}
@@ -238,6 +250,14 @@ func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 			return strings.Join(at, ":") == promoted, err
 		})
 	})
+}
+
+// promote asks the Sentinel to promote a replica now.
+func (r *Replicated) promote(ctx context.Context) error {
+	_, err := r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		return true, s.Failover(ctx, masterName).Err()
+	})
+	return err
 }
 
 // AwaitMinReplicas waits until the old primary counts no replica any more, and the promoted one counts one.

@@ -92,6 +92,21 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	set(t, pair.replicas[0].URL, "written again")
 }
 
+// A Sentinel that does not promote by itself, for want of a replica that it has heard of lately, is asked to. One that
+// waits for a minute stands for it.
+func TestAnOverduePromotionIsAskedFor(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
+	require.NoError(t, err)
+	defer site.Close()
+	pair := site.Pairs["locks"]
+	require.NoError(t, pair.DelayPromotion(ctx, time.Minute))
+	pair.delay = 0
+	begun := time.Now()
+	require.NoError(t, pair.FailOver(ctx))
+	assert.Less(t, time.Since(begun), time.Minute)
+}
+
 func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{Links: true, OwnLocks: true}))
