@@ -154,7 +154,8 @@ func sound(t require.TestingT, doc string) []xml.StartElement {
 func TestTheReportStandsAlone(t *testing.T) {
 	doc := render(t, runOf(paused(), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))))
 	es := sound(t, doc)
-	says(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-`)
+	says(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; `+
+		`style-src 'unsafe-inline'; script-src 'sha256-`)
 	for _, unwanted := range []string{"http:", "https:", "ZgotmplZ"} {
 		assert.NotContains(t, doc, unwanted)
 	}
@@ -164,7 +165,7 @@ func TestTheReportStandsAlone(t *testing.T) {
 
 func TestASurpriseStandsOut(t *testing.T) {
 	es := sound(t, render(t, runOf(paused())))
-	assert.Equal(t, 1, count(es, "td", "broken stock surprise"), "in the matrix")
+	assert.Equal(t, 1, count(es, "td", "broken stock-broken surprise"), "in the matrix")
 	assert.Equal(t, 1, count(es, "div", "surprises"), "at the top")
 	assert.Equal(t, 1, count(es, "p", "outcome bad"))
 	assert.Positive(t, count(es, "tr", "surprise"), "at the verdict")

@@ -92,9 +92,9 @@ func TestTheMatrixTellsHowBadItIs(t *testing.T) {
 		found("crash", "v1", history.Liveness), found("crash", "v5"), skipped,
 		found("queue-order", "v7", history.Order), found("herd", "v13", history.Herd))
 	for link, cell := range map[string][2]string{
-		"pause-v4": {"broken stock surprise", "stock"}, "pause-v15": {"broken lock", "lock"},
-		"pause-v2": {"broken lock surprise", "lock"}, "crash-v1": {"broken stuck", "stuck"}, "crash-v5": {"ok", "ok"},
-		"crash-v4": {"none", "–"}, "queue-order-v7": {"broken queue", "order"}, "herd-v13": {"broken queue", "herd"},
+		"pause-v4": {"broken stock-broken surprise", "stock"}, "pause-v15": {"broken lock-broken", "lock"},
+		"pause-v2": {"broken lock-broken surprise", "lock"}, "crash-v1": {"broken stuck", "stuck"}, "crash-v5": {"ok", "ok"},
+		"crash-v4": {"none", "–"}, "queue-order-v7": {"broken unfair", "order"}, "herd-v13": {"broken unfair", "herd"},
 	} {
 		assert.Regexp(t, `<td class="`+cell[0]+`( surprise)?"><a href="#`+link+`" title="[^"]*">`+cell[1]+`</a>`, doc)
 	}

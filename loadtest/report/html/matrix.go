@@ -87,25 +87,31 @@ func newMatrixCell(s *section) matrixCell {
 type sign struct{ Word, Class, Means string }
 
 var (
-	stockSign  = sign{"stock", "broken stock", "the stock is broken: a unit was sold twice, or the books do not balance"}
-	lockSign   = sign{"lock", "broken lock", "the lock is broken, the stock is right"}
-	stuckSign  = sign{"stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
-	orderSign  = sign{"order", "broken queue", "the lock holds, but waiters do not get it in the order in which they came"}
-	herdSign   = sign{"herd", "broken queue", "the lock holds, but a release wakes all waiters"}
-	okSign     = sign{"ok", "ok", "no violation was found"}
-	doubtSign  = sign{"?", "unknown", "unknown: nothing is proved either way"}
-	voidSign   = sign{"invalid", "invalid", "a measurement of the client or of the machine, and not of the lock"}
-	noneSign   = sign{"–", "none", "not run"}
-	otherSign  = sign{"broken", "broken stock", "another verdict is broken"}
-	signs      = []sign{stockSign, lockSign, stuckSign, orderSign, herdSign, otherSign, okSign, doubtSign, voidSign, noneSign}
-	severities = []struct {
-		verdict history.Verdict
-		sign    sign
-	}{
-		{history.Stock, stockSign}, {history.Exclusion, lockSign}, {history.OwnRelease, lockSign}, {history.Fence, lockSign},
-		{history.Liveness, stuckSign}, {history.Order, orderSign}, {history.Herd, herdSign},
-	}
+	stockSign = sign{"stock", "broken stock-broken", "the stock is broken: a unit was sold twice, or the books do not balance"}
+	lockSign  = sign{"lock", "broken lock-broken", "the lock is broken, the stock is right"}
+	stuckSign = sign{"stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
+	orderSign = sign{"order", "broken unfair", "the lock holds, but waiters do not get it in the order in which they came"}
+	herdSign  = sign{"herd", "broken unfair", "the lock holds, but a release wakes all waiters"}
+	okSign    = sign{"ok", "ok", "no violation was found"}
+	doubtSign = sign{"?", "unknown", "unknown: nothing is proved either way"}
+	voidSign  = sign{"invalid", "invalid", "a measurement of the client or of the machine, and not of the lock"}
+	noneSign  = sign{"–", "none", "not run"}
+	otherSign = sign{"broken", "broken stock-broken", "another verdict is broken"} // in a file that is forged
 )
+
+// signs lists all of them, the worst first.
+var signs = []sign{
+	stockSign, otherSign, lockSign, stuckSign, orderSign, herdSign, voidSign, doubtSign, okSign, noneSign,
+}
+
+// byVerdict has the verdicts from the worst on, each with its sign.
+var byVerdict = []struct {
+	verdict history.Verdict
+	sign    sign
+}{
+	{history.Stock, stockSign}, {history.Exclusion, lockSign}, {history.OwnRelease, lockSign}, {history.Fence, lockSign},
+	{history.Liveness, stuckSign}, {history.Order, orderSign}, {history.Herd, herdSign},
+}
 
 // signOf returns the sign of what is worst in a cell.
 func signOf(c *history.Cell) sign {
@@ -120,7 +126,7 @@ func signOf(c *history.Cell) sign {
 	case history.Invalid:
 		return voidSign
 	case history.Broken:
-		for _, s := range severities {
+		for _, s := range byVerdict {
 			if c.Finding(s.verdict).Result == history.Broken {
 				return s.sign
 			}
