@@ -87,7 +87,7 @@ func newMatrixCell(s *section) matrixCell {
 type sign struct{ Word, Class, Means string }
 
 var (
-	stockSign = sign{"stock", "broken stock-broken", "the stock is broken: a unit was sold twice, or the books do not balance"}
+	stockSign = sign{"stock", "broken stock-broken", "units were sold twice, or the books do not balance"}
 	lockSign  = sign{"lock", "broken lock-broken", "the lock is broken, the stock is right"}
 	stuckSign = sign{"stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
 	orderSign = sign{"order", "broken unfair", "the lock holds, but waiters do not get it in the order in which they came"}
