@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,7 @@ type browserWindow struct {
 	Width, Height   int
 	Dark, NoScripts bool
 	Fragment        string
+	Marks           []string // selectors of what is looked for in the cell's timelines
 }
 
 // facts is what the frame's script finds in the page that it shows.
@@ -52,9 +54,10 @@ type facts struct {
 	DeadLinks       []string
 	Open            []string // the cells that are
 	Figures         int
-	KeyBeside       bool // the key to the timelines is in the window together with the open cell's timeline
-	Folded          int  // cells whose content is not made yet
-	StepsRight      bool // the right arrow goes to the next cell of the matrix
+	Marks           []string // those that are there and have a size
+	KeyBeside       bool     // the key to the timelines is in the window together with the open cell's timeline
+	Folded          int      // cells whose content is not made yet
+	StepsRight      bool     // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
 	Findings        int
 	Violations      []string // of axe
@@ -121,6 +124,31 @@ func TestTheReportOpensSoonInABrowser(t *testing.T) {
 	assert.Less(t, fastest, time.Second)
 }
 
+// Six cells of real runs are drawn so that the moment which matters is seen: what has to be there is in the timeline,
+// and the key to it is beside it.
+func TestSixCellsInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	run, err := history.Read(filepath.Join("testdata", "six-cells.json.gz"))
+	require.NoError(t, err)
+	b.page = render(t, runOf(run.Cells...))
+	for cell, marks := range map[string][]string{
+		"slow-work-v4":        {".join.first", ".overlap"},
+		"check-delete-gap-v3": {".cross", ".fault"},
+		"pause-v15":           {".overlap", ".fault"},
+		"queue-order-v8":      {".hold", ".fault"},
+		"node-restart-v6":     {".join.first", ".overlap"},
+		"crash-v14":           {".stopped"},
+	} {
+		t.Run(cell, func(t *testing.T) {
+			w := browserWindow{Width: 1440, Height: 900, Fragment: cell, Marks: marks}
+			f := b.look(t, w, filepath.Join(t.ArtifactDir(), cell+".png"))
+			assert.Equal(t, []string{cell}, f.Open)
+			assert.Equal(t, marks, f.Marks)
+			assert.True(t, f.KeyBeside)
+		})
+	}
+}
+
 // The cells can be read without scripts, and a link to one opens it there too.
 func TestTheReportInABrowserWithoutScripts(t *testing.T) {
 	b := newBrowser(t)
@@ -137,7 +165,7 @@ var pdfPage = regexp.MustCompile(`/Type\s*/Page\b[^s]`)
 func TestThePrintedReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.page = render(t, wholeRun(t))
-	print := func(name, fragment string) (pages, size int) {
+	paper := func(name, fragment string) (pages, size int) {
 		file := filepath.Join(t.ArtifactDir(), name)
 		b.run(t, browserWindow{Width: 1440, Height: 900}, "--no-pdf-header-footer", "--print-to-pdf="+file,
 			b.server.URL+"/report.html"+fragment)
@@ -145,8 +173,8 @@ func TestThePrintedReportInABrowser(t *testing.T) {
 		require.NoError(t, err)
 		return len(pdfPage.FindAll(pdf, -1)), len(pdf)
 	}
-	folded, small := print("folded.pdf", "")
-	open, large := print("open.pdf", "#"+broken(t, b.page))
+	folded, small := paper("folded.pdf", "")
+	open, large := paper("open.pdf", "#"+broken(t, b.page))
 	t.Logf("%d pages, %d with a cell open", folded, open)
 	for _, pages := range []int{folded, open} {
 		assert.Greater(t, pages, 2)
@@ -300,8 +328,8 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // look shows the page in a window, takes a screenshot if it is given a file, and returns what was found.
 func (b *browser) look(t *testing.T, w browserWindow, screenshot string) facts {
 	t.Helper()
-	address := fmt.Sprintf("%s/frame?width=%d&height=%d&axe=%t&scripts=%t#%s", b.server.URL, w.Width, w.Height,
-		b.axe != nil, !w.NoScripts, w.Fragment)
+	address := fmt.Sprintf("%s/frame?width=%d&height=%d&axe=%t&scripts=%t&marks=%s#%s", b.server.URL, w.Width,
+		w.Height, b.axe != nil, !w.NoScripts, url.QueryEscape(strings.Join(w.Marks, ",")), w.Fragment)
 	if b.axe != nil { // it takes its time
 		b.run(t, w, "--dump-dom", "--virtual-time-budget=60000", address)
 	} else {

@@ -5,7 +5,7 @@
   const fill = (cell) => cell.querySelectorAll("noscript").forEach((inert) => { inert.outerHTML = inert.textContent; });
 
   // current returns the cell that the address names.
-  const current = () => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("details.cell");
+  const current = () => document.getElementById(location.hash.slice(1))?.closest("details.cell");
 
   const follow = () => {
     const cell = current();
