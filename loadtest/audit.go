@@ -14,7 +14,7 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	File string `arg:"" help:"The file."`
+	File string `arg:"" help:"The file, or the directory that --out wrote."`
 }
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories

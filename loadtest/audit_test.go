@@ -68,7 +68,7 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
 		"--requests", "21000", "--out", dir)
 	require.Equal(t, asExpected, code, stderr)
-	assert.Equal(t, []string{"matrix.txt", "report.html", "results.json"}, namesIn(t, dir))
+	assert.Equal(t, []string{"matrix.txt", "report.html", "results.json.gz"}, namesIn(t, dir))
 	code, again, stderr := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code, stderr)
 	assert.Equal(t, stdout, again)

@@ -35,6 +35,7 @@ Examples:
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
+  loadtest audit out
   loadtest report results.json -o report.html
   loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause

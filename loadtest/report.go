@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"stockapi/loadtest/catalog"
@@ -14,8 +16,8 @@ import (
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
-	File   string `arg:"" help:"The file."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html. Porcupine's pictures go to porcupine/ beside it."`
+	File   string `arg:"" help:"The file, or the directory that --out wrote."`
+	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html, or report.html in the directory. Porcupine's pictures go to porcupine/ beside it."`
 	SVG    string `name:"svg" placeholder:"FILE" help:"Instead of the report draw the timeline of one cell, as an SVG file that needs nothing else."`
 	Cell   string `placeholder:"CELL" help:"Which cell --svg draws, by scenario and rung, such as \"pause v4\". Default: the first one whose stock a fault broke."`
 }
@@ -89,8 +91,11 @@ func listed(names []string) string {
 	return text
 }
 
-// beside returns the default name of the report of a file.
+// beside returns the default name of the report of a file, or of a directory with results.
 func beside(file string) string {
+	if fi, err := os.Stat(file); err == nil && fi.IsDir() {
+		return filepath.Join(file, "report.html")
+	}
 	for _, ending := range []string{".gz", ".json", ".jsonl"} {
 		file = strings.TrimSuffix(file, ending)
 	}

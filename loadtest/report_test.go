@@ -37,6 +37,18 @@ func TestReportIsMadeFromTheFileAlone(t *testing.T) {
 	assert.Contains(t, string(one), "<!doctype html>")
 }
 
+// The directory of a run stands for its results.
+func TestReportOfADirectory(t *testing.T) {
+	dir := filepath.Dir(withFault(t))
+	require.NoError(t, os.Rename(filepath.Join(dir, "r.json"), filepath.Join(dir, history.Results)))
+	code, stdout, stderr := loadtest(t, "report", dir)
+	assert.Equal(t, surprised, code, stderr)
+	assert.Contains(t, stdout, "wrote "+filepath.Join(dir, "report.html"))
+	assert.FileExists(t, filepath.Join(dir, "report.html"))
+	code, _, stderr = loadtest(t, "audit", dir)
+	assert.Equal(t, surprised, code, stderr)
+}
+
 // withFault writes a file of three cells: one that is well, and two that sold their unit twice, the second one by a
 // fault.
 func withFault(t *testing.T) (file string) {

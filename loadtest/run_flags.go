@@ -51,7 +51,7 @@ type runFlags struct {
 	Meet     string        `placeholder:"URL" help:"The Redis where they meet, if it is not that of --backend. Needed with --targets."`
 
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
-	Out        string `placeholder:"DIR" help:"Write results.json (results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	Out        string `placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 

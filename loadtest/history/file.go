@@ -23,6 +23,9 @@ const (
 // Large is the number of orders from which on a run is written as Lines.
 const Large = 100_000
 
+// Packed is the size in bytes from which on a Document gets a name by which it is compressed: that of a whole run is.
+const Packed = 8_000_000
+
 // ErrNotHistory is wrapped by every error of Read that is due to the file's content.
 var ErrNotHistory = errors.New("not a usable history")
 

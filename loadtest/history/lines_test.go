@@ -176,6 +176,9 @@ func TestALargeRunIsWrittenAsLines(t *testing.T) {
 		require.NoError(t, large.Cells[0].Add(&Op{Order: "o"}))
 	}
 	assert.Equal(t, "results.json", Name("results.json", small))
+	medium := runOf(t, 1)
+	require.NoError(t, medium.Cells[0].Add(&Op{Detail: strings.Repeat("x", Packed)}))
+	assert.Equal(t, "results.json.gz", Name("results.json", medium))
 	assert.Equal(t, "results.jsonl.gz", Name("results.json", large))
 	for _, c := range []struct {
 		name  string

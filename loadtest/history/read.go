@@ -17,6 +17,10 @@ func Read(path string) (*Run, error) { return Open(path, Memory()) }
 
 // Open reads a file as Read does, but puts what does not fit in memory into the spool; close that when done.
 func Open(path string, spool *Spool) (*Run, error) {
+	path, err := Find(path)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

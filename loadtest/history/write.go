@@ -27,17 +27,6 @@ func Write(path string, run *Run) error {
 	})
 }
 
-// Name returns the file name of a run's results, given the name for a small run.
-func Name(small string, run *Run) string {
-	if run.ops() < Large {
-		return small
-	}
-	return LargeName(small)
-}
-
-// LargeName returns the file name of a large run's results.
-func LargeName(small string) string { return strings.TrimSuffix(small, ".json") + ".jsonl.gz" }
-
 func (r *Run) ops() int {
 	n := 0
 	for _, c := range r.Cells {

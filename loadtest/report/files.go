@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// WriteAll writes all files of a run to a directory: results.json (or results.jsonl.gz), matrix.txt, report.html and
+// WriteAll writes all files of a run to a directory: results.json (compressed if large), matrix.txt, report.html and
 // Porcupine's pages. If the first two cannot be written, there is no report.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := writeResults(dir, run)
@@ -28,19 +28,19 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	return WritePage(run, filepath.Join(dir, "report.html"))
 }
 
-// writeResults writes the run's file, and removes that of a run before it which has another name.
+// writeResults writes the run's file, and removes those of runs before it which have other names.
 func writeResults(dir string, run *history.Run) error {
-	const small = "results.json"
-	name := history.Name(small, run)
+	name := history.Name(history.Results, run)
 	if err := history.Write(filepath.Join(dir, name), run); err != nil {
 		return err
 	}
-	other := small
-	if name == small {
-		other = history.LargeName(small)
-	}
-	if err := os.Remove(filepath.Join(dir, other)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, other := range history.Names(history.Results) {
+		if other == name {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, other)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

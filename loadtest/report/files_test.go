@@ -2,6 +2,7 @@ package report
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,9 +16,12 @@ import (
 func TestResultsOfARunBeforeDoNotStay(t *testing.T) {
 	dir := t.TempDir()
 	small := &history.Run{Cells: []*history.Cell{{}}}
+	medium := &history.Run{Cells: []*history.Cell{{Ops: []history.Op{{Detail: strings.Repeat("x", history.Packed)}}}}}
 	large := &history.Run{Cells: []*history.Cell{{Ops: make([]history.Op, history.Large)}}}
 	require.NoError(t, writeResults(dir, small))
 	assert.Equal(t, []string{"results.json"}, filesIn(t, dir))
+	require.NoError(t, writeResults(dir, medium))
+	assert.Equal(t, []string{"results.json.gz"}, filesIn(t, dir))
 	require.NoError(t, writeResults(dir, large))
 	assert.Equal(t, []string{"results.jsonl.gz"}, filesIn(t, dir))
 	require.NoError(t, writeResults(dir, small))

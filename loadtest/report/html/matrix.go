@@ -9,35 +9,36 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// matrix has a line per scenario and a column per rung, because the numbers of rungs are the shorter headings.
+// matrix has a line per scenario and a column per rung. All of it fits on one screen, so a cell has room for one word.
 type matrix struct {
-	Rungs []catalog.Rung
+	Rungs []string // number and name
 	Lines []matrixLine
 }
 
 type matrixLine struct {
-	Name, Does string
-	Cells      []matrixCell
+	ID, Name, Does string
+	Cells          []matrixCell
 }
 
 // matrixCell is empty, without a link, if the scenario does not apply to the rung.
 type matrixCell struct {
-	Link, Rung, Word, Class, Times string
-	Verdicts                       []history.Verdict
-	Surprise                       bool
+	Link, Title string
+	sign
+	Surprise bool
 }
 
-func newMatrix(rows []*catalog.Row, links []string) matrix {
-	m := matrix{Rungs: rungsOf(rows)}
-	for i, r := range rows {
-		at := slices.IndexFunc(m.Lines, func(l matrixLine) bool { return l.Name == r.Scenario })
-		if at < 0 {
-			at = len(m.Lines)
-			line := matrixLine{Name: r.Scenario, Does: doesOf(r.Scenario), Cells: make([]matrixCell, len(m.Rungs))}
-			m.Lines = append(m.Lines, line)
+func newMatrix(groups []*group, rows []*catalog.Row) matrix {
+	rungs, m := rungsOf(rows), matrix{}
+	for _, r := range rungs {
+		m.Rungs = append(m.Rungs, rungName(r.Number, r.Name))
+	}
+	for _, g := range groups {
+		line := matrixLine{ID: g.ID, Name: g.Name, Does: g.Does, Cells: make([]matrixCell, len(rungs))}
+		for _, s := range g.Sections {
+			column := slices.IndexFunc(rungs, func(r catalog.Rung) bool { return r.Number == s.row.Rung })
+			line.Cells[column] = newMatrixCell(s)
 		}
-		column := slices.IndexFunc(m.Rungs, func(g catalog.Rung) bool { return g.Number == r.Rung })
-		m.Lines[at].Cells[column] = newMatrixCell(r, links[i])
+		m.Lines = append(m.Lines, line)
 	}
 	return m
 }
@@ -59,30 +60,108 @@ func rungsOf(rows []*catalog.Row) []catalog.Rung {
 	return append(known, unknown...)
 }
 
-func newMatrixCell(r *catalog.Row, link string) matrixCell {
-	shown := r.Shown()
-	cell := matrixCell{Link: link, Rung: r.Rung, Surprise: len(r.Surprises) > 0}
-	cell.Word, cell.Class = word(shown)
-	for _, f := range shown.Findings {
-		if f.Result == history.Worst(shown.Findings) && cell.Class != "ok" && cell.Class != "none" {
-			cell.Verdicts = append(cell.Verdicts, f.Verdict)
+func newMatrixCell(s *section) matrixCell {
+	shown := s.row.Shown()
+	cell := matrixCell{Link: s.ID, sign: signOf(shown), Surprise: len(s.row.Surprises) > 0}
+	said := []string{s.Title + ": " + s.Word}
+	if worst := history.Worst(shown.Findings); shown.NotRun == "" && worst != history.OK {
+		var verdicts []string
+		for _, f := range shown.Findings {
+			if f.Result == worst {
+				verdicts = append(verdicts, string(f.Verdict))
+			}
 		}
+		said = append(said, strings.Join(verdicts, ", "))
 	}
-	if len(r.Cells) > 1 {
-		cell.Times = fmt.Sprintf("%d of %d", r.Met, r.Ran())
+	if cell.Surprise {
+		said = append(said, "surprise")
 	}
+	if len(s.row.Cells) > 1 {
+		said = append(said, fmt.Sprintf("as expected %d of %d times", s.row.Met, s.row.Ran()))
+	}
+	cell.Title = strings.Join(said, "; ")
 	return cell
 }
 
-// word returns a cell's worst result, and the class of its colour.
-func word(c *history.Cell) (word, class string) {
-	if c.NotRun != "" {
-		return "not run", "none"
-	}
-	worst := history.Worst(c.Findings)
-	return string(worst), classOf(worst)
+// A sign shows at a glance what came of a cell: a word, and a class for its colour and mark.
+type sign struct{ Word, Class, Means string }
+
+var (
+	stockSign = sign{"stock", "broken stock-broken", "units were sold twice, or the books do not balance"}
+	lockSign  = sign{"lock", "broken lock-broken", "the lock is broken, the stock is right"}
+	stuckSign = sign{"stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
+	orderSign = sign{"order", "broken unfair", "the lock holds, but waiters do not get it in the order in which they came"}
+	herdSign  = sign{"herd", "broken unfair", "the lock holds, but a release wakes all waiters"}
+	okSign    = sign{"ok", "ok", "no violation was found"}
+	doubtSign = sign{"?", "unknown", "unknown: nothing is proved either way"}
+	voidSign  = sign{"invalid", "invalid", "a measurement of the client or of the machine, and not of the lock"}
+	noneSign  = sign{"–", "none", "not run"}
+	otherSign = sign{"broken", "broken stock-broken", "another verdict is broken"} // in a file that is forged
+)
+
+// signs lists all of them, the worst first.
+var signs = []sign{
+	stockSign, otherSign, lockSign, stuckSign, orderSign, herdSign, voidSign, doubtSign, okSign, noneSign,
 }
 
+// byVerdict has the verdicts from the worst on, each with its sign.
+var byVerdict = []struct {
+	verdict history.Verdict
+	sign    sign
+}{
+	{history.Stock, stockSign}, {history.Exclusion, lockSign}, {history.OwnRelease, lockSign}, {history.Fence, lockSign},
+	{history.Liveness, stuckSign}, {history.Order, orderSign}, {history.Herd, herdSign},
+}
+
+// signOf returns the sign of what is worst in a cell.
+func signOf(c *history.Cell) sign {
+	if c.NotRun != "" {
+		return noneSign
+	}
+	switch history.Worst(c.Findings) {
+	case history.OK:
+		return okSign
+	case history.Indeterminate:
+		return doubtSign
+	case history.Invalid:
+		return voidSign
+	case history.Broken:
+		for _, s := range byVerdict {
+			if c.Finding(s.verdict).Result == history.Broken {
+				return s.sign
+			}
+		}
+		return otherSign
+	case history.NotApplicable:
+	}
+	return noneSign // also for a result that a forged file invents
+}
+
+// signsIn lists the signs that the cells have, the worst first.
+func signsIn(groups []*group) []sign {
+	seen := map[sign]bool{}
+	for _, g := range groups {
+		for _, s := range g.Sections {
+			seen[signOf(s.row.Shown())] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(signs), func(s sign) bool { return !seen[s] })
+}
+
+// word returns a cell's worst result in words.
+func word(c *history.Cell) string {
+	switch s := signOf(c); {
+	case c.NotRun != "":
+		return "not run"
+	case s == stuckSign:
+		return s.Word
+	case history.Worst(c.Findings) == history.Broken:
+		return strings.TrimPrefix(s.Word+" broken", "broken ")
+	}
+	return string(history.Worst(c.Findings))
+}
+
+// classOf returns the class of a result's colour.
 func classOf(r history.Result) string {
 	switch r {
 	case history.OK:
@@ -100,12 +179,8 @@ func classOf(r history.Result) string {
 
 // doesOf returns the sentence about a scenario, empty if it is not known.
 func doesOf(name string) string {
-	for _, s := range catalog.Table {
-		if s.Name == name {
-			return s.Does
-		}
-	}
-	return ""
+	s, _ := catalog.Find(name)
+	return s.Does
 }
 
 // Names returns a unique name of each row for links and files, such as "two-instances-v0.5". It replaces characters

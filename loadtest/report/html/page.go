@@ -1,21 +1,32 @@
 package html
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
 	"strings"
 	"time"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 )
 
-//go:embed report.gohtml
-var layout string
+// The layout: the page, the inside of a cell, and the key to the timelines.
+var (
+	//go:embed report.gohtml
+	layout string
+	//go:embed cell.gohtml
+	cellLayout string
+	//go:embed legend.gohtml
+	legendLayout string
+)
+
+//go:embed report.js
+var script string
 
 // The colours and what a timeline looks like are shared with pictures.
 var (
@@ -27,25 +38,28 @@ var (
 	pageStyle string
 )
 
-var pageTemplate = template.Must(template.New("report").Parse(layout))
+var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legendLayout + layout))
 
 // page is the data of the template.
 type page struct {
-	Title     string
-	CSS       template.CSS
-	Good      bool
-	Outcome   string
-	Proof     *proof
-	Facts     []fact
-	Notes     []string
-	Surprises []surprise
-	Further   int // surprises that only the cells below show
-	Matrix    matrix
-	Recovery  *recovery
-	Sections  []*section
+	Title      string
+	CSS        template.CSS
+	Script     template.JS
+	ScriptHash string // as the page's Content-Security-Policy names its one script
+	Good       bool
+	Outcome    string
+	Findings   []finding
+	Facts      []fact
+	Notes      []string
+	Surprises  []surprise
+	Further    int // surprises that only the cells below show
+	Matrix     matrix
+	Signs      []sign
+	Recovery   *recovery
+	Groups     []*group
 }
 
-// maxSurprises bounds the surprises that the top of the page shows.
+// maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
 const maxSurprises = 12
 
 // recovery is the table of how soon requests got through after a fault, with its title and note.
@@ -63,9 +77,6 @@ func newRecovery(rows []*catalog.Row) *recovery {
 }
 
 type fact struct{ Name, Value string }
-
-// proof is the first violation of the whole run, for the top of the page.
-type proof struct{ Link, Title, Story string }
 
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
@@ -99,16 +110,17 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	rows := catalog.Assess(run.Cells)
 	p := &page{
 		Title: "stockapi: which locks hold", CSS: template.CSS(palette + timelineStyle + pageStyle),
-		Facts: facts(run, rows), Notes: notes(run),
+		Script: template.JS(script), ScriptHash: hashOf(script), Facts: facts(run, rows), Notes: notes(run),
 	}
-	links := Names(rows)
+	links, open := Names(rows), 0
+	var sections []*section
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
 		s.Porcupine = pages[r.Shown()]
-		p.Sections = append(p.Sections, s)
-		if story := audit.Story(r.Shown().Findings); story != "" && p.Proof == nil {
-			p.Proof = &proof{s.ID, s.Title, clip(story, 600)}
+		if len(r.Surprises) > 0 && open < maxSurprises {
+			s.Open, open = true, open+1
 		}
+		sections = append(sections, s)
 		for _, text := range r.Surprises {
 			p.Surprises = append(p.Surprises, surprise{s.ID, clip(text, 600)})
 		}
@@ -116,9 +128,17 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	if n := len(p.Surprises); n > maxSurprises {
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
-	p.Matrix, p.Recovery = newMatrix(rows, links), newRecovery(rows)
+	p.Groups = groupsOf(sections)
+	p.Matrix, p.Signs, p.Findings = newMatrix(p.Groups, rows), signsIn(p.Groups), findings(p.Groups)
+	p.Recovery = newRecovery(rows)
 	p.Good, p.Outcome = outcome(run, rows)
 	return p
+}
+
+// hashOf returns a script's hash as a Content-Security-Policy names it.
+func hashOf(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // outcome is the last line that the run printed.

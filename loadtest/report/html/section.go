@@ -12,20 +12,23 @@ import (
 
 // section is one scenario × rung, shown by the cell that stands for it.
 type section struct {
-	ID, Title, Does string
-	Word, Class     string
-	Surprises       []string
-	Story           string
-	Why, NotRun     string
-	Invalid         string
-	Verdicts        []verdict
-	Coverage        []fact
-	Client          []fact
-	Command         string
-	Numbers         []fact
-	Others          []string
-	Figures         []figure
-	Porcupine       PorcupinePage
+	ID, Title   string
+	Word, Class string
+	Open        bool
+	Walk        walk
+	Surprises   []string
+	Story       string
+	Why, NotRun string
+	Invalid     string
+	Verdicts    []verdict
+	Coverage    []fact
+	Client      []fact
+	Command     string
+	Numbers     []fact
+	Others      []string
+	Figures     []figure
+	Porcupine   PorcupinePage
+	row         *catalog.Row
 }
 
 // verdict is one result beside the expected one.
@@ -39,10 +42,9 @@ type verdict struct {
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
-		ID: id, Title: r.Scenario + " × " + rungName(r), Does: doesOf(r.Scenario), Surprises: clipped(r.Surprises),
-		NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+		ID: id, Title: r.Scenario + " × " + rungName(r.Rung, r.Name), Surprises: clipped(r.Surprises), row: r,
+		Word: word(c), Class: signOf(c).Class, NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
 	}
-	s.Word, s.Class = word(c)
 	expected, known := catalog.Expected(c.Scenario, c.Rung)
 	s.Why = clip(expected.Why, 600)
 	if c.NotRun != "" {
@@ -62,11 +64,11 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	return s
 }
 
-func rungName(r *catalog.Row) string {
-	if r.Name == "" || strings.Contains(r.Rung, "-") { // it speaks for itself
-		return r.Rung
+func rungName(number, name string) string {
+	if name == "" || strings.Contains(number, "-") { // it speaks for itself
+		return number
 	}
-	return r.Rung + " " + r.Name
+	return number + " " + name
 }
 
 func newVerdict(f history.Finding, want history.Result, known bool) verdict {
@@ -161,8 +163,7 @@ func perSale(c *history.Cell, sold int) string {
 func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {
-		found, _ := word(c)
-		line := fmt.Sprintf("repetition %d: %s", c.Repetition, found)
+		line := fmt.Sprintf("repetition %d: %s", c.Repetition, word(c))
 		if s := audit.Story(c.Findings); s != "" {
 			line += ": " + clip(s, 300)
 		}

@@ -1,0 +1,64 @@
+package html
+
+import (
+	"fmt"
+	"slices"
+
+	"stockapi/loadtest/catalog"
+)
+
+// group is all cells of a scenario, in the ladder's order.
+type group struct {
+	ID, Name, Does string
+	Sections       []*section
+}
+
+// groupsOf sorts the sections by scenario, in the order in which they come, and links each with its neighbours.
+func groupsOf(sections []*section) []*group {
+	var groups []*group
+	for _, s := range sections {
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.Name == s.row.Scenario })
+		if at < 0 {
+			at = len(groups)
+			id := fmt.Sprintf("~%d", at+1) // no cell's ID has a tilde
+			if _, known := catalog.Find(s.row.Scenario); known {
+				id = "~" + s.row.Scenario
+			}
+			groups = append(groups, &group{ID: id, Name: s.row.Scenario, Does: doesOf(s.row.Scenario)})
+		}
+		groups[at].Sections = append(groups[at].Sections, s)
+	}
+	link(groups)
+	return groups
+}
+
+// walk is the links to a cell's neighbours in the matrix: in its scenario, and of its rung. Any may be nil.
+type walk struct{ Left, Right, Up, Down *neighbour }
+
+type neighbour struct{ Link, Text string }
+
+func link(groups []*group) {
+	above := map[string]*section{} // by rung
+	for _, g := range groups {
+		slices.SortStableFunc(g.Sections, func(a, b *section) int { return height(a.row.Rung) - height(b.row.Rung) })
+		for i, s := range g.Sections {
+			if i > 0 {
+				left := g.Sections[i-1]
+				s.Walk.Left, left.Walk.Right = &neighbour{left.ID, left.row.Rung}, &neighbour{s.ID, s.row.Rung}
+			}
+			if up := above[s.row.Rung]; up != nil {
+				s.Walk.Up, up.Walk.Down = &neighbour{up.ID, up.row.Scenario}, &neighbour{s.ID, s.row.Scenario}
+			}
+			above[s.row.Rung] = s
+		}
+	}
+}
+
+// height returns the position of a rung on the ladder; unknown rungs come last.
+func height(rung string) int {
+	at := slices.IndexFunc(catalog.Rungs, func(r catalog.Rung) bool { return r.Number == rung })
+	if at < 0 {
+		return len(catalog.Rungs)
+	}
+	return at
+}

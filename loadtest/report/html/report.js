@@ -1,0 +1,57 @@
+// A cell's content lies in its noscript element. Without scripts it is simply there. With scripts it is text until the
+// cell is opened, so that a page of hundreds of timelines opens at once.
+(() => {
+  "use strict";
+  const fill = (cell) => cell.querySelectorAll("noscript").forEach((inert) => { inert.outerHTML = inert.textContent; });
+
+  // current returns the cell that the address names.
+  const current = () => document.getElementById(location.hash.slice(1))?.closest("details.cell");
+
+  const follow = () => {
+    const cell = current();
+    if (!cell) return;
+    cell.open = true;
+    fill(cell);
+    cell.querySelector("summary").focus({ preventScroll: true });
+    cell.scrollIntoView();
+  };
+
+  // In the matrix the arrow keys go to the next cell that is there.
+  const step = (link, key) => {
+    const td = link.closest("td, th"), row = td.parentElement;
+    const [across, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+    let line = row, column = td.cellIndex;
+    for (;;) {
+      if (down === 1) line = line.nextElementSibling;
+      if (down === -1) line = line.previousElementSibling;
+      column += across;
+      const at = line?.cells[column];
+      if (!at) return;
+      const next = at.querySelector("a");
+      if (next) return next.focus();
+    }
+  };
+
+  addEventListener("toggle", (e) => { if (e.target.open) fill(e.target); }, true);
+  addEventListener("hashchange", follow);
+  addEventListener("keydown", (e) => {
+    if (e.altKey || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    const link = e.target.closest?.(".matrix a"), arrow = e.key.startsWith("Arrow");
+    if (link) {
+      if (arrow) { e.preventDefault(); step(link, e.key); }
+      return;
+    }
+    if (e.target.closest?.(".scroll")) return;
+    const cell = e.target.closest?.("details.cell") ?? current();
+    if (!cell) return;
+    const way = { ArrowLeft: "prev", ArrowRight: "next" }[e.key];
+    if (way) {
+      fill(cell);
+      cell.querySelector(`a[rel=${way}]`)?.click();
+    }
+    if (e.key === "Escape") document.querySelector(`.matrix a[href="#${cell.querySelector("section").id}"]`).focus();
+  });
+
+  document.querySelectorAll("details[open]").forEach(fill);
+  follow();
+})();
