@@ -27,10 +27,12 @@ func (s *svg) text(class, content string, x, y float64, attrs ...any) {
 	s.WriteString(">" + escape(content) + "</text>")
 }
 
-// group opens a group with a tooltip for all of its elements; end closes it.
+// group opens a group with a tooltip for all of its elements, if the title is not empty; end closes it.
 func (s *svg) group(class, title string) {
 	s.tag("g", "class", class)
-	s.WriteString("><title>" + escape(title) + "</title>")
+	if s.WriteString(">"); title != "" {
+		s.WriteString("<title>" + escape(title) + "</title>")
+	}
 }
 
 func (s *svg) end() { s.WriteString("</g>") }
