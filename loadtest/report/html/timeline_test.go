@@ -508,3 +508,25 @@ func TestLabelsCoverNoMarksOfAnyHistory(t *testing.T) {
 		legible(t, "", doc)
 	})
 }
+
+// Every mark of a timeline stands in the legend.
+func TestTheLegendHasEveryMark(t *testing.T) {
+	renewed := slow()
+	renewed.Ops[1].Trace = append(renewed.Ops[1].Trace, command("eval:renew", "lock", 500, 501, "1"))
+	lost := fenced()
+	lost.Ops[1].Trace[3].Err = "i/o timeout"
+	quiet := map[string]bool{"lane": true, "grid": true, "hit": true, "tagbox": true}
+	for _, c := range []*history.Cell{renewed, lost, paused(), fenced(), gap(), line("v8", nil), zookeeper()} {
+		doc := render(t, runOf(c))
+		_, legend, _ := strings.Cut(doc, `<ul class="legend">`)
+		legend, _, _ = strings.Cut(legend, "</ul>")
+		for _, shapes := range timelinesOf(t, doc) {
+			for _, s := range shapes {
+				class, _, _ := strings.Cut(s.class(), " ")
+				if s.Name.Local != "text" && class != "" && !quiet[class] {
+					assert.Regexp(t, `class="`+class+`[" ]`, legend)
+				}
+			}
+		}
+	}
+}
