@@ -121,6 +121,9 @@ func (w *window) zoom(at span) {
 	}
 	whole := w.span
 	w.lo, w.hi = max(at.lo-air, whole.lo), min(at.hi+air, whole.hi)
+	if w.queue {
+		return // all rows, because what matters is who came before whom
+	}
 	w.ops = slices.DeleteFunc(slices.Clone(w.ops), func(op *history.Op) bool {
 		s := active(op)
 		if w.whole {

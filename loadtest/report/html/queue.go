@@ -13,6 +13,9 @@ const (
 	queueRow = 16.0
 )
 
+// place says in which turn an order came, and in which it got the lock, of all that waited in line.
+type place struct{ came, got int }
+
 // takeQueue takes the orders that waited in line, as they arrived, and the one that they waited for: around the first
 // violation if there is one, else from the beginning.
 func (w *window) takeQueue(c *history.Cell) {
@@ -32,13 +35,19 @@ func (w *window) takeQueue(c *history.Cell) {
 		from = max(0, min(at-maxQueue/2, all-maxQueue))
 	}
 	w.ops = line[from:min(from+maxQueue, all)]
+	turns := slices.Clone(line)
+	slices.SortStableFunc(turns, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+	for i, op := range line[:min(from+maxQueue, all)] {
+		w.places = append(w.places, place{came: i + 1, got: slices.Index(turns, op) + 1})
+	}
+	w.places = w.places[from:]
 	for _, op := range w.ops {
 		w.join(span{float64(op.Sent), float64(op.Sent)})
 		w.join(active(op))
 	}
 	w.queue, w.whole = true, true
 	w.pad()
-	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.12 // the rows' words
+	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.2 // the rows' words
 	w.caption = fmt.Sprintf("%d of the %d orders in line, a row for each, as they arrived. The thick line is the wait.",
 		len(w.ops), all)
 }
@@ -69,19 +78,16 @@ func (w window) handOver() (window, bool) {
 // queue draws the orders that waited in line: a row for each as they arrived, the wait, and in which turn it got the
 // lock.
 func (d *drawing) queue() {
-	turns := slices.Clone(d.window.ops)
-	slices.SortStableFunc(turns, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
 	d.lane("arrival", float64(len(d.window.ops))*queueRow+8)
 	for i, op := range d.window.ops {
-		turn := slices.Index(turns, op)
-		d.queued(op, i, turn, d.y+4+(float64(i)+.5)*queueRow)
+		d.queued(op, d.window.places[i], d.y+4+(float64(i)+.5)*queueRow)
 	}
 	d.y += float64(len(d.window.ops))*queueRow + 12
 }
 
-func (d *drawing) queued(op *history.Op, arrival, turn int, middle float64) {
+func (d *drawing) queued(op *history.Op, at place, middle float64) {
 	class := d.orderClass(op)
-	if arrival != turn {
+	if at.came != at.got {
 		class += " overtaken"
 	}
 	d.group(class, d.tooltip(op))
@@ -96,9 +102,9 @@ func (d *drawing) queued(op *history.Op, arrival, turn int, middle float64) {
 	d.taken = append(d.taken, box{x0, middle - 5, max(x1, x0+2.5), middle + 5})
 	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
 	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
-	text := fmt.Sprintf("%s in, %s here", ordinal(turn+1), ordinal(arrival+1))
-	if arrival == turn {
-		text = ordinal(turn+1) + " in"
+	text := "got it " + ordinal(at.got)
+	if at.came != at.got {
+		text += ", came " + ordinal(at.came)
 	}
 	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, text, ""}, spot{x0 - 6, middle + 4, text, "end"})
 }

@@ -62,7 +62,7 @@ func escape(s string) string { return html.EscapeString(s) }
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {
-		if r < 0x80 {
+		if r >= 0x20 && r < 0x80 { // others become a sign of their own
 			w += 6.6
 		} else {
 			w += 11

@@ -324,10 +324,10 @@ func TestAQueueIsDrawnByArrival(t *testing.T) {
 			assert.Greater(t, s.number("y"), waits[i-1].number("y"), "a row for each, as they came")
 		}
 	}
-	assert.Subset(t, texts(all[0]), []string{"first on a", "1 on a", "2 on b", "1st in", "2nd in", "24th in"})
+	assert.Subset(t, texts(all[0]), []string{"first on a", "1 on a", "2 on b", "got it 1st", "got it 2nd", "got it 24th"})
 
-	all = drawn(t, line("v4", map[int]int{3: 6, 6: 3}))
-	assert.Subset(t, texts(all[0]), []string{"7th in, 4th here", "4th in, 7th here", "unfair: orders got the lock out of turn"})
+	all = drawn(t, line("v4", map[int]int{3: 28, 28: 3}))
+	assert.Subset(t, texts(all[0]), []string{"got it 29th, came 4th", "got it 5th", "unfair: orders got the lock out of turn"})
 	assert.NotEmpty(t, of(all[0], "turn", "overtaken"))
 }
 
@@ -480,7 +480,7 @@ func legible(t require.TestingT, title, doc string) {
 				assert.False(t, name < other && one.meets(two), "%s: %s and %s", title, name, other)
 			}
 			for mark, two := range marks {
-				assert.False(t, one.meets(two), "%s: %s covers %s", title, name, mark)
+				assert.False(t, one.meets(two), "%s: %s covers %s: %v %v", title, name, mark, one, two)
 			}
 		}
 	}
