@@ -27,7 +27,8 @@ func closeUps(c *history.Cell, w window, keys []*lockKey) []window {
 	d := newDrawing(c, w, keys, reportWidth)
 	for _, f := range c.Findings {
 		at := d.decisive(f)
-		if at.empty() || len(shown) > maxCloseUps || slices.ContainsFunc(shown, func(w window) bool { return w.makesOut(at) }) {
+		seen := func(w window) bool { return w.makesOut(at) }
+		if at.empty() || len(shown) > maxCloseUps || slices.ContainsFunc(shown, seen) {
 			continue
 		}
 		near := w
@@ -78,32 +79,15 @@ func (d *drawing) decisive(f history.Finding) span {
 	return s
 }
 
-// withNeighbours adds to a moment what decided it: when the lock ended, was taken, and when the stock was written.
-// It does so as long as the moment itself stays large enough.
+// withNeighbours adds to a moment what decided it, as long as the moment itself stays large enough.
 func (d *drawing) withNeighbours(at span, focus map[string]bool) span {
-	var near []float64
-	for _, op := range d.window.ops {
-		if !focus[op.Order] {
-			continue
-		}
-		if e := d.lockEnd(op); !math.IsInf(e.at, 0) {
-			near = append(near, e.at)
-		}
-		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
-			near = append(near, float64(op.Lease.AcquiredAt))
-		}
-		for i := range op.Trace {
-			if cmd := &op.Trace[i]; writeOf(cmd) != noWrite || cmd.Releases() && cmd.OnLock() && cmd.End.Known() {
-				near = append(near, float64(cmd.End))
-			}
-		}
-	}
-	distance := func(ns float64) float64 { return max(at.lo-ns, ns-at.hi, 0) }
-	slices.SortFunc(near, func(a, b float64) int { return cmp.Compare(distance(a), distance(b)) })
 	most := at.length() / (3 * narrow)
 	if at.length() == 0 {
 		most = d.length() * narrow / 5
 	}
+	near := d.turningPoints(focus)
+	distance := func(ns float64) float64 { return max(at.lo-ns, ns-at.hi, 0) }
+	slices.SortFunc(near, func(a, b float64) int { return cmp.Compare(distance(a), distance(b)) })
 	wide := at
 	for _, ns := range near {
 		if s := (span{min(wide.lo, ns), max(wide.hi, ns)}); ns >= d.lo && ns <= d.hi && s.length() <= most {
@@ -111,6 +95,27 @@ func (d *drawing) withNeighbours(at span, focus map[string]bool) span {
 		}
 	}
 	return wide
+}
+
+// turningPoints returns when the locks of these orders began and ended, and when they wrote the stock.
+func (d *drawing) turningPoints(orders map[string]bool) (at []float64) {
+	for _, op := range d.window.ops {
+		if !orders[op.Order] {
+			continue
+		}
+		if e := d.lockEnd(op); !math.IsInf(e.at, 0) {
+			at = append(at, e.at)
+		}
+		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
+			at = append(at, float64(op.Lease.AcquiredAt))
+		}
+		for i := range op.Trace {
+			if cmd := &op.Trace[i]; cmd.End.Known() && (writeOf(cmd) != noWrite || cmd.OnLock() && cmd.Releases()) {
+				at = append(at, float64(cmd.End))
+			}
+		}
+	}
+	return at
 }
 
 // zoom narrows the window to a moment, with some air around it, and to the orders of that time.

@@ -35,7 +35,8 @@ type hold struct {
 	from, known, to float64
 	how             ending
 	by              *history.Op
-	row             int // of the lane, if orders share the lock
+	removing        float64 // when the command was sent that removed the key
+	row             int     // of the lane, if orders share the lock
 }
 
 type ending int
@@ -143,7 +144,8 @@ func withoutPlaces(op *history.Op) *history.Op {
 		trace = append(trace, cmd)
 	}
 	if lock != nil {
-		kept.Trace = append(trace, *lock)
+		trace = append(trace, *lock)
+		kept.Trace = trace
 	}
 	return &kept
 }
@@ -244,7 +246,7 @@ func (k *lockKey) close(h, next *hold) {
 			if next != nil && next.from < float64(e.At) && !h.place() {
 				break
 			}
-			h.to, h.how = float64(e.End), freed
+			h.removing, h.to, h.how = float64(e.At), float64(e.End), freed
 			return
 		}
 	}
@@ -280,7 +282,7 @@ func (k *lockKey) steals() {
 			}
 			for _, h := range k.holds {
 				if h.op != e.op && h.from <= float64(e.At) && float64(e.At) < h.to {
-					h.to, h.how, h.by = float64(e.End), stolen, e.op
+					h.removing, h.to, h.how, h.by = float64(e.At), float64(e.End), stolen, e.op
 				}
 			}
 		}

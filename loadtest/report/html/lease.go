@@ -54,7 +54,7 @@ const rounding = float64(5 * time.Millisecond)
 type end struct {
 	at  float64
 	why string
-	// since is before at if it is only known that the lock ended between the two.
+	// The lock ended between since and at: while a command was under way, or some time after its last sign.
 	since float64
 	// lost is false if the order gave the lock back.
 	lost bool
@@ -62,21 +62,21 @@ type end struct {
 
 var never = end{at: math.Inf(1), since: math.Inf(1)}
 
-// exact reports whether it is known when the lock ended.
-func (e end) exact() bool { return e.since >= e.at }
+// exact reports whether it is known to the millisecond when the lock ended.
+func (e end) exact() bool { return e.at-e.since <= 1.1e6 }
 
 // endOf returns how a hold ended.
 func (d *drawing) endOf(k *lockKey, h *hold) end {
 	early, over := k.overAt(h)
 	switch h.how {
 	case freed:
-		return end{h.to, "released", h.to, false}
+		return end{h.to, "released", max(h.removing, h.from), false}
 	case stolen:
-		return end{h.to, "removed by " + clip(short(d.cell, h.by), 24), h.to, true}
+		return end{h.to, "removed by " + clip(short(d.cell, h.by), 24), max(h.removing, h.from), true}
 	case expired:
 		switch {
 		case early-rounding <= h.to:
-			return end{min(over, h.to), "TTL over", min(over, h.to), true}
+			return end{min(over, h.to), "TTL over", min(early, h.to), true}
 		case endsWithSession(d.cell):
 			return end{h.to, "session over", min(h.known, h.to), true}
 		}
@@ -86,7 +86,7 @@ func (d *drawing) endOf(k *lockKey, h *hold) end {
 	if math.IsInf(over, 1) {
 		return never
 	}
-	return end{over, "TTL over", over, true}
+	return end{over, "TTL over", early, true}
 }
 
 // lockEnd returns when an order no longer had its lock although it had not given it back. Of a lock on several nodes

@@ -139,7 +139,7 @@ func (d *drawing) weight(h *hold) int {
 func (d *drawing) busy(k *lockKey, middle float64) {
 	for _, op := range d.window.ops {
 		u := underWay(op)
-		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || k.heldThrough(u) {
+		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || d.known(k, u) {
 			continue
 		}
 		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + when(op.Done) + ", that another holds the lock"
@@ -148,14 +148,9 @@ func (d *drawing) busy(k *lockKey, middle float64) {
 	}
 }
 
-func (k *lockKey) heldThrough(s span) bool {
-	return slices.ContainsFunc(k.holds, func(h *hold) bool {
-		end := h.known
-		if h.how == freed || h.how == stolen {
-			end = h.to
-		}
-		return h.from <= s.hi && end >= s.lo
-	})
+// known reports whether an order is known to have had the key in that time.
+func (d *drawing) known(k *lockKey, s span) bool {
+	return slices.ContainsFunc(k.holds, func(h *hold) bool { return h.from <= s.hi && d.endOf(k, h).since >= s.lo })
 }
 
 // hold draws a hold: solid while the key is known to exist, then dashed until it is known to be gone.
@@ -168,18 +163,20 @@ func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
 	d.group(class, d.holdTooltip(k, h))
 	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
 	solid := x1
-	if !e.exact() {
-		solid = max(d.x(e.since), x0+2)
+	if from := d.x(e.since); x1 > from+1 {
+		solid = max(from, x0)
 	}
 	y := middle - barHeight/2
-	d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+	if e.since >= d.lo {
+		d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+	}
 	if x1 > solid+1 {
 		d.el("rect", "", "class", "maybe", "x", solid, "y", y, "width", x1-solid, "height", barHeight)
 	}
 	switch {
 	case h.how == stolen && d.shows(h.to):
 		d.cross(x1, middle)
-	case e.lost && e.exact() && d.shows(e.at):
+	case e.lost && d.shows(e.at):
 		d.el("path", e.why+" at "+moment(e.at), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-3), barHeight+6))
 		d.taken = append(d.taken, box{x1 - 1, y - 3, x1 + 1, y + barHeight + 3})

@@ -161,7 +161,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockBroken.class, "x", d.x(at.lo), "y", d.top-6,
-			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-d.top+6)
+		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockBroken.class,
+			"x", d.x(at.lo), "y", d.top-6, "width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-d.top+6)
 	}
 }

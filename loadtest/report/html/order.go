@@ -132,12 +132,14 @@ func (d *drawing) order(b *bar, middle float64) {
 	d.end()
 }
 
-// tenure draws the bar of an order: solid while it has its lock, dashed while the lock may have ended, pale from then on,
-// and a tick between.
+// tenure draws the bar of an order: solid while it has its lock, dashed while the lock may have ended, then a tick, and
+// pale from there on.
 func (d *drawing) tenure(b *bar, middle float64) {
 	held, gone := d.lostAt(b)
 	y := middle - barHeight/2
-	d.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", barHeight, "rx", 2.0)
+	if !d.outlived(b) || b.end.since >= d.lo {
+		d.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", barHeight, "rx", 2.0)
+	}
 	if held < gone {
 		d.el("rect", "", "class", "maybe", "x", held, "y", y, "width", gone-held, "height", barHeight)
 	}
@@ -151,13 +153,16 @@ func (d *drawing) tenure(b *bar, middle float64) {
 	}
 }
 
-// lostAt returns until where the order is known to have had its lock, and where the lock was gone: the end of the bar if
-// the order kept it.
+// lostAt returns until where the order is known to have had its lock, and where the lock was gone. Both are the end of
+// the bar if the order kept it.
 func (d *drawing) lostAt(b *bar) (held, gone float64) {
 	if !d.outlived(b) {
 		return b.x1, b.x1
 	}
 	held, gone = d.x(b.end.since), d.x(b.end.at)
+	if gone-held <= 1 {
+		held = gone
+	}
 	return min(max(held, b.x0), b.x1), min(max(gone, b.x0), b.x1)
 }
 

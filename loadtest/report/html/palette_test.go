@@ -93,8 +93,9 @@ func TestThePaletteIsForAllEyes(t *testing.T) {
 				}
 			}
 		}
-		for _, sight := range sights {
-			assert.GreaterOrEqual(t, distance(seen(colours["i0"], sight), seen(colours["i1"], sight)), 20., "%s: instances", name)
+		for sight, by := range sights {
+			assert.GreaterOrEqual(t, distance(seen(colours["i0"], by), seen(colours["i1"], by)), 20.,
+				"%s: two instances by %s", name, sight)
 		}
 	}
 }

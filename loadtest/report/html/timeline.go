@@ -166,8 +166,9 @@ func (d *drawing) lane(name string, height float64) {
 // whole is the timeline as an element of a page.
 func (d *drawing) whole() string {
 	s := &svg{}
-	s.tag("svg", "class", "timeline "+severityOf(d.cell).class, "viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)),
-		"role", "img", "aria-label", "timeline: "+clip(d.window.caption, 300))
+	s.tag("svg", "class", "timeline "+severityOf(d.cell).class,
+		"viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
+		"aria-label", "timeline: "+clip(d.window.caption, 300))
 	s.WriteString(">" + d.content() + "</svg>")
 	return s.String()
 }
