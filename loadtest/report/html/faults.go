@@ -88,7 +88,9 @@ func (d *drawing) faultWords(b *bar, line float64) {
 		}
 	}
 	for _, text := range []string{clip(text, 90), clip(text, 40)} {
-		if d.put("faulttext", d.within(text, b.x0, d.right(), line)...) {
+		spots := []spot{{b.labelX + textWidth(b.label)*1.06 + 16, line, text, ""}}
+		spots = append(spots, d.within(text, b.x0, b.x1, line)...)
+		if d.put("faulttext", append(spots, d.within(text, b.x0, d.right(), line)...)...) {
 			return
 		}
 	}

@@ -181,22 +181,26 @@ func (d *drawing) words(b *bar, middle float64) {
 	}
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
 	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
-	for i := range b.op.Trace {
-		d.refusal(b, &b.op.Trace[i], middle)
-	}
+	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)
 }
 
-// refusal says beside the mark of a refused write why it was refused.
-func (d *drawing) refusal(b *bar, cmd *history.Command, middle float64) {
-	if writeOf(cmd) != refusedWrite || !d.shows(float64(cmd.End)) {
-		return
+// refusal says beside the mark of a refused write why it was refused. Of several it takes the first with room for it.
+func (d *drawing) refusal(b *bar, middle float64) {
+	line := middle - barHeight/2 - 6
+	for i := range b.op.Trace {
+		cmd := &b.op.Trace[i]
+		if writeOf(cmd) != refusedWrite || !d.shows(float64(cmd.End)) {
+			continue
+		}
+		x := d.x(float64(cmd.End))
+		text, _ := d.why(b.op, cmd)
+		if d.put("refusal", spot{x - 6, line, text, ""}, spot{x + 6, line, text, "end"}, spot{x + 10, middle + 4, text, ""},
+			spot{x - 10, middle + 4, text, "end"}) {
+			return
+		}
 	}
-	x, line := d.x(float64(cmd.End)), middle-barHeight/2-6
-	text, _ := d.why(b.op, cmd)
-	d.put("refusal", spot{x - 6, line, text, ""}, spot{x + 6, line, text, "end"}, spot{x + 10, middle + 4, text, ""},
-		spot{x - 10, middle + 4, text, "end"})
 }
 
 // inside says in a bar that its order holds the lock, and then that it only believes so.

@@ -15,7 +15,7 @@ type spot struct {
 
 // box estimates the room of the text, which is 11 pixels high and may be bold, with a gap to the next one.
 func (s spot) box() box {
-	w := textWidth(s.text) + 4
+	w := textWidth(s.text)*1.06 + 4
 	from := s.x
 	switch s.anchor {
 	case "middle":
@@ -51,7 +51,7 @@ func (d *drawing) put(class string, spots ...spot) bool {
 // within returns the spots in a row from x0 to x1 at which a text may stand: its middle, its beginning, its end, and
 // then whatever the marks leave free.
 func (d *drawing) within(text string, x0, x1, y float64) []spot {
-	w := textWidth(text) + 4
+	w := textWidth(text)*1.06 + 4
 	if w+8 > x1-x0 {
 		return nil
 	}
