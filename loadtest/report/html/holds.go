@@ -215,6 +215,7 @@ func (k *lockKey) reconstruct() {
 			})
 		}
 	}
+	k.lateReplies()
 	for i, h := range k.holds {
 		alone := func(n *hold) bool { return n.op != h.op && n.made.AcquiresAlone() }
 		var next *hold
@@ -226,6 +227,26 @@ func (k *lockKey) reconstruct() {
 	k.steals()
 	k.sightings()
 	k.inTurn()
+}
+
+// lateReplies moves holds to where their command was sent, if its reply came only after another order had made the key,
+// and that order still had it: so the command had taken effect before.
+func (k *lockKey) lateReplies() {
+	for _, h := range k.holds {
+		if slices.ContainsFunc(k.holds, func(o *hold) bool {
+			return o.op != h.op && o.made.At >= h.made.At && o.made.End < h.made.End && !k.releasedBy(o, h.made.End)
+		}) {
+			h.from, h.known = float64(h.made.At), float64(h.made.At)
+		}
+	}
+	slices.SortStableFunc(k.holds, func(a, b *hold) int { return cmp.Compare(a.from, b.from) })
+}
+
+// releasedBy reports whether the hold's own order had removed the key by then.
+func (k *lockKey) releasedBy(h *hold, by history.Instant) bool {
+	return slices.ContainsFunc(k.events, func(e event) bool {
+		return e.op == h.op && e.Releases() && e.Succeeded() && float64(e.At) >= h.from && e.At < by
+	})
 }
 
 // again reports whether an order that has the lock takes it once more, as it may if the lock is reentrant.

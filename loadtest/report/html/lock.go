@@ -244,16 +244,16 @@ func (d *drawing) renewal(cmd *history.Command, y float64) {
 	x := d.x(float64(cmd.End))
 	d.el("path", what+when(cmd.End), "class", class,
 		"d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x), number(y+3)))
-	d.mark(x, y, 3)
+	d.taken = append(d.taken, box{x - 3.5, y - 3, x + 3.5, y + 3})
 }
 
 func (d *drawing) cross(x, y float64) {
-	d.mark(x, y, 6)
+	d.reserve(x, y, 6)
 	d.el("path", "", "class", "cross", "d", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", number(x-5), number(y-5)))
 }
 
 func (d *drawing) diamond(class, title string, x, y, r float64) {
-	d.mark(x, y, r)
+	d.reserve(x, y, r)
 	d.el("path", title, "class", class,
 		"d", fmt.Sprintf("M%s %sl%g %gl%g %gl%g %gz", number(x), number(y-r), r, r, -r, r, -r, -r))
 }

@@ -121,7 +121,7 @@ func (d *drawing) join(unit int64, a, b mark) (bend float64) {
 	d.el("path", "", "d", path)
 	for _, m := range []mark{a, b} {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
-		d.mark(m.x, m.y, 7.5)
+		d.reserve(m.x, m.y, 7.5)
 	}
 	d.end()
 	return bend

@@ -41,6 +41,9 @@ func (d *drawing) newBar(op *history.Op) *bar {
 		b.tall = true
 		b.labelX = max(min(b.x0, d.right()-need), gutter)
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
+		if d.outlived(b) {
+			b.from = min(b.from, d.x(b.end.at))
+		}
 	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+12, b.x1+need
 	case b.from-need >= gutter:
@@ -137,7 +140,7 @@ func (d *drawing) order(b *bar, middle float64) {
 func (d *drawing) tenure(b *bar, middle float64) {
 	held, gone := d.lostAt(b)
 	y := middle - barHeight/2
-	if !d.outlived(b) || b.end.since >= d.lo {
+	if !d.outlived(b) || held > b.x0 {
 		d.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", barHeight, "rx", 2.0)
 	}
 	if held < gone {
@@ -147,9 +150,10 @@ func (d *drawing) tenure(b *bar, middle float64) {
 		d.el("rect", "", "class", "believes", "x", gone, "y", y, "width", b.x1-gone, "height", barHeight, "rx", 2.0)
 	}
 	if d.outlived(b) && d.shows(b.end.at) {
+		x := d.x(b.end.at) // before the bar, if the order was told too late that it had the lock
 		d.el("path", b.end.why+" at "+moment(b.end.at), "class", "over",
-			"d", fmt.Sprintf("M%s %sv%g", number(gone), number(y-15), barHeight+18))
-		d.taken = append(d.taken, box{gone - 1, y - 15, gone + 1, y + barHeight + 3})
+			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-15), barHeight+18))
+		d.taken = append(d.taken, box{x - 1, y - 15, x + 1, y + barHeight + 3})
 	}
 }
 
@@ -180,7 +184,8 @@ func (d *drawing) words(b *bar, middle float64) {
 		d.put("overlabel", spot{x + 4, line, b.end.why, ""}, spot{x - 4, line, b.end.why, "end"})
 	}
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
-	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
+	spots = append(spots, d.within(b.label, b.x0, d.right(), line)...)
+	d.put("label", append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)
@@ -265,7 +270,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle, 4.6)
 		case onStock(cmd):
 			d.el("circle", "", "class", "read", "cx", x, "cy", middle, "r", 3.2)
-			d.mark(x, middle, 3.2)
+			d.reserve(x, middle, 3.2)
 		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)
 		}
@@ -275,7 +280,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 
 // refusedMark draws a hollow diamond that is crossed out.
 func (d *drawing) refusedMark(title string, x, y float64) {
-	d.mark(x, y, 7)
+	d.reserve(x, y, 7)
 	d.el("path", title, "class", "refused", "d", fmt.Sprintf("M%s %sl7 7l-7 7l-7 -7zm-5 2l10 10m0 -10l-10 10",
 		number(x), number(y-7)))
 }

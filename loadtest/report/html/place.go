@@ -26,8 +26,10 @@ func (s spot) box() box {
 	return box{from, s.y - 9, from + w, s.y + 3}
 }
 
-// mark keeps the room of a mark free of texts.
-func (d *drawing) mark(x, y, r float64) { d.taken = append(d.taken, box{x - r, y - r, x + r, y + r}) }
+// reserve keeps the room of a mark free of texts.
+func (d *drawing) reserve(x, y, r float64) {
+	d.taken = append(d.taken, box{x - r, y - r, x + r, y + r})
+}
 
 // put writes a text at the first of the spots where it covers no mark and no other text, and lies within the timeline.
 // If there is none, it writes nothing: the tooltips and the story say it too.

@@ -13,8 +13,8 @@ const (
 	queueRow = 16.0
 )
 
-// place says in which turn an order came, and in which it got the lock, of all that waited in line.
-type place struct{ came, got int }
+// turn says as which of all that waited in line an order came, and as which it got the lock.
+type turn struct{ came, got int }
 
 // takeQueue takes the orders that waited in line, as they arrived, and the one that they waited for: around the first
 // violation if there is one, else from the beginning.
@@ -35,12 +35,12 @@ func (w *window) takeQueue(c *history.Cell) {
 		from = max(0, min(at-maxQueue/2, all-maxQueue))
 	}
 	w.ops = line[from:min(from+maxQueue, all)]
-	turns := slices.Clone(line)
-	slices.SortStableFunc(turns, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+	granted := slices.Clone(line)
+	slices.SortStableFunc(granted, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
 	for i, op := range line[:min(from+maxQueue, all)] {
-		w.places = append(w.places, place{came: i + 1, got: slices.Index(turns, op) + 1})
+		w.turns = append(w.turns, turn{came: i + 1, got: slices.Index(granted, op) + 1})
 	}
-	w.places = w.places[from:]
+	w.turns = w.turns[from:]
 	for _, op := range w.ops {
 		w.join(span{float64(op.Sent), float64(op.Sent)})
 		w.join(active(op))
@@ -80,12 +80,12 @@ func (w window) handOver() (window, bool) {
 func (d *drawing) queue() {
 	d.lane("arrival", float64(len(d.window.ops))*queueRow+8)
 	for i, op := range d.window.ops {
-		d.queued(op, d.window.places[i], d.y+4+(float64(i)+.5)*queueRow)
+		d.queued(op, d.window.turns[i], d.y+4+(float64(i)+.5)*queueRow)
 	}
 	d.y += float64(len(d.window.ops))*queueRow + 12
 }
 
-func (d *drawing) queued(op *history.Op, at place, middle float64) {
+func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	class := d.orderClass(op)
 	if at.came != at.got {
 		class += " overtaken"
@@ -95,7 +95,7 @@ func (d *drawing) queued(op *history.Op, at place, middle float64) {
 	a := active(op)
 	sent, x0, x1 := d.x(float64(op.Sent)), d.x(float64(op.Lease.AcquiredAt)), d.x(a.hi)
 	if x0 > sent {
-		d.el("rect", "waits "+millis64(op.Lease.AcquiredAt-op.Sent), "class", "queued",
+		d.el("rect", "waits "+fmt.Sprintf("%.1f ms", float64(op.Lease.AcquiredAt-op.Sent)/1e6), "class", "queued",
 			"x", sent, "y", middle-2, "width", x0-sent, "height", 4.0)
 	}
 	d.el("rect", "", "class", "bar", "x", x0, "y", middle-5, "width", max(x1-x0, 2.5), "height", 10.0, "rx", 1.5)
@@ -108,8 +108,6 @@ func (d *drawing) queued(op *history.Op, at place, middle float64) {
 	}
 	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, text, ""}, spot{x0 - 6, middle + 4, text, "end"})
 }
-
-func millis64(ns history.Instant) string { return fmt.Sprintf("%.1f ms", float64(ns)/1e6) }
 
 func ordinal(n int) string {
 	suffix := "th"

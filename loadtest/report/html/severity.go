@@ -1,7 +1,6 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,11 +19,14 @@ var (
 	unfair      = severity{"unfair", "◆", "unfair"}
 )
 
-// severities are those of the verdicts. The worst come first.
-var severities = []struct {
+// judged is a verdict with the severity of its violations.
+type judged struct {
 	verdict history.Verdict
 	severity
-}{
+}
+
+// severities are those of the verdicts. The worst come first.
+var severities = []judged{
 	{history.Stock, stockBroken}, {history.Exclusion, lockBroken}, {history.OwnRelease, lockBroken},
 	{history.Fence, lockBroken}, {history.Liveness, stuck}, {history.Order, unfair}, {history.Herd, unfair},
 }
@@ -45,12 +47,7 @@ func severityOf(c *history.Cell) severity {
 
 // severityOfVerdict returns the severity of a violation of that verdict.
 func severityOfVerdict(v history.Verdict) severity {
-	at := slices.IndexFunc(severities, func(s struct {
-		verdict history.Verdict
-		severity
-	}) bool {
-		return s.verdict == v
-	})
+	at := slices.IndexFunc(severities, func(j judged) bool { return j.verdict == v })
 	return severities[max(at, 0)].severity
 }
 
@@ -101,5 +98,5 @@ func (d *drawing) sign(s severity, x, y float64) {
 		stuck.class:       "M%s %sm-5 -5h10v10h-10z",
 		unfair.class:      "M%s %sm0 -6l6 6l-6 6l-6 -6z",
 	}[s.class]
-	d.el("path", cmp.Or(s.words, ""), "class", "sign", "d", fmt.Sprintf(path, number(x), number(y)))
+	d.el("path", s.words, "class", "sign", "d", fmt.Sprintf(path, number(x), number(y)))
 }

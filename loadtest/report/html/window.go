@@ -20,7 +20,7 @@ type window struct {
 	finding history.Finding // the violation, if there is one
 	whole   bool
 	queue   bool // the orders are drawn as they arrived, each in a row
-	places  []place
+	turns   []turn
 	caption string
 }
 
