@@ -185,7 +185,10 @@ func (d *drawing) words(b *bar, middle float64) {
 	}
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
 	spots = append(spots, d.within(b.label, b.x0, d.right(), line)...)
-	d.put("label", append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})...)
+	if d.outlived(b) {
+		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
+	}
+	d.put("label", spots...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)

@@ -157,6 +157,12 @@ var outcomes = map[history.Outcome]string{
 
 func (p *picture) outcome(op *history.Op) string {
 	first := firstEvidence(p.cell)
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; writeOf(cmd) == refusedWrite && op.Outcome != history.Sold {
+			brief, _ := p.why(op, cmd)
+			return "is " + brief
+		}
+	}
 	switch {
 	case op.Outcome != history.Sold || len(op.Units) == 0:
 		return outcomes[op.Outcome]

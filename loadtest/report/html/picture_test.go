@@ -56,6 +56,15 @@ func TestAPictureShowsAUnitThatWasSoldTwice(t *testing.T) {
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
 }
 
+func TestAPictureShowsARefusedWrite(t *testing.T) {
+	c := fenced()
+	c.Findings, c.Coverage = audit.Judge(c)
+	doc := picture(t, c)
+	sound(t, doc)
+	says(t, doc, "is refused: token 33 < 34", "the stock refuses the write", "Two orders held the lock at once")
+	assert.Equal(t, 1+1, count(elements(t, doc), "path", "refused"), "and in the key")
+}
+
 func TestAPictureStandsAlone(t *testing.T) {
 	doc := picture(t, slow())
 	root := elements(t, doc)[0]
