@@ -36,7 +36,9 @@ func (w *window) takeQueue(c *history.Cell) {
 	}
 	w.ops = line[from:min(from+maxQueue, all)]
 	granted := slices.Clone(line)
-	slices.SortStableFunc(granted, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+	slices.SortStableFunc(granted, func(a, b *history.Op) int {
+		return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt)
+	})
 	for i, op := range line[:min(from+maxQueue, all)] {
 		w.turns = append(w.turns, turn{came: i + 1, got: slices.Index(granted, op) + 1})
 	}
