@@ -102,6 +102,10 @@ func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	}
 	d.el("rect", "", "class", "bar", "x", x0, "y", middle-5, "width", max(x1-x0, 2.5), "height", 10.0, "rx", 1.5)
 	d.taken = append(d.taken, box{x0, middle - 5, max(x1, x0+2.5), middle + 5})
+	for _, f := range d.faultsOf(op) {
+		from, to := d.faultSpan(f)
+		d.el("rect", faultText(f), "class", "fault", "x", from, "y", middle+5, "width", max(to-from, 3), "height", 3.0)
+	}
 	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
 	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
 	text := "got it " + ordinal(at.got)

@@ -340,6 +340,7 @@ func TestAQueueIsDrawnByArrival(t *testing.T) {
 			assert.Greater(t, s.number("y"), waits[i-1].number("y"), "a row for each, as they came")
 		}
 	}
+	assert.Len(t, of(all[0], "fault", "order"), 24, "each of these orders was held up for a while")
 	assert.Subset(t, texts(all[0]), []string{"first on a", "1 on a", "2 on b", "got it 1st", "got it 2nd", "got it 24th"})
 
 	all = drawn(t, line("v4", map[int]int{3: 28, 28: 3}))
