@@ -23,7 +23,7 @@ func (s spot) box() box {
 	case "end":
 		from -= w
 	}
-	return box{from, s.y - 9, from + w, s.y + 3}
+	return box{from - 2, s.y - 9, from + w + 2, s.y + 3}
 }
 
 // reserve keeps the room of a mark free of texts.
