@@ -54,6 +54,8 @@ type Lock struct {
 	Quorum bool
 	// Replicated reports whether the lock is granted only when replicas have it, if there are any.
 	Replicated bool
+	// Endless reports whether the lock has no end of its own: neither a TTL nor a session.
+	Endless bool
 	// Blind reports whether the release can remove a lock that expired meanwhile and is another's now.
 	Blind bool
 }
@@ -93,7 +95,7 @@ var Rungs = []Rung{
 	{Number: "v0", Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
 	{Number: "v0.5", Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
 	{Number: "v1", Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "setnx", Release: "del/lock"}},
+		Lock: Lock{Acquire: "setnx", Release: "del/lock", Endless: true}},
 	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "setnx", Release: "del/lock", Gap: "after:setnx", Blind: true}},
 	{Number: "v2", Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
@@ -123,7 +125,8 @@ var Rungs = []Rung{
 	{Number: "v11", Name: "semaphore", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v11-two", Name: "two-permits", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v12", Name: "sql-row", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
-	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Asked: locked, Shelf: plain,
+		Lock: Lock{Acquire: "sql:acquire", Release: "sql:release", Endless: true}},
 	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Asked: locked, Shelf: plain, Lock: bySQL},
 	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
 		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch"}},

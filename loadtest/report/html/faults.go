@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -57,17 +58,11 @@ func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	d.el("rect", faultText(f), "class", "fault",
 		"x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
-	switch need := textWidth(text) + 8; {
-	case need < x1-x0:
-		d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
-	case x0-need > gutter:
-		d.text("faulttext", text, x0-6, middle+4, "text-anchor", "end")
-	case x1+need < d.right():
-		d.text("faulttext", text, x1+6, middle+4)
-	}
+	d.put("faulttext", append(d.within(text, x0, x1, middle+4),
+		spot{x0 - 6, middle + 4, text, "end"}, spot{x1 + 6, middle + 4, text, ""})...)
 }
 
-// faults hatches the time of each fault on its order's row, and marks the death of a process by a cross.
+// faults hatches the time of each fault below its order's bar, and marks the death of a process by a cross.
 func (d *drawing) faults(op *history.Op, middle float64) {
 	for _, f := range d.faultsOf(op) {
 		x0, x1 := d.faultSpan(f)
@@ -76,11 +71,41 @@ func (d *drawing) faults(op *history.Op, middle float64) {
 			continue
 		}
 		d.el("rect", faultText(f), "class", "fault",
-			"x", x0, "y", middle-barHeight/2-2, "width", max(x1-x0, 3), "height", barHeight+4)
-		if text := clip(f.Text, 40); textWidth(text) < x1-x0-8 {
-			d.text("faulttext", text, (x0+x1)/2, middle+4, "text-anchor", "middle")
+			"x", x0, "y", middle+barHeight/2+1, "width", max(x1-x0, 3), "height", 4.0)
+	}
+}
+
+// faultWords writes what happened to an order on the line above its bar: as the client noted it, if it did.
+func (d *drawing) faultWords(b *bar, line float64) {
+	faults := d.faultsOf(b.op)
+	if len(faults) == 0 {
+		return
+	}
+	text := told(faults[0].Text)
+	for _, f := range d.cell.Faults {
+		if f.Order == b.op.Order && f.On == "" {
+			text = f.Text
 		}
 	}
+	for _, text := range []string{clip(text, 90), clip(text, 40)} {
+		spots := []spot{{b.labelX + textWidth(b.label)*1.06 + 16, line, text, ""}}
+		spots = append(spots, d.within(text, b.x0, b.x1, line)...)
+		if d.put("faulttext", append(spots, d.within(text, b.x0, d.right(), line)...)...) {
+			return
+		}
+	}
+	d.put("faulttext", spot{d.right(), line, clip(text, 60), "end"})
+}
+
+// told puts a point of a fault, such as "hold@before:set/stock", into words.
+func told(point string) string {
+	action, at, found := strings.Cut(point, "@")
+	if !found {
+		return point
+	}
+	action, _, _ = strings.Cut(action, ":")
+	done := map[string]string{"hold": "held", "stop": "stopped", "sleep": "delayed", "crash": "killed"}[action]
+	return cmp.Or(done, action) + " " + strings.Replace(at, ":", " ", 1)
 }
 
 // stopped hatches the whole lane for the time in which the whole process was stopped or dead.
@@ -96,9 +121,6 @@ func (d *drawing) stopped(bars []*bar, height float64) {
 			}
 			d.el("rect", "the whole process: "+faultText(f), "class", "stopped",
 				"x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
-			if text := clip(f.Text, 40); kills(f) && textWidth(text) < x1-x0-8 {
-				d.text("faulttext", text, (x0+x1)/2, d.y+height/2+4, "text-anchor", "middle")
-			}
 		}
 	}
 }

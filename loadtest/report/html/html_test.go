@@ -200,7 +200,7 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+1, count(es, "path", "cross"), "the lock that was removed by another")
 	assert.Equal(t, legend+1, count(es, "rect", "overlap"))
 	assert.Equal(t, legend+2, count(es, "rect", "fault"))
-	assert.Equal(t, 2, count(es, "rect", "stopped"))
+	assert.Equal(t, legend+2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
 	assert.Equal(t, 2, strings.Count(doc, ": sold, units"), "a tooltip for each order")
 	says(t, doc, "gone by +1.999 s, when order o2 made it again")

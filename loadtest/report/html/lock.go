@@ -2,21 +2,29 @@ package html
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
 const (
 	maxLocks = 5   // lanes of lock keys: Redlock's nodes
 	maxHolds = 200 // holds per lane
+	maxSide  = 4   // rows of holds that share a lock
 )
 
-// locks draws a lane per lock key and node: which order held it when, and how each hold ended.
+// locks draws a lane per lock key and node: which order held it when, and how each hold ended. A single lane has a line
+// for words.
 func (d *drawing) locks(keys []*lockKey) {
+	height := tallRow + 6
+	if len(keys) > 1 {
+		height = rowHeight + 4
+	}
 	for i, k := range keys {
 		if i == maxLocks {
-			d.text("below", fmt.Sprintf("and %d more lock keys", len(keys)-i), 8, d.y+10)
+			d.put("below", spot{x: 8, y: d.y + 10, text: fmt.Sprintf("and %d more lock keys", len(keys)-i)})
 			d.y += 18
 			break
 		}
@@ -24,35 +32,114 @@ func (d *drawing) locks(keys []*lockKey) {
 		if len(keys) > 1 {
 			name = fmt.Sprintf("lock, node %d", i+1)
 		}
-		d.lane(name, rowHeight+4)
+		side := d.sideBySide(k)
+		height := height + float64(side)*rowHeight
+		d.lane(name, height)
 		d.el("rect", clip(k.key, 120)+" on "+clip(k.node, 80), "class", "hit",
-			"x", 0.0, "y", d.y, "width", gutter, "height", rowHeight+4)
-		drawn := 0
-		for _, h := range k.holds {
-			if drawn < maxHolds && h.from <= d.hi && h.to >= d.lo {
-				d.hold(h, d.y+2+rowHeight/2)
-				drawn++
-			}
-		}
-		for _, e := range k.events {
-			if drawn < 2*maxHolds && e.Prolongs() && e.End.Known() && d.shows(float64(e.End)) {
-				d.renewal(e.Command, d.y+2+rowHeight/2-barHeight/2)
-				drawn++
-			}
-		}
-		if len(keys) == 1 {
-			d.busy(k, d.y+2+rowHeight/2)
-		}
-		d.y += rowHeight + 8
+			"x", 0.0, "y", d.y, "width", gutter, "height", height)
+		d.lock(k, d.y+height-2-rowHeight/2, len(keys) == 1)
+		d.y += height + 4
 	}
 }
 
-// busy hatches the times in which an order without a trace waited and was refused because another order held the lock.
-// It does so only where no known order had the key: then these answers are the only sign of it.
+// sideBySide gives each hold that shares the lock with others, as readers and permits do, the first row with room for
+// it, and returns how many rows that takes beside the first.
+func (d *drawing) sideBySide(k *lockKey) (rows int) {
+	ends := make([]float64, maxSide)
+	for _, h := range k.holds {
+		if h.from > d.hi || d.endOf(k, h).at < d.lo {
+			continue
+		}
+		if !h.made.AcquiresAlone() {
+			h.row = max(0, slices.IndexFunc(ends, func(end float64) bool { return end <= h.from }))
+		}
+		ends[h.row] = max(ends[h.row], d.endOf(k, h).at)
+		rows = max(rows, h.row)
+	}
+	return rows
+}
+
+// lock draws the holds of one key: first all marks, then the words, because those keep clear of the marks.
+func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
+	var drawn []*hold
+	if wordy {
+		d.ofTheDead(k, middle)
+	}
+	for _, h := range k.holds {
+		if len(drawn) < maxHolds && h.from <= d.hi && min(h.to, d.endOf(k, h).at) >= d.lo {
+			d.hold(k, h, middle-float64(h.row)*rowHeight)
+			drawn = append(drawn, h)
+		}
+	}
+	renewals := 0
+	for _, e := range k.events {
+		if renewals < maxHolds && e.Prolongs() && e.End.Known() && d.shows(float64(e.End)) && !unknownScript(e.Command) {
+			d.renewal(e.Command, middle-barHeight/2)
+			renewals++
+		}
+	}
+	if wordy {
+		d.busy(k, middle)
+	}
+	slices.SortStableFunc(drawn, func(a, b *hold) int { return d.weight(b) - d.weight(a) })
+	for _, h := range drawn {
+		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy && h.row == 0)
+	}
+}
+
+// ofTheDead dashes the time in which an order whose process died can have had the key. It told nothing of its lock.
+func (d *drawing) ofTheDead(k *lockKey, middle float64) {
+	for _, f := range d.cell.Faults {
+		op := d.killed(f)
+		if op == nil {
+			continue
+		}
+		from, to := float64(op.Sent), float64(f.End)+k.ttl
+		if k.ttl == 0 || !f.End.Known() {
+			to = math.Inf(1)
+		}
+		for _, h := range k.holds {
+			if h.from > float64(f.At) {
+				to = min(to, h.from)
+			}
+		}
+		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
+			d.el("rect", "order "+clip(short(d.cell, op), 40)+" died, and told nothing of its lock: it can have had it until "+
+				moment(min(to, d.hi)), "class", "maybe "+d.colours[op.Instance],
+				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
+			text := "perhaps the key of order " + clip(short(d.cell, op), 20) + ", which died"
+			d.put("gone", d.within(text, x0, d.right(), middle-barHeight/2-6)...)
+		}
+	}
+}
+
+// killed returns the order that the fault killed together with its process, if its lock is not known.
+func (d *drawing) killed(f history.Fault) *history.Op {
+	if !kills(f) || f.On != "" || !f.At.Known() || catalog.KindOf(d.cell.Rung) == catalog.NoLock {
+		return nil
+	}
+	for _, op := range d.window.ops {
+		if op.Order == f.Order && op.Lease == nil && op.Sent.Known() {
+			return op
+		}
+	}
+	return nil
+}
+
+// weight puts the words of the violation's own holds first.
+func (d *drawing) weight(h *hold) int {
+	if d.window.focus[h.op.Order] {
+		return 1
+	}
+	return 0
+}
+
+// busy hatches the times in which an order waited and was refused because another order held the lock. It does so only
+// where no known order had the key: then these answers are the only sign of it.
 func (d *drawing) busy(k *lockKey, middle float64) {
 	for _, op := range d.window.ops {
 		u := underWay(op)
-		if op.Outcome != history.Busy || len(op.Trace) > 0 || u.hi < d.lo || u.lo > d.hi || k.heldThrough(u) {
+		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || d.known(k, u) {
 			continue
 		}
 		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + when(op.Done) + ", that another holds the lock"
@@ -61,52 +148,88 @@ func (d *drawing) busy(k *lockKey, middle float64) {
 	}
 }
 
-func (k *lockKey) heldThrough(s span) bool {
-	return slices.ContainsFunc(k.holds, func(h *hold) bool {
-		end := h.known
-		if h.how == freed || h.how == stolen {
-			end = h.to
-		}
-		return h.from <= s.hi && end >= s.lo
-	})
+// known reports whether an order is known to have had the key in that time.
+func (d *drawing) known(k *lockKey, s span) bool {
+	return slices.ContainsFunc(k.holds, func(h *hold) bool { return h.from <= s.hi && d.endOf(k, h).since >= s.lo })
 }
 
 // hold draws a hold: solid while the key is known to exist, then dashed until it is known to be gone.
-func (d *drawing) hold(h *hold, middle float64) {
+func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
 	class := "hold " + d.colours[h.op.Instance]
 	if d.window.focus[h.op.Order] {
 		class += " focus"
 	}
-	d.group(class, d.holdTooltip(h))
-	x0, x1 := d.x(h.from), d.x(min(h.to, d.hi))
+	e := d.endOf(k, h)
+	d.group(class, d.holdTooltip(k, h))
+	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
 	solid := x1
-	if h.how == expired || h.how == open {
-		solid = max(d.x(h.known), x0+2)
+	if from := d.x(e.since); x1 > from+1 {
+		solid = max(from, x0)
 	}
 	y := middle - barHeight/2
-	d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+	if e.since >= d.lo {
+		d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+	}
 	if x1 > solid+1 {
 		d.el("rect", "", "class", "maybe", "x", solid, "y", y, "width", x1-solid, "height", barHeight)
 	}
-	if h.how == stolen && d.shows(h.to) {
+	switch {
+	case h.how == stolen && d.shows(h.to):
 		d.cross(x1, middle)
-	}
-	if name := short(d.cell, h.op); textWidth(name)+6 < x1-x0 {
-		d.text("label", name, x0+4, middle+4)
+	case e.lost && d.shows(e.at):
+		d.el("path", e.why+" at "+moment(e.at), "class", "over",
+			"d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-3), barHeight+6))
+		d.taken = append(d.taken, box{x1 - 1, y - 3, x1 + 1, y + barHeight + 3})
 	}
 	d.end()
 }
 
-func (d *drawing) holdTooltip(h *hold) string {
+// holdWords says whose key it was and since when, inside, and how it ended, above.
+func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
+	e, name := d.endOf(k, h), short(d.cell, h.op)
+	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
+	d.group("hold "+d.colours[h.op.Instance], "")
+	defer d.end()
+	var spots []spot
+	for _, text := range []string{"order " + name + ", since " + moment(h.from), "order " + name, name} {
+		spots = append(spots, d.within(text, x0, x1, middle+4)...)
+	}
+	d.put("label", spots...)
+	if !wordy || !d.shows(e.at) || h.how == freed && x1-x0 < 30 && d.weight(h) == 0 {
+		return
+	}
+	at, line := " at ", middle-barHeight/2-6
+	if !e.exact() {
+		at = " by "
+	}
+	class := "gone"
+	if e.lost {
+		class = "overlabel"
+	}
+	spots = nil
+	for _, text := range []string{name + ": " + e.why + at + moment(e.at), e.why} {
+		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
+	}
+	d.put(class, spots...)
+}
+
+func (d *drawing) holdTooltip(k *lockKey, h *hold) string {
 	text := fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), moment(h.from))
+	e := d.endOf(k, h)
 	switch h.how {
 	case freed:
 		text += ", removed by it at " + moment(h.to)
 	case stolen:
 		text += ", removed by order " + clip(short(d.cell, h.by), 40) + " at " + moment(h.to)
 	case expired:
+		if e.exact() {
+			text += ", " + e.why + " at " + moment(e.at)
+		}
 		text += ", gone by " + moment(h.to) + ", when order " + clip(short(d.cell, h.by), 40) + " made it again"
 	case open:
+		if e.lost {
+			return text + ", " + e.why + " at " + moment(e.at)
+		}
 		text += "; nobody removed it"
 	}
 	return text
@@ -121,13 +244,16 @@ func (d *drawing) renewal(cmd *history.Command, y float64) {
 	x := d.x(float64(cmd.End))
 	d.el("path", what+when(cmd.End), "class", class,
 		"d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x), number(y+3)))
+	d.taken = append(d.taken, box{x - 3.5, y - 3, x + 3.5, y + 3})
 }
 
 func (d *drawing) cross(x, y float64) {
+	d.reserve(x, y, 6)
 	d.el("path", "", "class", "cross", "d", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", number(x-5), number(y-5)))
 }
 
-func (d *drawing) diamond(class string, x, y, r float64) {
-	d.el("path", "", "class", class,
+func (d *drawing) diamond(class, title string, x, y, r float64) {
+	d.reserve(x, y, r)
+	d.el("path", title, "class", class,
 		"d", fmt.Sprintf("M%s %sl%g %gl%g %gl%g %gz", number(x), number(y-r), r, r, -r, r, -r, -r))
 }

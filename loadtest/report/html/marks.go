@@ -15,11 +15,7 @@ const maxJoins = 60
 type marks struct {
 	units []int64
 	at    map[int64][]mark
-	taken []stretch
 }
-
-// stretch is a part of a row that a bar or a label covers.
-type stretch struct{ x0, x1, y float64 }
 
 type mark struct {
 	x, y float64
@@ -37,7 +33,7 @@ func (m *marks) add(unit int64, p mark) {
 
 // sale marks the write of an order that sold, or its answer if the trace has no write.
 func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
-	if op.Outcome != history.Sold {
+	if op.Outcome != history.Sold || op.Phase == history.Reading {
 		return
 	}
 	at := op.Done
@@ -48,14 +44,16 @@ func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
 		return
 	}
 	x := d.x(float64(at))
-	d.diamond("write", x, middle, 4.6)
+	d.diamond("write", "", x, middle, 4.6)
 	for _, u := range op.Units[:min(len(op.Units), 20)] {
 		d.marks.add(u, mark{x, middle, op})
 	}
 }
 
-// joins rings and joins the sales of each unit that was sold more than once. The first violation comes last, on top.
-func (d *drawing) joins() {
+// joins rings and joins the sales of each unit that was sold more than once. The first violation comes last, on top. It
+// returns what writes the words about that, once the orders have theirs.
+func (d *drawing) joins() (words func()) {
+	words = func() {}
 	slices.Sort(d.marks.units)
 	slices.SortStableFunc(d.marks.units, func(a, b int64) int { return cmp.Compare(d.inFocus(a), d.inFocus(b)) })
 	drawn := 0
@@ -66,10 +64,15 @@ func (d *drawing) joins() {
 			at = d.pair(at)
 		}
 		for i := 1; i < len(at) && drawn < maxJoins; i++ {
-			d.join(u, at[i-1], at[i])
+			bend := d.join(u, at[i-1], at[i])
+			if d.window.focus[at[i-1].op.Order] && d.window.focus[at[i].op.Order] {
+				a, b := at[i-1], at[i]
+				words = func() { d.joinLabel(fmt.Sprintf("unit %d sold twice", u), a, b, bend) }
+			}
 			drawn++
 		}
 	}
+	return words
 }
 
 // inFocus returns 1 if both sales of the first violation sold the unit.
@@ -99,14 +102,14 @@ func (d *drawing) pair(at []mark) []mark {
 	return at
 }
 
-func (d *drawing) join(unit int64, a, b mark) {
-	class, focus := "join", d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
-	if focus {
-		class = "join first"
+func (d *drawing) join(unit int64, a, b mark) (bend float64) {
+	class := "join " + stockBroken.class
+	if d.window.focus[a.op.Order] && d.window.focus[b.op.Order] {
+		class = "join first " + stockBroken.class
 	}
 	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s",
 		unit, short(d.cell, a.op), short(d.cell, b.op)))
-	bend := 18.0
+	bend = 18.0
 	if a.x > d.right()-60 || b.x > d.right()-60 {
 		bend = -18
 	}
@@ -118,39 +121,33 @@ func (d *drawing) join(unit int64, a, b mark) {
 	d.el("path", "", "d", path)
 	for _, m := range []mark{a, b} {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
-	}
-	if focus {
-		d.joinLabel(fmt.Sprintf("unit %d sold twice", unit), a, b, bend)
+		d.reserve(m.x, m.y, 7.5)
 	}
 	d.end()
+	return bend
 }
 
-// joinLabel writes a text on the line from a to b, where it covers the fewest bars and labels.
+// joinLabel writes a text on the line from a to b, where it covers no mark and no other text. The line below its row is
+// as good.
 func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
+	d.group("join "+stockBroken.class, "")
+	defer d.end()
 	half := textWidth(text)/2 + 6
-	var best mark
-	least := -1
-	for _, t := range []float64{.5, .35, .65, .2, .8} {
+	for _, t := range []float64{.5, .4, .6, .3, .7, .2, .8, .1, .9} {
 		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
 		x = min(max(x, gutter+half), d.right()-half)
-		at := mark{x: x, y: a.y + (b.y-a.y)*t*t*(3-2*t)}
-		if n := d.hidden(at.x-half, at.x+half, at.y); least < 0 || n < least {
-			best, least = at, n
+		y := a.y + (b.y-a.y)*t*t*(3-2*t)
+		for _, dy := range []float64{0, -14, 14, -22, 22} {
+			room := box{x - half, y + dy - 8, x + half, y + dy + 8}
+			if room.y0 < d.top || room.y1 > d.y || slices.ContainsFunc(d.taken, room.meets) {
+				continue
+			}
+			d.el("rect", "", "class", "tagbox", "x", room.x0, "y", room.y0, "width", 2*half, "height", 16.0, "rx", 3.0)
+			d.put("twice", spot{x, y + dy + 4, text, "middle"})
+			d.taken = append(d.taken, room)
+			return
 		}
 	}
-	d.el("rect", "", "class", "tagbox", "x", best.x-half, "y", best.y-8, "width", 2*half, "height", 16.0, "rx", 3.0)
-	d.text("twice", text, best.x, best.y+4, "text-anchor", "middle")
-}
-
-// hidden counts the bars and labels that a label at y would cover.
-func (d *drawing) hidden(x0, x1, y float64) int {
-	n := 0
-	for _, o := range d.marks.taken {
-		if o.x0 < x1 && x0 < o.x1 && o.y-14 < y && y < o.y+14 {
-			n++
-		}
-	}
-	return n
 }
 
 // overlaps shades the time in which two orders believed that they held the lock.
@@ -164,7 +161,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap", "x", d.x(at.lo), "y", top-6,
-			"width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-top+6)
+		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockBroken.class,
+			"x", d.x(at.lo), "y", d.top-6, "width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-d.top+6)
 	}
 }

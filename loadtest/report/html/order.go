@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,16 +14,19 @@ import (
 type bar struct {
 	op     *history.Op
 	x0, x1 float64
+	end    end // of its lock
 	label  string
 	labelX float64
-	row    int
+	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words.
+	tall bool
+	row  int
 	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
 
 func (d *drawing) newBar(op *history.Op) *bar {
 	a := active(op)
-	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), label: label(d.cell, op)}
+	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lockEnd(op), label: label(d.cell, op)}
 	if neverEnded(op) {
 		b.x1 = d.right()
 	}
@@ -31,17 +35,46 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	if d.window.whole {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
-	need := textWidth(b.label) + 14
+	need := textWidth(b.label) + 18
 	switch {
+	case d.window.focus[op.Order] || d.eventful(b):
+		b.tall = true
+		b.labelX = max(min(b.x0, d.right()-need), gutter)
+		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
+		if d.outlived(b) {
+			b.from = min(b.from, d.x(b.end.at))
+		}
 	case b.x1+need <= d.right():
-		b.labelX, b.to = b.x1+7, b.x1+need
+		b.labelX, b.to = b.x1+12, b.x1+need
 	case b.from-need >= gutter:
 		b.from -= need
 		b.labelX = b.from + 4
 	default:
-		b.labelX = max(b.x0+12, gutter+12)
+		b.tall = true
+		b.labelX = max(min(b.x0, d.right()-need), gutter)
 	}
 	return b
+}
+
+// eventful reports whether words are due to what happened to the order: a fault, the end of its lock before it gave it
+// back, a write that the stock refused.
+func (d *drawing) eventful(b *bar) bool {
+	if len(d.faultsOf(b.op)) > 0 || d.outlived(b) {
+		return true
+	}
+	return slices.ContainsFunc(b.op.Trace, func(cmd history.Command) bool {
+		w := writeOf(&cmd)
+		return w == refusedWrite || w == unsureWrite
+	})
+}
+
+// outlived reports whether the order went on after its lock had ended.
+func (d *drawing) outlived(b *bar) bool {
+	hi := active(b.op).hi
+	if neverEnded(b.op) {
+		hi = math.Inf(1)
+	}
+	return b.end.at < hi && b.end.at < d.hi
 }
 
 // neverEnded reports whether the order's end is unknown: it got no answer, and its lease names no release.
@@ -58,47 +91,149 @@ func label(c *history.Cell, op *history.Op) string {
 			units += fmt.Sprintf("…%d", op.Units[n-1])
 		}
 		return short(c, op) + " → " + units
-	default:
-		return short(c, op) + " " + clip(string(op.Outcome), 12)
+	case op.Outcome == history.Sold && op.Phase == history.Reading:
+		return short(c, op) + " read"
 	}
+	return short(c, op) + " " + clip(string(op.Outcome), 12)
 }
 
-// pack gives each bar the first row with room for it, and returns how many rows that takes.
-func pack(bars []*bar) int {
+// pack gives each bar the first row with room for it, and returns the heights of the rows.
+func pack(bars []*bar) (heights []float64) {
 	slices.SortStableFunc(bars, func(a, b *bar) int { return cmp.Compare(a.from, b.from) })
 	var ends []float64
 	for _, b := range bars {
 		b.row = slices.IndexFunc(ends, func(end float64) bool { return end+4 <= b.from })
 		if b.row < 0 {
 			b.row = len(ends)
-			ends = append(ends, 0)
+			ends, heights = append(ends, 0), append(heights, rowHeight)
 		}
 		ends[b.row] = b.to
+		if b.tall {
+			heights[b.row] = tallRow
+		}
 	}
-	return len(ends)
+	return heights
 }
 
-// order draws one order; y is the top of its row.
-func (d *drawing) order(b *bar, y float64) {
+// order draws one order without its words; middle is that of its bar.
+func (d *drawing) order(b *bar, middle float64) {
 	d.group(d.orderClass(b.op), d.tooltip(b.op))
-	middle := y + rowHeight/2
 	if d.window.whole || !worked(b.op) {
 		u := underWay(b.op)
 		d.el("line", "", "class", "wait", "x1", d.x(u.lo), "x2", max(d.x(u.hi), b.x1), "y1", middle, "y2", middle)
 	}
 	if worked(b.op) {
-		d.el("rect", "", "class", "bar",
-			"x", b.x0, "y", middle-barHeight/2, "width", b.x1-b.x0, "height", barHeight, "rx", 2.0)
+		d.tenure(b, middle)
+	}
+	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
+		x := d.x(float64(l.ReleasedAt))
+		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(x), number(middle-barHeight/2-2), barHeight+4))
+		d.taken = append(d.taken, box{x - 1, middle - barHeight/2 - 2, x + 1, middle + barHeight/2 + 2})
 	}
 	d.faults(b.op, middle)
-	d.commands(b.op, middle)
-	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
-		stroke := fmt.Sprintf("M%s %sv%g", number(b.x1), number(middle-barHeight/2-2), barHeight+4)
-		d.el("path", "", "class", "end", "d", stroke)
-	}
-	d.text("label", b.label, b.labelX, middle+4)
-	d.marks.taken = append(d.marks.taken, stretch{b.from, b.to, middle})
+	d.commands(b, middle)
 	d.end()
+}
+
+// tenure draws the bar of an order: solid while it has its lock, dashed while the lock may have ended, then a tick, and
+// pale from there on.
+func (d *drawing) tenure(b *bar, middle float64) {
+	held, gone := d.lostAt(b)
+	y := middle - barHeight/2
+	if !d.outlived(b) || held > b.x0 {
+		d.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", barHeight, "rx", 2.0)
+	}
+	if held < gone {
+		d.el("rect", "", "class", "maybe", "x", held, "y", y, "width", gone-held, "height", barHeight)
+	}
+	if gone < b.x1 {
+		d.el("rect", "", "class", "believes", "x", gone, "y", y, "width", b.x1-gone, "height", barHeight, "rx", 2.0)
+	}
+	if d.outlived(b) && d.shows(b.end.at) {
+		x := d.x(b.end.at) // before the bar, if the order was told too late that it had the lock
+		d.el("path", b.end.why+" at "+moment(b.end.at), "class", "over",
+			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-15), barHeight+18))
+		d.taken = append(d.taken, box{x - 1, y - 15, x + 1, y + barHeight + 3})
+	}
+}
+
+// lostAt returns until where the order is known to have had its lock, and where the lock was gone. Both are the end of
+// the bar if the order kept it.
+func (d *drawing) lostAt(b *bar) (held, gone float64) {
+	if !d.outlived(b) {
+		return b.x1, b.x1
+	}
+	held, gone = d.x(b.end.since), d.x(b.end.at)
+	if gone-held <= 1 {
+		held = gone
+	}
+	return min(max(held, b.x0), b.x1), min(max(gone, b.x0), b.x1)
+}
+
+// words writes what there is to say of an order, where no mark is in the way.
+func (d *drawing) words(b *bar, middle float64) {
+	d.group(d.orderClass(b.op), "")
+	defer d.end()
+	line := middle - barHeight/2 - 6
+	if !b.tall {
+		d.put("label", spot{b.labelX, middle + 4, b.label, ""})
+		return
+	}
+	if d.outlived(b) && d.shows(b.end.at) {
+		x := d.x(b.end.at)
+		d.put("overlabel", spot{x + 4, line, b.end.why, ""}, spot{x - 4, line, b.end.why, "end"})
+	}
+	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
+	spots = append(spots, d.within(b.label, b.x0, d.right(), line)...)
+	if d.outlived(b) {
+		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
+	}
+	d.put("label", spots...)
+	d.refusal(b, middle)
+	d.faultWords(b, line)
+	d.inside(b, middle)
+}
+
+// refusal says beside the mark of a refused write why it was refused. Of several it takes the first with room for it.
+func (d *drawing) refusal(b *bar, middle float64) {
+	line := middle - barHeight/2 - 6
+	for i := range b.op.Trace {
+		cmd := &b.op.Trace[i]
+		if writeOf(cmd) != refusedWrite || !d.shows(float64(cmd.End)) {
+			continue
+		}
+		x := d.x(float64(cmd.End))
+		text, _ := d.why(b.op, cmd)
+		if d.put("refusal", spot{x - 6, line, text, ""}, spot{x + 6, line, text, "end"}, spot{x + 10, middle + 4, text, ""},
+			spot{x - 10, middle + 4, text, "end"}) {
+			return
+		}
+	}
+}
+
+// inside says in a bar that its order holds the lock, and then that it only believes so.
+func (d *drawing) inside(b *bar, middle float64) {
+	if b.op.Lease == nil || !slices.ContainsFunc(d.keys, func(k *lockKey) bool { return k.holdOf(b.op) != nil }) {
+		return
+	}
+	held, x := d.lostAt(b)
+	d.put("inside", d.within("holds the lock", b.x0, held, middle+4)...)
+	if held < x {
+		d.put("inside", d.within("its lock ends at some time here", held, x, middle+4)...)
+	}
+	released := d.x(math.MaxInt64)
+	if b.op.Lease.ReleasedAt.Known() {
+		released = d.x(float64(b.op.Lease.ReleasedAt))
+	}
+	if released > x {
+		for _, text := range []string{"believes it holds the lock", "believes it holds"} {
+			if d.put("inside warn", d.within(text, x, min(released, b.x1), middle+4)...) {
+				return
+			}
+		}
+		return
+	}
+	d.put("inside warn", d.within("its release comes late", x, b.x1, middle+4)...)
 }
 
 func (d *drawing) orderClass(op *history.Op) string {
@@ -119,21 +254,38 @@ func (d *drawing) orderClass(op *history.Op) string {
 }
 
 // commands draws what the order did: renewals, and reads and writes of the stock.
-func (d *drawing) commands(op *history.Op, middle float64) {
+func (d *drawing) commands(b *bar, middle float64) {
+	op := b.op
 	last := lastWrite(op)
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
-		switch {
-		case cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)):
-		case cmd.ReadsStock():
-			d.el("circle", "", "class", "read", "cx", d.x(float64(cmd.End)), "cy", middle, "r", 3.2)
-		case cmd.WritesStock():
-			d.diamond("write", d.x(float64(cmd.End)), middle, 4)
+		if cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)) || unknownScript(cmd) {
+			continue
+		}
+		x := d.x(float64(cmd.End))
+		switch w := writeOf(cmd); {
+		case w == wrote:
+			d.diamond("write", "", x, middle, 4)
+		case w == refusedWrite:
+			_, why := d.why(op, cmd)
+			d.refusedMark("the stock refused this write: "+why, x, middle)
+		case w == unsureWrite:
+			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle, 4.6)
+		case onStock(cmd):
+			d.el("circle", "", "class", "read", "cx", x, "cy", middle, "r", 3.2)
+			d.reserve(x, middle, 3.2)
 		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)
 		}
 	}
 	d.sale(op, last, middle)
+}
+
+// refusedMark draws a hollow diamond that is crossed out.
+func (d *drawing) refusedMark(title string, x, y float64) {
+	d.reserve(x, y, 7)
+	d.el("path", title, "class", "refused", "d", fmt.Sprintf("M%s %sl7 7l-7 7l-7 -7zm-5 2l10 10m0 -10l-10 10",
+		number(x), number(y-7)))
 }
 
 // lastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
@@ -142,7 +294,7 @@ func lastWrite(op *history.Op) *history.Command {
 		return nil
 	}
 	for i := len(op.Trace) - 1; i >= 0; i-- {
-		if cmd := &op.Trace[i]; cmd.WritesStock() && cmd.End.Known() {
+		if cmd := &op.Trace[i]; writeOf(cmd) == wrote {
 			return cmd
 		}
 	}
@@ -159,6 +311,13 @@ func (d *drawing) tooltip(op *history.Op) string {
 	lines = append(lines, fmt.Sprintf("sent %s, answered %s", when(op.Sent), when(op.Done)))
 	if l := op.Lease; l != nil {
 		lines = append(lines, fmt.Sprintf("lease %s to %s", when(l.AcquiredAt), when(l.ReleasedAt)))
+		if e := d.lockEnd(op); !math.IsInf(e.at, 1) {
+			by := "at"
+			if !e.exact() {
+				by = "by"
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %s", e.why, by, moment(e.at)))
+		}
 	}
 	for i := range op.Trace {
 		cmd := &op.Trace[i]

@@ -26,8 +26,7 @@ const (
 // alone, and with its marks in words.
 type picture struct {
 	drawing
-	keys []*lockKey
-	rows int // how many orders are drawn
+	drawn int // how many orders are drawn
 }
 
 // WritePicture writes a cell's timeline to w, as an SVG file that needs nothing else. It shows the orders of the first
@@ -39,8 +38,8 @@ func WritePicture(w io.Writer, c *history.Cell) error {
 	}
 	shown := choose(c)
 	shown.narrow(c.Faults)
-	p := &picture{keys: lockKeys(c, shown)}
-	p.drawing = *newDrawing(c, shown, pictureWidth)
+	shown.finding = history.Finding{} // the title says it
+	p := &picture{drawing: *newDrawing(c, shown, lockKeys(c, shown), pictureWidth)}
 	p.lanes()
 	_, err := io.WriteString(printable{w}, p.file())
 	return err
@@ -62,7 +61,7 @@ func (w *window) narrow(faults []history.Fault) {
 		}
 	}
 	if len(w.focus) > 0 && len(ops) > 0 {
-		w.ops, w.span = ops, s
+		w.ops, w.span, w.queue = ops, s, false
 		w.pad()
 	}
 }
@@ -92,7 +91,7 @@ func (p *picture) file() string {
 	s.WriteString(`><title id="title">` + escape(title) + `</title><desc id="desc">` + escape(story) + "</desc>\n")
 	s.WriteString("<style>\n" + palette + timelineStyle + pictureStyle + "</style>\n<defs>")
 	s.hatch("hatch", "hatch", 45)
-	s.hatch("lost", "hatch3", -45)
+	s.hatch("hatch2", "hatch2", -45)
 	s.WriteString("</defs>\n")
 	s.el("rect", "", "class", "paper", "x", 0.5, "y", 0.5, "width", width-1, "height", height-1, "rx", 8.0)
 	s.WriteString("\n" + head.String() + "\n")
@@ -162,7 +161,11 @@ var keyMarks = []keyMark{
 	{"read", "reads the stock", func(d *drawing, x, y float64) {
 		d.el("circle", "", "class", "read", "cx", x+14, "cy", y, "r", 3.2)
 	}},
-	{"write", "writes the stock", func(d *drawing, x, y float64) { d.diamond("write", x+14, y, 4.6) }},
+	{"write", "writes the stock", func(d *drawing, x, y float64) { d.diamond("write", "", x+14, y, 4.6) }},
+	{"refused", "the stock refuses the write", func(d *drawing, x, y float64) { d.refusedMark("", x+14, y) }},
+	{"believes", "the lock has ended, and the order believes that it holds it", func(d *drawing, x, y float64) {
+		d.el("rect", "", "class", "believes", "x", x, "y", y-6, "width", 22.0, "height", 12.0)
+	}},
 	{"renew", "renews the lock", renewalMark("renew")},
 	{"renew failed", "fails to renew the lock", renewalMark("renew failed")},
 	{"cross", "a lock removed by an order that did not hold it, or the death of a process",
@@ -170,8 +173,8 @@ var keyMarks = []keyMark{
 	{"stopped", "the process is stopped or dead", func(d *drawing, x, y float64) {
 		d.el("rect", "", "class", "stopped", "x", x, "y", y-6, "width", 20.0, "height", 12.0)
 	}},
-	{"overlap", "both orders believe that they hold the lock", func(d *drawing, x, y float64) {
-		d.el("rect", "", "class", "overlap", "x", x+6, "y", y-7, "width", 14.0, "height", 14.0)
+	{"overlap " + lockBroken.class, "both orders believe that they hold the lock", func(d *drawing, x, y float64) {
+		d.el("rect", "", "class", "overlap "+lockBroken.class, "x", x+6, "y", y-7, "width", 14.0, "height", 14.0)
 	}},
 }
 

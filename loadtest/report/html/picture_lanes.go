@@ -21,14 +21,14 @@ func (p *picture) lanes() {
 		p.lock(k, name)
 	}
 	p.overlaps()
-	p.joins()
+	p.joins()()
 }
 
 func (p *picture) instance(name string) {
 	var bars []*bar
 	for _, op := range p.window.ops {
 		if op.Instance == name {
-			bars = append(bars, &bar{op: op})
+			bars = append(bars, &bar{op: op, end: p.lockEnd(op)})
 		}
 	}
 	if len(bars) == 0 {
@@ -38,19 +38,20 @@ func (p *picture) instance(name string) {
 	p.lane("instance "+name, height)
 	p.stopped(bars, height)
 	for i, b := range bars {
-		p.order(b.op, p.y+float64(i)*pictureRow)
+		p.order(b, p.y+float64(i)*pictureRow)
 	}
 	p.y += height + 6
 }
 
 // order draws one order; y is the top of its row. The words stand above the first order's bar, and below the bars of
 // all others: so they keep clear of the line that joins two sales of one unit.
-func (p *picture) order(op *history.Op, y float64) {
+func (p *picture) order(b *bar, y float64) {
+	op := b.op
 	middle, base := y+pictureRow-15, y+17
-	if p.rows > 0 {
+	if p.drawn > 0 {
 		middle, base = y+15, y+pictureRow-9
 	}
-	p.rows++
+	p.drawn++
 	a, u := active(op), underWay(op)
 	x0, x1 := p.x(a.lo), max(p.x(a.hi), p.x(a.lo)+2.5)
 	if neverEnded(op) {
@@ -61,15 +62,16 @@ func (p *picture) order(op *history.Op, y float64) {
 		class += " nolease"
 	}
 	p.group(class, p.tooltip(op))
+	b.x0, b.x1 = x0, x1
 	before := x0
 	if !worked(op) {
 		before = x1
 	}
 	p.wait(p.x(u.lo), before, middle)
-	p.inside("key", "waits", p.x(u.lo), before, middle)
+	p.put("key", p.within("waits", p.x(u.lo), before, middle+4)...)
 	p.wait(x1, p.x(u.hi), middle)
 	if worked(op) {
-		p.bar(op, x0, x1, middle)
+		p.bar(b, middle)
 	}
 	for _, f := range p.faultsOf(op) {
 		if kills(f) {
@@ -77,10 +79,10 @@ func (p *picture) order(op *history.Op, y float64) {
 			p.cross(x, middle)
 		}
 	}
-	p.commands(op, middle)
+	p.commands(b, middle)
+	p.inBar(b, middle)
 	p.words(op, x0, x1, base)
 	p.end()
-	p.marks.taken = append(p.marks.taken, stretch{x0, x1, middle})
 }
 
 // wait draws the time in which an order was sent and not yet at work, or not yet answered.
@@ -90,33 +92,39 @@ func (p *picture) wait(x0, x1, middle float64) {
 	}
 }
 
-// bar draws the time in which an order was at work. From the end of its lock on it is hatched: the order still works,
-// and no longer holds the lock.
-func (p *picture) bar(op *history.Op, x0, x1, middle float64) {
-	lost, why := x1, ""
-	if h := p.lostLock(op); h != nil {
-		lost = min(max(p.x(p.keyEnd(p.keys[0], h)), x0), x1)
-		why = map[ending]string{expired: "its lock has expired", stolen: "its lock was removed"}[h.how]
-	}
+// bar draws the time in which an order was at work: solid while it had its lock, then pale, with a tick between.
+func (p *picture) bar(b *bar, middle float64) {
 	y := middle - pictureBar/2
-	p.el("rect", "", "class", "bar", "x", x0, "y", y, "width", lost-x0, "height", pictureBar, "rx", 2.0)
-	if op.Lease != nil {
-		p.inside("inside", "holds the lock", x0, lost, middle)
+	held, x := p.lostAt(b)
+	p.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", pictureBar, "rx", 2.0)
+	if held < x {
+		p.el("rect", "", "class", "maybe", "x", held, "y", y, "width", x-held, "height", pictureBar)
 	}
-	if lost < x1 {
-		p.el("rect", "", "class", "lost", "x", lost, "y", y, "width", x1-lost, "height", pictureBar)
-		p.inside("inside warn", why, lost, x1, middle)
+	if x < b.x1 {
+		p.el("rect", "", "class", "believes", "x", x, "y", y, "width", b.x1-x, "height", pictureBar)
+		p.el("path", b.end.why+" at "+moment(b.end.at), "class", "over",
+			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-4), pictureBar+8))
+		p.taken = append(p.taken, box{x - 1, y - 4, x + 1, y + pictureBar + 4})
 	}
-	if op.Lease != nil && op.Lease.ReleasedAt.Known() {
-		p.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-2), pictureBar+4))
+	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && p.shows(float64(l.ReleasedAt)) {
+		x := p.x(float64(l.ReleasedAt))
+		p.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(x), number(y-2), pictureBar+4))
+		p.taken = append(p.taken, box{x - 1, y - 2, x + 1, y + pictureBar + 2})
 	}
 }
 
-// inside writes a text into the middle of a bar, if it fits.
-func (p *picture) inside(class, text string, x0, x1, middle float64) {
-	if textWidth(text)+8 < x1-x0 {
-		p.text(class, text, (x0+x1)/2, middle+4, "text-anchor", "middle")
+// inBar says in the bar that its order holds the lock, and then that the lock is over.
+func (p *picture) inBar(b *bar, middle float64) {
+	if b.op.Lease == nil {
+		return
 	}
+	held, x := p.lostAt(b)
+	p.put("inside", p.within("holds the lock", b.x0, held, middle+4)...)
+	var spots []spot
+	for _, text := range []string{b.end.why + ": believes it holds the lock", b.end.why} {
+		spots = append(spots, p.within(text, x, b.x1, middle+4)...)
+	}
+	p.put("inside warn", spots...)
 }
 
 // words names an order and its fault at the beginning of its bar, and the outcome at the end. If the bar is short, both
@@ -149,6 +157,12 @@ var outcomes = map[history.Outcome]string{
 
 func (p *picture) outcome(op *history.Op) string {
 	first := firstEvidence(p.cell)
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; writeOf(cmd) == refusedWrite && op.Outcome != history.Sold {
+			brief, _ := p.why(op, cmd)
+			return "is " + brief
+		}
+	}
 	switch {
 	case op.Outcome != history.Sold || len(op.Units) == 0:
 		return outcomes[op.Outcome]
@@ -159,35 +173,6 @@ func (p *picture) outcome(op *history.Op) string {
 		return fmt.Sprintf("sells unit %d again", first.Unit)
 	}
 	return fmt.Sprintf("sells unit %d", op.Units[0])
-}
-
-// lostLock returns the time in which the lock key was the order's, if the key expired or another order removed it. It
-// returns nil if the order kept its lock, and for a lock on several nodes, which has no single end.
-func (p *picture) lostLock(op *history.Op) (lost *hold) {
-	if len(p.keys) != 1 {
-		return nil
-	}
-	for _, h := range p.keys[0].holds {
-		if h.op.Order == op.Order && (h.how == expired || h.how == stolen) {
-			lost = h
-		}
-	}
-	return lost
-}
-
-// keyEnd returns when a key ended. An expired key ended when its TTL was over, if that was before the next order made
-// it.
-func (p *picture) keyEnd(k *lockKey, h *hold) float64 {
-	if h.how != expired || p.cell.TTL <= 0 {
-		return h.to
-	}
-	from := h.from
-	for _, e := range k.events {
-		if e.op == h.op && e.Renews() && e.Succeeded() && e.End.Known() {
-			from = max(from, float64(e.End))
-		}
-	}
-	return min(from+float64(p.cell.TTL), h.to)
 }
 
 // lock draws the orders that held a lock key, with words beside a bar that is too short to have them inside.
@@ -204,25 +189,21 @@ func (p *picture) lock(k *lockKey, name string) {
 	middle := p.y + height/2
 	var before *hold
 	for _, h := range shown {
-		x0, x1 := p.x(h.from), p.x(min(p.keyEnd(k, h), p.hi))
-		p.group("lease "+p.colours[h.op.Instance], p.holdTooltip(h))
+		e := p.endOf(k, h)
+		x0, x1 := p.x(h.from), p.x(min(e.at, p.hi))
+		p.group("hold "+p.colours[h.op.Instance], p.holdTooltip(k, h))
 		p.el("rect", "", "class", "bar", "x", x0, "y", middle-pictureBar/2, "width", max(x1-x0, 2),
 			"height", pictureBar, "rx", 1.5)
-		text := "held by order " + short(p.cell, h.op)
-		if fits := textWidth(text)+8 < x1-x0; fits {
-			p.inside("inside", text, x0, x1, middle)
-			text = ""
-		}
 		if h.how == stolen && p.shows(h.to) {
 			p.cross(x1, middle)
 		}
+		text := "held by order " + short(p.cell, h.op)
+		spots := p.within(text, x0, x1, middle+4)
+		if before != nil && p.endOf(k, before).lost {
+			spots = append(spots, spot{max(x1, x0+2) + 7, middle + 4, p.endOf(k, before).why + ", then " + text, ""})
+		}
+		p.put("label", append(spots, spot{max(x1, x0+2) + 7, middle + 4, text, ""})...)
 		p.end()
-		if before != nil && before.how == expired && text != "" {
-			text = "expired, then " + text
-		}
-		if x := max(x1, x0+2) + 7; text != "" && x+textWidth(text) < p.right() {
-			p.text("label", text, x, middle+4)
-		}
 		before = h
 	}
 	p.y += height + 6

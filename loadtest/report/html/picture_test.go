@@ -47,12 +47,22 @@ func TestAPictureShowsAUnitThatWasSoldTwice(t *testing.T) {
 	says(t, doc, "<title id=\"title\">Unit 98 was sold twice</title>",
 		"<desc id=\"desc\">b sold unit 98 to order 2 at +1.035 s; a, working 2.500 s under a lease of 1.000 s, sold",
 		"lock v4 lua-release, scenario slow-work", "order 1, working 2.500 s under a lease of 1.000 s", "holds the lock",
-		"its lock has expired", "order 2 sells unit 98", "sells unit 98 again", "expired, then held by order 2",
-		"unit 98 sold twice")
+		"TTL over: believes it holds the lock", "order 2 sells unit 98", "sells unit 98 again",
+		"TTL over, then held by order 2", "unit 98 sold twice")
 	assert.NotContains(t, doc, "opening-a", "the orders of the violation alone")
 	assert.Equal(t, 1, count(es, "g", "join first"))
-	assert.Equal(t, 1, count(es, "rect", "lost"))
+	assert.Equal(t, 1+1, count(es, "rect", "believes"), "and in the key")
+	assert.Equal(t, 1, count(es, "path", "over"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
+}
+
+func TestAPictureShowsARefusedWrite(t *testing.T) {
+	c := fenced()
+	c.Findings, c.Coverage = audit.Judge(c)
+	doc := picture(t, c)
+	sound(t, doc)
+	says(t, doc, "is refused: token 33 < 34", "the stock refuses the write", "Two orders held the lock at once")
+	assert.Equal(t, 1+1, count(elements(t, doc), "path", "refused"), "and in the key")
 }
 
 func TestAPictureStandsAlone(t *testing.T) {
@@ -93,7 +103,7 @@ func TestThePictureInDocs(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "sold-twice.svg"))
 	require.NoError(t, err)
 	sound(t, string(doc))
-	says(t, string(doc), "was sold twice</title>", "its lock has expired")
+	says(t, string(doc), "was sold twice</title>", "TTL over: believes it holds the lock")
 	style := func(doc string) string {
 		_, rest, _ := strings.Cut(doc, "<style>")
 		style, _, _ := strings.Cut(rest, "</style>")
@@ -107,9 +117,9 @@ func TestAPictureOfALockThatWasRemoved(t *testing.T) {
 	c.Findings, c.Coverage = audit.Judge(c)
 	doc := picture(t, c)
 	sound(t, doc)
-	says(t, doc, "a lock removed by an order that did not hold it", "its lock has expired", "the process is stopped",
+	says(t, doc, "a lock removed by an order that did not hold it", "lock gone", "removed by o1", "the process is stopped",
 		"both orders believe that they hold the lock")
-	assert.Equal(t, 2, count(elements(t, doc), "rect", "lost"))
+	assert.Equal(t, 2+1, count(elements(t, doc), "rect", "believes"), "and in the key")
 }
 
 func TestACellWithoutAViolationHasAPictureToo(t *testing.T) {

@@ -3,13 +3,16 @@ package html
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // The measures of a timeline, in SVG units.
 const (
 	reportWidth = 1080.0
-	gutter      = 96.0 // the lanes' names
+	gutter      = 104.0 // the lanes' names
 	rowHeight   = 20.0
+	tallRow     = 34.0 // with a line for words
 	barHeight   = 12.0
 )
 
@@ -36,18 +39,9 @@ type tick struct {
 	text string
 }
 
-// ticks returns about eight round times of the window.
+// ticks returns about eight round times of the window, in ms.
 func (s scale) ticks() []tick {
 	step := roundStep(s.length() / 8)
-	unit, per := "s", 1e9
-	switch {
-	case step < 1e3:
-		unit, per = "ns", 1
-	case step < 1e6 && s.length() < 1e7:
-		unit, per = "µs", 1e3
-	case s.length() < 2e9:
-		unit, per = "ms", 1e6
-	}
 	var out []tick
 	first := math.Ceil(s.lo / step)
 	for i := range 24 {
@@ -55,9 +49,19 @@ func (s scale) ticks() []tick {
 		if at > s.hi {
 			break
 		}
-		out = append(out, tick{s.x(at), fmt.Sprintf("%.10g %s", at/per, unit)})
+		out = append(out, tick{s.x(at), millisAt(at, step)})
 	}
 	return out
+}
+
+// millisAt renders a time of the axis in ms, with as many decimals as its step has.
+func millisAt(ns, step float64) string {
+	decimals := int(max(0, math.Ceil(-math.Log10(step/1e6)-1e-9)))
+	text := strconv.FormatFloat(ns/1e6, 'f', min(decimals, 6), 64)
+	if len(text) > 14 {
+		text = fmt.Sprintf("%.4g", ns/1e6)
+	}
+	return strings.Replace(text, "-", "−", 1) + " ms"
 }
 
 // roundStep returns the smallest of 1, 2 and 5 times a power of ten that is not below least.

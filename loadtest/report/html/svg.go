@@ -27,10 +27,12 @@ func (s *svg) text(class, content string, x, y float64, attrs ...any) {
 	s.WriteString(">" + escape(content) + "</text>")
 }
 
-// group opens a group with a tooltip for all of its elements; end closes it.
+// group opens a group with a tooltip for all of its elements, if the title is not empty; end closes it.
 func (s *svg) group(class, title string) {
 	s.tag("g", "class", class)
-	s.WriteString("><title>" + escape(title) + "</title>")
+	if s.WriteString(">"); title != "" {
+		s.WriteString("<title>" + escape(title) + "</title>")
+	}
 }
 
 func (s *svg) end() { s.WriteString("</g>") }
@@ -60,7 +62,7 @@ func escape(s string) string { return html.EscapeString(s) }
 func textWidth(s string) float64 {
 	w := 0.0
 	for _, r := range s {
-		if r < 0x80 {
+		if r >= 0x20 && r < 0x80 { // others become a sign of their own
 			w += 6.6
 		} else {
 			w += 11

@@ -20,19 +20,33 @@ type drawing struct {
 	scale
 	cell   *history.Cell
 	window window
+	keys   []*lockKey
 	marks  *marks
-	y      float64
+	rows   []row
+	// taken is the room of marks and texts, which no other text may cover.
+	taken []box
+	// top is where the lanes begin, and y where the next one does.
+	top, y float64
 	// backgrounds are those of the lanes. They lie below the lines of the axis, and all else above them.
 	backgrounds svg
 	// colours gives each instance its own, the same in every lane.
 	colours map[string]string
 }
 
-const top = 26.0 // the axis
+// row is an order whose bar has been drawn, and the middle of that.
+type row struct {
+	*bar
+	middle float64
+}
+
+const (
+	headHeight = 20.0 // the line that names a violation
+	axisHeight = 26.0
+)
 
 const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
 
-// timelines draws a cell. If its first violation is a short moment of it, it draws that moment a second time, enlarged.
+// timelines draws a cell. Each moment of it that is too short to be seen there is drawn once more, enlarged.
 func timelines(c *history.Cell) []figure {
 	if c.Len() == 0 {
 		return nil
@@ -40,22 +54,31 @@ func timelines(c *history.Cell) []figure {
 	w := choose(c)
 	keys := lockKeys(c, w)
 	figures := []figure{draw(c, w, keys)}
-	if near, worth := closeUp(c, w); worth {
+	for _, near := range closeUps(c, w, keys) {
 		figures = append(figures, draw(c, near, keys))
 	}
 	return figures
 }
 
 func draw(c *history.Cell, w window, keys []*lockKey) figure {
-	d := newDrawing(c, w, reportWidth)
-	d.instances()
+	d := newDrawing(c, w, keys, reportWidth)
+	d.headline()
+	if w.queue {
+		d.queue()
+	} else {
+		d.instances()
+	}
 	d.around()
 	d.locks(keys)
 	d.overlaps()
-	d.joins()
+	joined := d.joins()
+	for _, r := range d.rows {
+		d.words(r.bar, r.middle)
+	}
+	joined()
 	caption := w.caption
 	if len(keys) == 0 {
-		caption += " No lock key in Redis: this rung has none, or no command on it was seen."
+		caption += " No lock key: this rung has none, or no command on it was seen."
 	}
 	if clocksDiffer(c) {
 		caption += " " + differentClocks
@@ -65,42 +88,19 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 }
 
 // newDrawing begins a timeline, and gives each instance its colour.
-func newDrawing(c *history.Cell, w window, width float64) *drawing {
+func newDrawing(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
 	d := &drawing{
-		scale: scale{w.span, width}, cell: c, window: w, marks: newMarks(), y: top, colours: map[string]string{},
+		scale: scale{w.span, width}, cell: c, window: w, keys: keys, marks: newMarks(), top: axisHeight,
+		colours: map[string]string{},
 	}
+	if w.finding.Result == history.Broken {
+		d.top += headHeight
+	}
+	d.y = d.top
 	for i, name := range d.names() {
 		d.colours[name] = fmt.Sprintf("i%d", i%4)
 	}
 	return d
-}
-
-// closeUp returns the moment in which the orders of the first violation wrote, and whether it needs a timeline of its
-// own, because it is too small to be seen in the larger window.
-func closeUp(c *history.Cell, w window) (window, bool) {
-	near := window{span: noSpan(), focus: w.focus}
-	for _, at := range firstEvidence(c).At {
-		near.include(at)
-	}
-	for _, op := range w.ops {
-		last := lastWrite(op)
-		if w.focus[op.Order] && last != nil {
-			near.include(last.At, last.End)
-		}
-	}
-	if near.empty() || near.length() > w.length()/12 || w.length() < 50e6 {
-		return w, false
-	}
-	air := max(near.length()*0.6, 1e6)
-	near.lo, near.hi = max(near.lo-air, w.lo), min(near.hi+air, w.hi)
-	for _, op := range w.ops {
-		if active(op).meets(near.span) {
-			near.ops = append(near.ops, op)
-		}
-	}
-	near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.",
-		w.length()/near.length(), moment(near.lo), moment(near.hi))
-	return near, near.lo < near.hi
 }
 
 func clocksDiffer(c *history.Cell) bool {
@@ -135,12 +135,22 @@ func (d *drawing) instances() {
 				bars = append(bars, d.newBar(op))
 			}
 		}
-		rows := pack(bars)
-		height := float64(max(rows, 1))*rowHeight + 8
+		heights := pack(bars)
+		height := 8.0
+		if len(heights) == 0 {
+			height += rowHeight
+		}
+		tops := make([]float64, len(heights))
+		for i, h := range heights {
+			tops[i] = d.y + height - 4
+			height += h
+		}
 		d.lane("instance "+name, height)
 		d.stopped(bars, height)
 		for _, b := range bars {
-			d.order(b, d.y+4+float64(b.row)*rowHeight)
+			r := row{b, tops[b.row] + heights[b.row] - rowHeight/2}
+			d.order(b, r.middle)
+			d.rows = append(d.rows, r)
 		}
 		d.y += height + 4
 	}
@@ -150,12 +160,14 @@ func (d *drawing) instances() {
 func (d *drawing) lane(name string, height float64) {
 	d.backgrounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", d.width, "height", height, "rx", 4.0)
 	d.text("name", clip(name, 14), 8, d.y+16)
+	d.taken = append(d.taken, spot{x: 8, y: d.y + 16, text: clip(name, 14)}.box())
 }
 
 // whole is the timeline as an element of a page.
 func (d *drawing) whole() string {
 	s := &svg{}
-	s.tag("svg", "viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
+	s.tag("svg", "class", "timeline "+severityOf(d.cell).class,
+		"viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
 		"aria-label", "timeline: "+clip(d.window.caption, 300))
 	s.WriteString(">" + d.content() + "</svg>")
 	return s.String()
@@ -167,12 +179,12 @@ func (d *drawing) content() string {
 	height := d.y + 2
 	s.WriteString(d.backgrounds.String())
 	for _, t := range d.ticks() {
-		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", top-6, "y2", height)
+		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", d.top-6, "y2", height)
 		anchor := "middle"
 		if t.x > d.right()-30 {
 			anchor = "end"
 		}
-		s.text("axis", t.text, t.x, 14, "text-anchor", anchor)
+		s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
 	}
 	s.WriteString(d.String())
 	return s.String()

@@ -16,20 +16,23 @@ const maxOrders = 20
 type window struct {
 	span
 	ops     []*history.Op
-	focus   map[string]bool // the orders of the first violation
+	focus   map[string]bool // the orders of the violation
+	finding history.Finding // the violation, if there is one
 	whole   bool
+	queue   bool // the orders are drawn as they arrived, each in a row
+	turns   []turn
 	caption string
 }
 
 // choose returns the whole of a small cell. Of a larger one it returns the time around the first violation or, if there
 // is none, the first sales.
 func choose(c *history.Cell) window {
-	first := firstEvidence(c)
-	w := window{span: noSpan(), focus: map[string]bool{}}
-	for _, o := range first.Orders {
-		w.focus[o] = true
-	}
+	w := window{span: noSpan(), finding: firstBroken(c)}
+	w.focus = focusOf(evidenceOf(w.finding))
 	switch around := focusSpan(c, w.focus); {
+	case c.InLine && c.Len() > 0:
+		w.takeQueue(c)
+		return w
 	case c.Len() <= maxOrders:
 		w.takeAll(c)
 	case !around.empty():
@@ -44,14 +47,36 @@ func choose(c *history.Cell) window {
 	return w
 }
 
-// firstEvidence returns the first evidence of the first broken verdict that names orders. The story is about the same.
-func firstEvidence(c *history.Cell) history.Evidence {
+// firstBroken returns the first broken verdict whose evidence names orders. The story is about the same.
+func firstBroken(c *history.Cell) history.Finding {
 	for _, f := range c.Findings {
-		if f.Result == history.Broken && len(f.Evidence) > 0 && len(f.Evidence[0].Orders) > 0 {
-			return f.Evidence[0]
+		if f.Result == history.Broken && len(evidenceOf(f).Orders) > 0 {
+			return f
 		}
 	}
-	return history.Evidence{}
+	at := slices.IndexFunc(c.Findings, func(f history.Finding) bool { return f.Result == history.Broken })
+	if at < 0 {
+		return history.Finding{}
+	}
+	return c.Findings[at]
+}
+
+// firstEvidence returns the first evidence of that verdict.
+func firstEvidence(c *history.Cell) history.Evidence { return evidenceOf(firstBroken(c)) }
+
+func evidenceOf(f history.Finding) history.Evidence {
+	if len(f.Evidence) == 0 {
+		return history.Evidence{}
+	}
+	return f.Evidence[0]
+}
+
+func focusOf(e history.Evidence) map[string]bool {
+	focus := map[string]bool{}
+	for _, o := range e.Orders {
+		focus[o] = true
+	}
+	return focus
 }
 
 func focusSpan(c *history.Cell, focus map[string]bool) span {

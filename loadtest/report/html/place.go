@@ -1,0 +1,67 @@
+package html
+
+import "slices"
+
+// box is the room that a text or a mark takes on a timeline.
+type box struct{ x0, y0, x1, y1 float64 }
+
+func (b box) meets(o box) bool { return b.x0 < o.x1 && o.x0 < b.x1 && b.y0 < o.y1 && o.y0 < b.y1 }
+
+// spot is a text with a place where it may stand. Its anchor is "start", if it is empty, "middle" or "end".
+type spot struct {
+	x, y         float64
+	text, anchor string
+}
+
+// box estimates the room of the text, which is 11 pixels high and may be bold, with a gap to the next one.
+func (s spot) box() box {
+	w := textWidth(s.text)*1.06 + 4
+	from := s.x
+	switch s.anchor {
+	case "middle":
+		from -= w / 2
+	case "end":
+		from -= w
+	}
+	return box{from - 2, s.y - 9, from + w + 2, s.y + 3}
+}
+
+// reserve keeps the room of a mark free of texts.
+func (d *drawing) reserve(x, y, r float64) {
+	d.taken = append(d.taken, box{x - r, y - r, x + r, y + r})
+}
+
+// put writes a text at the first of the spots where it covers no mark and no other text, and lies within the timeline.
+// If there is none, it writes nothing: the tooltips and the story say it too.
+func (d *drawing) put(class string, spots ...spot) bool {
+	for _, s := range spots {
+		b := s.box()
+		if s.text == "" || b.x0 < 0 || b.x1 > d.width || slices.ContainsFunc(d.taken, b.meets) {
+			continue
+		}
+		d.taken = append(d.taken, b)
+		if s.anchor == "" {
+			d.text(class, s.text, s.x, s.y)
+		} else {
+			d.text(class, s.text, s.x, s.y, "text-anchor", s.anchor)
+		}
+		return true
+	}
+	return false
+}
+
+// within returns the spots in a row from x0 to x1 at which a text may stand: its middle, its beginning, its end, and
+// then whatever the marks leave free.
+func (d *drawing) within(text string, x0, x1, y float64) []spot {
+	w := textWidth(text)*1.06 + 4
+	if w+8 > x1-x0 {
+		return nil
+	}
+	spots := []spot{{(x0 + x1 - w) / 2, y, text, ""}, {x0 + 5, y, text, ""}, {x1 - 5 - w, y, text, ""}}
+	for _, b := range d.taken {
+		if b.y0 < y+3 && y-9 < b.y1 && b.x1 > x0 && b.x1+5+w < x1 {
+			spots = append(spots, spot{b.x1 + 4, y, text, ""})
+		}
+	}
+	return spots
+}

@@ -1,0 +1,131 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+const (
+	maxQueue = 24 // orders of a queue that are drawn
+	queueRow = 16.0
+)
+
+// turn says as which of all that waited in line an order came, and as which it got the lock.
+type turn struct{ came, got int }
+
+// takeQueue takes the orders that waited in line, as they arrived, and the one that they waited for: around the first
+// violation if there is one, else from the beginning.
+func (w *window) takeQueue(c *history.Cell) {
+	var line []*history.Op
+	for _, op := range c.All() {
+		if op.Phase == history.Buy && op.Lease != nil && op.Lease.AcquiredAt.Known() {
+			kept := *op
+			line = append(line, &kept)
+		}
+	}
+	slices.SortStableFunc(line, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
+	for len(line) > 1 && line[0].Done < line[1].Sent { // it was there alone
+		line = line[1:]
+	}
+	all, from := len(line), 0
+	if at := slices.IndexFunc(line, func(op *history.Op) bool { return w.focus[op.Order] }); at >= maxQueue/2 {
+		from = max(0, min(at-maxQueue/2, all-maxQueue))
+	}
+	w.ops = line[from:min(from+maxQueue, all)]
+	granted := slices.Clone(line)
+	slices.SortStableFunc(granted, func(a, b *history.Op) int {
+		return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt)
+	})
+	for i, op := range line[:min(from+maxQueue, all)] {
+		w.turns = append(w.turns, turn{came: i + 1, got: slices.Index(granted, op) + 1})
+	}
+	w.turns = w.turns[from:]
+	for _, op := range w.ops {
+		w.join(span{float64(op.Sent), float64(op.Sent)})
+		w.join(active(op))
+	}
+	w.queue, w.whole = true, true
+	w.pad()
+	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.2 // the rows' words
+	w.caption = fmt.Sprintf("%d of the %d orders in line, a row for each, as they arrived. The thick line is the wait.",
+		len(w.ops), all)
+}
+
+// handOver returns the time in which the lock went from one to the next, enlarged, if that is short.
+func (w window) handOver() (window, bool) {
+	at := noSpan()
+	for i, op := range w.ops {
+		if i == 0 {
+			at.include(op.Lease.ReleasedAt)
+		} else {
+			at.include(op.Lease.AcquiredAt)
+		}
+	}
+	if at.empty() || at.length() > w.length()/3 {
+		return w, false
+	}
+	near, whole := w, w.span
+	near.lo, near.hi = max(at.lo-at.length()*0.2, whole.lo), min(at.hi+at.length()*0.3, whole.hi)
+	if near.lo >= near.hi {
+		return w, false
+	}
+	near.caption = fmt.Sprintf("The lock goes from order to order, %s times as large: %s to %s.",
+		times(w.length()/near.length()), moment(near.lo), moment(near.hi))
+	return near, true
+}
+
+// queue draws the orders that waited in line: a row for each as they arrived, the wait, and in which turn it got the
+// lock.
+func (d *drawing) queue() {
+	d.lane("arrival", float64(len(d.window.ops))*queueRow+8)
+	for i, op := range d.window.ops {
+		d.queued(op, d.window.turns[i], d.y+4+(float64(i)+.5)*queueRow)
+	}
+	d.y += float64(len(d.window.ops))*queueRow + 12
+}
+
+func (d *drawing) queued(op *history.Op, at turn, middle float64) {
+	class := d.orderClass(op)
+	if at.came != at.got {
+		class += " overtaken"
+	}
+	d.group(class, d.tooltip(op))
+	defer d.end()
+	a := active(op)
+	sent, x0, x1 := d.x(float64(op.Sent)), d.x(float64(op.Lease.AcquiredAt)), d.x(a.hi)
+	if x0 > sent {
+		d.el("rect", "waits "+fmt.Sprintf("%.1f ms", float64(op.Lease.AcquiredAt-op.Sent)/1e6), "class", "queued",
+			"x", sent, "y", middle-2, "width", x0-sent, "height", 4.0)
+	}
+	d.el("rect", "", "class", "bar", "x", x0, "y", middle-5, "width", max(x1-x0, 2.5), "height", 10.0, "rx", 1.5)
+	d.taken = append(d.taken, box{x0, middle - 5, max(x1, x0+2.5), middle + 5})
+	for _, f := range d.faultsOf(op) {
+		from, to := d.faultSpan(f)
+		d.el("rect", faultText(f), "class", "fault", "x", from, "y", middle+5, "width", max(to-from, 3), "height", 3.0)
+	}
+	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
+	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
+	text := "got it " + ordinal(at.got)
+	if at.came != at.got {
+		text += ", came " + ordinal(at.came)
+	}
+	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, text, ""}, spot{x0 - 6, middle + 4, text, "end"})
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n) + suffix
+}

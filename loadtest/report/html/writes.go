@@ -1,0 +1,96 @@
+package html
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// written is what became of a command that writes the stock.
+type written int
+
+const (
+	noWrite      written = iota
+	wrote                // the stock is another one now
+	refusedWrite         // the stock said no: a token that is too old, or a stock that had changed
+	unsureWrite          // no reply came
+)
+
+// serverSays matches an error that a server replied with, such as "STALE a newer token has been seen", and not one of
+// the network.
+var serverSays = regexp.MustCompile(`^[A-Z]+ `)
+
+func writeOf(cmd *history.Command) written {
+	switch {
+	case !cmd.WritesStock() || !cmd.End.Known() || unknownScript(cmd):
+		return noWrite
+	case cmd.Err == changed || serverSays.MatchString(cmd.Err):
+		return refusedWrite
+	case cmd.Err != "":
+		return unsureWrite
+	case strings.HasPrefix(cmd.Reply, "[0"): // check and decrement in one step: there was not enough
+		return noWrite
+	case (cmd.Cmd == "set" || cmd.Cmd == "eval:write") && cmd.Reply != "" && !cmd.Succeeded():
+		return refusedWrite
+	}
+	return wrote
+}
+
+// changed is the error of a transaction whose stock had changed after it was read.
+const changed = "redis: transaction failed"
+
+// unknownScript reports whether the server did not know the script yet. The client then sends it in full.
+func unknownScript(cmd *history.Command) bool { return strings.HasPrefix(cmd.Err, "NOSCRIPT") }
+
+// why says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
+func (d *drawing) why(op *history.Op, cmd *history.Command) (brief, full string) {
+	switch {
+	case cmd.Err == changed:
+		return "refused: the stock has changed", "the stock had changed since it was read"
+	case !strings.HasPrefix(cmd.Err, "STALE"):
+		word, _, _ := strings.Cut(cmd.Err+cmd.Reply, " ")
+		return "refused: " + clip(word, 20), clip(cmd.Err+cmd.Reply, 80)
+	}
+	own, newest := int64(0), int64(0)
+	if op.Lease != nil {
+		own = op.Lease.Fence
+	}
+	for _, other := range d.window.ops {
+		if other.Lease != nil && other.Lease.Fence > own && showedToken(other, cmd.End) {
+			newest = max(newest, other.Lease.Fence)
+		}
+	}
+	if own == 0 || newest == 0 {
+		return "refused: token too old", "its fencing token is older than the newest that the stock has seen"
+	}
+	a, b := apart(own, newest)
+	return fmt.Sprintf("refused: token %s < %s", a, b), fmt.Sprintf("its fencing token %d is older than %d", own, newest)
+}
+
+// showedToken reports whether the order had shown the stock its token by then.
+func showedToken(op *history.Op, by history.Instant) bool {
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; onStock(cmd) && cmd.Err == "" && cmd.At <= by {
+			return true
+		}
+	}
+	return false
+}
+
+// apart renders two numbers without the digits that long ones begin with in common.
+func apart(a, b int64) (string, string) {
+	x, y := fmt.Sprint(a), fmt.Sprint(b)
+	if len(x) != len(y) || len(x) <= 8 {
+		return x, y
+	}
+	same := 0
+	for same < len(x)-4 && x[same] == y[same] {
+		same++
+	}
+	if same < 3 {
+		return x, y
+	}
+	return "…" + x[same:], "…" + y[same:]
+}
