@@ -90,6 +90,13 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "renewal failed: i/o timeout",
 			"! renewal refused: not its key any more", "! its lease is over (TTL 1s)"}},
+		"a renewal whose reply is late": {func(o *Order) {
+			has(o)
+			time.Sleep(1500 * time.Millisecond)
+			hears(o, "eval:renew", key, "1")
+			o.Sold([]int64{97})
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! its lease is over (TTL 1s)",
+			"renews its lease", "sold unit 98, wrote 97"}},
 		"a DEL in time": {func(o *Order) {
 			lease := has(o)
 			hears(o, "del", key, "1")

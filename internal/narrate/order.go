@@ -28,9 +28,10 @@ type Order struct {
 	hasTTL  bool            // the lock's key was given a TTL
 	end     time.Time       // the end of a lease that the rung does not watch; zero: unknown
 	atEnd   *time.Timer
-	found   *string // the key's value at the release, if the rung reads it
-	deleted *string // the reply to an unconditional delete
-	late    bool    // the delete was sent after the lease had ended
+	unwatch func() bool // ends the watch of a lease that the rung watches
+	found   *string     // the key's value at the release, if the rung reads it
+	deleted *string     // the reply to an unconditional delete
+	late    bool        // the delete was sent after the lease had ended
 }
 
 // say prints a line. The caller holds o.mu, or is the only one that knows the order.
@@ -89,12 +90,13 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	}
 	o.waiting = false
 	o.say(good, text)
-	context.AfterFunc(lease.Context, func() { o.Lost(context.Cause(lease.Context)) })
+	o.unwatch = context.AfterFunc(lease.Context, func() { o.cancelled(context.Cause(lease.Context)) })
 }
 
 // prolong moves the end of a lease that the rung does not watch. Redis counted the TTL from before that reply, so the
-// lease has surely ended then.
+// lease has surely ended then, unless the reply to the next renewal is late.
 func (o *Order) prolong(reply time.Time) {
+	o.lost = false
 	if o.atEnd != nil {
 		o.atEnd.Stop()
 	}
@@ -108,16 +110,14 @@ func (o *Order) prolong(reply time.Time) {
 	})
 }
 
-// Lost tells why the rung has cancelled the work, unless the cause has nothing to do with the lease.
-func (o *Order) Lost(cause error) {
-	if o == nil {
-		return
-	}
+// cancelled tells why the context of the work has ended.
+func (o *Order) cancelled(cause error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.tellLost(cause)
 }
 
+// tellLost tells that the rung has cancelled the work, unless the cause has nothing to do with the lease.
 func (o *Order) tellLost(cause error) {
 	switch {
 	case o.lost || !o.released.IsZero():
@@ -220,6 +220,9 @@ func (o *Order) Released(lease *lock.Lease, unlocked error) {
 	defer o.mu.Unlock()
 	if o.atEnd != nil {
 		o.atEnd.Stop()
+	}
+	if o.unwatch != nil {
+		o.unwatch()
 	}
 	o.released = time.Now()
 	if lease.Token != "" {
