@@ -150,9 +150,9 @@ var (
 )
 
 // broken returns the promises that an output does not keep. Of a promise and of the output, every run of white space
-// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time and a
-// time of day stand for any other, and … for whatever comes between. The output's mark of cells with longer leases is taken
-// from the matrix.
+// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time and
+// a time of day stand for any other, and … for whatever comes between. The output's mark of cells with longer leases is
+// taken from the matrix.
 func broken(promises []string, output string) (missing []string) {
 	output = strings.Join(strings.Fields(longerLease.ReplaceAllString(output, "$1$2")), " ")
 	for _, p := range promises {

@@ -44,7 +44,7 @@ func TestNarrationOfConcurrentOrders(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			request, err := http.NewRequestWithContext(t.Context(), "POST", in.url+"/v5.5/decrease?wait=20s", nil)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url+"/v5.5/decrease?wait=20s", nil)
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -89,7 +89,7 @@ func TestNarrationByEnvironment(t *testing.T) {
 	assert.Contains(t, out.String(), "sold unit 100, wrote 99\n")
 }
 
-// Only a terminal gets colors, and only if its user has not declined them.
+// Only a terminal gets colours, and only if its user has not declined them.
 func TestColorsAreForTerminals(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")

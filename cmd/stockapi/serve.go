@@ -200,7 +200,7 @@ func narrator(c *config, stdout io.Writer) *narrate.Narrator {
 	return narrate.New(stdout, takesColor(stdout))
 }
 
-// takesColor reports whether w is a terminal that shows colors, and the user has not declined them. See no-color.org.
+// takesColor reports whether w is a terminal that shows colours, and the user has not declined them. See no-color.org.
 // On Windows only the newer terminal understands the codes without further ado.
 func takesColor(w io.Writer) bool {
 	f, ok := w.(*os.File)

@@ -1,8 +1,8 @@
-// Package narrate prints the steps of orders for people who try the service by hand: an order waits, has the lock, reads
-// the stock, sells, releases. Half of the steps are told by the sale, the other half follow from the commands that the
+// Package narrate prints the steps of orders for people who try the service by hand: an order waits, has the lock,
+// reads the stock, sells, releases. The sale reports some of the steps; the others follow from the commands that the
 // trace sees. No lock and no shelf contains narration code.
 //
-// Read [Narrator.Begin], then order.go for the steps that a sale tells, and commands.go for those of the trace.
+// Read [Narrator.Begin], then order.go for the steps that a sale reports, and commands.go for those of the trace.
 package narrate
 
 import (
@@ -55,7 +55,7 @@ func (n *Narrator) Begin(ctx context.Context, w Wants) (context.Context, *Order)
 	return trace.Watch(ctx, o.command), o
 }
 
-// A tone is the color of a line. Lines in the tone bad have a mark too, because not everybody sees the color.
+// A tone is the colour of a line. Lines in the tone bad have a mark too, because not everybody sees the colour.
 type tone string
 
 const (

@@ -191,7 +191,10 @@ func TestColumnsAreAligned(t *testing.T) {
 	}
 	all := strings.Split(strings.TrimSpace(out.String()), "\n")
 	assert.Contains(t, all[1], " ABCDE…WXYZ v5.5 ")
-	column := func(line string) int { return len([]rune(line[:strings.Index(line, "wants")])) }
+	column := func(line string) int {
+		before, _, _ := strings.Cut(line, "wants")
+		return len([]rune(before))
+	}
 	assert.Equal(t, column(all[0]), column(all[1]))
 	assert.Equal(t, column(all[2]), column(all[3]))
 	assert.LessOrEqual(t, column(all[0]), 42, "so that two terminals fit side by side")

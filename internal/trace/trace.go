@@ -1,5 +1,5 @@
-// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace, or hands
-// them to a watcher. It is a hook of the clients: no lock and no shelf contains tracing code.
+// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace, or
+// passes them to a watcher. It is a hook of the clients: no lock and no shelf contains tracing code.
 package trace
 
 import (
