@@ -20,7 +20,7 @@ func (o *Order) command(e trace.Event) {
 	case e.Cmd == "fault" && e.End.IsZero():
 		o.say(slow, "fault "+e.Key)
 	case e.Cmd == "fault":
-		o.say(slow, fmt.Sprintf("goes on after %v of %s", e.End.Sub(e.At).Round(time.Millisecond), e.Key))
+		o.say(slow, fmt.Sprintf("goes on after %d ms of %s", e.End.Sub(e.At).Milliseconds(), e.Key))
 	case e.Cmd == "woken":
 		o.say(quiet, "is woken by a release")
 	case stock.IsKey(e.Key):

@@ -177,7 +177,7 @@ func TestWaitingIsToldOnce(t *testing.T) {
 		o.Busy(lock.ErrBusy, 3*time.Second)
 	}
 	o.Has(&lock.Lease{Context: context.Background(), Token: "T"}, 812*time.Millisecond)
-	assert.Equal(t, []string{"wants 1 of 10000", "waits for the lock, 3s at most", "has the lock after 812ms: token T"},
+	assert.Equal(t, []string{"wants 1 of 10000", "waits for the lock, 3s at most", "has the lock after 812 ms: token T"},
 		lines(t, out.String()))
 }
 

@@ -75,7 +75,7 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	}
 	text := "has the lock"
 	if o.waiting {
-		text += " after " + waited.Round(time.Millisecond).String()
+		text += fmt.Sprintf(" after %d ms", waited.Milliseconds())
 	}
 	text += ": token " + lease.Token[:min(len(lease.Token), 6)]
 	if lease.Fence > 0 {
