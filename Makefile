@@ -40,6 +40,10 @@ cross: ## build for all systems that a workshop brings, or for PLATFORMS="linux/
 		echo "$$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -tags nomsgpack ./... || exit 1; \
 		done
 
+.PHONY: dist
+dist: ## archives for machines without Go into dist/, both programs and the workshop in each; or for PLATFORMS
+	$(GO) run scripts/dist.go $(PLATFORMS)
+
 .PHONY: bench
 bench: ## each rung: acquire + release, and a whole sale, with allocations
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./internal/sale
@@ -80,4 +84,4 @@ diff: ## what changes between two rungs: make diff A=v3 B=v4
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -26,6 +26,7 @@ var houses = []struct {
 		{"cmd/stockapi"},
 		{"internal/handlers"},
 		{"internal/sale", "internal/fault"},
+		{"internal/narrate"},
 		{"internal/lock"},
 		{"internal/stock", "internal/trace", "internal/metrics", "internal/backend/backendtest"},
 		{"internal/backend/sqldb"},

@@ -27,8 +27,9 @@ type workshopPart struct {
 //	```sh needs=NAME    a script that needs a program which not everybody has
 //	```sh elsewhere     commands that take too long here, and that something else runs: see runElsewhere
 //
-// and each line of the ```text block that follows has to be in its output: see broken. A block whose last word is
-// sample, as in ```json sample, shows something and promises nothing.
+// and each line of the ```text block that follows has to be in its output: see broken. The lines of a block
+// ```text terminal=1 have to be in what that terminal has said, soon after the commands have ended. A block whose last
+// word is sample, as in ```json sample, shows something and promises nothing.
 type workshopBlock struct {
 	line     int
 	other    bool // run elsewhere
@@ -37,6 +38,7 @@ type workshopBlock struct {
 	needs    string
 	script   string
 	promises []string
+	said     map[int][]string // by terminal: what is promised of it
 }
 
 // partsOf reads a document. Whatever is fenced is either commands or a promise: nothing can be in it that is not run.
@@ -83,17 +85,32 @@ func (r *partsReader) begin(number int, info string) (err error) {
 		return errors.New("a block under no heading")
 	case strings.HasSuffix(info, " sample"):
 		r.within = func(string) {}
-	case info != "text":
+	case !strings.HasPrefix(info, "text"):
 		r.block, err = newBlock(number, info)
 		last := r.parts[len(r.parts)-1]
 		last.blocks = append(last.blocks, r.block)
 		r.within = func(line string) { r.block.script += line + "\n" }
 	case r.block == nil:
 		return errors.New("a promise of no command")
+	case info != "text":
+		return r.beginSaid(info)
 	default:
 		r.within = func(line string) { r.block.promises = append(r.block.promises, line) }
 	}
 	return err
+}
+
+// beginSaid begins a promise of what a terminal says.
+func (r *partsReader) beginSaid(info string) error {
+	number, err := strconv.Atoi(strings.TrimPrefix(info, "text terminal="))
+	if err != nil {
+		return fmt.Errorf("a promise in %q: %w", info, err)
+	}
+	if r.block.said == nil {
+		r.block.said = map[int][]string{}
+	}
+	r.within = func(line string) { r.block.said[number] = append(r.block.said[number], line) }
+	return nil
 }
 
 // newBlock reads what stands after the fence.
@@ -126,19 +143,21 @@ func newBlock(number int, info string) (*workshopBlock, error) {
 
 var (
 	aTime    = regexp.MustCompile(`\d+(\\\.\d+)?( ?m?s\b)`)
+	aClock   = regexp.MustCompile(`\d\d:\d\d:\d\d\\\.\d{3}`)
 	anything = regexp.MustCompile(` *… *`)
 	first    = regexp.MustCompile(`^\w`)
 	last     = regexp.MustCompile(`\w$`)
 )
 
 // broken returns the promises that an output does not keep. Of a promise and of the output, every run of white space
-// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time
-// stands for any such number, and … for whatever comes between. The output's mark of cells with longer leases is taken
-// from the matrix.
+// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time and
+// a time of day stand for any other, and … for whatever comes between. The output's mark of cells with longer leases is
+// taken from the matrix.
 func broken(promises []string, output string) (missing []string) {
 	output = strings.Join(strings.Fields(longerLease.ReplaceAllString(output, "$1$2")), " ")
 	for _, p := range promises {
 		pattern := regexp.QuoteMeta(strings.Join(strings.Fields(p), " "))
+		pattern = aClock.ReplaceAllString(pattern, `\d\d:\d\d:\d\d\.\d{3}`)
 		pattern = aTime.ReplaceAllString(pattern, `\d+(\.\d+)?$2`)
 		pattern = anything.ReplaceAllString(pattern, `.{0,300}?`)
 		pattern = last.ReplaceAllString(first.ReplaceAllString(pattern, `\b$0`), `$0\b`) // SE is not in SER
@@ -152,13 +171,14 @@ func broken(promises []string, output string) (missing []string) {
 func TestPromises(t *testing.T) {
 	const output = "  v4  b sold unit 98 to order 2 at +0.514 s; a, working 1.250 s under a lease of 0.500 s, " +
 		"sold unit 98\n      again to order 1 at +1.259 s\n  v1  did not get through in 2s, b answered: 423\n" +
-		"late-release  SER~\nas expected (1 of 1 cells)\n"
+		"late-release  SER~\nas expected (1 of 1 cells)\n12:38:56.822 anna       v4     +2000 ms ! sold unit 89\n"
 	assert.Empty(t, broken([]string{
 		"v4 … sold unit 98 to order 2 at +0.6 s; a, working 1.250 s under a lease of 0.500 s, " +
 			"sold unit 98 again to order 1 at +1.3 s",
 		"did not get through in 1.507s,… answered: 423",
 		"late-release SER",
 		"as expected (1 of 1 cells)",
+		"01:02:03.004 anna v4 +1999 ms ! sold unit 89",
 		"",
 	}, output))
 	for _, kept := range []string{"sold unit 97 to", "b sold unit 98 to order 2 at s", "as expected (1 of 2 cells)", "v5.",
@@ -170,14 +190,16 @@ func TestPromises(t *testing.T) {
 
 func TestPartsOf(t *testing.T) {
 	parts, err := partsOf("# T\n## A\n```sh exit=1\na b\n\nc\n```\n<details>\n\n```text\nx\ny\n```\n## B\n```sh " +
-		"needs=d terminal=2\ne\n```\n")
+		"needs=d terminal=2\ne\n```\n```text terminal=1\nz\n```\n")
 	require.NoError(t, err)
 	require.Len(t, parts, 2)
 	assert.Equal(t, []*workshopBlock{{line: 3, exit: 1, script: "a b\n\nc\n", promises: []string{"x", "y"}}},
 		parts[0].blocks)
-	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n"}}, parts[1].blocks)
+	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n",
+		said: map[int][]string{1: {"z"}}}}, parts[1].blocks)
 	for _, document := range []string{
 		"## A\n```\nnot run\n```\n", "## A\n```bash\nnot run\n```\n", "## A\n```text\nx\n```\n", "## A\n```sh\na\n",
+		"## A\n```sh\na\n```\n```text terminal=one\nx\n```\n",
 		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n",
 		"## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
 		"```sh\nbefore any heading\n```\n",

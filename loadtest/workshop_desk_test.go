@@ -103,6 +103,19 @@ func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	if b.terminal > 0 {
 		return d.open(ctx, b.terminal, b.script, promises)
 	}
+	if err := d.runBlock(ctx, b, promises); err != nil {
+		return err
+	}
+	for number, said := range b.said {
+		if err := d.said(ctx, number, said); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runBlock runs a script, and returns an error if its exit code is another or a promise is not kept.
+func (d *workshopDesk) runBlock(ctx context.Context, b *workshopBlock, promises []string) error {
 	cmd, output := d.run(ctx, b)
 	for range 10 {
 		code, said := cmd.ProcessState.ExitCode(), output.String()

@@ -34,6 +34,28 @@ func (d *workshopDesk) open(ctx context.Context, number int, script string, prom
 		defer close(x.gone)
 		_ = x.cmd.Wait() // an instance may be meant to crash
 	}()
+	return x.says(ctx, script, promises)
+}
+
+// said waits until a terminal has said what is promised of it.
+func (d *workshopDesk) said(ctx context.Context, number int, promises []string) error {
+	x, ok := d.terminals[number]
+	if !ok {
+		return fmt.Errorf("nothing runs in terminal %d", number)
+	}
+	here := make([]string, len(promises))
+	for i, p := range promises {
+		here[i] = d.here(p)
+	}
+	ctx, cancel := context.WithTimeout(ctx, saidTime)
+	defer cancel()
+	return x.says(ctx, fmt.Sprintf("terminal %d", number), here)
+}
+
+// saidTime bounds the time from the end of some commands until a terminal has said what is promised after them.
+const saidTime = 10 * time.Second
+
+func (x *workshopTerminal) says(ctx context.Context, script string, promises []string) error {
 	for {
 		err := kept(promises, script, &x.output)
 		if err == nil {

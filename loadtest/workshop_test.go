@@ -135,6 +135,8 @@ func TestADeskObjects(t *testing.T) {
 		{"```sh exit=3\ntrue\n```", "exit status 0, not exit code 3"},
 		{"```sh\ngo run ./loadtest --bogus\n```", "unknown flag --bogus"},
 		{"```sh terminal=1\necho ready; sleep 60\n```\n```text\nready\n```", ""},
+		{"```sh\ntrue\n```\n```text terminal=1\nready\n```", ""},
+		{"```sh\ntrue\n```\n```text terminal=2\nready\n```", "nothing runs in terminal 2"},
 		{"```sh terminal=1\necho not yet\n```\n```text\nready\n```", "it has ended: promised, but not said"},
 	} {
 		parts, err := partsOf("## A\n" + c.document)

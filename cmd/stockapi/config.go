@@ -55,6 +55,7 @@ type config struct {
 	Hosts        []string      `placeholder:"NAME" help:"${hosts_help}"`
 	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
 	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at the end. ${default}."`
+	Narrate      bool          `help:"${narrate_help}"`
 	LogFormat    string        `enum:"text,json" default:"text" help:"text or json. ${default}."`
 	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"debug also logs 'busy'. ${default}."`
 

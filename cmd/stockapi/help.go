@@ -30,6 +30,8 @@ var longHelp = kong.Vars{
 	"faults_help": "Let requests ask for faults: fault=crash@after:setnx. For tests only: any client can end this " +
 		"process.",
 	"admin_token_help": "Token for PUT and DELETE on /stock and /locks, and for faults. Default: none is needed.",
+	"narrate_help": "Print each step of each order on standard output: waits, has the lock, read 98, sold 98, lease " +
+		"lost, released. In colour on a terminal, unless NO_COLOR is set.",
 	"hosts_help": "Names allowed as the Host of a request, beside localhost and the address; '*' for any. Default: on " +
 		"loopback none, otherwise any address and any name without a dot.",
 	"redlock_file_help":    "File with the value of --redlock: URLs separated by commas or line ends.",

@@ -9,15 +9,19 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mattn/go-isatty"
 
 	"stockapi/internal/backend"
 	"stockapi/internal/fault"
 	"stockapi/internal/handlers"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
+	"stockapi/internal/narrate"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
@@ -49,11 +53,13 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	}
 	handler := newLogLimiter(newLogHandler(&c, stderr))
 	defer handler.Flush()
-	return serve(ctx, &c, listener, slog.New(handler).With("instance", c.Instance))
+	return serve(ctx, &c, listener, narrator(&c, stdout), slog.New(handler).With("instance", c.Instance))
 }
 
 // serve builds the instance and serves until ctx ends.
-func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.Logger) error {
+func serve(
+	ctx context.Context, c *config, listener *net.TCPListener, narrator *narrate.Narrator, log *slog.Logger,
+) error {
 	m := metrics.New(c.Instance)
 	var faults *fault.Injector
 	if c.Faults {
@@ -87,6 +93,7 @@ func serve(ctx context.Context, c *config, listener *net.TCPListener, log *slog.
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, Replicas: c.LockReplicas, SQL: database,
 		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
 	shop := sale.New(c.Instance, shelf, locks, m, log)
+	shop.Narrate(narrator)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
 	shop.Note("v12-naive", sqlNote(c))
@@ -183,6 +190,27 @@ func newLogHandler(c *config, w io.Writer) slog.Handler {
 		return slog.NewJSONHandler(w, options)
 	}
 	return slog.NewTextHandler(w, options)
+}
+
+// narrator returns the narrator of --narrate, or nil. It writes to standard output, and so apart from the log.
+func narrator(c *config, stdout io.Writer) *narrate.Narrator {
+	if !c.Narrate {
+		return nil
+	}
+	return narrate.New(stdout, takesColor(stdout))
+}
+
+// takesColor reports whether w is a terminal that shows colours, and the user has not declined them. See no-color.org.
+// On Windows only the newer terminal understands the codes without further ado.
+func takesColor(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	if runtime.GOOS == "windows" && isatty.IsTerminal(f.Fd()) {
+		return os.Getenv("WT_SESSION") != ""
+	}
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
 // clock identifies the clock of this machine: by the boot ID of the kernel, which processes in containers share, or

@@ -133,7 +133,8 @@ func (i *Injector) fire(ctx context.Context, after bool, name, on string) {
 }
 
 func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
-	began := time.Now()
+	event := trace.Event{Cmd: "fault", Key: f.String(), At: time.Now()}
+	trace.From(ctx).Begin(event)
 	switch f.Action {
 	case "sleep":
 		time.Sleep(f.For) // ignores the order's context, as a process that hangs does
@@ -144,7 +145,8 @@ func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 	case "hold":
 		i.hold(f, order)
 	}
-	trace.From(ctx).Note(trace.Event{Cmd: "fault", Key: f.String(), At: began, End: time.Now()})
+	event.End = time.Now()
+	trace.From(ctx).Note(event)
 }
 
 func (i *Injector) hold(f *Fault, order string) {

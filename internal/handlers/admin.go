@@ -50,7 +50,7 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 	case result == nil:
 		c.Status(http.StatusNoContent)
 	default:
-		c.JSON(http.StatusOK, result)
+		sendJSON(c, http.StatusOK, result)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *server) rungs(c *gin.Context) {
 			list[i].Wait = s.Bounds.DefaultWait.String()
 		}
 	}
-	c.JSON(http.StatusOK, gin.H{
+	sendJSON(c, http.StatusOK, gin.H{
 		"instance": s.Instance, "clock": s.Clock, "now": time.Now(), "build": s.Build, "rungs": list,
 	})
 }

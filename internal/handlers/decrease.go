@@ -46,7 +46,7 @@ func (s *server) answer(c *gin.Context, receipt sale.Receipt, err error) {
 		s.fail(c, err, receipt)
 		return
 	}
-	c.JSON(http.StatusOK, receipt)
+	sendJSON(c, http.StatusOK, receipt)
 }
 
 // serve reads an order from a request and executes it.

@@ -51,7 +51,7 @@ func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (co
 
 // heldOrders serves GET /faults: the orders that a fault holds.
 func (s *server) heldOrders(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
+	sendJSON(c, http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
 // releaseOrder serves DELETE /faults/{order}: it releases a held order. Of several orders with that name it releases

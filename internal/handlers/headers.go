@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"crypto/rand"
+	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/render"
 )
 
 // requestID is the header with the name of a request, which the client or the service chooses.
@@ -47,4 +49,20 @@ func (s *server) noParams(c *gin.Context) {
 // retryAfter reports whether a retry may succeed a moment later. A missing backend will still be missing.
 func retryAfter(name string, status int) bool {
 	return status == http.StatusLocked || status == http.StatusServiceUnavailable && name != "rung-unavailable"
+}
+
+// sendJSON answers with body as JSON. A newline ends it, so that a terminal shows one answer a line.
+func sendJSON(c *gin.Context, status int, body any) {
+	c.Render(status, jsonLine{render.JSON{Data: body}})
+}
+
+type jsonLine struct{ render.JSON }
+
+// Render is part of [render.Render].
+func (r jsonLine) Render(w http.ResponseWriter) error {
+	if err := r.JSON.Render(w); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }

@@ -66,6 +66,22 @@ func TestHeadIsServedWhereverGetIs(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, answer.Code, "and nowhere else")
 }
 
+// A newline ends every answer in JSON, problems too: on a terminal the next answer begins on a line of its own.
+func TestANewlineEndsEveryAnswerInJSON(t *testing.T) {
+	f := &fakeShop{}
+	engine := routes(f, f, fakeConfig(f, ""))
+	for _, target := range []string{"POST /v4/decrease", "POST /v4/decrease?bogus=1", "GET /v10/stock/10000", "GET /rungs",
+		"GET /stock/10000", "PUT /stock/10000?quantity=1", "DELETE /locks/10000", "GET /orders/nobody", "GET /faults",
+		"DELETE /faults/nobody", "GET /nowhere", "PUT /rungs"} {
+		method, path, _ := strings.Cut(target, " ")
+		answer := serveTo(engine, request(method, path, ""))
+		assert.Contains(t, answer.Header().Get("Content-Type"), "json", target)
+		body := answer.Body.String()
+		assert.Equal(t, strings.TrimSpace(body)+"\n", body, target)
+		assert.Equal(t, 1, strings.Count(body, "\n"), target)
+	}
+}
+
 // A slash at the end makes another path, which is no route: nobody is sent on with an order.
 func TestASlashAtTheEndIsAnotherPath(t *testing.T) {
 	h := newFake(&fakeShop{}, "")

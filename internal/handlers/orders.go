@@ -197,5 +197,5 @@ func (s *server) order(c *gin.Context) {
 		return
 	}
 	t.Instance = s.Instance
-	c.JSON(http.StatusOK, t)
+	sendJSON(c, http.StatusOK, t)
 }

@@ -158,7 +158,7 @@ func (s *server) send(c *gin.Context, name string, p Problem) {
 	c.Abort()
 	c.Set(outcomeKey, name)
 	c.Header("Content-Type", "application/problem+json")
-	c.JSON(p.Status, p)
+	sendJSON(c, p.Status, p)
 }
 
 // detail returns the part of an error that is useful to the client. Errors of backends name hosts and ports: they are

@@ -12,6 +12,7 @@ import (
 
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
+	"stockapi/internal/narrate"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
 )
@@ -43,6 +44,8 @@ type Order struct {
 	Permits  int64          // how many may hold a semaphore at once; 0: the rung's default
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
+
+	narrated *narrate.Order // nil: nobody narrates
 }
 
 // A Receipt reports the result of an order. With an error it holds what was known when the order failed.
@@ -93,6 +96,7 @@ type Shop struct {
 	shelf    *stock.Shelf
 	metrics  *metrics.Metrics
 	log      *slog.Logger
+	narrator *narrate.Narrator // nil: none
 	notes    map[string]string
 	callers  callers
 	open     context.Context // ends when the shop closes
@@ -153,6 +157,9 @@ func (r *rung) maxWait(o Order) time.Duration {
 // Note attaches a remark on a rung to what Rungs returns. Call it before the shop opens.
 func (s *Shop) Note(number, remark string) { s.notes[number] = remark }
 
+// Narrate makes the shop print the steps of its orders. Call it before the shop opens.
+func (s *Shop) Narrate(n *narrate.Narrator) { s.narrator = n }
+
 // Close makes the shop refuse new orders and orders that wait for a lock. Orders that hold a lock go on.
 func (s *Shop) Close() { s.close() }
 
@@ -176,6 +183,10 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	}
 	first := o.items()[0]
 	receipt = Receipt{Rung: r.Number, Product: first.Product, Quantity: first.Quantity, Instance: s.instance, Order: o.ID}
+	if s.narrator != nil {
+		ctx, o.narrated = s.narrator.Begin(ctx, narrate.Wants{ID: o.ID, Rung: r.Number, Items: o.items(), TTL: o.TTL})
+		defer func() { o.narrated.Failed(err) }()
+	}
 	if s.Closed() {
 		return receipt, ErrDraining
 	}
@@ -205,9 +216,10 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	if err != nil {
 		return receipt, err
 	}
-	defer func() { err = s.release(ctx, r, lease, &receipt, err) }()
+	defer func() { err = s.release(ctx, o, lease, &receipt, err) }()
 
 	err = s.sell(r, o, lease, &receipt)
+	o.narrated.Failed(err)
 	return receipt, err
 }
 
@@ -223,6 +235,7 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 	if err != nil {
 		return err
 	}
+	o.narrated.Sold(left)
 	if lease.Sold != nil {
 		lease.Sold()
 	}
@@ -244,6 +257,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	}
 	s.metrics.Held.WithLabelValues(r.Number).Inc()
 	receipt.Lease = newLease(lease)
+	o.narrated.Has(lease, waited)
 	return lease, nil
 }
 
@@ -251,7 +265,9 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
 	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
-		return dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
+		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
+		o.narrated.Busy(err, r.maxWait(o))
+		return lease, err
 	}
 	return r.acquire(ctx, waiting, r.keys(o), r.maxWait(o), r.wait, attempt)
 }
@@ -279,23 +295,24 @@ func (s *Shop) untilClosed(ctx context.Context) (context.Context, func()) {
 
 // release releases the lock. A lost lease is reported in the receipt, and is no error of the sale: a sale that was
 // written stays sold, and an error would hide the unit that is sold twice.
-func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt *Receipt, sale error) error {
+func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt *Receipt, sale error) error {
 	held := receipt.Lease
 	held.ReleasedAt = time.Now()
 	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
 	err := lease.Unlock(ctx)
+	o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
 	if lease.Token == "" {
 		receipt.Lease = nil
 	}
-	s.metrics.Held.WithLabelValues(r.Number).Dec()
-	s.metrics.Hold.WithLabelValues(r.Number).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
+	s.metrics.Held.WithLabelValues(receipt.Rung).Dec()
+	s.metrics.Hold.WithLabelValues(receipt.Rung).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
 	switch {
 	case held.Lost:
-		s.metrics.Lost.WithLabelValues(r.Number).Inc()
-		s.log.Warn("lease lost", "rung", r.Number, "product", receipt.Product, "order", receipt.Order)
+		s.metrics.Lost.WithLabelValues(receipt.Rung).Inc()
+		s.log.Warn("lease lost", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order)
 	case err != nil:
-		s.log.Warn("release failed", "rung", r.Number, "product", receipt.Product, "order", receipt.Order, "err", err)
+		s.log.Warn("release failed", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order, "err", err)
 	}
 	return sale
 }
@@ -305,6 +322,7 @@ func (s *Shop) release(ctx context.Context, r *rung, lease *lock.Lease, receipt 
 func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if o.Work > 0 {
+			o.narrated.Works(o.Work)
 			timer := time.NewTimer(o.Work)
 			defer timer.Stop()
 			select {
@@ -321,12 +339,14 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 
 // nested takes the order's lock a second time, or for a reader the writers' lock, and releases it.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
+	o.narrated.Nested("takes its own lock again")
 	start := time.Now()
 	again, err := r.inner.take(ctx, ctx, o)
 	if err != nil {
 		waited := time.Since(start).Round(time.Millisecond)
 		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", waited, err)
 	}
+	o.narrated.Nested("has it twice, and gives one back")
 	return again.Unlock(ctx)
 }
 

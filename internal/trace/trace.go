@@ -1,5 +1,5 @@
-// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace. It is a
-// hook of the clients: no lock and no shelf contains tracing code.
+// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace, or
+// passes them to a watcher. It is a hook of the clients: no lock and no shelf contains tracing code.
 package trace
 
 import (
@@ -31,17 +31,32 @@ const maxEvents = 512
 
 // A Recorder collects the events of one request. The methods of a nil Recorder do nothing.
 type Recorder struct {
+	watch func(Event) // nil: nobody watches
+
 	mu     sync.Mutex
+	keep   bool
 	events []Event
 }
 
 type recorderKey struct{}
 
 // Record returns a context whose commands are recorded, and the recorder. Contexts derived from it are recorded too,
-// even after it has ended.
+// even after it has ended. A watched context has a recorder already, which then also keeps the events.
 func Record(ctx context.Context) (context.Context, *Recorder) {
-	r := new(Recorder)
-	return context.WithValue(ctx, recorderKey{}, r), r
+	r := From(ctx)
+	if r == nil {
+		r = new(Recorder)
+		ctx = context.WithValue(ctx, recorderKey{}, r)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep = true
+	return ctx, r
+}
+
+// Watch returns a context whose events are passed to watch as they happen. Several goroutines may call watch at once.
+func Watch(ctx context.Context, watch func(Event)) context.Context {
+	return context.WithValue(ctx, recorderKey{}, &Recorder{watch: watch})
 }
 
 // From returns the recorder of a context, or nil.
@@ -83,8 +98,14 @@ func (r *Recorder) Events() []Event {
 }
 
 func (r *Recorder) add(e Event) {
+	if r.watch != nil {
+		r.watch(e)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.keep {
+		return
+	}
 	if len(r.events) == maxEvents {
 		r.events = append(r.events[:0], r.events[1:]...)
 	}
@@ -95,6 +116,13 @@ func (r *Recorder) add(e Event) {
 func (r *Recorder) Note(e Event) {
 	if r != nil {
 		r.add(e)
+	}
+}
+
+// Begin tells the watcher of an event that has begun and has no End yet. It records nothing.
+func (r *Recorder) Begin(e Event) {
+	if r != nil && r.watch != nil {
+		r.watch(e)
 	}
 }
 

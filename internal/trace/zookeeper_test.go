@@ -44,3 +44,20 @@ func TestWakesAreRecorded(t *testing.T) {
 	require.Len(t, events, 1)
 	assert.Equal(t, []string{"woken", "/lock"}, []string{events[0].Cmd, events[0].Key})
 }
+
+// A watcher hears each event when it happens, also of an order that nobody records, and the begin of those that take
+// long.
+func TestEventsAreWatched(t *testing.T) {
+	var heard []string
+	ctx := Watch(context.Background(), func(e Event) { heard = append(heard, e.Cmd) })
+	Woken(ctx, "released")
+	From(ctx).Begin(Event{Cmd: "fault"})
+	assert.Equal(t, []string{"woken", "fault"}, heard)
+	assert.Empty(t, From(ctx).Events(), "nobody asked for a trace")
+	recorded, r := Record(ctx)
+	Woken(recorded, "released")
+	r.Begin(Event{Cmd: "fault"})
+	assert.Equal(t, []string{"woken", "fault", "woken", "fault"}, heard)
+	assert.Len(t, r.Events(), 1)
+	From(context.Background()).Begin(Event{Cmd: "fault"})
+}

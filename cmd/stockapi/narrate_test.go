@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mattn/go-isatty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// startTelling is start with the standard output.
+func startTelling(t *testing.T, args ...string) (*running, *bytes.Buffer) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, out := &running{logs: newLogs(), end: cancel, done: make(chan error, 1)}, new(bytes.Buffer)
+	args = append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-delay", "0s", "--redis", "embedded",
+		"--embedded-addr", "127.0.0.1:0", "--sql", backendtest.SQLiteFile(t)}, args...)
+	go func() { r.done <- run(ctx, args, strings.NewReader(""), out, r.logs) }()
+	t.Cleanup(cancel)
+	select {
+	case line := <-r.logs.ready:
+		r.url = line["url"].(string)
+	case err := <-r.done:
+		t.Fatal("not started: ", err)
+	}
+	return r, out
+}
+
+var toldLine = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} order-\d+ +v5\.5 +\+\d+ ms [ !] \w[^\x1b]*$`)
+
+// Of a hundred orders at once each is told in whole lines, in its order, on standard output. The log stays as it is.
+func TestNarrationOfConcurrentOrders(t *testing.T) {
+	in, out := startTelling(t, "--narrate")
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.url+"/v5.5/decrease?wait=20s", nil)
+			if !assert.NoError(t, err) {
+				return
+			}
+			request.Header.Set("X-Request-ID", fmt.Sprint("order-", i))
+			assert.Equal(t, 200, in.send(t, request).status)
+		})
+	}
+	all.Wait()
+	in.end()
+	require.NoError(t, in.wait())
+	steps := map[string][]string{}
+	for line := range strings.Lines(out.String()) {
+		require.Regexp(t, toldLine, strings.TrimSuffix(line, "\n"))
+		order := strings.Fields(line)[1]
+		steps[order] = append(steps[order], strings.Fields(line)[5])
+	}
+	assert.Len(t, steps, 100)
+	for order, told := range steps {
+		if len(told) == 6 {
+			assert.Equal(t, "waits", told[1], order)
+			told = append(told[:1:1], told[2:]...)
+		}
+		assert.Equal(t, []string{"wants", "has", "read", "sold", "released"}, told, order)
+	}
+	assert.NotContains(t, in.logs.text(), "wants 1 of")
+}
+
+func TestNothingIsNarratedWithoutTheFlag(t *testing.T) {
+	in, out := startTelling(t)
+	assert.Equal(t, 200, in.post(t, "/v4/decrease").status)
+	in.end()
+	require.NoError(t, in.wait())
+	assert.Empty(t, out.String())
+}
+
+func TestNarrationByEnvironment(t *testing.T) {
+	t.Setenv("STOCKAPI_NARRATE", "true")
+	in, out := startTelling(t)
+	assert.Equal(t, 200, in.post(t, "/v4/decrease").status)
+	in.end()
+	require.NoError(t, in.wait())
+	assert.Contains(t, out.String(), "sold unit 100, wrote 99\n")
+}
+
+// Only a terminal gets colours, and only if its user has not declined them.
+func TestColorsAreForTerminals(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	assert.False(t, takesColor(io.Discard))
+	file, err := os.Create(t.TempDir() + "/file")
+	require.NoError(t, err)
+	defer file.Close()
+	assert.False(t, takesColor(file))
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminal: ", err)
+	}
+	defer terminal.Close()
+	if !isatty.IsTerminal(terminal.Fd()) {
+		t.Skip("this end of a pseudo-terminal is none on this system")
+	}
+	assert.True(t, takesColor(terminal))
+	t.Setenv("TERM", "dumb")
+	assert.False(t, takesColor(terminal))
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "1")
+	assert.False(t, takesColor(terminal))
+}

@@ -1,0 +1,264 @@
+package narrate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+var aLine = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} (\S+) +(\S+) +\+(\d+) ms ([ !]) (.*)$`)
+
+// lines returns the texts of the lines, each after its mark.
+func lines(t *testing.T, out string) (texts []string) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		parts := aLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if assert.NotNil(t, parts, "%q", line) {
+			texts = append(texts, strings.TrimSpace(parts[4]+" "+parts[5]))
+		}
+	}
+	return texts
+}
+
+func wants(id, rung string) Wants {
+	return Wants{ID: id, Rung: rung, TTL: time.Second, Items: []stock.Item{{Product: "10000", Quantity: 1}}}
+}
+
+// hears passes the command to the order as the trace does.
+func hears(o *Order, cmd, key, reply string) {
+	now := time.Now()
+	o.command(trace.Event{Node: "redis", Cmd: cmd, Key: key, At: now, End: now, Reply: reply})
+}
+
+const key = "DistributedLock_10000"
+
+// has takes a lock whose key has a TTL, on a rung that does not watch its lease.
+func has(o *Order) *lock.Lease {
+	hears(o, "set", key, "true")
+	lease := &lock.Lease{Context: context.Background(), Token: "TOKENTOKEN"}
+	o.Has(lease, 0)
+	return lease
+}
+
+// A lease that its rung does not watch is told to be over when its TTL is.
+func TestTheEndOfAnUnwatchedLease(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps func(o *Order)
+		want  []string
+	}{
+		"at work": {func(o *Order) {
+			lease := has(o)
+			hears(o, "get", "ProductStock_10000", "98")
+			o.Works(2 * time.Second)
+			time.Sleep(2 * time.Second)
+			o.Sold([]int64{97})
+			o.Released(lease, lock.ErrLost)
+			time.Sleep(time.Minute)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "read 98", "works for 2s",
+			"! its lease is over (TTL 1s)", "! sold unit 98, wrote 97, without a lease",
+			"! lease lost: the key was gone or another's"}},
+		"renewed": {func(o *Order) {
+			lease := has(o)
+			for range 4 {
+				time.Sleep(time.Second / 2)
+				hears(o, "eval:renew", key, "1")
+			}
+			o.Sold([]int64{97})
+			o.Released(lease, nil)
+			time.Sleep(time.Minute)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "renews its lease", "renews its lease",
+			"renews its lease", "renews its lease", "sold unit 98, wrote 97", "released"}},
+		"a renewal that fails": {func(o *Order) {
+			has(o)
+			o.command(trace.Event{Cmd: "eval:renew", Key: key, End: time.Now(), Err: "NOSCRIPT No matching script"})
+			o.command(trace.Event{Cmd: "eval:renew", Key: key, End: time.Now(), Err: "context canceled"})
+			o.command(trace.Event{Cmd: "eval:renew", Key: key, End: time.Now(), Err: "i/o timeout"})
+			hears(o, "eval:renew", key, "0")
+			time.Sleep(2 * time.Second)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "renewal failed: i/o timeout",
+			"! renewal refused: not its key any more", "! its lease is over (TTL 1s)"}},
+		"a renewal whose reply is late": {func(o *Order) {
+			has(o)
+			time.Sleep(1500 * time.Millisecond)
+			hears(o, "eval:renew", key, "1")
+			o.Sold([]int64{97})
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! its lease is over (TTL 1s)",
+			"renews its lease", "sold unit 98, wrote 97"}},
+		"a DEL in time": {func(o *Order) {
+			lease := has(o)
+			hears(o, "del", key, "1")
+			o.Released(lease, nil)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "released: deleted the key"}},
+		"a DEL that comes late": {func(o *Order) {
+			lease := has(o)
+			time.Sleep(1500 * time.Millisecond)
+			hears(o, "del", key, "1")
+			o.Released(lease, nil)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! its lease is over (TTL 1s)",
+			"! DELETED ANOTHER'S KEY: its own was over"}},
+		"a DEL of nothing": {func(o *Order) {
+			lease := has(o)
+			hears(o, "del", key, "0")
+			o.Released(lease, nil)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s",
+			"! lease lost: no key was left to delete"}},
+		"another's token": {func(o *Order) {
+			lease := has(o)
+			hears(o, "get", key, "OTHER")
+			o.Released(lease, lock.ErrLost)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s",
+			"! lease lost: leaves another's key alone"}},
+		"no token": {func(o *Order) {
+			lease := has(o)
+			hears(o, "get", key, "nil")
+			o.Released(lease, lock.ErrLost)
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! lease lost: the key was gone"}},
+		"renewed after its release": {func(o *Order) {
+			lease := has(o)
+			o.Failed(stock.ErrSoldOut)
+			o.Released(lease, nil)
+			o.Failed(stock.ErrSoldOut)
+			time.Sleep(time.Second / 2)
+			hears(o, "eval:renew-or-recreate", key, "1")
+		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "not sold: sold out", "released",
+			"! renews a lock that it has released"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))
+				test.steps(o)
+				synctest.Wait()
+				assert.Equal(t, test.want, lines(t, out.String()))
+			})
+		})
+	}
+}
+
+// A rung that watches its lease says itself when it is lost.
+func TestTheEndOfAWatchedLease(t *testing.T) {
+	for cause, want := range map[error][]string{
+		lock.ErrLost:      {"! lease lost: cancels the work", "! not sold: lease lost"},
+		lock.ErrExhausted: {"! no more renewals: cancels the work", "not sold: " + lock.ErrExhausted.Error()},
+		context.Canceled:  {"not sold: the client has gone"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			ctx, o := New(&out, false).Begin(context.Background(), wants("a", "v5.5"))
+			ctx, lose := context.WithCancelCause(ctx)
+			o.Has(&lock.Lease{Context: ctx, Token: "T"}, 0)
+			lose(cause)
+			synctest.Wait()
+			o.Failed(cause)
+			assert.Equal(t, append([]string{"wants 1 of 10000", "has the lock: token T"}, want...), lines(t, out.String()))
+		})
+	}
+}
+
+func TestWaitingIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))
+	o.Busy(lock.ErrBusy, 0)
+	o.Busy(errors.New("away"), time.Second)
+	for range 3 {
+		o.Busy(lock.ErrBusy, 3*time.Second)
+	}
+	o.Has(&lock.Lease{Context: context.Background(), Token: "T"}, 812*time.Millisecond)
+	assert.Equal(t, []string{"wants 1 of 10000", "waits for the lock, 3s at most", "has the lock after 812 ms: token T"},
+		lines(t, out.String()))
+}
+
+// Lines stand below one another, whatever their order and rung are called.
+func TestColumnsAreAligned(t *testing.T) {
+	var out bytes.Buffer
+	n := New(&out, false)
+	for _, w := range []Wants{wants("anna", "v4"), wants("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "v5.5"),
+		wants("b", "v15-write-only"), wants("c", "v4")} {
+		n.Begin(context.Background(), w)
+	}
+	all := strings.Split(strings.TrimSpace(out.String()), "\n")
+	assert.Contains(t, all[1], " ABCDE…WXYZ v5.5 ")
+	column := func(line string) int {
+		before, _, _ := strings.Cut(line, "wants")
+		return len([]rune(before))
+	}
+	assert.Equal(t, column(all[0]), column(all[1]))
+	assert.Equal(t, column(all[2]), column(all[3]))
+	assert.LessOrEqual(t, column(all[0]), 42, "so that two terminals fit side by side")
+}
+
+func TestColorIsForTerminals(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		var out bytes.Buffer
+		_, o := New(&out, color).Begin(context.Background(), wants("a", "v4"))
+		o.Failed(stock.ErrStale)
+		assert.Equal(t, color, strings.Contains(out.String(), "\x1b[1;31m"))
+		assert.Equal(t, color, strings.Contains(out.String(), "\x1b"))
+		assert.Contains(t, out.String(), " ! not sold: the stock refuses the older fence")
+	}
+}
+
+// A reply of a server may contain anything; a line stays a line.
+func TestALineStaysALine(t *testing.T) {
+	var out bytes.Buffer
+	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))
+	hears(o, "get", "ProductStock_10000", "1\n\x1b[2J\r\u0085x")
+	assert.Equal(t, []string{"wants 1 of 10000", "read 1  [2J  x"}, lines(t, out.String()))
+}
+
+// whole checks that every call of Write has one whole line.
+type whole struct {
+	t     *testing.T
+	lines int
+}
+
+func (w *whole) Write(p []byte) (int, error) {
+	assert.Len(w.t, lines(w.t, string(p)), 1)
+	assert.True(w.t, bytes.HasSuffix(p, []byte("\n")))
+	w.lines++
+	return len(p), nil
+}
+
+func TestConcurrentOrdersWriteWholeLines(t *testing.T) {
+	out := &whole{t: t}
+	n := New(out, false)
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			_, o := n.Begin(context.Background(), wants(fmt.Sprint("order-", i), "v4"))
+			lease := has(o)
+			hears(o, "get", "ProductStock_10000", "98")
+			o.Sold([]int64{97})
+			o.Released(lease, nil)
+		})
+	}
+	all.Wait()
+	assert.Equal(t, 500, out.lines)
+}
+
+// Without narration an order costs no allocation here.
+func TestAnOrderThatIsNotNarratedCostsNothing(t *testing.T) {
+	var o *Order
+	lease := &lock.Lease{Context: context.Background(), Token: "T"}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		o.Busy(lock.ErrBusy, time.Second)
+		o.Has(lease, time.Second)
+		o.Works(time.Second)
+		o.Sold(nil)
+		o.Failed(lock.ErrBusy)
+		o.Released(lease, nil)
+	}))
+}

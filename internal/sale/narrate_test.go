@@ -1,0 +1,150 @@
+package sale
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/lock"
+	"stockapi/internal/narrate"
+	"stockapi/internal/stock"
+)
+
+// A script is what was narrated, which goroutines write and read.
+type script struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *script) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// steps returns the lines about one order, without the columns before the mark.
+func (s *script) steps(order string) (steps []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for line := range strings.Lines(s.text.String()) {
+		if strings.Contains(line, " "+order+" ") {
+			steps = append(steps, strings.TrimSpace(line[strings.Index(line, " ms ")+len(" ms "):]))
+		}
+	}
+	return steps
+}
+
+var variable = regexp.MustCompile(`: token .*`)
+
+func narrated(s *Shop) *script {
+	out := &script{}
+	s.Narrate(narrate.New(out, false))
+	return out
+}
+
+func TestEveryRungIsNarrated(t *testing.T) {
+	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
+		out := narrated(s)
+		o := order()
+		o.ID, o.Quantity = "mine", 3
+		receipt, err := s.Decrease(context.Background(), r.Number, o)
+		require.NoError(t, err)
+		assert.Nil(t, receipt.Trace, "nobody asked for a trace")
+		steps := slices.Compact(out.steps("mine")) // v16 reads twice
+		for i := range steps {
+			steps[i] = variable.ReplaceAllString(steps[i], "")
+		}
+		switch r.Number {
+		case "v0", "v16":
+			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "read 100", "sold units 98 to 100, wrote 97"}, steps)
+		case "v17":
+			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "sold units 98 to 100, wrote 97"}, steps)
+		case "v1", "v1.5", "v2", "v3":
+			assert.Equal(t, []string{"wants 3 of 10000", "has the lock", "read 100", "sold units 98 to 100, wrote 97",
+				"released: deleted the key"}, steps)
+		default:
+			assert.Equal(t, []string{"wants 3 of 10000", "has the lock", "read 100", "sold units 98 to 100, wrote 97",
+				"released"}, steps)
+		}
+	})
+}
+
+// A lease that ends at work is told on every rung below v5, as soon as its TTL is over.
+func TestALostLeaseIsNarrated(t *testing.T) {
+	s, b := newShop(t, backendtest.StartEmbedded(t))
+	out := narrated(s)
+	for _, rung := range []string{"v1.5", "v2", "v3", "v4"} {
+		o := order()
+		o.ID, o.TTL, o.Work = "slow-"+rung, 50*time.Millisecond, 200*time.Millisecond
+		_, err := s.Decrease(context.Background(), rung, o)
+		require.NoError(t, err)
+		steps := out.steps(o.ID)
+		require.Len(t, steps, 7, "%q", steps)
+		assert.Equal(t, "! its lease is over (TTL 50ms)", steps[4], rung)
+		assert.Contains(t, steps[5], ", without a lease", rung)
+		assert.Contains(t, steps[6], "! lease lost: ", rung)
+	}
+	o := order()
+	o.ID, o.TTL, o.Work = "broken", 100*time.Millisecond, time.Second
+	go func() {
+		assert.Eventually(t, func() bool { return slices.Contains(out.steps("broken"), "works for 1s") },
+			10*time.Second, time.Millisecond)
+		_, err := b.Break(context.Background(), product)
+		assert.NoError(t, err)
+	}()
+	_, err := s.Decrease(context.Background(), "v5.5", o)
+	require.ErrorIs(t, err, lock.ErrLost)
+	steps := out.steps("broken")
+	lost := slices.Index(steps, "! renewal refused: not its key any more")
+	require.Positive(t, lost, "%q", steps)
+	assert.Equal(t, []string{"! lease lost: cancels the work", "! not sold: lease lost",
+		"! lease lost: the key was gone or another's"}, steps[lost+1:])
+}
+
+func TestReadersAndSeveralProductsAreNarrated(t *testing.T) {
+	s, _ := newShopOfTwo(t)
+	out := narrated(s)
+	look := order()
+	look.ID = "look"
+	_, err := s.Read(context.Background(), "v10", look)
+	require.NoError(t, err)
+	steps := out.steps("look")
+	require.Len(t, steps, 4, "%q", steps)
+	assert.Equal(t, []string{"wants to read 10000", "read 100", "released"}, slices.Delete(steps, 1, 2))
+
+	both := orderOf(stock.Item{Product: product, Quantity: 1}, stock.Item{Product: second, Quantity: 2})
+	both.ID = "both"
+	_, err = s.Decrease(context.Background(), "v9", both)
+	require.NoError(t, err)
+	steps = out.steps("both")
+	require.Len(t, steps, 7, "%q", steps)
+	assert.Equal(t, []string{"wants 1 of 10000 and 2 of 10001", "read 100 of 10000", "read 10 of 10001",
+		"sold unit 100 of 10000, wrote 99", "sold units 9 to 10 of 10001, wrote 8", "released"}, slices.Delete(steps, 1, 2))
+}
+
+func TestARefusalIsNarrated(t *testing.T) {
+	s, _ := newShop(t, backendtest.StartEmbedded(t))
+	out := narrated(s)
+	many := order()
+	many.ID, many.Quantity = "many", 101
+	_, err := s.Decrease(context.Background(), "v4", many)
+	require.ErrorIs(t, err, stock.ErrSoldOut)
+	steps := out.steps("many")
+	require.Len(t, steps, 5, "%q", steps)
+	assert.Equal(t, []string{"read 100", "not sold: sold out: 100 left", "released"}, steps[2:])
+	s.Close()
+	late := order()
+	late.ID = "late"
+	_, err = s.Decrease(context.Background(), "v4", late)
+	require.ErrorIs(t, err, ErrDraining)
+	assert.Equal(t, []string{"wants 1 of 10000", "not sold: " + ErrDraining.Error()}, out.steps("late"))
+}
