@@ -132,12 +132,12 @@ func TestSixCellsInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	b.page = render(t, runOf(run.Cells...))
 	for cell, marks := range map[string][]string{
-		"slow-work-v4":        {".join.first", ".overlap"},
-		"check-delete-gap-v3": {".cross", ".fault"},
-		"pause-v15":           {".overlap", ".fault"},
-		"queue-order-v8":      {".hold", ".fault"},
-		"node-restart-v6":     {".join.first", ".overlap"},
-		"crash-v14":           {".stopped"},
+		"slow-work-v4":        {".over", ".believes", ".join.first"},
+		"check-delete-gap-v3": {".over", ".cross"},
+		"pause-v15":           {".refused", ".over", ".believes"},
+		"queue-order-v8":      {".queued", ".turn"},
+		"node-restart-v6":     {".over", ".join.first"},
+		"crash-v14":           {".hold", ".stopped"},
 	} {
 		t.Run(cell, func(t *testing.T) {
 			w := browserWindow{Width: 1440, Height: 900, Fragment: cell, Marks: marks}
