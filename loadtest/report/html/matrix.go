@@ -87,11 +87,11 @@ func newMatrixCell(s *section) matrixCell {
 type sign struct{ Word, Class, Means string }
 
 var (
-	stockSign = sign{"stock", "broken stock-broken", "units were sold twice, or the books do not balance"}
-	lockSign  = sign{"lock", "broken lock-broken", "the lock is broken, the stock is right"}
-	stuckSign = sign{"stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
-	orderSign = sign{"order", "broken unfair", "the lock holds, but waiters do not get it in the order in which they came"}
-	herdSign  = sign{"herd", "broken unfair", "the lock holds, but a release wakes all waiters"}
+	stockSign = sign{"stock", "broken " + stockBroken.class, "units were sold twice, or the books do not balance"}
+	lockSign  = sign{"lock", "broken " + lockBroken.class, "the lock is broken, the stock is right"}
+	stuckSign = sign{"stuck", "broken " + stuck.class, "nothing is sold wrongly, but a fresh request does not get through"}
+	orderSign = sign{"order", "broken " + unfair.class, "the lock holds, but waiters get it out of turn"}
+	herdSign  = sign{"herd", "broken " + unfair.class, "the lock holds, but a release wakes all waiters"}
 	okSign    = sign{"ok", "ok", "no violation was found"}
 	doubtSign = sign{"?", "unknown", "unknown: nothing is proved either way"}
 	voidSign  = sign{"invalid", "invalid", "a measurement of the client or of the machine, and not of the lock"}
@@ -102,15 +102,6 @@ var (
 // signs lists all of them, the worst first.
 var signs = []sign{
 	stockSign, otherSign, lockSign, stuckSign, orderSign, herdSign, voidSign, doubtSign, okSign, noneSign,
-}
-
-// byVerdict has the verdicts from the worst on, each with its sign.
-var byVerdict = []struct {
-	verdict history.Verdict
-	sign    sign
-}{
-	{history.Stock, stockSign}, {history.Exclusion, lockSign}, {history.OwnRelease, lockSign}, {history.Fence, lockSign},
-	{history.Liveness, stuckSign}, {history.Order, orderSign}, {history.Herd, herdSign},
 }
 
 // signOf returns the sign of what is worst in a cell.
@@ -126,10 +117,8 @@ func signOf(c *history.Cell) sign {
 	case history.Invalid:
 		return voidSign
 	case history.Broken:
-		for _, s := range byVerdict {
-			if c.Finding(s.verdict).Result == history.Broken {
-				return s.sign
-			}
+		if worst, ok := worstOf(c); ok {
+			return worst.sign
 		}
 		return otherSign
 	case history.NotApplicable:

@@ -39,7 +39,7 @@ type tick struct {
 	text string
 }
 
-// ticks returns about eight round times of the window, in ms.
+// ticks returns about eight round times of the window, in ms. A time whose text would cover another one is left out.
 func (s scale) ticks() []tick {
 	step := roundStep(s.length() / 8)
 	var out []tick
@@ -49,7 +49,10 @@ func (s scale) ticks() []tick {
 		if at > s.hi {
 			break
 		}
-		out = append(out, tick{s.x(at), millisAt(at, step)})
+		next := tick{s.x(at), millisAt(at, step)}
+		if n := len(out); n == 0 || next.x-out[n-1].x > textWidth(next.text)*3/2 {
+			out = append(out, next)
+		}
 	}
 	return out
 }

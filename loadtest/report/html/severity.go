@@ -19,30 +19,41 @@ var (
 	unfair      = severity{"unfair", "◆", "unfair"}
 )
 
-// judged is a verdict with the severity of its violations.
+// A judged verdict has the severity of its violations, and the sign that the matrix gives them.
 type judged struct {
-	verdict history.Verdict
-	severity
+	verdict  history.Verdict
+	severity severity
+	sign     sign
 }
 
 // severities are those of the verdicts. The worst come first.
 var severities = []judged{
-	{history.Stock, stockBroken}, {history.Exclusion, lockBroken}, {history.OwnRelease, lockBroken},
-	{history.Fence, lockBroken}, {history.Liveness, stuck}, {history.Order, unfair}, {history.Herd, unfair},
+	{history.Stock, stockBroken, stockSign},
+	{history.Exclusion, lockBroken, lockSign},
+	{history.OwnRelease, lockBroken, lockSign},
+	{history.Fence, lockBroken, lockSign},
+	{history.Liveness, stuck, stuckSign},
+	{history.Order, unfair, orderSign},
+	{history.Herd, unfair, herdSign},
+}
+
+// worstOf returns the worst verdict that is broken in a cell, and false if none is.
+func worstOf(c *history.Cell) (worst judged, broken bool) {
+	at := slices.IndexFunc(severities, func(j judged) bool { return c.Finding(j.verdict).Result == history.Broken })
+	if at < 0 {
+		return judged{}, false
+	}
+	return severities[at], true
 }
 
 // severityOf returns the severity of the cell's worst violation, and none without a class if nothing is broken.
 func severityOf(c *history.Cell) severity {
-	for _, s := range severities {
-		if c.Finding(s.verdict).Result != history.Broken {
-			continue
-		}
-		if s.severity == lockBroken && c.Finding(history.Stock).Result == history.OK {
-			s.words += ", stock safe"
-		}
-		return s.severity
+	worst, _ := worstOf(c)
+	s := worst.severity
+	if s == lockBroken && c.Finding(history.Stock).Result == history.OK {
+		s.words += ", stock safe"
 	}
-	return severity{}
+	return s
 }
 
 // severityOfVerdict returns the severity of a violation of that verdict.
