@@ -52,6 +52,7 @@ type runFlags struct {
 
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
 	Out        string `placeholder:"DIR" help:"Write results.json (results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	Verbose    bool   `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 

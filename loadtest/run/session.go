@@ -56,6 +56,7 @@ func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress P
 		settings: settings, specs: specs, progress: progress, history: settings.newHistory(),
 		client: client.New(settings.Load.Concurrency, settings.AdminToken), stalls: load.NewStallMeter(),
 	}
+	s.history.Selected = len(specs)
 	s.client.StockTTL = settings.stockTTL()
 	defer s.stalls.Close()
 	defer s.client.Close()
