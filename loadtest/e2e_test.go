@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -103,8 +104,12 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(),
 		"two run side by side")
+	last := regexp.MustCompile(`(?m)^interrupted after [12] of 1000 cells, so far as expected$`)
+	assert.Regexp(t, last, out.String())
+	assert.NotRegexp(t, `(?m)^as expected`, out.String())
 	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, couldNotRun, code, "as the run itself")
+	assert.Regexp(t, last, stdout)
 	assert.Contains(t, stdout, "the run was not finished: interrupted")
 	assert.Empty(t, left())
 }

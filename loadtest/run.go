@@ -30,6 +30,10 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.checkOutputs(); err != nil {
 		return complain(stderr, err)
 	}
+	checked := f.settings(nil)
+	if err := checked.Check(specs); err != nil {
+		return complain(stderr, err)
+	}
 	spool := f.newSpool()
 	defer func() { _ = spool.Close() }()
 	shown := progress{terminal.NewProgress(stderr, terminal.Of(stderr)), stdout}

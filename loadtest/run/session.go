@@ -104,7 +104,9 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 		s.environment = &remote{urls: s.settings.Targets, client: s.client}
 		return s.cells(ctx)
 	}
-	c, ctx, err := cluster.New(ctx, s.clusterOptions())
+	options := s.settings.clusterOptions(s.specs)
+	options.Product, options.Say = s.opening(), s.progress.Say
+	c, ctx, err := cluster.New(ctx, options)
 	if err != nil {
 		return err
 	}
