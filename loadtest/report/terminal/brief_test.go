@@ -62,7 +62,7 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 			assert.Regexp(t, `\n`+s.Name+` +(–|ok|[SERLFOH])`, grid, "it has a line")
 		}
 	}
-	assert.Regexp(t, `\d+ more stories, and what each ok rests on: --verbose prints them, --out DIR writes them, .*\n`+
+	assert.Regexp(t, `--verbose prints \d+ more stories and what each ok rests on; --out DIR writes all, .*\n`+
 		`as expected \(\d+ of \d+ cells\)\n$`, text)
 	assert.Contains(t, text, "\n  pause ", "the lesson of the whole is told")
 	assert.Contains(t, text, "ok rests on 100 sales a crowd, ")

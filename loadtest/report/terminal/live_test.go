@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/report/terminal/terminaltest"
 )
 
 // A whole run has a grid on a laptop's and on a projector's terminal.
@@ -50,7 +51,7 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 
 func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
 	var now time.Time
-	screen := newVT(120, 40)
+	screen := terminaltest.New(120, 40)
 	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time { return now }})
 	defer p.Close()
 	specs, err := catalog.Select(nil, nil, 2, 1)

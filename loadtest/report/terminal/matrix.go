@@ -67,16 +67,20 @@ var spare = []string{
 // fitting drops columns until the rest fits.
 func fitting(cols []column, width int) []column {
 	for _, title := range spare {
-		taken := 0
-		for _, c := range cols {
-			taken += c.width + 1
-		}
-		if taken <= width {
+		if taken(cols) <= width {
 			break
 		}
 		cols = slices.DeleteFunc(cols, func(c column) bool { return c.title == title })
 	}
 	return cols
+}
+
+// taken returns the width of a table, but for values that are wider than their columns.
+func taken(cols []column) (width int) {
+	for _, c := range cols {
+		width += c.width + 1
+	}
+	return width
 }
 
 // Matrix prints one table per scenario with a crowd, one line per rung, and one grid for all scenarios with faults.
@@ -141,7 +145,7 @@ func (p Printer) section(cols []column, rows []*catalog.Row) {
 	t.AppendHeader(head)
 	t.SetColumnConfigs(configs)
 	for _, r := range rows {
-		t.AppendRow(line(cols, r, p.Colour))
+		t.AppendRow(line(cols, r, p.width(), p.Colour))
 	}
 	for _, line := range rendered(t) {
 		fmt.Fprintln(p, line)
@@ -168,8 +172,9 @@ func style() table.Style {
 	return s
 }
 
-// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures.
-func line(cols []column, r *catalog.Row, colour bool) table.Row {
+// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures. The reason is
+// wrapped where it would make the table too wide.
+func line(cols []column, r *catalog.Row, width int, colour bool) table.Row {
 	c := r.Shown()
 	var out table.Row
 	for _, col := range cols {
@@ -178,7 +183,7 @@ func line(cols []column, r *catalog.Row, colour bool) table.Row {
 		case c.NotRun == "" || col.title == "rung":
 			v = col.value(r, c)
 		case col.title == "verdict":
-			v = c.NotRun
+			v = strings.Join(wrap(c.NotRun, col.width+max(0, width-taken(cols))), "\n")
 		}
 		if colour {
 			v = paint(col.title, v)

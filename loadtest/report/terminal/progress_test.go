@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/report/terminal/terminaltest"
 )
 
 const before = "$ loadtest\n"
@@ -22,11 +23,11 @@ const before = "$ loadtest\n"
 func noTime() time.Time { return time.Time{} }
 
 // started starts a progress of those cells on a terminal.
-func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*vt, *terminal.Progress) {
+func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*terminaltest.Screen, *terminal.Progress) {
 	t.Helper()
 	specs, err := catalog.Select(scenarios, rungs, 2, 1)
 	require.NoError(t, err)
-	screen := newVT(columns, rows)
+	screen := terminaltest.New(columns, rows)
 	fmt.Fprint(screen, before)
 	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: noTime})
 	t.Cleanup(p.Close)
@@ -79,7 +80,7 @@ write-only-fence –   –   ·
 }
 
 // unwrapped joins the lines of what stays.
-func unwrapped(v *vt) string {
+func unwrapped(v *terminaltest.Screen) string {
 	return regexp.MustCompile(`\n  (\S)`).ReplaceAllString(v.String(), " $1")
 }
 
@@ -104,7 +105,7 @@ func TestATerminalWithoutRoomForTheGridHasALine(t *testing.T) {
 }
 
 func TestATerminalOfUnknownSizeHasALine(t *testing.T) {
-	screen := newVT(80, 24)
+	screen := terminaltest.New(80, 24)
 	p := terminal.NewProgress(screen, &terminal.Terminal{Size: func() (int, int) { return 0, 0 }, Now: noTime})
 	defer p.Close()
 	specs, err := catalog.Select([]string{"crash"}, []string{"v1"}, 2, 1)
@@ -117,10 +118,10 @@ func TestATerminalOfUnknownSizeHasALine(t *testing.T) {
 func TestAWindowThatIsResizedKeepsWhatStaysAndNothingElse(t *testing.T) {
 	const stays = before + "1/40 ! one-instance v1 setnx: stock was expected to be ok and is\n  BROKEN: so"
 	screen, p := started(t, 100, 30, []string{"one-instance", "crash", "pause"}, append([]string{"v0"}, someRungs...))
-	screen.resize(70, 30)
+	screen.Resize(70, 30)
 	finish(p, told("one-instance", "v1", "so"))
 	for _, size := range [][2]int{{64, 30}, {110, 20}, {70, 28}, {100, 16}, {100, 30}} {
-		screen.resize(size[0], size[1])
+		screen.Resize(size[0], size[1])
 		finish(p, asExpected("crash", "v1"))
 		seen := screen.String()
 		assert.Equal(t, 1, strings.Count(seen, " cells;"), seen)
@@ -142,7 +143,7 @@ func TestTheScreenScrollsUnderTheGrid(t *testing.T) {
 }
 
 func TestTheLineIsReadAnew(t *testing.T) {
-	screen := newVT(80, 24)
+	screen := terminaltest.New(80, 24)
 	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size})
 	defer p.Close()
 	var n int

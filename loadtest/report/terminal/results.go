@@ -59,14 +59,14 @@ type leftOut struct {
 func (p Printer) where(o Outcome, left leftOut) {
 	what := "what each ok rests on"
 	if left.stories > 0 {
-		what = plural(left.stories, "more story", "more stories") + ", and " + what
+		what = plural(left.stories, "more story", "more stories") + " and " + what
 	}
 	page := filepath.Join(o.Out, "report.html")
 	switch {
 	case left.short && o.Out != "":
 		p.wrapped("", 2, fmt.Sprintf("%s: %s; every timeline: %s", what, filepath.Join(o.Out, "matrix.txt"), page))
 	case left.short:
-		p.wrapped("", 2, what+": --verbose prints them, --out DIR writes them, with a page of all timelines")
+		p.wrapped("", 2, "--verbose prints "+what+"; --out DIR writes all, with a page of every timeline")
 	case o.Out != "":
 		p.wrapped("", 2, "every timeline: "+page)
 	}

@@ -131,7 +131,7 @@ func (p Printer) tell(all []*sentence, room int) (missing int) {
 		told[s] = printed
 	}
 	if len(told) > 0 {
-		p.wrapped("", 2, "what went wrong, as expected: each story once, with the rungs of which it is true")
+		p.wrapped("", 2, "what went wrong: each story once, with the rungs of which it is true")
 		for _, s := range all {
 			fmt.Fprint(p, told[s])
 		}
