@@ -36,6 +36,7 @@ func (p Printer) briefCrowds(rows []*catalog.Row) {
 		fmt.Fprintln(p, line)
 	}
 	p.briefCoverage(rows)
+	p.briefClients(rows)
 	fmt.Fprintln(p)
 }
 
@@ -132,6 +133,23 @@ func (p Printer) halves(table [][]string, scenarios []string, crowds []*crowd) [
 		out = append(out, line)
 	}
 	return out
+}
+
+// briefClients says, of an open loop, from when its latency counts, and in how many crowds its rate was missed.
+func (p Printer) briefClients(rows []*catalog.Row) {
+	open, late := 0, 0
+	for _, r := range rows {
+		if c := r.Shown(); c.NotRun == "" && c.Client != nil && c.Client.Loop == "open" {
+			open++
+			if missed(c.Client) != "" {
+				late++
+			}
+		}
+	}
+	if open > 0 {
+		p.wrapped("", 2, fmt.Sprintf("open loop: p99 counts from when an order was due; the rate was missed in %d of %d crowds",
+			late, open))
+	}
 }
 
 // briefCoverage says in a line what an ok of a crowd rests on.

@@ -62,7 +62,7 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 			assert.Regexp(t, `\n`+s.Name+` +(–|ok|[SERLFOH])`, grid, "it has a line")
 		}
 	}
-	assert.Regexp(t, `--verbose prints \d+ more stories and what each ok rests on; --out DIR writes all, .*\n`+
+	assert.Regexp(t, `--verbose prints \d+ more stories, recovery times and what each ok rests on; --out DIR writes all, with a page\n`+
 		`as expected \(\d+ of \d+ cells\)\n$`, text)
 	assert.Contains(t, text, "\n  pause ", "the lesson of the whole is told")
 	assert.Contains(t, text, "ok rests on 100 sales a crowd, ")
@@ -174,6 +174,18 @@ func TestEveryLessonIsOne(t *testing.T) {
 		}
 		assert.True(t, broken, "%v", l)
 	}
+}
+
+func TestAnOpenLoopIsToldInShortToo(t *testing.T) {
+	run := wholeRun(t)
+	for i, c := range run.Cells[:62] {
+		c.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 1000}
+		if i == 1 {
+			c.Client.Rate = 500
+		}
+	}
+	assert.Contains(t, printed(run, terminal.Printer{}, terminal.Outcome{}),
+		"\nopen loop: p99 counts from when an order was due; the rate was missed in 1 of 62 crowds\n")
 }
 
 func TestSmallRunsAreToldInFull(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 )
 
 const (
@@ -39,7 +40,7 @@ func (p Printer) Results(o Outcome) bool {
 		p.Recoveries(o.Rows)
 		p.Matrix(o.Rows)
 	})
-	var left leftOut
+	var left []string
 	if room := mostLines - headerLines - lineCount(end) - 1; !o.Verbose && lineCount(all) > room {
 		all, left = p.brief(o.Rows, room)
 	}
@@ -49,24 +50,20 @@ func (p Printer) Results(o Outcome) bool {
 	return good
 }
 
-// leftOut says what was not printed.
-type leftOut struct {
-	short   bool
-	stories int
-}
-
-// where says where the rest is.
-func (p Printer) where(o Outcome, left leftOut) {
-	what := "what each ok rests on"
-	if left.stories > 0 {
-		what = plural(left.stories, "more story", "more stories") + " and " + what
+// where says where that is which was left out.
+func (p Printer) where(o Outcome, left []string) {
+	var what string
+	if last := len(left) - 1; last > 0 {
+		what = strings.Join(left[:last], ", ") + " and " + left[last]
+	} else {
+		what = strings.Join(left, "")
 	}
 	page := filepath.Join(o.Out, "report.html")
 	switch {
-	case left.short && o.Out != "":
+	case what != "" && o.Out != "":
 		p.wrapped("", 2, fmt.Sprintf("%s: %s; every timeline: %s", what, filepath.Join(o.Out, "matrix.txt"), page))
-	case left.short:
-		p.wrapped("", 2, "--verbose prints "+what+"; --out DIR writes all, with a page of every timeline")
+	case what != "":
+		p.wrapped("", 2, "--verbose prints "+what+"; --out DIR writes all, with a page")
 	case o.Out != "":
 		p.wrapped("", 2, "every timeline: "+page)
 	}
@@ -86,8 +83,9 @@ func lineCount(text string) int { return strings.Count(text, "\n") }
 const leastStories = 12
 
 // brief prints the results in so many lines, if possible: each story once, a table of both crowds, and the grid as
-// narrow as it has to be. Stories that do not fit are left out; the others are those that teach most.
-func (p Printer) brief(rows []*catalog.Row, room int) (text string, left leftOut) {
+// narrow as it has to be. Stories that do not fit are left out; the others are those that teach most. It returns what it
+// left out.
+func (p Printer) brief(rows []*catalog.Row, room int) (text string, left []string) {
 	crowds, faults := split(rows)
 	matrix := p.text(func(p Printer) {
 		p.briefCrowds(crowds)
@@ -99,13 +97,19 @@ func (p Printer) brief(rows []*catalog.Row, room int) (text string, left leftOut
 	if p.width() < pageWidth {
 		forStories = max(forStories, leastStories)
 	}
-	said := p.text(func(p Printer) { left.stories = p.tell(stories, forStories) })
-	recoveries := p.text(func(p Printer) { p.Recoveries(rows) })
-	if left.stories > 0 || lineCount(said+recoveries+matrix) > room {
-		recoveries = ""
+	missing := 0
+	said := p.text(func(p Printer) { missing = p.tell(stories, forStories) })
+	if missing > 0 {
+		left = append(left, plural(missing, "more story", "more stories"))
 	}
-	left.short = true
-	return said + recoveries + matrix, left
+	recoveries := p.text(func(p Printer) { p.Recoveries(rows) })
+	if recoveries != "" && (missing > 0 || lineCount(said+recoveries+matrix) > room) {
+		left, recoveries = append(left, "recovery times"), ""
+	}
+	if anyRow(rows, func(c *history.Cell) bool { return len(c.Parties) > 0 }) {
+		left = append(left, "each party's share")
+	}
+	return said + recoveries + matrix, append(left, "what each ok rests on")
 }
 
 // briefFaults prints the grid with columns as narrow as they have to be. Where even that does not fit it is printed in

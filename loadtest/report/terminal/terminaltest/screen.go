@@ -148,8 +148,10 @@ func split(b []byte) (whole, cut []byte) {
 			break
 		}
 	}
-	if at := unfinished.FindIndex(b[:end]); at != nil {
-		end = at[0]
+	const longest = 16 // of a sequence
+	tail := max(0, end-longest)
+	if at := unfinished.FindIndex(b[tail:end]); at != nil {
+		end = tail + at[0]
 	}
 	return b[:end], slices.Clone(b[end:])
 }
