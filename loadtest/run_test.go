@@ -101,7 +101,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend: neither auto, embedded, redis-server nor a URL such as"},
 		{"--backend redis-sever", `did you mean "redis-server"?`},
-		{"--backend embeded", `did you mean "embedded"?`},
+		{"--backend embed", `did you mean "embedded"?`},
 		{"--sql postgress", `did you mean "postgres"?`},
 		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
 		{"--sql mysql://u:secret@127.0.0.1:1/shop --stockapi go --rungs v12", "no database at mysql://127.0.0.1:1/shop"},

@@ -147,8 +147,8 @@ func (p Printer) briefClients(rows []*catalog.Row) {
 		}
 	}
 	if open > 0 {
-		p.wrapped("", 2, fmt.Sprintf("open loop: p99 counts from when an order was due; the rate was missed in %d of %d crowds",
-			late, open))
+		p.wrapped("", 2, fmt.Sprintf("open loop: p99 counts from when an order was due; "+
+			"the rate was missed in %d of %d crowds", late, open))
 	}
 }
 
@@ -169,8 +169,8 @@ func (p Printer) briefCoverage(rows []*catalog.Row) {
 	if sales == math.MaxInt {
 		return
 	}
-	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %d of %d leases", sales, sum.Checked,
-		sum.Refusals, sum.Leases, sum.Expected)
+	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %d of %d leases",
+		sales, sum.Checked, sum.Refusals, sum.Leases, sum.Expected)
 	if sum.Rarer > 0 {
 		said += fmt.Sprintf("; rarer than 1 in %.0f not excluded", math.Floor(1/sum.Rarer+1e-9))
 	}

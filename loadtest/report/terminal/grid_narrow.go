@@ -65,8 +65,8 @@ func (g *grid) tiny(width int, colour bool) *narrowGrid {
 	})
 }
 
-// numberOf splits a rung into its number without a v and what follows it: "v5.5" into "5" and ".5", "v5-as-printed" into
-// "5" and "as-printed".
+// numberOf splits a rung into its number without a v and what follows it: "v5.5" into "5" and ".5", "v5-as-printed"
+// into "5" and "as-printed".
 func numberOf(rung string) (number, rest string) {
 	rung = strings.TrimPrefix(rung, "v")
 	if i := strings.IndexAny(rung, ".-"); i > 0 {
@@ -112,19 +112,20 @@ func needed(cell string, marked bool) int {
 func (n *narrowGrid) heads() []string {
 	var lines []string
 	for i := 0; ; i++ {
-		line, some := strings.Repeat(" ", n.names+1), false
+		var line strings.Builder
+		line.WriteString(strings.Repeat(" ", n.names+1))
+		some := false
 		for _, c := range n.columns {
 			part := ""
 			if i < len(c.head) {
 				part = c.head[i]
 				some = some || part != ""
 			}
-			line += text.Pad(part, c.width, ' ')
+			line.WriteString(text.Pad(part, c.width, ' '))
 		}
-		line = strings.TrimRight(line, " ")
 		switch {
 		case some:
-			lines = append(lines, line)
+			lines = append(lines, strings.TrimRight(line.String(), " "))
 		case i >= 4:
 			return lines
 		}
@@ -135,11 +136,12 @@ func (n *narrowGrid) heads() []string {
 func (n *narrowGrid) rows(from, to int) []string {
 	var lines []string
 	for i := from; i < to; i++ {
-		line := text.Pad(text.Snip(n.grid.scenarios[i], n.names, "…"), n.names+1, ' ')
+		var line strings.Builder
+		line.WriteString(text.Pad(text.Snip(n.grid.scenarios[i], n.names, "…"), n.names+1, ' '))
 		for _, c := range n.columns {
-			line += c.colour(i, c.cells[i]) + strings.Repeat(" ", max(0, c.width-len([]rune(c.cells[i]))))
+			line.WriteString(c.colour(i, c.cells[i]) + strings.Repeat(" ", max(0, c.width-len([]rune(c.cells[i])))))
 		}
-		lines = append(lines, strings.TrimRight(line, " "))
+		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return lines
 }

@@ -41,9 +41,9 @@ func (p Printer) wrapped(head string, indent int, text string) {
 	}
 }
 
-// text returns what print prints.
-func (p Printer) text(print func(Printer)) string {
+// text returns what a function prints.
+func (p Printer) text(prints func(Printer)) string {
 	var text strings.Builder
-	print(Printer{&text, p.Width, p.Colour})
+	prints(Printer{&text, p.Width, p.Colour})
 	return text.String()
 }

@@ -28,7 +28,8 @@ func TestAWholeRunOnARealTerminal(t *testing.T) {
 			of := terminal.Of(tty)
 			require.NotNil(t, of)
 			seenColumns, seenRows := of.Size()
-			require.Equal(t, size, [2]int{seenColumns, seenRows})
+			require.Equal(t, columns, seenColumns)
+			require.Equal(t, rows, seenRows)
 
 			p := terminal.NewProgress(tty, of)
 			p.Expect(specs)

@@ -83,8 +83,8 @@ func lineCount(text string) int { return strings.Count(text, "\n") }
 const leastStories = 12
 
 // brief prints the results in so many lines, if possible: each story once, a table of both crowds, and the grid as
-// narrow as it has to be. Stories that do not fit are left out; the others are those that teach most. It returns what it
-// left out.
+// narrow as it has to be. Stories that do not fit are left out; the others are those that teach most. It returns what
+// it left out.
 func (p Printer) brief(rows []*catalog.Row, room int) (text string, left []string) {
 	crowds, faults := split(rows)
 	matrix := p.text(func(p Printer) {

@@ -43,7 +43,7 @@ func (p Printer) Summary(o Outcome) bool {
 	if skipped > 0 {
 		others += fmt.Sprintf("; %d not run", skipped)
 	}
-	line := ""
+	var line string
 	switch {
 	case surprises > 0:
 		line = fmt.Sprintf("NOT as expected (%d of %d cells are%s):", met, ran, others)
