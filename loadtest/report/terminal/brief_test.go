@@ -214,6 +214,28 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 	}
 }
 
+// A narrow terminal drops columns in a stated order. What the lessons are about stays.
+func TestColumnsAreDroppedInOrder(t *testing.T) {
+	run := &history.Run{Cells: []*history.Cell{asExpected("two-instances", "v4"), asExpected("two-instances", "v17")}}
+	head := func(width int) []string {
+		text := printed(run, terminal.Printer{Width: width}, terminal.Outcome{})
+		for line := range strings.Lines(text) {
+			if words := strings.Fields(strings.ReplaceAll(line, " ms", "")); words0(words) == "rung" {
+				return words
+			}
+		}
+		return nil
+	}
+	all := "rung inst verdict sold refused busy unknown left twice req/s p50 p99 cmd/sale"
+	assert.Equal(t, strings.Fields(all), head(120))
+	assert.Equal(t, strings.Fields("rung inst verdict sold refused unknown left twice req/s p50 p99 cmd/sale"), head(115))
+	for _, c := range run.Cells {
+		c.Ops = c.Ops[:2] // without the order whose outcome is unknown
+	}
+	assert.Equal(t, strings.Fields("rung verdict sold refused left twice cmd/sale"), head(80))
+	assert.Equal(t, strings.Fields("rung verdict sold refused left twice"), head(70))
+}
+
 func TestAnInterruptedRunSaysSoFirst(t *testing.T) {
 	last := func(cells ...*history.Cell) string {
 		var out bytes.Buffer

@@ -55,18 +55,26 @@ func columns(rows []*catalog.Row, width int) []column {
 			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 		}})
 	}
-	return fitting(cols, width)
+	return fitting(cols, rows, width)
 }
 
-// spare are the columns that are dropped where a table is too wide, the first one first: speed matters least. Whether
-// a lock holds can be read from those that stay: verdict, sold, left and twice.
+// spare are the columns that are dropped where a table is too wide, the first one first, after busy and unknown if they
+// hold nothing but zeros. Speed matters less than whether a lock holds, which can be read from those that stay: verdict,
+// sold, left and twice.
 var spare = []string{
-	"cmd/sale", "p50 ms", "inst", "req/s", "p99 ms", "busy", "not-sold", "refused", "not-sent", "unknown", "met",
+	"p50 ms", "inst", "p99 ms", "req/s", "cmd/sale", "busy", "not-sold", "refused", "not-sent", "unknown", "met",
 }
 
 // fitting drops columns until the rest fits.
-func fitting(cols []column, width int) []column {
-	for _, title := range spare {
+func fitting(cols []column, rows []*catalog.Row, width int) []column {
+	var order []string
+	for _, c := range cols {
+		zero := func(r *catalog.Row) bool { return r.Shown().NotRun != "" || c.value(r, r.Shown()) == "0" }
+		if (c.title == "busy" || c.title == "unknown") && len(filter(rows, zero)) == len(rows) {
+			order = append(order, c.title)
+		}
+	}
+	for _, title := range append(order, spare...) {
 		if taken(cols) <= width {
 			break
 		}
