@@ -50,7 +50,7 @@ func printed(run *history.Run, p terminal.Printer, o terminal.Outcome) string {
 
 func TestAWholeRunFitsOn80Lines(t *testing.T) {
 	run := wholeRun(t)
-	text := printed(run, terminal.Printer{}, terminal.Outcome{})
+	text := printed(run, terminal.Printer{Width: 120}, terminal.Outcome{})
 	assert.LessOrEqual(t, strings.Count(text, "\n"), 80, text)
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, r := range catalog.Rungs {

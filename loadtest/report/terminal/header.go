@@ -7,10 +7,16 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Header prints what was run, and on what.
+// Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
 func (p Printer) Header(run *history.Run) {
 	m, l := run.Machine, run.Whole()
-	line := func(head, text string) { p.wrapped(fmt.Sprintf("%-10s", head), 10, text) }
+	line := func(head, text string) {
+		if p.Width == 0 {
+			fmt.Fprintf(p, "%-10s%s\n", head, text)
+			return
+		}
+		p.wrapped(fmt.Sprintf("%-10s", head), 10, text)
+	}
 	line("run", fmt.Sprintf("%s, %s%s on %s/%s with %d CPUs, %s",
 		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
