@@ -25,7 +25,7 @@ func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
 			"needs a database server of its own: --sql mariadb or --sql postgres; choose other"},
 		{Settings{Backend: "embedded", SQL: "sqlite"}, []string{"two-instances"}, []string{"v12"}, ""},
 		{Settings{Targets: []string{"http://a"}}, []string{"crash"}, nil, "needs instances of its own; leave out --targets"},
-		{Settings{Targets: []string{"http://a"}}, []string{"two-instances"}, nil, "needs two targets; name two with --targets"},
+		{Settings{Targets: []string{"http://a"}}, []string{"two-instances"}, nil, "needs two targets; name two with"},
 		{Settings{Targets: []string{"http://a"}}, []string{"one-instance", "two-instances"}, nil, ""},
 		{Settings{Ports: []string{"1", "2"}, Backend: "embedded"}, []string{"crash"}, nil, "needs instances of its own"},
 		{Settings{Joint: Joint{Name: "two"}, Backend: "redis://h"}, []string{"two-instances"}, []string{"v6"},

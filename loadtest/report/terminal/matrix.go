@@ -59,8 +59,8 @@ func columns(rows []*catalog.Row, width int) []column {
 }
 
 // spare are the columns that are dropped where a table is too wide, the first one first, after busy and unknown if they
-// hold nothing but zeros. Speed matters less than whether a lock holds, which can be read from those that stay: verdict,
-// sold, left and twice.
+// hold nothing but zeros. Speed matters less than whether a lock holds, which can be read from those that stay:
+// verdict, sold, left and twice.
 var spare = []string{
 	"p50 ms", "inst", "p99 ms", "req/s", "cmd/sale", "busy", "not-sold", "refused", "not-sent", "unknown", "met",
 }
