@@ -14,15 +14,19 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	File string `arg:"" help:"The file, or the directory that --out wrote."`
+	File    string `arg:"" help:"The file, or the directory that --out wrote."`
+	Verbose bool   `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
 }
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
 func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	return again(f.File, stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
-		terminal.Header(stdout, run)
-		terminal.Results(stdout, rows, terminal.Colourful(stdout))
+		p := terminal.NewPrinter(stdout)
+		p.Header(run)
+		p.Results(terminal.Outcome{
+			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: f.Verbose,
+		})
 		if run.Interrupted != "" {
 			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
 		}

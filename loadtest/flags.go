@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"stockapi/loadtest/catalog"
 )
 
 // commands is the command line.
@@ -15,7 +17,7 @@ type commands struct {
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
-	Version  kong.VersionFlag `help:"Print which build this is, and end."`
+	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
 	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
@@ -51,7 +53,7 @@ type exited int
 func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.Vars{"version": thisBuild()},
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.Vars{"version": versionLine()},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err
@@ -66,7 +68,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	}()
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return nil, "", false, err
+		return nil, "", false, proposed(err)
 	}
 	for _, p := range parsed.Path {
 		if p.Flag != nil && (p.Flag.Name == "requests" || p.Flag.Name == "stock") {
@@ -75,6 +77,18 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	}
 	command, _, _ = strings.Cut(parsed.Command(), " ")
 	return c, command, false, nil
+}
+
+// proposed adds to kong's error about an argument that is none the command that was meant, if one is like it.
+func proposed(err error) error {
+	argument, found := strings.CutPrefix(err.Error(), "unexpected argument ")
+	if !found {
+		return err
+	}
+	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "contract"}); near != "" {
+		return fmt.Errorf("%w%s", err, near)
+	}
+	return err
 }
 
 // help prints kong's help, and without a command also that of the command that needs not be named.

@@ -40,7 +40,7 @@ var houses = []struct {
 		{"loadtest/catalog", "loadtest/audit", "loadtest/load", "loadtest/client"},
 		{
 			"loadtest/history", "loadtest/latch", "loadtest/latch/latchtest",
-			"loadtest/contract", "loadtest/contract/contracttest",
+			"loadtest/contract", "loadtest/contract/contracttest", "loadtest/report/terminal/terminaltest",
 		},
 	}},
 }
@@ -48,7 +48,7 @@ var houses = []struct {
 // rootFiles are the files of this package, from top to bottom. A file uses what stands in files after it.
 var rootFiles = []string{
 	"main.go", "flags.go", "guardian.go", "contract.go", "list.go", "report.go", "audit.go", "run.go", "run_flags.go",
-	"exit.go", "build.go", "doc.go",
+	"exit.go", "version.go", "build.go", "doc.go",
 }
 
 // TestImportsRunDown keeps every import of this module running from a layer to one below it. CONTRIBUTING.md has the

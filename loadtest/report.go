@@ -78,6 +78,9 @@ func pictured(rows []*catalog.Row, name string) (*history.Cell, error) {
 	case name == "":
 		return nil, fmt.Errorf("no cell's stock was broken by a fault: choose a cell with --cell, %s", listed(names))
 	}
+	if near := catalog.DidYouMean(name, names); near != "" {
+		return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw%s", name, near)
+	}
 	return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw: choose %s", name, listed(names))
 }
 

@@ -105,7 +105,9 @@ func TestAPictureThatCannotBeDrawn(t *testing.T) {
 		says string
 	}{
 		{[]string{file, "--svg", to, "--cell", "pause v9"},
-			`there is no cell "pause v9" with orders to draw: choose "one-instance v4", "one-instance v0", "pause v4"`},
+			`there is no cell "pause v9" with orders to draw, did you mean "pause v4"?`},
+		{[]string{file, "--svg", to, "--cell", "rain"},
+			`there is no cell "rain" with orders to draw: choose "one-instance v4", "one-instance v0", "pause v4"`},
 		{[]string{file, "--svg", to, "--cell", "pause v6"}, `there is no cell "pause v6" with orders to draw`},
 		{[]string{oversold(t), "--svg", to}, `choose a cell with --cell, "one-instance v0", "one-instance v4"`},
 		{[]string{file, "--cell", "pause v4"}, "add --svg FILE"},

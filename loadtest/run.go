@@ -30,13 +30,17 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.checkOutputs(); err != nil {
 		return complain(stderr, err)
 	}
+	checked := f.settings(nil)
+	if err := checked.Check(specs); err != nil {
+		return complain(stderr, err)
+	}
 	spool := f.newSpool()
 	defer func() { _ = spool.Close() }()
 	shown := progress{terminal.NewProgress(stderr, terminal.Of(stderr)), stdout}
 	defer shown.Close()
 	result, err := run.Do(ctx, f.settings(spool), specs, shown)
 	shown.Close()
-	return f.finish(result, len(specs), err, stdout, stderr)
+	return f.finish(result, err, stdout, stderr)
 }
 
 // progress shows the progress of a run on stderr, and its header on stdout.
@@ -48,7 +52,7 @@ type progress struct {
 // Begin prints the header.
 func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
 	p.Clear()
-	terminal.Header(p.stdout, run)
+	terminal.NewPrinter(p.stdout).Header(run)
 	p.Expect(specs)
 }
 
@@ -75,7 +79,7 @@ func besides(file string) string {
 }
 
 // finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were.
-func (f *runFlags) finish(result run.Result, cells int, err error, stdout, stderr io.Writer) int {
+func (f *runFlags) finish(result run.Result, err error, stdout, stderr io.Writer) int {
 	rows := catalog.Assess(result.History.Cells)
 	ran := 0
 	for _, r := range rows {
@@ -83,13 +87,15 @@ func (f *runFlags) finish(result run.Result, cells int, err error, stdout, stder
 	}
 	good := true
 	if len(rows) > 0 {
-		good = terminal.Results(stdout, rows, terminal.Colourful(stdout))
+		good = terminal.NewPrinter(stdout).Results(terminal.Outcome{
+			Rows: rows, Interrupted: err != nil, Selected: result.History.Selected, Verbose: f.Verbose, Out: f.Out,
+		})
 	}
 	var code int
 	switch {
 	case err != nil:
 		measured := len(result.History.Cells)
-		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, cells))
+		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, result.History.Selected))
 	case ran == 0:
 		code = complain(stderr, errors.New("none of the cells could be run"))
 	default:

@@ -52,6 +52,7 @@ type runFlags struct {
 
 	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
 	Out        string `placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	Verbose    bool   `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 
@@ -146,15 +147,13 @@ func (f *runFlags) places() error {
 	}
 	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
 		(err != nil || !slices.Contains(databases, u.Scheme)) {
-		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s", strings.Join(cluster.Databases, ", "),
-			strings.Join(databases, ", "))
+		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s%s",
+			strings.Join(cluster.Databases, ", "), strings.Join(databases, ", "), catalog.DidYouMean(f.SQL, cluster.Databases))
 	}
-	switch f.Backend {
-	case "auto", "embedded", "redis-server":
-		return nil
-	}
-	if u, err := url.Parse(f.Backend); err != nil || !strings.HasPrefix(u.Scheme, "redis") {
-		return errors.New("--backend: neither auto, embedded, redis-server nor a URL such as redis://127.0.0.1:6379")
+	if u, err := url.Parse(f.Backend); !slices.Contains(cluster.Redises, f.Backend) &&
+		(err != nil || !strings.HasPrefix(u.Scheme, "redis")) {
+		return fmt.Errorf("--backend: neither %s nor a URL such as redis://127.0.0.1:6379%s",
+			strings.Join(cluster.Redises, ", "), catalog.DidYouMean(f.Backend, cluster.Redises))
 	}
 	return nil
 }

@@ -73,7 +73,18 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--wait=-1s", "--wait must lie between"},
 		{"--ttl 1ms", "--ttl must lie between"},
 		{"--work 2h", "--work must lie between"},
-		{"--rungs v4,v44", `there is no rung "v44"; there are v0, nolock,`},
+		{"--rungs v4,v44", `there is no rung "v44", did you mean "v4" or "v14"?`},
+		{"--rungs rain", `there is no rung "rain"; there are v0, nolock,`},
+		{"--scenarios puase", `there is no scenario "puase", did you mean "pause"?`},
+		{"--rungs v0,v0.5 --scenarios pause", "no cell is left: pause does not apply to v0: it guards nothing"},
+		{"--scenarios failover --backend embedded",
+			"none of the cells can be run here: the first needs redis-server; use --backend redis-server"},
+		{"--scenarios pause --targets http://127.0.0.1:1",
+			"none of the cells can be run here: the first needs instances of its own; leave out --targets"},
+		{"--scenarios two-instances --targets http://127.0.0.1:1", "the first needs two targets; name two with --targets"},
+		{"--scenarios pause --ports 5000,5010", "the first needs instances of its own; leave out --targets and --ports"},
+		{"--rungs v12-session --sql sqlite", "the first needs MariaDB or PostgreSQL; use --sql with a server"},
+		{"--join two --backend redis://127.0.0.1:1 --rungs v6", "the first needs shared nodes; choose other --rungs"},
 		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
 		{"--targets localhost:5000", "is no URL such as"},
 		{"--meet redis://127.0.0.1:1", "--meet is for"},
@@ -88,7 +99,10 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance",
 			"leave out one-instance, or give all --targets"},
 		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
-		{"--backend memcached", "--backend"},
+		{"--backend memcached", "--backend: neither auto, embedded, redis-server nor a URL such as"},
+		{"--backend redis-sever", `did you mean "redis-server"?`},
+		{"--backend embed", `did you mean "embedded"?`},
+		{"--sql postgress", `did you mean "postgres"?`},
 		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
 		{"--sql mysql://u:secret@127.0.0.1:1/shop --stockapi go --rungs v12", "no database at mysql://127.0.0.1:1/shop"},
 		{"--stockapi " + file, "--stockapi"},
@@ -99,6 +113,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"audit " + file, "not a usable history: it is cut short"},
 		{"audit /nonexistent", "/nonexistent"},
 		{"bogus", "unexpected argument bogus"},
+		{"lst", `unexpected argument lst, did you mean "list"?`},
 		{"--bogus", "unknown flag --bogus"},
 	}
 	for _, c := range cases {
@@ -111,12 +126,30 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	}
 }
 
+// A server that was asked for and is not installed is told of before any other is started.
+func TestServersThatAreNotInstalled(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for args, want := range map[string]string{
+		"--backend redis-server":       "there is no redis-server on PATH: install it, or use --backend embedded",
+		"--scenarios failover":         "the first needs redis-server; install it, or choose other --scenarios",
+		"--rungs v13":                  "the first needs ZooKeeper; install Debian's package zookeeper, or name a server",
+		"--rungs v14 --scenarios herd": "the first needs ZooKeeper; ",
+	} {
+		code, stdout, stderr := loadtest(t, strings.Fields(args)...)
+		assert.Equal(t, couldNotRun, code)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, want)
+		assert.Equal(t, "loadtest: ", stderr[:10], "nothing was started")
+		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+}
+
 // Keys that may be left are worth a line of their own, whatever else there is to say.
 func TestKeysThatMayBeLeftAreReported(t *testing.T) {
 	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
 		result := run.Result{History: &history.Run{}, KeysLeft: errors.New("503")}
-		assert.Equal(t, couldNotRun, (&runFlags{}).finish(result, 1, err, &out, &errs))
+		assert.Equal(t, couldNotRun, (&runFlags{}).finish(result, err, &out, &errs))
 		assert.Equal(t, 2, strings.Count(errs.String(), "\n"), &errs)
 		assert.Contains(t, errs.String(), "keys may be left on the backend: 503")
 	}
@@ -311,10 +344,16 @@ func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 	require.Equal(t, asExpected, code)
 	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
 	require.NoError(t, err)
-	assert.Equal(t, stdout, string(matrix))
+	assert.Contains(t, stdout, "every timeline: "+filepath.Join(dir, "report.html")+"\n")
+	assert.Equal(t, withoutPlaces(stdout), string(matrix))
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)
-	assert.Equal(t, stdout, again, "an audit prints what the run printed")
+	assert.Equal(t, withoutPlaces(stdout), again, "an audit prints what the run printed")
+}
+
+// withoutPlaces removes the line that says where the page is.
+func withoutPlaces(output string) string {
+	return regexp.MustCompile(`(?m)^every timeline: .*\n(  .*\n)*`).ReplaceAllString(output, "")
 }
 
 // TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.

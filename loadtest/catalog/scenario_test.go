@@ -76,7 +76,7 @@ func TestSelect(t *testing.T) {
 	assert.Equal(t, 2, some[1].Repetition)
 
 	_, err = catalog.Select(nil, []string{"v4", "v44"}, 2, 1)
-	require.ErrorContains(t, err, `no rung "v44"; there are v0, nolock`)
+	require.ErrorContains(t, err, `no rung "v44", did you mean "v4"`)
 	_, err = catalog.Select([]string{"rain"}, nil, 2, 1)
 	require.ErrorContains(t, err, `no scenario "rain"; there are one-instance, two-instances`)
 }

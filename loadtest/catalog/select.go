@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,8 @@ func (s Spec) Title() string {
 func (s Spec) OnEnsemble() bool { return s.Scenario.Topology.Ensemble && s.Rung.OnZooKeeper() }
 
 // Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
-// No names means all. A rung goes by number or by name. A name that is not known is an error that lists those known.
+// No names means all. A rung goes by number or by name. A name that is not known is an error, and so is a selection
+// without a cell.
 func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 	if err := known("scenario", scenarios, scenarioNames()); err != nil {
 		return nil, err
@@ -48,12 +50,28 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 			}
 		}
 	}
+	if len(specs) == 0 {
+		return nil, noCell(scenarios, rungs)
+	}
 	return specs, nil
+}
+
+// noCell says why none of the scenarios applies to any of the rungs, by the example of the first ones.
+func noCell(scenarios, rungs []string) error {
+	for _, s := range Table {
+		for _, r := range Rungs {
+			if why := s.NotApplicable[r.Number]; why != "" && s.among(scenarios) && r.among(rungs) {
+				return fmt.Errorf("no cell is left: %s does not apply to %s: %s; \"loadtest list %s\" tells which scenarios do",
+					s.Name, r.Number, why, r.Number)
+			}
+		}
+	}
+	return errors.New("no cell is left: --repeat is 0")
 }
 
 // Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
 // them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
-// that is not known is an error that lists those known.
+// that is not known is an error.
 func Part(names []string) ([]Scenario, error) {
 	if err := known("scenario or rung", names, slices.Concat(scenarioNames(), rungNames())); err != nil {
 		return nil, err
@@ -111,9 +129,13 @@ func (s Scenario) size(several int) int {
 
 func known(what string, names, all []string) error {
 	for _, n := range names {
-		if !slices.Contains(all, n) {
-			return fmt.Errorf("there is no %s %q; there are %s", what, n, strings.Join(all, ", "))
+		if slices.Contains(all, n) {
+			continue
 		}
+		if near := DidYouMean(n, all); near != "" {
+			return fmt.Errorf("there is no %s %q%s", what, n, near)
+		}
+		return fmt.Errorf("there is no %s %q; there are %s", what, n, strings.Join(all, ", "))
 	}
 	return nil
 }

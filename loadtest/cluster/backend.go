@@ -68,7 +68,7 @@ func (c *Cluster) StartBackend(ctx context.Context, stockapi string) (*Backend, 
 	case "redis-server":
 		path, lookup := exec.LookPath("redis-server")
 		if lookup != nil {
-			return nil, errors.New("there is no redis-server on PATH: install it, or use --backend embedded")
+			return nil, errNoRedisServer
 		}
 		start = c.redisServer(path)
 		b, err = c.ownRedis(ctx, want, start)

@@ -22,6 +22,9 @@ type Cluster struct {
 	children []*child
 }
 
+// Redises are the values of --backend besides a URL.
+var Redises = []string{"auto", "embedded", "redis-server"}
+
 // Options configure a cluster.
 type Options struct {
 	// Self is the command that makes this executable a guardian.

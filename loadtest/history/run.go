@@ -12,10 +12,12 @@ type Run struct {
 	// Loadtest names the build of loadtest.
 	Loadtest string `json:"loadtest,omitempty"`
 	// Interrupted says why the run ended early, if so; the cells that were finished by then are kept.
-	Interrupted string  `json:"interrupted,omitempty"`
-	Machine     Machine `json:"machine"`
-	Backend     Backend `json:"backend"`
-	Load        Load    `json:"load"`
+	Interrupted string `json:"interrupted,omitempty"`
+	// Selected is the number of cells that were to be run, 0 in a file that does not say it.
+	Selected int     `json:"selected,omitempty"`
+	Machine  Machine `json:"machine"`
+	Backend  Backend `json:"backend"`
+	Load     Load    `json:"load"`
 	// Parties are the load generators, if several made the run together. Machine and Backend are then those of the first
 	// one, and Load is what each of them sent.
 	Parties []Party `json:"parties,omitempty"`

@@ -18,8 +18,11 @@ import (
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := writeResults(dir, run)
 	matrix := history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
-		terminal.Header(w, run)
-		terminal.Results(w, rows, false)
+		p := terminal.Printer{Writer: w}
+		p.Header(run)
+		p.Results(terminal.Outcome{
+			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: true,
+		})
 		return nil
 	})
 	if err := errors.Join(err, matrix); err != nil {

@@ -1,7 +1,7 @@
 // Package run makes one run: it starts or reaches what the cells need, runs the cells, and returns the run's history.
 // It knows no flags and prints nothing; what it does under way it reports to a [Progress].
 //
-// Reading order: settings.go, session.go (the cells, in order), environment.go (what the cells run on), local.go
-// (servers and instances that the run starts itself), remote.go (instances that it was given), joint.go (one run of
-// several load generators), stockttl.go.
+// Reading order: settings.go, preflight.go (what cannot be run at all), session.go (the cells, in order),
+// environment.go (what the cells run on), local.go (servers and instances that the run starts itself), remote.go
+// (instances that it was given), joint.go (one run of several load generators), stockttl.go.
 package run

@@ -54,14 +54,14 @@ func (s *session) startLocal(ctx context.Context, c *cluster.Cluster) (*local, e
 }
 
 // clusterOptions returns the options of a cluster that has what the cells need.
-func (s *session) clusterOptions() cluster.Options {
+func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
 	redlock, zookeeper, database := 0, false, false
-	for _, spec := range s.specs {
-		if s.party != nil && unshared(&s.settings, spec.Rung) != "" {
+	for _, spec := range specs {
+		if s.Joint.Name != "" && unshared(s, spec.Rung) != "" {
 			continue
 		}
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
@@ -71,9 +71,9 @@ func (s *session) clusterOptions() cluster.Options {
 		}
 	}
 	return cluster.Options{
-		Self: []string{self, "guardian"}, Stockapi: s.settings.Stockapi, Backend: s.settings.Backend, Redlock: redlock,
-		ZooKeeper: zookeeper, ZooKeeperAddress: s.settings.ZooKeeper, Database: database, SQL: s.settings.SQL,
-		Product: s.opening(), Token: s.settings.AdminToken, Max: s.settings.bounds(), Say: s.progress.Say,
+		Self: []string{self, "guardian"}, Stockapi: s.Stockapi, Backend: s.Backend, Redlock: redlock,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, Database: database, SQL: s.SQL,
+		Token: s.AdminToken, Max: s.bounds(),
 	}
 }
 
@@ -88,7 +88,7 @@ func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvir
 	notRun := ""
 	switch {
 	case spec.Scenario.Stops && !cluster.CanStop:
-		notRun = "needs a system that can stop a process"
+		notRun = string(cluster.ErrNeedsStop)
 	case l.party != nil:
 		notRun = unshared(l.settings, spec.Rung)
 	}

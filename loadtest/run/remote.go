@@ -59,13 +59,11 @@ func (r *remote) clear(ctx context.Context, product string) error {
 func (r *remote) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvironment {
 	ready := make(chan cellEnvironment, 1)
 	env := cellEnvironment{close: func() {}}
+	env.notRun = notOn(spec, len(r.urls))
 	switch {
-	case spec.Scenario.Fault():
-		env.notRun = "needs instances of its own"
+	case env.notRun != "":
 	case spec.Scenario.Instances != catalog.Several:
 		env.urls = r.urls[:1]
-	case len(r.urls) < 2:
-		env.notRun = "needs two targets"
 	default:
 		env.urls = r.urls
 	}

@@ -45,6 +45,7 @@ type session struct {
 	party       *joint.Party // nil if the run is not made together with others
 	stalls      *load.StallMeter
 	sent        atomic.Int64
+	oneByOne    bool // one cell runs at a time
 
 	mu    sync.Mutex
 	swept error // the error of the first product that could not be removed from the backend
@@ -56,6 +57,7 @@ func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress P
 		settings: settings, specs: specs, progress: progress, history: settings.newHistory(),
 		client: client.New(settings.Load.Concurrency, settings.AdminToken), stalls: load.NewStallMeter(),
 	}
+	s.history.Selected = len(specs)
 	s.client.StockTTL = settings.stockTTL()
 	defer s.stalls.Close()
 	defer s.client.Close()
@@ -103,7 +105,9 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 		s.environment = &remote{urls: s.settings.Targets, client: s.client}
 		return s.cells(ctx)
 	}
-	c, ctx, err := cluster.New(ctx, s.clusterOptions())
+	options := s.settings.clusterOptions(s.specs)
+	options.Product, options.Say = s.opening(), s.progress.Say
+	c, ctx, err := cluster.New(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -166,6 +170,8 @@ func (s *session) contention(ctx context.Context, done []*history.Cell, n int) e
 
 // alone runs the first n cells one after the other, and makes each one's instances ready while the one before it runs.
 func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err error) {
+	s.oneByOne = true
+	defer func() { s.oneByOne = false }()
 	next := s.following(ctx, -1, n)
 	defer func() { (<-next).close() }()
 	for i := range n {
@@ -261,7 +267,7 @@ func (s *session) cell(
 		env.close()
 		s.sweep(ctx, product, err)
 	}()
-	if !spec.Scenario.Fault() {
+	if s.oneByOne {
 		s.progress.Status(func() string {
 			return fmt.Sprintf("cell %d of %d, %s: %d of %d requests",
 				i+1, len(s.specs), spec.Title(), s.sent.Load(), s.settings.Load.Requests)

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -13,7 +12,7 @@ import (
 
 // coverages prints, below a table, what each of its rows that says ok rests on. Neighbours with the same text share a
 // line.
-func coverages(w io.Writer, rows []*catalog.Row) {
+func (p Printer) coverages(rows []*catalog.Row) {
 	var all []*story
 	for _, r := range rows {
 		c := r.Shown()
@@ -30,13 +29,11 @@ func coverages(w io.Writer, rows []*catalog.Row) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "what ok rests on")
+	fmt.Fprintln(p, "what ok rests on")
 	for _, s := range all {
-		for i, line := range wrap(s.of+": "+s.text, pageWidth-4) {
-			fmt.Fprintf(w, "%s%s\n", []string{"  ", "    "}[min(i, 1)], line)
-		}
+		p.wrapped("  ", 4, s.of+": "+s.text)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(p)
 }
 
 // restsOn says in one line what an ok of the cell rests on.
@@ -66,7 +63,7 @@ func restsOn(c *history.Cell) string {
 
 // clients prints, below a table, where an open loop missed its rate, and the latencies from when each order was sent.
 // In a closed loop both latencies are the same.
-func clients(w io.Writer, rows []*catalog.Row) {
+func (p Printer) clients(rows []*catalog.Row) {
 	said := false
 	for _, r := range rows {
 		c := r.Shown()
@@ -74,14 +71,15 @@ func clients(w io.Writer, rows []*catalog.Row) {
 			continue
 		}
 		if !said {
-			fmt.Fprintln(w, "open loop: p50 and p99 above count from when an order was due; from when it was sent they are")
+			p.wrapped("", 0, "open loop: p50 and p99 above count from when an order was due; from when it was sent they are")
 			said = true
 		}
 		k := c.Client
-		fmt.Fprintf(w, "  %-17s %6s ms %6s ms%s\n", r.Rung, millis(k.FromSent.P50), millis(k.FromSent.P99), missed(k))
+		p.wrapped("  ", 4, fmt.Sprintf("%-17s %6s ms %6s ms%s", r.Rung, millis(k.FromSent.P50), millis(k.FromSent.P99),
+			missed(k)))
 	}
 	if said {
-		fmt.Fprintln(w)
+		fmt.Fprintln(p)
 	}
 }
 

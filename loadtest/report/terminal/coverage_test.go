@@ -24,7 +24,7 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	}
 	cells[3].Coverage = &history.Coverage{Sales: 30000, Rarer: 1e-4}
 	var out bytes.Buffer
-	terminal.Matrix(&out, catalog.Assess(cells), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess(cells))
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
@@ -38,22 +38,22 @@ func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
 		FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
 	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
 	var out bytes.Buffer
-	terminal.Matrix(&out, catalog.Assess([]*history.Cell{kept, not}), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{kept, not}))
 	assert.Regexp(t, `(?m)^  v4 +1\.00 ms +2\.00 ms$`, out.String())
 	assert.Contains(t, out.String(), "; 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
 	kept.Client.Loop = "closed"
 	out.Reset()
-	terminal.Matrix(&out, catalog.Assess([]*history.Cell{kept}), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{kept}))
 	assert.NotContains(t, out.String(), "loop")
 }
 
 // A seed is told with what it determines, and not where it determines nothing.
 func TestTheSeedIsToldWhereItMatters(t *testing.T) {
 	var out bytes.Buffer
-	terminal.Header(&out, &history.Run{ID: "id", Seed: 4711})
+	terminal.Printer{Writer: &out}.Header(&history.Run{ID: "id", Seed: 4711})
 	assert.NotContains(t, out.String(), "4711")
 	out.Reset()
-	terminal.Header(&out, &history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due",
+	terminal.Printer{Writer: &out}.Header(&history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due",
 		Load: history.Load{Rate: 5}})
 	assert.Contains(t, out.String(), "seed 4711 (when each order falls due), ")
 }

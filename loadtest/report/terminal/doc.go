@@ -1,7 +1,8 @@
-// Package terminal prints the results of a run: a matrix, the story of each broken cell, and one line that says whether
-// all is as expected. It decides nothing.
+// Package terminal prints the results of a run: a matrix, the stories of what broke, and one line that says whether all
+// is as expected. It decides nothing.
 //
-// Reading order: header.go, matrix.go (contention), parties.go (of several load generators), faults.go with grid.go and
-// entry.go, stories.go, recovery.go, words.go (the last line); during the run progress.go, live.go, screen.go,
-// terminal.go (what the output can do).
+// Reading order: printer.go, header.go, results.go (in full or in short); in full matrix.go (contention), coverage.go,
+// parties.go (of several load generators), faults.go with grid.go and entry.go, stories.go, recovery.go; in short
+// brief_crowds.go, grid_narrow.go, sentences.go; words.go (the last line); during the run progress.go, pace.go,
+// live.go, screen.go, terminal.go (what the output can do).
 package terminal

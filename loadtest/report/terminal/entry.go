@@ -20,8 +20,10 @@ const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O orde
 
 // An entry is a cell of the grid, in a few characters.
 type entry struct {
-	text   string
-	colour text.Colors
+	text string
+	// mark is "!", "~" or both. below is a second line.
+	mark, below string
+	colour      text.Colors
 }
 
 // toCome is a selected cell that is not finished.
@@ -39,21 +41,21 @@ func absent(p place) entry {
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	if c.NotRun != "" {
-		return entry{"n/r", text.Colors{text.FgYellow}}
+		return entry{text: notRun, colour: text.Colors{text.FgYellow}}
 	}
 	if catalog.Invalid(c) != "" {
-		return entry{"inv", text.Colors{text.FgYellow}}
+		return entry{text: notValid, colour: text.Colors{text.FgYellow}}
 	}
-	e := entry{inLetters(c.Findings), colourOf(c.Findings)}
+	e := entry{text: inLetters(c.Findings), colour: colourOf(c.Findings)}
 	if c.Longer > 0 {
-		e.text += "~"
+		e.mark += "~"
 	}
 	if len(r.Surprises) > 0 {
-		e.text += "!"
+		e.mark += "!"
 		e.colour = text.Colors{text.FgYellow, text.Bold}
 	}
 	if repeat > 1 && r.Met < repeat {
-		e.text += fmt.Sprintf("\n%d/%d", r.Met, r.Ran())
+		e.below = fmt.Sprintf("%d/%d", r.Met, r.Ran())
 	}
 	return e
 }
@@ -92,14 +94,55 @@ func colourOf(fs []history.Finding) text.Colors {
 	}
 }
 
+// The entries of cells that say nothing of their rungs.
+const (
+	notRun   = "n/r"
+	notValid = "inv"
+)
+
+// lines returns the entry's lines.
+func (e entry) lines() []string {
+	if e.below == "" {
+		return []string{e.text + e.mark}
+	}
+	return []string{e.text + e.mark, e.below}
+}
+
 // in renders the entry, with each of its lines in its colour if wanted.
 func (e entry) in(colour bool) string {
-	if !colour || len(e.colour) == 0 {
-		return e.text
-	}
-	lines := strings.Split(e.text, "\n")
+	lines := e.lines()
 	for i := range lines {
-		lines[i] = e.colour.Sprint(lines[i])
+		lines[i] = e.painted(lines[i], colour)
 	}
 	return strings.Join(lines, "\n")
+}
+
+func (e entry) painted(text string, colour bool) string {
+	if !colour || len(e.colour) == 0 || strings.TrimSpace(text) == "" {
+		return text
+	}
+	return e.colour.Sprint(text)
+}
+
+// short returns the entry in two letters if that is possible, and one character for its mark.
+func (e entry) short() string {
+	letters := map[string]string{notRun: "nr", notValid: "nv"}[e.text]
+	if letters == "" {
+		letters = e.text
+	}
+	if e.mark == "" {
+		return letters
+	}
+	return letters + e.mark[len(e.mark)-1:]
+}
+
+// tiny returns the entry in one character: "!" if it is not as expected, else the first letter.
+func (e entry) tiny() string {
+	if strings.Contains(e.mark, "!") {
+		return "!"
+	}
+	if e.text == string(history.OK) {
+		return "+"
+	}
+	return text.Trim(e.text, 1)
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -10,44 +9,45 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// pageWidth bounds the width of the printed results.
-const pageWidth = 120
-
 // faults prints the grid of the fault scenarios, with a legend.
-func faults(w io.Writer, rows []*catalog.Row, colour bool) {
+func (p Printer) faults(rows []*catalog.Row) {
+	p.wrapped("", 0, fmt.Sprintf("faults%s; what broke: %s", leases(rows), legend))
+	p.wrapped("", 0, "– does not apply, ? nobody can tell, n/r not run, inv not valid, "+
+		"! not as expected, ~ with longer leases")
+	g, repeat := gridOf(rows)
+	if repeat > 1 {
+		p.wrapped("", 0, fmt.Sprintf("each cell was run %d times; where not all were as expected, "+
+			"it says below how many of them were", repeat))
+	}
+	for _, block := range g.blocks(p.width(), p.Colour) {
+		for _, line := range block {
+			fmt.Fprintln(p, line)
+		}
+		fmt.Fprintln(p)
+	}
+	p.runOnceMore(rows)
+	p.notRunBecause(rows)
+}
+
+// gridOf returns the grid of the rows, and how often each cell was to be run.
+func gridOf(rows []*catalog.Row) (g *grid, repeat int) {
 	var places []place
 	at := map[place]*catalog.Row{}
-	repeat := 0
 	for _, r := range rows {
 		p := place{r.Scenario, r.Rung}
 		places, at[p] = append(places, p), r
 		repeat = max(repeat, len(r.Cells))
 	}
-	fmt.Fprintf(w, "faults%s; what broke: %s\n", leases(rows), legend)
-	fmt.Fprintln(w, "– does not apply, ? nobody can tell, n/r not run, inv not valid, "+
-		"! not as expected, ~ with longer leases")
-	if repeat > 1 {
-		fmt.Fprintf(w, "each cell was run %d times; where not all were as expected, it says below how many of them were\n",
-			repeat)
-	}
-	g := newGrid(places, func(p place) entry {
+	return newGrid(places, func(p place) entry {
 		if r := at[p]; r != nil {
 			return entryOf(r, repeat)
 		}
 		return absent(p)
-	})
-	for _, block := range g.blocks(pageWidth, colour) {
-		for _, line := range block {
-			fmt.Fprintln(w, line)
-		}
-		fmt.Fprintln(w)
-	}
-	runOnceMore(w, rows)
-	notRunBecause(w, rows)
+	}), repeat
 }
 
 // runOnceMore lists the cells that were run again with longer leases.
-func runOnceMore(w io.Writer, rows []*catalog.Row) {
+func (p Printer) runOnceMore(rows []*catalog.Row) {
 	var titles []string
 	for _, r := range rows {
 		for _, c := range r.Cells {
@@ -59,12 +59,9 @@ func runOnceMore(w io.Writer, rows []*catalog.Row) {
 	if len(titles) == 0 {
 		return
 	}
-	text := "run once more, with longer leases, as the machine was too slow or the fault did not come to pass: " +
-		strings.Join(titles, ", ")
-	for _, line := range wrap(text, pageWidth) {
-		fmt.Fprintln(w, line)
-	}
-	fmt.Fprintln(w)
+	p.wrapped("", 0, "run once more, with longer leases, as the machine was too slow or the fault did not come to pass: "+
+		strings.Join(titles, ", "))
+	fmt.Fprintln(p)
 }
 
 // leases says how long locks lasted, if any cell was run.
@@ -85,8 +82,8 @@ func leases(rows []*catalog.Row) string {
 	return fmt.Sprintf(", leases of %s to %s", shortest, longest)
 }
 
-// notRunBecause lists the reasons why cells of the grid were not run.
-func notRunBecause(w io.Writer, rows []*catalog.Row) {
+// notRunBecause lists the reasons why cells were not run.
+func (p Printer) notRunBecause(rows []*catalog.Row) {
 	var reasons []string
 	count := map[string]int{}
 	for _, r := range rows {
@@ -97,9 +94,9 @@ func notRunBecause(w io.Writer, rows []*catalog.Row) {
 		}
 	}
 	for _, why := range reasons {
-		fmt.Fprintf(w, "not run, %d: %s\n", count[why], why)
+		p.wrapped("", 2, fmt.Sprintf("not run, %d: %s", count[why], why))
 	}
 	if len(reasons) > 0 {
-		fmt.Fprintln(w)
+		fmt.Fprintln(p)
 	}
 }

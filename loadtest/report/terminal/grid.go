@@ -21,9 +21,9 @@ type grid struct {
 
 // A gridColumn is a rung with an entry per scenario.
 type gridColumn struct {
-	head    string
-	entries []entry
-	width   int
+	rung, head string
+	entries    []entry
+	width      int
 }
 
 // minWidth is the least width of a column; most columns have it.
@@ -44,12 +44,12 @@ func newGrid(places []place, at func(place) entry) *grid {
 	slices.SortStableFunc(rungs, func(a, b string) int { return height(a) - height(b) })
 	for _, r := range rungs {
 		// Long numbers are hyphenated words; a heading of several lines keeps the column narrow.
-		c := gridColumn{head: strings.ReplaceAll(r, "-", "-\n")}
+		c := gridColumn{rung: r, head: strings.ReplaceAll(r, "-", "-\n")}
 		c.width = max(minWidth, text.LongestLineLen(c.head))
 		for _, s := range g.scenarios {
 			e := at(place{s, r})
 			c.entries = append(c.entries, e)
-			c.width = max(c.width, text.LongestLineLen(e.text))
+			c.width = max(c.width, widest(e.lines()))
 		}
 		g.columns = append(g.columns, c)
 	}
@@ -74,9 +74,7 @@ func (g *grid) blocks(width int, colour bool) [][]string {
 	return out
 }
 
-func (g *grid) nameWidth() int {
-	return text.LongestLineLen(strings.Join(g.scenarios, "\n"))
-}
+func (g *grid) nameWidth() int { return widest(g.scenarios) }
 
 // split distributes the columns over as few blocks as possible, about evenly.
 func (g *grid) split(room int) [][]gridColumn {
@@ -124,9 +122,5 @@ func (g *grid) draw(columns []gridColumn, colour bool) []string {
 		}
 		t.AppendRow(line)
 	}
-	lines := strings.Split(strings.TrimRight(t.Render(), "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return lines
+	return rendered(t)
 }

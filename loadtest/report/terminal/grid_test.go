@@ -54,7 +54,7 @@ func faults(t *testing.T) []*history.Cell {
 func matrix(t *testing.T, cells []*history.Cell) string {
 	t.Helper()
 	var out bytes.Buffer
-	terminal.Matrix(&out, catalog.Assess(cells), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess(cells))
 	assert.LessOrEqual(t, widest(out.String()), 120, out.String())
 	return out.String()
 }

@@ -2,30 +2,35 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"stockapi/loadtest/history"
 )
 
-// Header prints what was run, and on what.
-func Header(w io.Writer, run *history.Run) {
+// Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
+func (p Printer) Header(run *history.Run) {
 	m, l := run.Machine, run.Whole()
-	fmt.Fprintf(w, "run       %s, %s%s on %s/%s with %d CPUs, %s\n",
-		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go)
-	fmt.Fprintf(w, "backend   %s\n", run.Backend.Text)
-	fmt.Fprintf(w, "stockapi  %s\n", run.Backend.Stockapi)
-	fmt.Fprintf(w, "load      %d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s%s\n",
-		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties))
-	for i, p := range run.Parties {
-		fmt.Fprintf(w, "%-9s %s on %s, %s/%s with %d CPUs\n",
-			[]string{"parties", ""}[min(i, 1)], p.Name, p.Label, p.Machine.OS, p.Machine.Arch, p.Machine.CPUs)
+	line := func(head, text string) {
+		if p.Width == 0 {
+			fmt.Fprintf(p, "%-10s%s\n", head, text)
+			return
+		}
+		p.wrapped(fmt.Sprintf("%-10s", head), 10, text)
+	}
+	line("run", fmt.Sprintf("%s, %s%s on %s/%s with %d CPUs, %s",
+		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
+	line("backend", run.Backend.Text)
+	line("stockapi", run.Backend.Stockapi)
+	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s%s",
+		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties)))
+	for i, party := range run.Parties {
+		line([]string{"parties", ""}[min(i, 1)], fmt.Sprintf("%s on %s, %s/%s with %d CPUs",
+			party.Name, party.Label, party.Machine.OS, party.Machine.Arch, party.Machine.CPUs))
 	}
 	if run.Backend.Kind == "embedded" {
-		fmt.Fprintln(w, "          "+
-			"Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+		line("", "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(p)
 }
 
 // seed returns the seed and what it determines; nothing if it determines nothing.

@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -15,17 +17,18 @@ type live struct {
 	places   []place
 	selected map[place]bool
 	rows     map[place]*catalog.Row
+	entries  map[place]entry // of cells that are finished, or were not selected
 
-	// The last drawing is kept until a cell finishes or the width changes.
-	drawn []string
-	width int
+	// The last drawing is kept until a cell finishes or the size changes.
+	drawn         []string
+	width, height int
 }
 
-// newLive returns an empty grid for the fault scenarios among the specs.
+// newLive returns an empty grid of the specs.
 func newLive(specs []catalog.Spec, colour bool) *live {
-	l := &live{colour: colour, selected: map[place]bool{}, rows: map[place]*catalog.Row{}}
+	l := &live{colour: colour, selected: map[place]bool{}, rows: map[place]*catalog.Row{}, entries: map[place]entry{}}
 	for _, s := range specs {
-		if p := (place{s.Scenario.Name, s.Rung.Number}); s.Scenario.Fault() && !l.selected[p] {
+		if p := (place{s.Scenario.Name, s.Rung.Number}); !l.selected[p] {
 			l.places, l.selected[p] = append(l.places, p), true
 		}
 	}
@@ -37,35 +40,81 @@ func (l *live) add(c *history.Cell) {
 	p := place{c.Scenario, c.Rung}
 	row := catalog.Assess([]*history.Cell{c})[0]
 	if was := l.rows[p]; l.selected[p] && (was == nil || len(was.Surprises) == 0 && len(row.Surprises) > 0) {
-		l.rows[p], l.drawn = row, nil
+		l.rows[p], l.entries[p], l.drawn = row, entryOf(row, 0), nil
 	}
 }
 
 func (l *live) at(p place) entry {
-	switch r := l.rows[p]; {
-	case r != nil:
-		return entryOf(r, 0)
+	e, known := l.entries[p]
+	switch {
+	case known:
+		return e
 	case l.selected[p]:
 		return toCome
-	default:
-		return absent(p)
 	}
+	e = absent(p)
+	l.entries[p] = e
+	return e
 }
 
-// lines draws the grid, or nothing if it cannot be that narrow.
-func (l *live) lines(width int) []string {
-	if len(l.places) == 0 {
+// lines draws the grid in that space, or nothing if it cannot be that small.
+func (l *live) lines(width, height int) []string {
+	if len(l.places) == 0 || width < leastName {
 		return nil
 	}
-	if l.drawn == nil || l.width != width {
-		title := "· to come; " + strings.ReplaceAll(legend, ",", "") // within 80 columns
-		l.width, l.drawn = width, []string{text.Snip(title, width, "…")}
-		for _, block := range newGrid(l.places, l.at).blocks(width, l.colour) {
-			l.drawn = append(l.drawn, block...)
-		}
-	}
-	if text.LongestLineLen(strings.Join(l.drawn, "\n")) > width {
-		return nil
+	if l.drawn == nil || l.width != width || l.height != height {
+		l.width, l.height, l.drawn = width, height, l.draw(width, height)
 	}
 	return l.drawn
+}
+
+// leastRows is the number of scenarios that are shown at least, where not all can be.
+const leastRows = 4
+
+// draw draws the grid as wide as possible: as it is printed at the end, or with narrow columns, or with columns of one
+// letter. Where it is too high it shows the scenarios under way.
+func (l *live) draw(width, height int) []string {
+	g := newGrid(l.places, l.at)
+	lines := []string{text.Snip("· to come; "+strings.ReplaceAll(legend, ",", ""), width, "…")} // within 80 columns
+	if len(g.scenarios)+len(lines) < height {
+		wide := slices.Concat(append([][]string{lines}, g.blocks(width, l.colour)...)...)
+		if len(wide) <= height && widest(wide) <= width {
+			return wide
+		}
+	}
+	narrow := g.narrow(width, leastName, l.colour)
+	if narrow == nil {
+		narrow = g.tiny(width, l.colour)
+		lines[0] = text.Snip("· to come + ok "+strings.NewReplacer(",", "", "own-", "").Replace(legend), width, "…")
+	}
+	if narrow == nil {
+		return nil
+	}
+	heads := narrow.heads()
+	from, to := l.window(g.scenarios, height-len(lines)-len(heads))
+	if to-from < min(leastRows, len(g.scenarios)) {
+		return nil
+	}
+	if to-from < len(g.scenarios) {
+		shown := text.Trim(fmt.Sprintf("%d–%d of %d", from+1, to, len(g.scenarios)), narrow.names)
+		heads[0] = shown + strings.TrimPrefix(heads[0], strings.Repeat(" ", len([]rune(shown))))
+	}
+	return slices.Concat(lines, heads, narrow.rows(from, to))
+}
+
+// window returns which scenarios are shown where there is room for so many: those under way, below some that are
+// finished.
+func (l *live) window(scenarios []string, room int) (from, to int) {
+	room = max(0, min(room, len(scenarios)))
+	first := slices.IndexFunc(scenarios, l.toCome)
+	if first < 0 {
+		first = len(scenarios)
+	}
+	from = min(max(0, first-room/3), len(scenarios)-room)
+	return from, from + room
+}
+
+// toCome reports whether a cell of the scenario is to come.
+func (l *live) toCome(scenario string) bool {
+	return slices.ContainsFunc(l.places, func(p place) bool { return p.scenario == scenario && l.rows[p] == nil })
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ type column struct {
 	value func(*catalog.Row, *history.Cell) string
 }
 
-// columns returns the columns of the matrix, which fit into 120 characters. Not-sold, not-sent and met are only shown
-// if they say something.
-func columns(rows []*catalog.Row) []column {
+// columns returns the columns of the matrix that fit into the width. Not-sold, not-sent and met are only shown if they
+// say something.
+func columns(rows []*catalog.Row, width int) []column {
 	cols := []column{
 		{"", 1, false, mark},
 		{"rung", 17, false, rung},
@@ -51,60 +50,82 @@ func columns(rows []*catalog.Row) []column {
 		column{"p99 ms", 6, true, func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P99) }},
 		column{"cmd/sale", 8, true, func(_ *catalog.Row, c *history.Cell) string { return perSale(c) }},
 	)
-	cols = fitting(cols)
 	if anyRepeated(rows) {
 		cols = append(cols, column{"met", 5, true, func(r *catalog.Row, _ *history.Cell) string {
 			return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 		}})
 	}
+	return fitting(cols, rows, width)
+}
+
+// spare are the columns that are dropped where a table is too wide, the first one first, after busy and unknown if they
+// hold nothing but zeros. Speed matters less than whether a lock holds, which can be read from those that stay:
+// verdict, sold, left and twice.
+var spare = []string{
+	"p50 ms", "inst", "p99 ms", "req/s", "cmd/sale", "busy", "not-sold", "refused", "not-sent", "unknown", "met",
+}
+
+// fitting drops columns until the rest fits.
+func fitting(cols []column, rows []*catalog.Row, width int) []column {
+	var order []string
+	for _, c := range cols {
+		zero := func(r *catalog.Row) bool { return r.Shown().NotRun != "" || c.value(r, r.Shown()) == "0" }
+		if (c.title == "busy" || c.title == "unknown") && len(filter(rows, zero)) == len(rows) {
+			order = append(order, c.title)
+		}
+	}
+	for _, title := range append(order, spare...) {
+		if taken(cols) <= width {
+			break
+		}
+		cols = slices.DeleteFunc(cols, func(c column) bool { return c.title == title })
+	}
 	return cols
 }
 
-// fitting drops columns if not-sold or not-sent need their space: if orders failed for other reasons than stock and
-// lock, speed matters least.
-func fitting(cols []column) []column {
-	for _, spare := range []string{"cmd/sale", "p50 ms"} {
-		width := 0
-		for _, c := range cols {
-			width += c.width + 1
-		}
-		if width > pageWidth {
-			cols = slices.DeleteFunc(cols, func(c column) bool { return c.title == spare })
-		}
+// taken returns the width of a table, but for values that are wider than their columns.
+func taken(cols []column) (width int) {
+	for _, c := range cols {
+		width += c.width + 1
 	}
-	return cols
+	return width
 }
 
 // Matrix prints one table per scenario with a crowd, one line per rung, and one grid for all scenarios with faults.
 // With colour, broken verdicts stand out. A "!" marks what is not as expected in any case.
-func Matrix(w io.Writer, rows []*catalog.Row, colour bool) {
-	var crowds, rest []*catalog.Row
+func (p Printer) Matrix(rows []*catalog.Row) {
+	crowds, faults := split(rows)
+	p.tables(crowds)
+	if len(faults) > 0 {
+		p.faults(faults)
+	}
+}
+
+// split separates the rows with a crowd from those with a fault.
+func split(rows []*catalog.Row) (crowds, faults []*catalog.Row) {
 	for _, r := range rows {
 		if s, _ := catalog.Find(r.Scenario); s.Fault() {
-			rest = append(rest, r)
+			faults = append(faults, r)
 		} else {
 			crowds = append(crowds, r)
 		}
 	}
-	tables(w, crowds, colour)
-	if len(rest) > 0 {
-		faults(w, rest, colour)
-	}
+	return crowds, faults
 }
 
-func tables(w io.Writer, rows []*catalog.Row, colour bool) {
-	cols := columns(rows)
+func (p Printer) tables(rows []*catalog.Row) {
+	cols := columns(rows, p.width())
 	for start := 0; start < len(rows); {
 		end := start
 		for end < len(rows) && rows[end].Scenario == rows[start].Scenario {
 			end++
 		}
-		fmt.Fprintf(w, "%s\n", titleOf(rows[start].Scenario))
-		fmt.Fprintln(w, strings.TrimRight(section(cols, rows[start:end], colour), "\n"))
-		fmt.Fprintln(w)
-		coverages(w, rows[start:end])
-		clients(w, rows[start:end])
-		parties(w, rows[start:end])
+		p.wrapped("", 2, titleOf(rows[start].Scenario))
+		p.section(cols, rows[start:end])
+		fmt.Fprintln(p)
+		p.coverages(rows[start:end])
+		p.clients(rows[start:end])
+		p.parties(rows[start:end])
 		start = end
 	}
 }
@@ -116,7 +137,7 @@ func titleOf(name string) string {
 	return name
 }
 
-func section(cols []column, rows []*catalog.Row, colour bool) string {
+func (p Printer) section(cols []column, rows []*catalog.Row) {
 	t := table.NewWriter()
 	t.SetStyle(style())
 	var head table.Row
@@ -132,10 +153,24 @@ func section(cols []column, rows []*catalog.Row, colour bool) string {
 	t.AppendHeader(head)
 	t.SetColumnConfigs(configs)
 	for _, r := range rows {
-		t.AppendRow(line(cols, r, colour))
+		t.AppendRow(line(cols, r, p.width(), p.Colour))
 	}
-	return t.Render()
+	for _, line := range rendered(t) {
+		fmt.Fprintln(p, line)
+	}
 }
+
+// rendered returns the lines of a table, without spaces at their ends.
+func rendered(t table.Writer) []string {
+	lines := strings.Split(strings.TrimRight(t.Render(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+// widest returns the width of the widest line.
+func widest(lines []string) int { return text.LongestLineLen(strings.Join(lines, "\n")) }
 
 func style() table.Style {
 	s := table.StyleLight
@@ -145,8 +180,9 @@ func style() table.Style {
 	return s
 }
 
-// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures.
-func line(cols []column, r *catalog.Row, colour bool) table.Row {
+// line renders a row by the cell that stands for it. A cell that was not run has a reason and no figures. The reason is
+// wrapped where it would make the table too wide.
+func line(cols []column, r *catalog.Row, width int, colour bool) table.Row {
 	c := r.Shown()
 	var out table.Row
 	for _, col := range cols {
@@ -155,7 +191,7 @@ func line(cols []column, r *catalog.Row, colour bool) table.Row {
 		case c.NotRun == "" || col.title == "rung":
 			v = col.value(r, c)
 		case col.title == "verdict":
-			v = c.NotRun
+			v = strings.Join(wrap(c.NotRun, col.width+max(0, width-taken(cols))), "\n")
 		}
 		if colour {
 			v = paint(col.title, v)

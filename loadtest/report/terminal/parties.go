@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/catalog"
@@ -12,7 +10,7 @@ import (
 
 // parties prints, if several load generators ran the cells together, the load of each, and whether they began at one
 // instant.
-func parties(w io.Writer, rows []*catalog.Row) {
+func (p Printer) parties(rows []*catalog.Row) {
 	var joint []*catalog.Row
 	most := 0
 	for _, r := range rows {
@@ -23,10 +21,10 @@ func parties(w io.Writer, rows []*catalog.Row) {
 	if len(joint) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "of each party, requests per second; "+
+	p.wrapped("", 0, "of each party, requests per second; "+
 		"when the last one began, after the first; how well their clocks are known")
-	fmt.Fprintln(w, strings.TrimRight(section(shares(most), joint, false), "\n"))
-	fmt.Fprintln(w)
+	p.section(shares(most), joint)
+	fmt.Fprintln(p)
 }
 
 // shares returns the columns for that many parties.

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Progress shows what is going on at the bottom of a terminal: a line, and a grid of the fault scenarios that fills
-// as cells finish. If the output is not a terminal it prints one line per finished cell and nothing else.
+// A Progress shows what is going on at the bottom of a terminal: a line, and a grid that fills as cells finish. If the
+// output is not a terminal it prints one line per finished cell and nothing else.
 type Progress struct {
 	w        io.Writer
 	terminal *Terminal // nil if the output is not one
@@ -23,6 +23,7 @@ type Progress struct {
 	mu       sync.Mutex
 	status   func() string
 	live     *live
+	pace     pace
 	last     string // the last cell that finished, and its verdict
 	finished int
 	total    int
@@ -34,6 +35,7 @@ type Progress struct {
 func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 	p := &Progress{w: w, terminal: terminal, screen: screen{w: w}, stop: make(chan struct{})}
 	if terminal != nil {
+		p.pace = newPace(terminal.now())
 		p.done.Go(p.run)
 	}
 	return p
@@ -46,25 +48,27 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	p.total = len(specs)
 	if p.terminal != nil {
 		p.live = newLive(specs, p.terminal.Colour)
+		p.pace.expect(specs, p.terminal.now())
 	}
 	p.draw("")
 }
 
-// Finished reports a finished cell. On a terminal a line stays for each cell with a crowd, with its proof, and for each
-// that is not as expected; the others fill the grid.
+// Finished reports a finished cell. On a terminal it fills the grid, and a line stays for each that is not as expected.
 func (p *Progress) Finished(c *history.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finished++
-	line := fmt.Sprintf("%d/%d %s\n", p.finished, p.total, Line(c))
-	s, _ := catalog.Find(c.Scenario)
+	line := fmt.Sprintf("%d/%d %s", p.finished, p.total, Line(c))
 	switch {
 	case p.terminal == nil:
-		fmt.Fprint(p.w, line)
+		fmt.Fprintln(p.w, line)
 		return
-	case s.Fault() && (c.NotRun != "" || len(catalog.Surprises(c)) == 0):
+	case c.NotRun != "" || len(catalog.Surprises(c)) == 0:
 		line = ""
+	default:
+		line = p.terminal.wrapped(line)
 	}
+	p.pace.finished(c, p.terminal.now())
 	p.last = fmt.Sprintf("; %s: %s", c.Title(), verdict(c))
 	if p.live != nil {
 		p.live.add(c)
@@ -130,6 +134,15 @@ func (p *Progress) draw(stay string) {
 	}
 }
 
+// wrapped breaks a text into lines that fit.
+func (t *Terminal) wrapped(line string) string {
+	columns, _ := t.Size()
+	if columns < leastWidth {
+		return line + "\n"
+	}
+	return Printer{Width: columns}.text(func(p Printer) { p.wrapped("", 2, line) })
+}
+
 // lines returns the grid, if the terminal has room for it, and the line. One column and one row stay free, for the
 // cursor.
 func (p *Progress) lines(columns, rows int) []string {
@@ -140,15 +153,13 @@ func (p *Progress) lines(columns, rows int) []string {
 	if p.status != nil {
 		status = p.status()
 	}
+	status = p.pace.text(p.terminal.now()) + ": " + status
 	if columns > 0 {
 		status = text.Snip(status, columns-1, "…")
 	}
 	var grid []string
 	if p.live != nil {
-		grid = p.live.lines(columns - 1)
-	}
-	if len(grid)+1 > rows-1 {
-		grid = nil
+		grid = p.live.lines(columns-1, rows-2)
 	}
 	return append(slices.Clone(grid), status)
 }

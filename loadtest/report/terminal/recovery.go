@@ -3,7 +3,6 @@ package terminal
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -138,35 +137,46 @@ func between(shortest, longest time.Duration) string {
 
 func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond).Milliseconds()) }
 
-// Recoveries prints the table, if there is one.
-func Recoveries(w io.Writer, rows []*catalog.Row) {
+// Recoveries prints the table, if there is one. Where it is too wide its columns become narrower.
+func (p Printer) Recoveries(rows []*catalog.Row) {
 	r := NewRecovery(rows)
 	if r == nil {
 		return
 	}
+	narrow := widestCell
+	lines := r.lines(narrow)
+	for ; widest(lines) > p.width() && narrow > leastCell; narrow-- {
+		lines = r.lines(narrow - 1)
+	}
+	p.wrapped("", 0, RecoveryTitle)
+	p.wrapped("", 0, RecoveryNote)
+	for _, line := range lines {
+		fmt.Fprintln(p, line)
+	}
+	fmt.Fprintln(p)
+}
+
+const (
+	widestCell = 30 // lets six kinds fit on a page
+	leastCell  = 8  // the length of the longest words
+)
+
+// lines draws the table with cells that are so wide at most.
+func (r *Recovery) lines(cell int) []string {
+	wrapped := func(text string) string { return strings.Join(wrap(text, cell), "\n") }
 	t := table.NewWriter()
 	t.SetStyle(style())
 	head := table.Row{"", "TTL"}
 	for _, kind := range r.Kinds {
-		head = append(head, kind)
+		head = append(head, wrapped(string(kind)))
 	}
 	t.AppendHeader(head)
 	for _, l := range r.Lines {
 		line := table.Row{l.Scenario, l.TTL}
-		for _, cell := range l.Cells {
-			line = append(line, strings.Join(wrap(cell, cellWidth), "\n"))
+		for _, text := range l.Cells {
+			line = append(line, wrapped(text))
 		}
 		t.AppendRow(line)
 	}
-	fmt.Fprintln(w, RecoveryTitle)
-	for _, line := range wrap(RecoveryNote, pageWidth) {
-		fmt.Fprintln(w, line)
-	}
-	for line := range strings.Lines(t.Render() + "\n") {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
-	}
-	fmt.Fprintln(w)
+	return rendered(t)
 }
-
-// cellWidth lets six kinds fit on a page.
-const cellWidth = 30

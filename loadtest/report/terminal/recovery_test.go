@@ -28,7 +28,7 @@ func stuckFor(name, rung string) *history.Cell {
 
 func recoveries(cells ...*history.Cell) string {
 	var out bytes.Buffer
-	terminal.Recoveries(&out, catalog.Assess(cells))
+	terminal.Printer{Writer: &out}.Recoveries(catalog.Assess(cells))
 	return out.String()
 }
 

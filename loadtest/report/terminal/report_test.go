@@ -51,7 +51,7 @@ func rows() []*catalog.Row {
 
 func TestMatrix(t *testing.T) {
 	var out bytes.Buffer
-	terminal.Matrix(&out, rows(), false)
+	terminal.Printer{Writer: &out}.Matrix(rows())
 	text := out.String()
 	assert.NotContains(t, text, "\x1b")
 	assert.Contains(t, text, "BROKEN stock, exclusion")
@@ -66,18 +66,18 @@ func TestMatrix(t *testing.T) {
 
 func TestMatrixInColour(t *testing.T) {
 	var plain, colour bytes.Buffer
-	terminal.Matrix(&plain, rows(), false)
-	terminal.Matrix(&colour, rows(), true)
+	terminal.Printer{Writer: &plain}.Matrix(rows())
+	terminal.Printer{Writer: &colour, Colour: true}.Matrix(rows())
 	assert.Contains(t, colour.String(), "\x1b[31mBROKEN stock\x1b[0m")
 }
 
 func TestTheLastWords(t *testing.T) {
 	var out bytes.Buffer
 	good := rows()[:2]
-	assert.True(t, terminal.Summary(&out, good))
+	assert.True(t, terminal.Printer{Writer: &out}.Summary(terminal.Outcome{Rows: good}))
 	assert.Equal(t, "as expected (2 of 2 cells)\n", out.String())
 	out.Reset()
-	assert.False(t, terminal.Summary(&out, rows()))
+	assert.False(t, terminal.Printer{Writer: &out}.Summary(terminal.Outcome{Rows: rows()}))
 	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
 	assert.Contains(t, out.String(),
 		"  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
@@ -91,12 +91,12 @@ func TestSeveralPartiesAreToldOf(t *testing.T) {
 			Within: 40 * time.Microsecond},
 	}
 	var out bytes.Buffer
-	terminal.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{c}))
 	assert.Contains(t, out.String(), "of each party, requests per second")
 	assert.Regexp(t, `v4 lua-release +300 +600 +1\.50 +±0\.04`, out.String())
 
 	out.Reset()
-	terminal.Header(&out, &history.Run{
+	terminal.Printer{Writer: &out}.Header(&history.Run{
 		Load:    history.Load{Requests: 300, Concurrency: 100, Stock: 100, Rate: 50},
 		Parties: []history.Party{{Name: "p1", Label: "here, process 1"}, {Name: "p2", Label: "there, process 2"}},
 	})

@@ -9,27 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // docs/results.md shows the matrix of the faults as a run prints it in which all cells are as expected.
 func TestTheResultsShowTheMatrix(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/results.md")
 	require.NoError(t, err)
-	var cells []*history.Cell
-	for _, s := range catalog.Table {
-		for _, e := range s.Expect {
-			if s.Fault() {
-				cells = append(cells, asExpected(s.Name, e.Rung))
-			}
-		}
-	}
 	rows := 0
-	for line := range strings.Lines(matrix(t, cells)) {
+	for line := range strings.Lines(printed(wholeRun(t), terminal.Printer{}, terminal.Outcome{})) {
 		name, _, _ := strings.Cut(line, " ")
 		if s, known := catalog.Find(name); known && s.Fault() {
 			rows++
-			assert.Contains(t, string(document), strings.TrimRight(line, " \n"))
+			assert.Contains(t, string(document), "\n"+line)
 		}
 	}
 	assert.Positive(t, rows)

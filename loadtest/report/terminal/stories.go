@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -21,16 +20,16 @@ type story struct{ of, text string }
 
 // Stories prints the first violation of each broken row: first the unexpected ones, then scenario by scenario. For the
 // herd scenario it also prints how many waiters were woken where there was no herd.
-func Stories(w io.Writer, rows []*catalog.Row) {
+func (p Printer) Stories(rows []*catalog.Row) {
 	written := false
 	for _, c := range chapters(rows) {
 		if len(c.stories) > 0 {
-			c.write(w)
+			p.chapter(c)
 			written = true
 		}
 	}
 	if written {
-		fmt.Fprintln(w)
+		fmt.Fprintln(p)
 	}
 }
 
@@ -63,19 +62,15 @@ func storyOf(r *catalog.Row) string {
 	return audit.Remark(findings)
 }
 
-// write prints the stories, each beside its row.
-func (c *chapter) write(w io.Writer) {
-	fmt.Fprintln(w, c.title)
+// chapter prints the stories, each beside its row.
+func (p Printer) chapter(c *chapter) {
+	p.wrapped("", 2, c.title)
 	width := 0
 	for _, s := range c.stories {
 		width = max(width, len(s.of))
 	}
 	for _, s := range c.stories {
-		of := s.of
-		for _, line := range wrap(s.text, pageWidth-width-4) {
-			fmt.Fprintf(w, "  %-*s  %s\n", width, of, line)
-			of = ""
-		}
+		p.wrapped(fmt.Sprintf("  %-*s  ", width, s.of), width+4, s.text)
 	}
 }
 

@@ -22,7 +22,7 @@ func told(name, rung, story string) *history.Cell {
 
 func TestStoriesAreToldByScenarioAndSurprisesFirst(t *testing.T) {
 	var out bytes.Buffer
-	terminal.Stories(&out, catalog.Assess([]*history.Cell{
+	terminal.Printer{Writer: &out}.Stories(catalog.Assess([]*history.Cell{
 		told("two-instances", "v0", "one"), told("two-instances", "v0.5", "two"), asExpected("two-instances", "v4"),
 		told("pause", "v4", "three"), told("pause", "v15", "four"),
 	}))
@@ -36,13 +36,13 @@ pause: SIGSTOP at the last instant before the write, until a second has sold
 
 `, out.String())
 	out.Reset()
-	terminal.Stories(&out, catalog.Assess([]*history.Cell{asExpected("pause", "v17")}))
+	terminal.Printer{Writer: &out}.Stories(catalog.Assess([]*history.Cell{asExpected("pause", "v17")}))
 	assert.Empty(t, out.String())
 }
 
 func wrapped(story string) []string {
 	var out bytes.Buffer
-	terminal.Stories(&out, catalog.Assess([]*history.Cell{told("pause", "v4", story)}))
+	terminal.Printer{Writer: &out}.Stories(catalog.Assess([]*history.Cell{told("pause", "v4", story)}))
 	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")[1:]
 }
 

@@ -23,7 +23,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	longer.Longer = 4
 	rows := catalog.Assess([]*history.Cell{bad, slow, longer})
 	var out bytes.Buffer
-	terminal.Matrix(&out, rows, false)
+	terminal.Printer{Writer: &out}.Matrix(rows)
 	text := out.String()
 	assert.LessOrEqual(t, widest(text), 120, text)
 	assert.Regexp(t, `(?m)not-sent[^\n]*\n[^\n]*\n! v17 atomic +2 not valid `, text)
@@ -33,7 +33,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 		"run once more, with longer leases, as the machine was too slow or the fault did not come to pass: pause v4\n")
 
 	out.Reset()
-	assert.True(t, terminal.Summary(&out, rows), "nothing surprises")
+	assert.True(t, terminal.Printer{Writer: &out}.Summary(terminal.Outcome{Rows: rows}), "nothing surprises")
 	assert.Contains(t, out.String(), "not all was measured (1 of 3 cells are as expected; 2 not valid):\n")
 	assert.Contains(t, out.String(), "  two-instances v17 atomic: not valid: 2 of 3 were not sent\n")
 	assert.Contains(t, out.String(), "  crash v4 lua-release: machine too slow for this cell: "+
@@ -47,6 +47,6 @@ func TestWhatTheProbeBoughtIsNotLost(t *testing.T) {
 	left := int64(1899)
 	c.Left, c.Ops = &left, append(c.Ops, history.Op{Phase: history.Probe, Outcome: history.Sold, Units: []int64{1900}})
 	var out bytes.Buffer
-	terminal.Matrix(&out, catalog.Assess([]*history.Cell{c}), false)
+	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{c}))
 	assert.Contains(t, out.String(), " 1900 ")
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"stockapi/loadtest/audit"
@@ -29,20 +28,11 @@ func Line(c *history.Cell) string {
 	return line
 }
 
-// Results prints the stories, how soon requests got through, the matrix and the summary, in this order: what a terminal
-// still shows at the end is the matrix. It returns what [Summary] does.
-func Results(w io.Writer, rows []*catalog.Row, colour bool) bool {
-	Stories(w, rows)
-	Recoveries(w, rows)
-	Matrix(w, rows, colour)
-	return Summary(w, rows)
-}
-
 // Summary prints the last lines: as expected, or what was not, and which cells are no measurement of their rungs. It
 // returns whether all that was measured is as expected.
-func Summary(w io.Writer, rows []*catalog.Row) bool {
+func (p Printer) Summary(o Outcome) bool {
 	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
-	for _, r := range rows {
+	for _, r := range o.Rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
 		invalid, surprises = invalid+len(r.Invalid), surprises+len(r.Surprises)
 	}
@@ -53,19 +43,41 @@ func Summary(w io.Writer, rows []*catalog.Row) bool {
 	if skipped > 0 {
 		others += fmt.Sprintf("; %d not run", skipped)
 	}
+	var line string
 	switch {
 	case surprises > 0:
-		fmt.Fprintf(w, "NOT as expected (%d of %d cells are%s):\n", met, ran, others)
+		line = fmt.Sprintf("NOT as expected (%d of %d cells are%s):", met, ran, others)
 	case invalid > 0:
-		fmt.Fprintf(w, "nothing was found that is not as expected, but not all was measured "+
-			"(%d of %d cells are as expected%s):\n", met, ran, others)
+		line = fmt.Sprintf("nothing was found that is not as expected, but not all was measured "+
+			"(%d of %d cells are as expected%s):", met, ran, others)
+	case o.Interrupted:
+		line = "so far as expected"
+		if others != "" {
+			line += " (" + strings.TrimPrefix(others, "; ") + ")"
+		}
 	default:
-		fmt.Fprintf(w, "as expected (%d of %d cells%s)\n", met, ran, others)
+		line = fmt.Sprintf("as expected (%d of %d cells%s)", met, ran, others)
 	}
-	for _, r := range rows {
+	p.wrapped("", 2, o.interrupted()+line)
+	for _, r := range o.Rows {
 		for _, s := range append(r.Surprises, r.Invalid...) {
-			fmt.Fprintf(w, "  %s\n", s)
+			p.wrapped("  ", 4, s)
 		}
 	}
 	return surprises == 0
+}
+
+// interrupted says how far an interrupted run came; it is empty if the run was finished.
+func (o Outcome) interrupted() string {
+	measured := 0
+	for _, r := range o.Rows {
+		measured += len(r.Cells)
+	}
+	switch {
+	case !o.Interrupted:
+		return ""
+	case o.Selected == 0:
+		return fmt.Sprintf("interrupted after %s, ", plural(measured, "cell", "cells"))
+	}
+	return fmt.Sprintf("interrupted after %d of %d cells, ", measured, o.Selected)
 }

@@ -1,0 +1,39 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/catalog"
+)
+
+func TestNamesThatAreNearAreProposed(t *testing.T) {
+	for name, want := range map[string]string{
+		"v44":           `there is no rung "v44", did you mean "v4" or "v14"?`,
+		"V4":            `there is no rung "V4", did you mean "v4"?`,
+		"5.5":           `there is no rung "5.5", did you mean "v5.5"?`,
+		"lua-relase":    `there is no rung "lua-relase", did you mean "lua-release"?`,
+		"v15-write-ony": `there is no rung "v15-write-ony", did you mean "v15-write-only"?`,
+	} {
+		_, err := catalog.Select(nil, []string{name}, 2, 1)
+		assert.EqualError(t, err, want)
+	}
+	_, err := catalog.Select([]string{"split"}, nil, 2, 1)
+	assert.EqualError(t, err,
+		`there is no scenario "split", did you mean "split-vote" or "split-brain" or "split-brain-min-replicas"?`)
+	_, err = catalog.Select([]string{"puase"}, nil, 2, 1)
+	assert.EqualError(t, err, `there is no scenario "puase", did you mean "pause"?`)
+	_, err = catalog.Select([]string{"rain"}, nil, 2, 1)
+	assert.ErrorContains(t, err, `there is no scenario "rain"; there are one-instance`)
+	_, err = catalog.Part([]string{"pauze"})
+	assert.EqualError(t, err, `there is no scenario or rung "pauze", did you mean "pause"?`)
+	assert.Empty(t, catalog.DidYouMean("", []string{"auto"}))
+}
+
+// A selection without a cell says why it has none.
+func TestASelectionWithoutACellIsRefused(t *testing.T) {
+	_, err := catalog.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
+	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")
+	assert.ErrorContains(t, err, `"loadtest list v0" tells which scenarios do`)
+}

@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	"errors"
+	"os/exec"
+
+	"stockapi/loadtest/catalog"
+)
+
+// Why a cell cannot be run on this machine.
+const (
+	ErrNeedsStop         = Needs("needs a system that can stop a process")
+	ErrNeedsAnyZooKeeper = Needs("needs ZooKeeper")
+)
+
+var errNoRedisServer = errors.New("there is no redis-server on PATH: install it, or use --backend embedded")
+
+// Check refuses servers that were asked for by name and are not installed, before any server is started.
+func (o *Options) Check() error {
+	if _, err := exec.LookPath("redis-server"); o.Backend == "redis-server" && err != nil {
+		return errNoRedisServer
+	}
+	if !o.Database {
+		return nil
+	}
+	_, _, err := chooseDatabase(o.SQL)
+	return err
+}
+
+// Lacks returns why the cell cannot be run with these options, as far as that is known before any server is started;
+// empty if nothing is known against it.
+func (o *Options) Lacks(spec catalog.Spec) Needs {
+	t := spec.Scenario.Topology
+	switch {
+	case spec.Scenario.Stops && !CanStop:
+		return ErrNeedsStop
+	case t.Replicated() && !o.ownRedisServer():
+		return ErrNeedsRedisServer
+	case spec.Rung.OnZooKeeper():
+		return o.lacksZooKeeper(t)
+	case spec.Rung.OnSQL():
+		return o.lacksDatabase(t, spec.Rung)
+	}
+	return ""
+}
+
+// ownRedisServer reports whether the run starts a redis-server.
+func (o *Options) ownRedisServer() bool {
+	_, err := exec.LookPath("redis-server")
+	return err == nil && (o.Backend == "auto" || o.Backend == "redis-server")
+}
+
+func (o *Options) lacksZooKeeper(t catalog.Topology) Needs {
+	switch {
+	case zooKeeperMissing() == "":
+		return ""
+	case t.Ensemble || t.OwnLocks:
+		return ErrNeedsZooKeeper
+	case o.ZooKeeperAddress == "":
+		return ErrNeedsAnyZooKeeper
+	}
+	return ""
+}
+
+func (o *Options) lacksDatabase(t catalog.Topology, rung catalog.Rung) Needs {
+	kind, _, err := chooseDatabase(o.SQL)
+	inFile := isFile(o.SQL) || o.SQL == SQLite || o.SQL == AnySQL && kind == nil
+	switch {
+	case err != nil || kind != nil:
+		return ""
+	case rung.OnSession() && inFile:
+		return ErrNeedsDatabase
+	case inFile && (t.Links || t.OwnLocks):
+		return ErrNeedsServer
+	case !inFile && t.OwnLocks:
+		return ErrNeedsOwnDatabase
+	}
+	return ""
+}

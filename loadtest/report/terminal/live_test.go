@@ -1,0 +1,104 @@
+package terminal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/report/terminal/terminaltest"
+)
+
+// A whole run has a grid on a laptop's and on a projector's terminal.
+func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
+	for _, size := range []struct {
+		columns, rows int
+		head, crash   string
+	}{
+		{80, 24, `                 0 0 1 1 2 3 4 5 5 5 5 6`, "crash            – – L L + +"},
+		{120, 40, `0  0  1  1  `, "crash                   –  –  L  L  "},
+		{200, 50, `v0  v0.5 v1  v1.5 v2  v3  v4  v5  v5-     v5.5`, "crash                    –   –    L   L    ok  ok"},
+	} {
+		t.Run(fmt.Sprint(size.columns), func(t *testing.T) {
+			screen, p := started(t, size.columns, size.rows, nil, nil)
+			specs, err := catalog.Select(nil, nil, 2, 1)
+			require.NoError(t, err)
+			seen := ""
+			for _, s := range specs {
+				finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
+				now := screen.String()
+				assert.LessOrEqual(t, strings.Count(now, "\n")+1, size.rows, now)
+				assert.LessOrEqual(t, widest(now), size.columns-1, now)
+				if s.Scenario.Name == "late-release" {
+					seen = now
+				}
+			}
+			assert.Contains(t, seen, size.head)
+			assert.Contains(t, seen, size.crash)
+			assert.Contains(t, seen, "\nslow-work ")
+			last := screen.String()
+			assert.Contains(t, last, "\nstock-failover ", "the grid follows the cells under way")
+			p.Close()
+			assert.Equal(t, strings.TrimSpace(before), screen.String(), "nothing is left")
+		})
+	}
+}
+
+func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
+	var now time.Time
+	screen := terminaltest.New(120, 40)
+	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time { return now }})
+	defer p.Close()
+	specs, err := catalog.Select(nil, nil, 2, 1)
+	require.NoError(t, err)
+	p.Expect(specs)
+	assert.Contains(t, screen.String(), "0:00, about 2:10 left: 0 of 616 cells")
+	pass := func(cells []catalog.Spec, each time.Duration) {
+		for _, s := range cells {
+			now = now.Add(each)
+			finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
+		}
+	}
+	crowds := 0
+	for crowds < len(specs) && specs[crowds].Scenario.Crowd {
+		crowds++
+	}
+	pass(specs[:crowds], 2*time.Second)
+	assert.Regexp(t, `\n2:04, about 1:20 left: 62 of 616 cells; `, screen.String())
+	pass(specs[crowds:crowds+200], 300*time.Millisecond)
+	assert.Regexp(t, `\n3:04, about 1:40 left: 262 of 616 cells; `, screen.String(), "the machine is slow")
+	pass(specs[crowds+200:], 300*time.Millisecond)
+	assert.Regexp(t, `\n4:50: 616 of 616 cells; `, screen.String())
+}
+
+// Two rungs do not look the same above the columns.
+func TestTheHeadsOfNarrowColumnsDiffer(t *testing.T) {
+	text := printed(wholeRun(t), terminal.Printer{}, terminal.Outcome{})
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "5 as: ") {
+			continue
+		}
+		numbers, rests, crash := []rune(lines[i+1]), []rune(lines[i+2]), []rune(lines[i+3])
+		seen := map[string]bool{}
+		for at := 25; at < len(crash); at++ {
+			if at >= len(numbers) || numbers[at] == ' ' || numbers[at-1] != ' ' {
+				continue
+			}
+			head := string(numbers[at:min(at+2, len(numbers))])
+			if at < len(rests) {
+				head += string(rests[at:min(at+2, len(rests))])
+			}
+			assert.False(t, seen[head], head)
+			seen[head] = true
+		}
+		assert.Len(t, seen, len(catalog.Rungs))
+		return
+	}
+	t.Fatal("there is no narrow grid")
+}

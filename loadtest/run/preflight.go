@@ -1,0 +1,84 @@
+package run
+
+import (
+	"fmt"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/cluster"
+)
+
+// Why a cell cannot be run on instances that run already.
+const (
+	needsOwnInstances = "needs instances of its own"
+	needsTwoTargets   = "needs two targets"
+)
+
+// Check returns an error if none of the cells can be run with these settings, as far as that is known before any server
+// is started. The error says what to do about it.
+func (s *Settings) Check(specs []catalog.Spec) error {
+	options := s.clusterOptions(specs)
+	if len(s.Targets) == 0 {
+		if err := options.Check(); err != nil {
+			return err
+		}
+	}
+	first := ""
+	for _, spec := range specs {
+		why := s.lacks(&options, spec)
+		if why == "" {
+			return nil
+		}
+		if first == "" {
+			first = why
+		}
+	}
+	return fmt.Errorf("none of the cells can be run here: the first %s; %s", first, s.remedy(first))
+}
+
+// lacks returns why the cell cannot be run; empty if nothing is known against it.
+func (s *Settings) lacks(options *cluster.Options, spec catalog.Spec) string {
+	if len(s.Targets) > 0 || len(s.Ports) > 0 {
+		if why := notOn(spec, max(len(s.Targets), len(s.Ports))); why != "" || len(s.Targets) > 0 {
+			return why
+		}
+	}
+	if s.Joint.Name != "" {
+		if why := unshared(s, spec.Rung); why != "" {
+			return why
+		}
+	}
+	return string(options.Lacks(spec))
+}
+
+// notOn returns why the cell cannot be run on so many instances that run already; empty if it can.
+func notOn(spec catalog.Spec, instances int) string {
+	switch {
+	case spec.Scenario.Fault():
+		return needsOwnInstances
+	case spec.Scenario.Instances == catalog.Several && instances < 2:
+		return needsTwoTargets
+	}
+	return ""
+}
+
+// remedy says what to do about a lack.
+func (s *Settings) remedy(why string) string {
+	switch why {
+	case needsOwnInstances:
+		return "leave out --targets and --ports, or choose --scenarios one-instance,two-instances"
+	case needsTwoTargets:
+		return "name two with --targets"
+	case string(cluster.ErrNeedsRedisServer):
+		if s.Backend != "auto" {
+			return "use --backend redis-server, or choose other --scenarios"
+		}
+		return "install it, or choose other --scenarios"
+	case string(cluster.ErrNeedsDatabase), string(cluster.ErrNeedsServer):
+		return "use --sql with a server that is installed, or choose other --rungs"
+	case string(cluster.ErrNeedsAnyZooKeeper):
+		return "install Debian's package zookeeper, or name a server with --zookeeper"
+	case string(cluster.ErrNeedsStop):
+		return "use WSL, or choose other --scenarios"
+	}
+	return "choose other --rungs or --scenarios"
+}

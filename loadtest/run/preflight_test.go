@@ -1,0 +1,42 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+)
+
+// A run is refused if none of its cells can be run, and made if one can.
+func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		settings         Settings
+		scenarios, rungs []string
+		why              string // empty: it is made
+	}{
+		{Settings{Backend: "embedded", SQL: "sqlite"}, []string{"failover"}, []string{"v5.5"},
+			"none of the cells can be run here: the first needs redis-server; use --backend redis-server, or"},
+		{Settings{Backend: "embedded", SQL: "sqlite"}, []string{"failover", "crash"}, []string{"v5.5"}, ""},
+		{Settings{Backend: "embedded", SQL: "sqlite"}, []string{"redis-down"}, []string{"v12"},
+			"needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it; use --sql with a server"},
+		{Settings{Backend: "embedded", SQL: "mysql://h/shop"}, []string{"node-restart"}, []string{"v12"},
+			"needs a database server of its own: --sql mariadb or --sql postgres; choose other"},
+		{Settings{Backend: "embedded", SQL: "sqlite"}, []string{"two-instances"}, []string{"v12"}, ""},
+		{Settings{Targets: []string{"http://a"}}, []string{"crash"}, nil, "needs instances of its own; leave out --targets"},
+		{Settings{Targets: []string{"http://a"}}, []string{"two-instances"}, nil, "needs two targets; name two with"},
+		{Settings{Targets: []string{"http://a"}}, []string{"one-instance", "two-instances"}, nil, ""},
+		{Settings{Ports: []string{"1", "2"}, Backend: "embedded"}, []string{"crash"}, nil, "needs instances of its own"},
+		{Settings{Joint: Joint{Name: "two"}, Backend: "redis://h"}, []string{"two-instances"}, []string{"v6"},
+			"needs shared nodes; choose other --rungs"},
+	} {
+		specs, err := catalog.Select(c.scenarios, c.rungs, 2, 1)
+		require.NoError(t, err)
+		if err = c.settings.Check(specs); c.why == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.why)
+		}
+	}
+}
