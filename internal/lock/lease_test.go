@@ -91,17 +91,16 @@ func TestTheClockCancelsTheWork(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, backendtest.StartEmbedded, 3)
 			a := s.instance(t, rung(t, id))
-			stuck := make(chan struct{})
-			a.OnRenew = func(bool) { <-stuck }
+			goOn := a.stuckRenewals(t)
 			a.tryLock, _ = rung(t, id).Build(a.Backends)
-			lease := a.lock(t, "k", ttl)
+			lease := a.lock(t, "k", slowTTL)
 			within := lease
 			if slices.Contains([]string{"v7", "v12"}, id) {
 				ctx := owned("1")
-				outer := must(a.tryLock(ctx, "nested", ttl))
+				outer := must(a.tryLock(ctx, "nested", slowTTL))
 				within = must(a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute))
 			}
-			time.Sleep(2 * ttl)
+			time.Sleep(2 * slowTTL)
 			for _, l := range []*Lease{lease, within} {
 				if id == "v5" {
 					require.NoError(t, l.Context.Err())
@@ -109,10 +108,21 @@ func TestTheClockCancelsTheWork(t *testing.T) {
 					require.ErrorIs(t, context.Cause(l.Context), ErrLost)
 				}
 			}
-			close(stuck)
+			goOn()
 			_ = lease.Unlock(context.Background())
 		})
 	}
+}
+
+// stuckRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
+// instance waits for its renewals.
+func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
+	t.Helper()
+	stuck := make(chan struct{})
+	i.OnRenew = func(bool) { <-stuck }
+	goOn = sync.OnceFunc(func() { close(stuck) })
+	t.Cleanup(goOn)
+	return goOn
 }
 
 // Several locks are one lease: the context of the last one also ends when the first one is lost.
@@ -121,17 +131,16 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 	for _, id := range []string{"v9", "v9-naive"} {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a := s.instance(t, rung(t, id))
-		stuck := make(chan struct{})
-		a.OnRenew = func(bool) { <-stuck }
+		goOn := a.stuckRenewals(t)
 		try, acquireAll := rung(t, id).BuildSeveral(a.Backends)
 		ctx := context.Background()
-		ttls := map[string]time.Duration{"k1": ttl, "k2": time.Minute}
+		ttls := map[string]time.Duration{"k1": slowTTL, "k2": time.Minute}
 		attempt := func(ctx context.Context, keys ...string) (*Lease, error) { return try(ctx, keys, ttls[keys[0]]) }
 		lease, err := acquireAll(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, attempt)
 		require.NoError(t, err)
-		time.Sleep(2 * ttl)
+		time.Sleep(2 * slowTTL)
 		assert.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-		close(stuck)
+		goOn()
 		_ = lease.Unlock(ctx)
 	}
 }

@@ -276,11 +276,14 @@ func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 				<-answer
 				return os.ErrDeadlineExceeded
 			}))
+			goOn := sync.OnceFunc(func() { close(answer) })
+			t.Cleanup(goOn) // the end of the instance waits for the renewal
 			lease := a.lock(t, "k", 5*time.Second)
+			require.False(t, t.Failed())
 			<-begun
 			unlock(t, lease)
 			assert.True(t, s.instance(t, rung(t, id)).tryOnce(t, "k"))
-			close(answer)
+			goOn()
 		})
 	}
 }

@@ -53,26 +53,26 @@ func (p *portPool) free() (int, error) {
 // turn turns to a block that nobody owns, or to the oldest of ours if there is none. It begins to look at random, so
 // that runs that begin together seldom meet.
 func (p *portPool) turn() error {
-	l := unowned()
+	l, err := unowned()
 	switch {
-	case l == nil && len(p.owned) == 0:
-		return fmt.Errorf("no free port: somebody listens on every %dth from %d on", blockPorts, lowestPort)
-	case l == nil:
+	case err != nil && len(p.owned) == 0:
+		return fmt.Errorf("no free ports from %d on: %w", lowestPort, err)
+	case err != nil:
 		l, p.owned = p.owned[0], p.owned[1:]
 	}
 	p.owned, p.next = append(p.owned, l), 1
 	return nil
 }
 
-// unowned returns what makes a block ours; nil if all have an owner.
-func unowned() net.Listener {
+// unowned returns what makes a block ours. It fails if all have an owner.
+func unowned() (l net.Listener, err error) {
 	first := rand.IntN(portBlocks)
 	for i := range portBlocks {
-		if l, err := listenOn(lowestPort + (first+i)%portBlocks*blockPorts); err == nil {
-			return l
+		if l, err = listenOn(lowestPort + (first+i)%portBlocks*blockPorts); err == nil {
+			return l, nil
 		}
 	}
-	return nil
+	return nil, err
 }
 
 func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
