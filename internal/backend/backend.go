@@ -23,6 +23,9 @@ type Options struct {
 	Timeout  time.Duration // for connecting, and for each command
 	PoolSize int           // connections to one server
 	Name     string        // of the instance, shown in a database's list of sessions
+
+	// Dialer connects to a single server, in place of the network. Nil: as the URL says.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Open returns a client for a URL. It does not connect yet.
@@ -59,6 +62,7 @@ func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
+	c.Dialer = o.Dialer
 	return redis.NewClient(c), nil
 }
 

@@ -26,6 +26,9 @@ type Backends struct {
 	RedlockTimeout time.Duration
 	// Retry is the longest delay between two tries of a waiter that polls, except on v6; 0 means 50 ms.
 	Retry time.Duration
+	// Random draws the random part of those delays; nil means that of math/rand/v2. Tests that repeat a schedule draw the
+	// same delays each time.
+	Random Random
 	// ZooKeeper is the session that holds the locks of v13, v14 and v14-hasty. Nil: there is none.
 	ZooKeeper *backend.ZooKeeper
 	// SQL is the database that holds the locks of v12, v12-naive and v12-session. Nil: there is none.

@@ -84,7 +84,7 @@ func Ladder() []Rung {
 			Does:   "v5.5 that enters only when WAIT says that the key is on the replicas",
 			Defect: "a replica without the key may be promoted all the same; a pause"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			wait:   func(rt runtime) Waiting { return withDeadline(Polling(Around(rt.RedlockRetry))) },
+			wait:   func(rt runtime) Waiting { return withDeadline(Polling(Around(rt.RedlockRetry, rt.Random))) },
 			Does:   "redsync over N independent nodes, renewed at TTL/2",
 			Defect: "pauses, nodes that forget, clocks that jump"},
 		{Number: "v7", Name: "reentrant", build: reentrant,

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -301,7 +302,7 @@ func TestPitfall21WaitLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
-		delay := Backoff(2*time.Millisecond, 50*time.Millisecond)
+		delay := Backoff(2*time.Millisecond, 50*time.Millisecond, rand.N[time.Duration])
 		var waiting sync.WaitGroup
 		for _, maxWait := range []time.Duration{0, time.Second, time.Hour} {
 			waiting.Go(func() {

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -33,11 +34,16 @@ func newRuntime(b Backends) runtime {
 	if b.Retry == 0 {
 		b.Retry = 50 * time.Millisecond
 	}
+	if b.Random == nil {
+		b.Random = rand.N[time.Duration]
+	}
 	return runtime{b, make(chan struct{}, maxSweeps)}
 }
 
 // backoff returns the delay between the tries of a waiter that polls.
-func (rt runtime) backoff() Delay { return Backoff(min(2*time.Millisecond, rt.Retry), rt.Retry) }
+func (rt runtime) backoff() Delay {
+	return Backoff(min(2*time.Millisecond, rt.Retry), rt.Retry, rt.Random)
+}
 
 // reportWake calls OnWake.
 func (rt runtime) reportWake(ctx context.Context, by Notification, on string) {

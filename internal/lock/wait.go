@@ -3,12 +3,14 @@ package lock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
 // A Delay returns how long to wait before try n, counted from 1, is repeated.
 type Delay func(n int) time.Duration
+
+// A Random returns a random duration from 0 up to, but not including, n.
+type Random func(n time.Duration) time.Duration
 
 // Fixed returns a constant Delay.
 func Fixed(d time.Duration) Delay {
@@ -18,19 +20,19 @@ func Fixed(d time.Duration) Delay {
 // Around returns a random Delay between half of d and one and a half of d: d on average, and different for each waiter.
 // Redlock asks for that ("Retry on failure"): clients that try at the same moment split the nodes between them, and
 // none gets a majority.
-func Around(d time.Duration) Delay {
-	return func(int) time.Duration { return d/2 + rand.N(d+1) }
+func Around(d time.Duration, random Random) Delay {
+	return func(int) time.Duration { return d/2 + random(d+1) }
 }
 
 // Backoff returns a Delay that starts at low and doubles up to high. Each delay is random in its upper half, so that
 // waiters that started together do not try together.
-func Backoff(low, high time.Duration) Delay {
+func Backoff(low, high time.Duration, random Random) Delay {
 	return func(n int) time.Duration {
 		d := high
 		if shift := n - 1; shift < 16 {
 			d = min(low<<shift, high)
 		}
-		return d/2 + rand.N(d/2+1)
+		return d/2 + random(d/2+1)
 	}
 }
 

@@ -99,7 +99,7 @@ func (z zkNodes) sweepUntil(ctx context.Context, enough time.Time, remove func(c
 	z.Background.Add(1)
 	go func() {
 		defer z.Background.Done()
-		gap := Backoff(sweepGap, max(sweepGap, z.ZooKeeper.Session()/8))
+		gap := Backoff(sweepGap, max(sweepGap, z.ZooKeeper.Session()/8), z.Random)
 		for n := 1; z.Life.Err() == nil; n++ {
 			begun := time.Now()
 			err := remove(ctx)

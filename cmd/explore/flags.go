@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"stockapi/internal/explore"
+	"stockapi/internal/lock"
+)
+
+// The exit codes.
+const (
+	asExpected  = 0
+	surprised   = 1
+	couldNotRun = 2
+)
+
+// flags is the command line.
+type flags struct {
+	Rungs     []string `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
+	Faults    int      `default:"0" help:"Most faults in one schedule. ${default}."`
+	Kinds     []string `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
+	Clients   int      `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
+	Nodes     int      `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
+	Stock     int64    `default:"1" help:"Units at the start. ${default}."`
+	Switches  int      `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
+	Schedules int      `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	Plain     bool     `help:"Also try steps that commute in both orders."`
+	Replay    string   `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	Brief     bool     `help:"Print one line for each counterexample, without its columns."`
+	Workers   int      `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
+
+	rungs []string
+	kinds []explore.FaultKind
+}
+
+const description = `Runs every order in which the commands of two clients can reach Redis, on the real code of each
+rung, and prints the shortest one that goes wrong.
+
+A step is one command that is carried out; a script is one step, and so is a message that is delivered. With --faults,
+time may pass at the wrong moment, clients may die, commands and replies get lost. The clock is virtual: a schedule takes
+a millisecond. What is found holds within the bounds that are printed, and for nothing else.
+
+Examples:
+  explore
+  explore --rungs v0,v4
+  explore --rungs v3 --faults 1 --kinds expiry
+  explore --rungs v6 --nodes 3 --faults 1 --brief
+  explore --replay v3:aaaa.expiry.b.a
+
+Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run.`
+
+// exited carries kong's wish to exit, after --help, out of the parser.
+type exited int
+
+// parse parses the command line. It returns done if there is nothing left to do, as after --help.
+func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
+	f = &flags{}
+	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
+		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
+		kong.Exit(func(code int) { panic(exited(code)) }))
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if code, ok := recover().(exited); ok {
+			done = code == 0
+		}
+	}()
+	if _, err := parser.Parse(args); err != nil {
+		return nil, false, fmt.Errorf("%w; see explore --help", err)
+	}
+	return f, false, f.check()
+}
+
+func kindNames() (names []string) {
+	for _, k := range explore.FaultKinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// check finds what the flags name, and refuses what cannot be explored.
+func (f *flags) check() error {
+	switch {
+	case f.Clients < 2 || f.Clients > 3:
+		return errors.New("--clients is 2 or 3")
+	case f.Clients == 3 && f.Switches == 0:
+		return errors.New("three clients have too many schedules: limit them, with --switches 3 for instance")
+	case f.Nodes < 1 || f.Nodes > 5:
+		return errors.New("--nodes is 1 to 5")
+	case f.Stock < 1:
+		return errors.New("--stock is at least 1")
+	case f.Faults < 0 || f.Switches < 0 || f.Schedules < 0 || f.Workers < 1:
+		return errors.New("--faults, --switches and --schedules are at least 0, --workers at least 1")
+	}
+	if err := f.findRungs(); err != nil {
+		return err
+	}
+	return f.findKinds()
+}
+
+func (f *flags) findRungs() error {
+	if len(f.Rungs) == 0 {
+		for _, r := range lock.Ladder() {
+			if explore.IsExplorable(r) {
+				f.rungs = append(f.rungs, r.Number)
+			}
+		}
+		return nil
+	}
+	for _, id := range f.Rungs {
+		r, err := lock.Find(strings.TrimSpace(id))
+		if err != nil {
+			return fmt.Errorf("--rungs: %w", err)
+		}
+		if !explore.IsExplorable(r) {
+			return fmt.Errorf("--rungs: %s keeps its locks outside Redis, where no command can be held; leave it out", r.Number)
+		}
+		f.rungs = append(f.rungs, r.Number)
+	}
+	return nil
+}
+
+func (f *flags) findKinds() error {
+	if len(f.Kinds) > 0 && f.Faults == 0 {
+		return errors.New("--kinds needs --faults 1 or more")
+	}
+	for _, name := range f.Kinds {
+		if !slices.Contains(kindNames(), strings.TrimSpace(name)) {
+			return fmt.Errorf("--kinds: there is no kind %q; there are %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	for _, k := range explore.FaultKinds {
+		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, k.Name) {
+			f.kinds = append(f.kinds, k)
+		}
+	}
+	return nil
+}
+
+// complain says in one line why it could not run.
+func complain(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "explore: "+strings.Join(strings.Fields(err.Error()), " "))
+	return couldNotRun
+}

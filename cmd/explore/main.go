@@ -1,0 +1,37 @@
+// Explore runs every order in which the commands of two clients can reach Redis, on the real code of each rung, and
+// prints the shortest one that goes wrong.
+//
+// Read flags.go for the settings, run.go for what it does with them, and print.go for what it prints. The exploring is
+// in package explore.
+package main
+
+import (
+	"io"
+	"os"
+	"testing"
+)
+
+func main() {
+	args := os.Args[1:]
+	os.Args = os.Args[:1] // those of package testing are none of ours
+	os.Exit(execute(args, os.Stdout, os.Stderr, inTest))
+}
+
+// execute is the whole program: it parses args, does what they say, and returns the exit code.
+func execute(args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int) int {
+	f, done, err := parse(args, stdout)
+	switch {
+	case err != nil:
+		return complain(stderr, err)
+	case done:
+		return asExpected
+	}
+	return within(func(t *testing.T) int { return f.run(t, stdout, stderr) })
+}
+
+// inTest calls do with a test, which testing/synctest needs for its bubbles, and ends the program with its exit code.
+func inTest(do func(*testing.T) int) int {
+	testing.Main(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "explore", F: func(t *testing.T) { os.Exit(do(t)) }}}, nil, nil)
+	return couldNotRun // testing.Main does not return
+}

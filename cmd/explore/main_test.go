@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// explored runs the program within a test.
+func explored(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(args, &out, &errs, func(do func(*testing.T) int) int { return do(t) })
+	return code, out.String(), errs.String()
+}
+
+func TestARungIsExplored(t *testing.T) {
+	code, out, errs := explored(t, "--rungs", "v0,v4")
+	assert.Equal(t, asExpected, code)
+	assert.Empty(t, errs)
+	assert.Contains(t, out, "stock BROKEN")
+	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
+	assert.Contains(t, out, "no violation within these bounds")
+}
+
+func TestATraceIsReplayed(t *testing.T) {
+	code, out, errs := explored(t, "--replay", "v0:abba")
+	assert.Equal(t, asExpected, code)
+	assert.Empty(t, errs)
+	assert.Contains(t, out, "b: sold unit 1")
+	assert.Contains(t, out, "stock BROKEN after 4 steps: b sold unit 1; a sold unit 1 again")
+}
+
+// Same bounds, same output, to the byte, whatever the number of workers.
+func TestTheOutputIsTheSame(t *testing.T) {
+	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
+	_, first, _ := explored(t, args...)
+	_, second, _ := explored(t, append(args, "--workers", "1")...)
+	assert.Equal(t, first, second)
+}
+
+func TestBadUseIsSaidInOneLine(t *testing.T) {
+	for args, wrong := range map[string]string{
+		"--rungs v99":                        "no rung",
+		"--rungs v13":                        "leave it out",
+		"--kinds expiry":                     "--kinds needs --faults",
+		"--faults 1 --kinds rain":            "there is no kind",
+		"--clients 3":                        "--switches",
+		"--clients 9":                        "--clients is 2 or 3",
+		"--nodes 7":                          "--nodes is 1 to 5",
+		"--stock 0":                          "at least 1",
+		"--replay v4":                        "a trace is",
+		"--replay v4:aaaaa":                  "cannot be taken",
+		"--no-such-flag":                     "see explore --help",
+		"--replay v4:a.no-such-fault-a":      "is no step",
+		"--rungs v4 --workers 0": "at least",
+	} {
+		code, out, errs := explored(t, strings.Fields(args)...)
+		assert.Equal(t, couldNotRun, code, args)
+		assert.Empty(t, out, args)
+		assert.Contains(t, errs, wrong, args)
+		assert.Equal(t, 1, strings.Count(errs, "\n"), args)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	code, out, _ := explored(t, "--help")
+	assert.Equal(t, asExpected, code)
+	for _, part := range []string{"--rungs", "--replay", "Exit codes", "node-empty"} {
+		assert.Contains(t, out, part)
+	}
+}

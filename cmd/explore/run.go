@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+
+	"stockapi/internal/explore"
+)
+
+// A task is one cell to explore, and then what was found.
+type task struct {
+	rung   string
+	bounds explore.Bounds
+	cell   explore.Cell
+	err    error
+	done   chan struct{}
+}
+
+// run explores, and prints what was found of each cell as soon as it and all before it are done.
+func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
+	if f.Replay != "" {
+		return f.replay(t, stdout, stderr)
+	}
+	p := printer{stdout, f.Brief}
+	p.head(f)
+	tasks := f.tasks()
+	start(t, tasks, f.Workers)
+	code := asExpected
+	for i, one := range tasks {
+		progress(stderr, i, len(tasks), one)
+		<-one.done
+		if one.err != nil {
+			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), one.err))
+		}
+		if i == 0 || tasks[i-1].rung != one.rung {
+			p.rung(one.rung)
+		}
+		p.cell(t, one)
+		if one.surprise() != "" {
+			code = surprised
+		}
+	}
+	return code
+}
+
+// surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
+func (one *task) surprise() string {
+	b, usual := one.bounds, explore.DefaultBounds()
+	if b.Clients != usual.Clients || b.Nodes != usual.Nodes || b.Stock != usual.Stock || b.Faults > 1 || b.Switches > 0 {
+		return ""
+	}
+	return one.cell.Surprise()
+}
+
+// tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule are
+// of all kinds that were chosen.
+func (f *flags) tasks() (tasks []*task) {
+	usual := explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Switches: f.Switches,
+		Schedules: f.Schedules, Plain: f.Plain}
+	for _, rung := range f.rungs {
+		add := func(b explore.Bounds) {
+			tasks = append(tasks, &task{rung: rung, bounds: b, done: make(chan struct{})})
+		}
+		switch f.Faults {
+		case 0:
+			add(usual)
+		case 1:
+			for _, kind := range f.kinds {
+				add(usual.With(1, kind))
+			}
+		default:
+			add(usual.With(f.Faults, f.kinds...))
+		}
+	}
+	return tasks
+}
+
+// start explores the cells, in their order and several at a time.
+func start(t *testing.T, tasks []*task, workers int) {
+	var next sync.Mutex
+	at := 0
+	for range workers {
+		go func() {
+			for {
+				next.Lock()
+				i := at
+				at++
+				next.Unlock()
+				if i >= len(tasks) {
+					return
+				}
+				one := tasks[i]
+				one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
+				close(one.done)
+			}
+		}()
+	}
+}
+
+// replay runs the schedule of a trace, and prints it.
+func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
+	trace, err := explore.ParseTrace(f.Replay)
+	if err != nil {
+		return complain(stderr, err)
+	}
+	story, err := explore.Replay(t, trace, explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock})
+	if err != nil {
+		return complain(stderr, err)
+	}
+	printer{stdout, false}.story(story)
+	return asExpected
+}

@@ -1,0 +1,92 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds limit what is explored. What was found holds within them, and for nothing else.
+type Bounds struct {
+	Clients int    // each sells one unit, in a process of its own
+	Nodes   int    // Redlock nodes
+	Stock   int64  // units at the start
+	Faults  int    // in one schedule
+	Kinds   []Kind // of faults
+	// Switches limits how often one client follows another; 0: no limit.
+	Switches int
+	// Schedules limits how many schedules of one cell are run; 0: no limit.
+	Schedules int
+	// Plain tries steps that commute in both orders too. It is for comparison.
+	Plain bool
+}
+
+// The times of a schedule. The clock is virtual, so their relations count, and not their lengths.
+const (
+	leaseTTL      = 2 * time.Second
+	clientTimeout = 500 * time.Millisecond // of a command whose reply does not come
+	longestWait   = 3 * time.Second        // for a lock, on rungs that wait; it is longer than a lease
+	retryDelay    = time.Second            // the longest between two tries of a waiter that polls
+	liveMargin    = 2 * time.Second        // a new order gets the lock within a lease and this
+	restartTime   = time.Millisecond       // of a server, so that its clock does not stand still
+	horizon       = 10 * time.Second       // an order that does nothing for so long never ends
+)
+
+const (
+	// maxPauses limits how often time passes in one schedule while a client has a command ready that was not sent: before
+	// its order begins, or while it is held.
+	maxPauses = 4
+	// maxSteps limits a schedule. A schedule that is longer counts as one that never ends.
+	maxSteps = 250
+)
+
+const product = "10000"
+
+// DefaultBounds are those of two clients that want the last unit.
+func DefaultBounds() Bounds { return Bounds{Clients: 2, Nodes: 3, Stock: 1} }
+
+// A FaultKind is a kind of fault as one chooses it.
+type FaultKind struct {
+	Name  string
+	Does  string
+	kinds []Kind
+}
+
+// FaultKinds lists the kinds of faults.
+var FaultKinds = []FaultKind{
+	{"expiry", "time passes to just past the next expiry or timer, whatever waits", []Kind{Expiry}},
+	{"hold", "the commands of one client wait while time passes", []Kind{Hold}},
+	{"crash", "a client dies before or after a command", []Kind{CrashBefore, CrashAfter}},
+	{"lose-request", "a command does not reach its server", []Kind{LoseRequest}},
+	{"lose-reply", "a command is carried out, and its reply does not come", []Kind{LoseReply}},
+	{"drop", "a message of a subscription is lost", []Kind{Drop}},
+	{"give-up", "the caller of an order has gone", []Kind{GiveUp}},
+	{"node-down", "a lock server cannot be reached, for a time or for ever", []Kind{NodeDown}},
+	{"node-empty", "a lock server restarts without its data", []Kind{NodeEmpty}},
+	{"clock-jump", "the clock of a lock server jumps by a lease", []Kind{ClockJump}},
+}
+
+// With returns the bounds with so many faults of that kind.
+func (b Bounds) With(faults int, kinds ...FaultKind) Bounds {
+	b.Faults, b.Kinds = faults, nil
+	for _, k := range kinds {
+		b.Kinds = append(b.Kinds, k.kinds...)
+	}
+	return b
+}
+
+func allKinds() []Kind { return Bounds{}.With(0, FaultKinds...).Kinds }
+
+// FaultNames names the kinds of faults that the bounds allow, "none" if none.
+func FaultNames(b Bounds) string {
+	if b.Faults == 0 {
+		return "none"
+	}
+	var names []string
+	for _, k := range FaultKinds {
+		if slices.Contains(b.Kinds, k.kinds[0]) {
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, "+")
+}

@@ -1,0 +1,165 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+
+	"stockapi/internal/lock"
+)
+
+// A choice is a step that the scheduler may take next.
+type choice struct {
+	Step
+	cmd    *command // that the step concerns, or nil
+	paused bool     // time that passes while a command is ready
+}
+
+// A stepID names a step in the same way before and after other steps. In a [Step], a command is named by its place
+// among those that wait, which changes.
+type stepID struct {
+	kind   Kind
+	who    int
+	server string
+	name   string
+	nth    int
+}
+
+func (c choice) id() stepID {
+	id := stepID{kind: c.Kind, who: c.Who}
+	if c.cmd != nil {
+		id.server, id.name, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.nth
+	}
+	return id
+}
+
+// reaches reports whether the step's command is carried out.
+func (c choice) reaches() bool {
+	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply
+}
+
+// choices lists the steps that may be taken now, the commands first. It is empty when no order is under way.
+func (w *world) choices() []choice {
+	if w.isOver() {
+		return nil
+	}
+	var list []choice
+	moving, ready := w.moving()
+	for _, c := range ready {
+		for n, cmd := range w.gate.of(c) {
+			list = append(list, choice{Step: Step{Grant, c.index, n}, cmd: cmd})
+		}
+	}
+	switch {
+	case len(moving) > 0:
+	case len(ready) == 0:
+		list = append(list, choice{Step: Step{Kind: Time}})
+	case w.pauses < maxPauses && w.isPending():
+		list = append(list, choice{Step: Step{Kind: Time}, paused: true})
+	}
+	for i, node := range w.nodes {
+		if node.down {
+			list = append(list, choice{Step: Step{NodeBack, i, 0}})
+		}
+	}
+	if w.faults < w.bounds.Faults {
+		list = append(list, w.faultChoices(moving, ready)...)
+	}
+	return list
+}
+
+// isOver reports whether all orders of live clients are done.
+func (w *world) isOver() bool {
+	return !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
+}
+
+// moving lists the clients that keep time from passing: they are under way, and have a command that could be carried out
+// at once. Ready lists all clients that have a command. An order that was not begun can begin at any time.
+func (w *world) moving() (moving, ready []*client) {
+	for _, c := range w.clients {
+		if c.dead || len(w.gate.of(c)) == 0 {
+			continue
+		}
+		ready = append(ready, c)
+		if c.started && !c.held {
+			moving = append(moving, c)
+		}
+	}
+	return moving, ready
+}
+
+// isPending reports whether something happens when time passes: a key expires, or an order goes on that waits.
+func (w *world) isPending() bool {
+	return !w.expiry().IsZero() || slices.ContainsFunc(w.clients, func(c *client) bool {
+		return c.started && !c.dead && !c.isDone() && len(w.gate.of(c)) == 0
+	})
+}
+
+// faultChoices lists the faults that may come now.
+func (w *world) faultChoices(moving, ready []*client) (list []choice) {
+	for _, kind := range w.bounds.Kinds {
+		switch kind {
+		case Expiry:
+			if len(moving) > 0 && w.isPending() {
+				list = append(list, choice{Step: Step{Kind: Expiry}})
+			}
+		case Hold: // while others move no time passes, so it can begin when they no longer do
+			if len(moving) == 1 && w.isPending() {
+				list = append(list, choice{Step: Step{Hold, moving[0].index, 0}})
+			}
+		case CrashBefore:
+			for _, c := range ready {
+				if c.started {
+					list = append(list, choice{Step: Step{CrashBefore, c.index, 0}})
+				}
+			}
+		case CrashAfter, LoseRequest, LoseReply, Drop:
+			list = append(list, w.commandFaults(kind, ready)...)
+		case GiveUp:
+			for _, c := range w.clients {
+				if c.started && !c.dead && !c.left && !c.isDone() {
+					list = append(list, choice{Step: Step{GiveUp, c.index, 0}})
+				}
+			}
+		default:
+			list = append(list, w.serverFaults(kind)...)
+		}
+	}
+	return list
+}
+
+// commandFaults lists the faults of one kind that concern a command.
+func (w *world) commandFaults(kind Kind, ready []*client) (list []choice) {
+	for _, c := range ready {
+		for n, cmd := range w.gate.of(c) {
+			if cmd.message == (kind == Drop) && cmd.name != "subscribe" {
+				list = append(list, choice{Step: Step{kind, c.index, n}, cmd: cmd})
+			}
+		}
+	}
+	return list
+}
+
+// serverFaults lists the faults of one kind that concern a lock server.
+func (w *world) serverFaults(kind Kind) (list []choice) {
+	if !w.locks {
+		return nil
+	}
+	for i, node := range w.nodes {
+		if kind == NodeDown && !node.down || kind != NodeDown && !node.isFree() {
+			list = append(list, choice{Step: Step{kind, i, 0}})
+		}
+	}
+	return list
+}
+
+func isBusy(err error) bool { return errors.Is(err, lock.ErrBusy) || errors.Is(err, lock.ErrNoQuorum) }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// dialer returns what connects a client to a server.
+func (w *world) dialer(c *client, s *store) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) { return newConn(w.gate, c, s), nil }
+}

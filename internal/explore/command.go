@@ -1,0 +1,80 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+)
+
+// scriptNames maps the digests of scripts to their names.
+type scriptNames trace.Names
+
+// allScripts are the scripts of all rungs and shelves.
+func allScripts() scriptNames {
+	names := scriptNames(lock.ScriptNames())
+	maps.Copy(names, stock.ScriptNames())
+	return names
+}
+
+// reads are the commands that write nothing.
+var reads = []string{"get", "exists", "pttl", "type", "watch"}
+
+// command describes a command of go-redis, or a pipeline, for the gate. A transaction is named by what it does: exec.
+func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
+	described := &command{server: server}
+	for _, cmd := range cmds {
+		if cmd.Name() == "multi" || cmd.Name() == "exec" || cmd.Name() == "wait" {
+			continue
+		}
+		name, _ := trace.Names(n).Describe(cmd.Args())
+		if described.name == "" {
+			described.name, described.args = name, cmd.Args()
+		}
+		described.keys = append(described.keys, keysOf(cmd.Args())...)
+		described.write = described.write || !slices.Contains(reads, name)
+	}
+	if len(cmds) > 1 && cmds[0].Name() == "multi" {
+		described.name = "exec"
+	}
+	return described
+}
+
+// keysOf returns the keys of a command. Every command of the service that is no script has one key.
+func keysOf(args []any) []string {
+	switch fmt.Sprint(args[0]) {
+	case "eval", "evalsha":
+		n, _ := args[2].(int)
+		keys := make([]string, n)
+		for i := range keys {
+			keys[i] = fmt.Sprint(args[3+i])
+		}
+		return keys
+	}
+	if len(args) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprint(args[1])}
+}
+
+// argument returns argument i of a script, after its keys, as text.
+func (cmd *command) argument(i int) string {
+	if at := 3 + len(cmd.keys) + i; at < len(cmd.args) {
+		return fmt.Sprint(cmd.args[at])
+	}
+	return ""
+}
+
+// digestOf returns the digest of the script that a command runs.
+func digestOf(args []any) string {
+	script := fmt.Sprint(args[1])
+	if fmt.Sprint(args[0]) == "eval" {
+		return redis.NewScript(script).Hash()
+	}
+	return script
+}

@@ -1,0 +1,214 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// A conn is a connection in memory to one server. A request is carried out while it is written, so its reply can be read
+// at once: no goroutine of a server takes part, and nothing happens between two steps. Messages of a subscription arrive
+// later, and each waits at the gate.
+type conn struct {
+	gate   *gate
+	client *client
+	server *store
+	peer   *server.Peer
+
+	request bytes.Buffer // the part of a request that has come so far
+	until   time.Time    // the deadline for reads
+
+	mu         sync.Mutex
+	replies    bytes.Buffer
+	closed     bool
+	came       chan struct{} // holds one notice that there is something to read
+	subscribed bool
+}
+
+func newConn(g *gate, c *client, s *store) *conn {
+	conn := &conn{gate: g, client: c, server: s, came: make(chan struct{}, 1)}
+	conn.peer = server.NewPeer(bufio.NewWriterSize(replyWriter{conn}, 512))
+	return conn
+}
+
+// A replyWriter gets what the server sends.
+type replyWriter struct{ *conn }
+
+func (w replyWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, net.ErrClosed
+	}
+	select {
+	case w.came <- struct{}{}:
+	default:
+	}
+	return w.replies.Write(p)
+}
+
+// Write carries out each whole request.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.isClosed() {
+		return 0, net.ErrClosed
+	}
+	c.request.Write(p)
+	for {
+		args, size := parseRequest(c.request.Bytes())
+		if size == 0 {
+			return len(p), nil
+		}
+		c.request.Next(size)
+		if !c.carryOut(args) {
+			return 0, net.ErrClosed
+		}
+	}
+}
+
+// carryOut has the server carry out a request. A subscription waits at the gate first.
+func (c *conn) carryOut(args []string) bool {
+	if args[0] == "subscribe" {
+		c.subscribed = true
+		if c.gate.wait(c.client, &command{server: c.server, name: args[0], keys: args[1:], write: true}) != pass {
+			return false
+		}
+	}
+	c.server.redis.Server().Dispatch(c.peer, args)
+	c.peer.Flush()
+	return true
+}
+
+// Read returns what the server has sent. On a subscription it waits for that, and a message waits at the gate.
+func (c *conn) Read(p []byte) (int, error) {
+	for {
+		n, err := c.take(p)
+		if err != nil || n > 0 && !isMessage(p[:n]) {
+			return n, err
+		}
+		if n > 0 {
+			switch c.gate.wait(c.client, &command{server: c.server, name: "message", message: true}) {
+			case pass:
+				return n, nil
+			case fail:
+				return 0, net.ErrClosed
+			}
+			continue // the message is dropped
+		}
+		if err := c.awaitData(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *conn) take(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.replies.Len() > 0:
+		one := c.replies.Bytes()
+		if next := bytes.Index(one[1:], messageStart); next >= 0 { // each message is a step of its own
+			one = one[:next+1]
+		}
+		n := copy(p, one)
+		c.replies.Next(n)
+		return n, nil
+	case c.closed:
+		return 0, io.EOF
+	}
+	return 0, nil
+}
+
+func (c *conn) awaitData() error {
+	if c.until.IsZero() {
+		<-c.came
+		return nil
+	}
+	timer := time.NewTimer(time.Until(c.until))
+	defer timer.Stop()
+	select {
+	case <-c.came:
+		return nil
+	case <-timer.C:
+		return os.ErrDeadlineExceeded
+	}
+}
+
+// Close ends the connection. Miniredis forgets a subscriber when its connection ends, or as here at its UNSUBSCRIBE.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	was := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if was {
+		return nil
+	}
+	if c.subscribed {
+		c.server.redis.Server().Dispatch(c.peer, []string{"unsubscribe"})
+	}
+	select {
+	case c.came <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (c *conn) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// SetReadDeadline is part of net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error { c.until = t; return nil }
+
+// SetDeadline is part of net.Conn.
+func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline is part of net.Conn. A write takes no time.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+// LocalAddr is part of net.Conn.
+func (c *conn) LocalAddr() net.Addr { return &net.UnixAddr{Name: "client"} }
+
+// RemoteAddr is part of net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: c.server.name} }
+
+var messageStart = []byte("*3\r\n$7\r\nmessage\r\n")
+
+// isMessage reports whether the server sends a message that was published.
+func isMessage(reply []byte) bool { return bytes.HasPrefix(reply, messageStart) }
+
+// parseRequest returns the arguments of the first request, and its size in bytes, which is 0 if it is not whole yet.
+func parseRequest(b []byte) (args []string, size int) {
+	rest := b
+	n, rest, ok := parseCount(rest, '*')
+	if !ok {
+		return nil, 0
+	}
+	args = make([]string, n)
+	for i := range args {
+		var length int
+		length, rest, ok = parseCount(rest, '$')
+		if !ok || len(rest) < length+2 {
+			return nil, 0
+		}
+		args[i], rest = string(rest[:length]), rest[length+2:]
+	}
+	return args, len(b) - len(rest)
+}
+
+func parseCount(b []byte, kind byte) (n int, rest []byte, ok bool) {
+	end := bytes.Index(b, []byte("\r\n"))
+	if end < 1 || b[0] != kind {
+		return 0, nil, false
+	}
+	n, err := strconv.Atoi(string(b[1:end]))
+	return n, b[end+2:], err == nil
+}

@@ -1,0 +1,36 @@
+package explore
+
+import "slices"
+
+// independent reports whether two steps that may be taken in the same state come to the same in either order, so that
+// one order is enough. The argument is in docs/explore.md.
+func independent(a, b choice) bool {
+	switch {
+	case a.isFault() && b.isFault(): // one may use up the bound on faults
+		return false
+	case !a.byClient() || !b.byClient(): // time, and faults of servers, concern everybody
+		return false
+	case a.Who == b.Who:
+		return sameRound(a, b)
+	}
+	return !conflict(a, b)
+}
+
+// conflict reports whether two steps of different clients touch the same key, and one of them writes it. A step whose
+// command is not carried out touches nothing.
+func conflict(a, b choice) bool {
+	if a.cmd == nil || b.cmd == nil || !a.reaches() || !b.reaches() {
+		return false
+	}
+	if a.cmd.server != b.cmd.server || !a.cmd.write && !b.cmd.write {
+		return false
+	}
+	return slices.ContainsFunc(a.cmd.keys, func(key string) bool { return slices.Contains(b.cmd.keys, key) })
+}
+
+// sameRound reports whether two commands of one client are the same request to different servers. A client that asks
+// several servers at once waits for all answers, in whatever order they come.
+func sameRound(a, b choice) bool {
+	return a.Kind == Grant && b.Kind == Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
+		a.cmd.name == b.cmd.name && !a.cmd.message && !b.cmd.message
+}

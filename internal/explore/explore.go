@@ -1,0 +1,174 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"stockapi/internal/lock"
+)
+
+// A Cell is what was found of one rung under one kind of fault.
+type Cell struct {
+	Rung      string
+	Fault     string // the kinds of faults, "none" without one
+	Schedules int    // that were run to their end
+	Redundant int    // that were stopped, because another order of the same steps was run
+	Searched  int    // runs that looked for the shortest counterexamples
+	Exhausted bool   // whether there is no other schedule within the bounds
+	Found     []Counterexample
+}
+
+// Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
+// schedule could not be repeated.
+func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
+	s, err := newSearch(t, rung, b)
+	if err != nil {
+		return Cell{}, err
+	}
+	cell := Cell{Rung: s.rung.Number, Fault: FaultNames(b)}
+	if b.Plain || b.Switches > 0 {
+		s.relation = func(a, b choice) bool { return false }
+	}
+	cell.Exhausted = s.all(&depthFirst{})
+	cell.Schedules, cell.Redundant = s.complete, s.redundant
+	if s.diverged != nil {
+		return cell, s.diverged
+	}
+	found := s.best
+	if !b.Plain && b.Switches == 0 {
+		if found, err = s.shorten(t, &cell); err != nil {
+			return cell, err
+		}
+	}
+	for _, v := range Verdicts {
+		if c, ok := found[v]; ok {
+			cell.Found = append(cell.Found, c)
+		}
+	}
+	return cell, nil
+}
+
+func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
+	r, err := lock.Find(rung)
+	if err != nil {
+		return nil, err
+	}
+	if !IsExplorable(r) {
+		return nil, fmt.Errorf("%s cannot be explored: its locks are not in Redis", r.Number)
+	}
+	servers, err := newServers(r, b)
+	if err != nil {
+		return nil, err
+	}
+	return &search{t: t, rung: r, bounds: b, servers: servers, relation: independent,
+		best: map[Verdict]Counterexample{}}, nil
+}
+
+// IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
+func IsExplorable(r lock.Rung) bool {
+	return !slices.ContainsFunc(r.Needs, func(need string) bool {
+		return need != lock.NeedRedis && need != lock.NeedRedlock
+	})
+}
+
+// all runs schedules until no path is left. It returns false if it stopped before.
+func (s *search) all(f frontier) bool {
+	f.add(path{})
+	for {
+		p, ok := f.next()
+		if !ok {
+			return true
+		}
+		if most := s.bounds.Schedules; most > 0 && s.complete+s.redundant >= most {
+			return false
+		}
+		s.run(p, f)
+		if s.diverged != nil {
+			return false
+		}
+	}
+}
+
+// shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of
+// independent steps finds whether a verdict can be broken, and by how many faults, but it may skip the order with the
+// fewest switches. So here all orders are tried, those with few switches first.
+func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, error) {
+	shortest := map[Verdict]Counterexample{}
+	for faults := 0; faults <= s.bounds.Faults; faults++ {
+		var wanted []Verdict
+		for _, v := range Verdicts {
+			if c, ok := s.best[v]; ok && c.Faults == faults {
+				wanted = append(wanted, v)
+			}
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+		b := s.bounds
+		b.Faults = faults
+		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound,
+			best: map[Verdict]Counterexample{}, wanted: wanted}
+		for _, v := range wanted { // an upper limit
+			short.best[v] = s.best[v]
+		}
+		if short.all(&fewestSwitches{hopeless: short.isHopeless}); short.diverged != nil {
+			return nil, short.diverged
+		}
+		cell.Searched += short.complete + short.redundant
+		for _, v := range wanted {
+			shortest[v] = short.best[v]
+		}
+	}
+	return shortest, nil
+}
+
+// isHopeless reports whether every schedule that begins with a path is longer than those that are known.
+func (s *search) isHopeless(p path) bool {
+	for _, v := range s.wanted {
+		best := s.best[v]
+		if p.switches < best.Switches || p.switches == best.Switches && len(p.steps) <= len(best.Trace.Steps) {
+			return false
+		}
+	}
+	return true
+}
+
+// Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
+// as they happened, and what they broke.
+func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
+	s, err := newSearch(t, trace.Rung, b)
+	if err != nil {
+		return Story{}, err
+	}
+	s.bounds.Kinds = allKinds()
+	for _, step := range trace.Steps {
+		if step.isFault() {
+			s.bounds.Faults++
+		}
+	}
+	var story Story
+	one := &schedule{search: s, path: path{steps: trace.Steps}, frontier: &depthFirst{}, last: -1}
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(s.rung, s.bounds, s.servers)
+		defer w.end()
+		story.begin(w)
+		whole := w.run(func(choices []choice) int {
+			story.look(w)
+			n := one.choose(choices)
+			if n >= 0 {
+				story.add(w, choices[n])
+			}
+			return n
+		})
+		if !whole {
+			story.missing(one, w)
+			return
+		}
+		story.look(w)
+		w.finish()
+		story.end(w)
+	})
+	return story, story.err
+}

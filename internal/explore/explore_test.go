@@ -1,0 +1,124 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/lock"
+)
+
+// explorable are the rungs whose locks are in Redis.
+func explorable() (numbers []string) {
+	for _, r := range lock.Ladder() {
+		if IsExplorable(r) {
+			numbers = append(numbers, r.Number)
+		}
+	}
+	return numbers
+}
+
+// found lists the verdicts that a cell breaks.
+func found(c Cell) []Verdict {
+	list := []Verdict{}
+	for _, one := range c.Found {
+		list = append(list, one.Verdict)
+	}
+	return list
+}
+
+func mustExplore(t *testing.T, rung string, b Bounds) Cell {
+	t.Helper()
+	cell, err := Explore(t, rung, b)
+	require.NoError(t, err, rung)
+	return cell
+}
+
+// Without a fault, only the rungs that the table names break.
+func TestEveryRungWithoutAFault(t *testing.T) {
+	for _, rung := range explorable() {
+		cell := mustExplore(t, rung, DefaultBounds())
+		assert.True(t, cell.Exhausted, rung)
+		assert.Positive(t, cell.Schedules, rung)
+		assert.Empty(t, cell.Surprise(), "%s: %v", rung, cell.Found)
+		_, expected := Expect(rung, "none")
+		assert.True(t, expected, rung)
+	}
+}
+
+// The shortest counterexamples of the rungs that are easiest to understand.
+func TestTheShortestCounterexamples(t *testing.T) {
+	for _, c := range []struct {
+		rung, fault string
+		verdict     Verdict
+		trace       string
+	}{
+		{"v0", "", Stock, "v0:abba"},
+		{"v0.5", "", Stock, "v0.5:abba"},
+		{"v3", "expiry", OwnRelease, "v3:aaaa.expiry.ba"},
+		{"v4", "expiry", Exclusion, "v4:a.expiry.bba"},
+		{"v4", "expiry", Stock, "v4:aa.expiry.bbba"},
+	} {
+		b := DefaultBounds()
+		for _, kind := range FaultKinds {
+			if kind.Name == c.fault {
+				b = b.With(1, kind)
+			}
+		}
+		cell := mustExplore(t, c.rung, b)
+		var traces []string
+		for _, one := range cell.Found {
+			if one.Verdict == c.verdict {
+				traces = append(traces, one.Trace.String())
+			}
+		}
+		assert.Equal(t, []string{c.trace}, traces, "%s %s %s", c.rung, c.fault, c.verdict)
+	}
+}
+
+// A counterexample is a schedule that can be run again, and breaks the same verdict at the same step.
+func TestACounterexampleIsReplayed(t *testing.T) {
+	for _, rung := range []string{"v0", "v5-as-printed", "v11-two"} {
+		cell := mustExplore(t, rung, DefaultBounds())
+		require.NotEmpty(t, cell.Found, rung)
+		for _, one := range cell.Found {
+			trace, err := ParseTrace(one.Trace.String())
+			require.NoError(t, err)
+			story, err := Replay(t, trace, DefaultBounds())
+			require.NoError(t, err)
+			assert.Contains(t, story.Broken, one.Violation, one.Trace)
+		}
+	}
+}
+
+func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
+	for text, wrong := range map[string]string{
+		"v4":            "not \"v4\"",
+		"v4:ax":         "\"ax\" is no step",
+		"v4:aaaaa":      "step 5 of the trace, a, cannot be taken; possible are: b",
+		"v99:a":         "no rung",
+		"v13:a":         "not in Redis",
+		"v4:a.drop-a":   "step 2 of the trace, drop-a, cannot be taken",
+		"v4:node-down-": "is no step",
+	} {
+		trace, err := ParseTrace(text)
+		if err == nil {
+			_, err = Replay(t, trace, DefaultBounds())
+		}
+		assert.ErrorContains(t, err, wrong, text)
+	}
+}
+
+func TestATraceIsReadAsItWasWritten(t *testing.T) {
+	for _, text := range []string{
+		"v3:aaaa.expiry.b.a", "v6:a2ab3.time.hold-a.crash-b.crash-after-a2", "v4:", "v7:lose-request-a.lose-reply-b.drop-a",
+		"v6:node-down-1.node-back-1.node-empty-2.clock-jump-3.give-up-a", "v5.5:abc",
+	} {
+		trace, err := ParseTrace(text)
+		require.NoError(t, err, text)
+		again, err := ParseTrace(trace.String())
+		require.NoError(t, err)
+		assert.Equal(t, trace, again)
+	}
+}

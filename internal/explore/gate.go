@@ -1,0 +1,239 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A gate holds each command of each client until the scheduler lets it through. It is the only place where a client
+// waits for the scheduler, so when all goroutines of a schedule are blocked, the commands at the gate are all that can
+// happen next.
+type gate struct {
+	mu      sync.Mutex
+	waiting []*command
+	ended   bool          // commands fail at once
+	open    bool          // commands of live clients pass at once
+	arrived chan struct{} // holds one notice that a command has come, or that a client is done
+}
+
+func newGate() *gate { return &gate{arrived: make(chan struct{}, 1)} }
+
+// A command waits at the gate. A message of a subscription does so too, before its receiver gets it.
+type command struct {
+	client  *client
+	server  *store
+	name    string   // in lower case; a script by its name: "eval:release"
+	keys    []string // all keys that it reads or writes
+	write   bool     // whether it writes
+	message bool
+	args    []any
+	nth     int // how many commands with this name the client sent before
+
+	decided  chan decision
+	decision decision
+	err      error // of a command that was carried out
+}
+
+// A decision of the scheduler about one command.
+type decision uint8
+
+const (
+	fail        decision = iota // the schedule has ended
+	pass                        // carry it out
+	refuse                      // the server cannot be reached
+	loseRequest                 // it is never carried out, and its client waits for the reply in vain
+	loseReply                   // it is carried out, and its client waits for the reply in vain
+)
+
+// wait returns what the scheduler decides about a command.
+func (g *gate) wait(c *client, cmd *command) decision {
+	g.mu.Lock()
+	cmd.client, cmd.decided = c, make(chan decision, 1)
+	cmd.nth = c.sent[cmd.id()]
+	c.sent[cmd.id()]++
+	switch {
+	case g.ended:
+		cmd.decided <- fail
+	case g.open && !c.dead:
+		cmd.decided <- pass
+	default:
+		g.waiting = append(g.waiting, cmd)
+		if !c.dead && !c.held {
+			g.notice()
+		}
+	}
+	g.mu.Unlock()
+	return <-cmd.decided
+}
+
+// notice tells a scheduler that lets time pass that something has happened.
+func (g *gate) notice() {
+	select {
+	case g.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// id names a command apart from how often it was sent.
+func (cmd *command) id() string { return cmd.server.name + " " + cmd.name }
+
+// of returns the waiting commands of a client, in an order that does not depend on which goroutine came first.
+func (g *gate) of(c *client) []*command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var own []*command
+	for _, cmd := range g.waiting {
+		if cmd.client == c {
+			own = append(own, cmd)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *command) int {
+		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), a.nth-b.nth)
+	})
+	return own
+}
+
+// decide lets a command go, in the way of the decision.
+func (g *gate) decide(cmd *command, d decision) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(other *command) bool { return other == cmd })
+	cmd.decided <- d
+}
+
+// openAll lets the waiting commands of live clients through, and all that they send from now on.
+func (g *gate) openAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = true
+	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
+		if cmd.client.dead {
+			return false
+		}
+		cmd.decided <- pass
+		return true
+	})
+}
+
+// end lets all commands fail, so that the goroutines of the schedule come to their end.
+func (g *gate) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
+	for _, cmd := range g.waiting {
+		cmd.decided <- fail
+	}
+	g.waiting = nil
+}
+
+// A hook brings the commands that one client sends to one server to the gate.
+type hook struct {
+	gate   *gate
+	client *client
+	server *store
+	names  scriptNames
+
+	mu      sync.Mutex
+	unknown map[string]*command // by digest: scripts that the server did not know, and that are sent again whole
+}
+
+// DialHook is part of redis.Hook.
+func (h *hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook is part of redis.Hook.
+func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "hello" || cmd.Name() == "unwatch" { // concerns its own connection alone
+			return next(ctx, cmd)
+		}
+		sent, again := h.again(cmd)
+		if !again {
+			sent = h.names.command(h.server, cmd)
+			sent.decision = h.gate.wait(h.client, sent)
+		}
+		return h.through(ctx, sent, func() error {
+			err := next(ctx, cmd)
+			if redis.HasErrorPrefix(err, "NOSCRIPT") {
+				h.remember(cmd, sent)
+			}
+			return err
+		}, cmd.SetErr)
+	}
+}
+
+// ProcessPipelineHook is part of redis.Hook. A pipeline or a transaction is one step.
+func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		sent := h.names.command(h.server, cmds...)
+		sent.decision = h.gate.wait(h.client, sent)
+		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
+			}
+		})
+	}
+}
+
+// through does with a command what the scheduler has decided.
+func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error, setErr func(error)) error {
+	var err error
+	switch cmd.decision {
+	case pass:
+		cmd.err = carryOut()
+		return cmd.err
+	case fail, refuse:
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case loseReply:
+		cmd.err = carryOut()
+		if redis.HasErrorPrefix(cmd.err, "NOSCRIPT") {
+			return cmd.err
+		}
+		err = h.timeOut(ctx)
+	case loseRequest:
+		err = h.timeOut(ctx)
+	}
+	setErr(err)
+	return err
+}
+
+// timeOut waits for a reply that does not come, and returns the error of the client.
+func (h *hook) timeOut(ctx context.Context) error {
+	until := time.Now().Add(clientTimeout)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
+	time.Sleep(time.Until(until))
+	return &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
+}
+
+// remember notes a script that the server does not know. The client sends it whole at once: that is the same step.
+func (h *hook) remember(cmd redis.Cmder, sent *command) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.unknown == nil {
+		h.unknown = map[string]*command{}
+	}
+	h.unknown[digestOf(cmd.Args())] = sent
+}
+
+// again returns the step that a script belongs to which is sent again whole.
+func (h *hook) again(cmd redis.Cmder) (*command, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.unknown) == 0 || cmd.Name() != "eval" {
+		return nil, false
+	}
+	digest := digestOf(cmd.Args())
+	sent, ok := h.unknown[digest]
+	delete(h.unknown, digest)
+	return sent, ok
+}

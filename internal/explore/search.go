@@ -1,0 +1,266 @@
+package explore
+
+import (
+	"container/heap"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"stockapi/internal/lock"
+)
+
+// A search runs schedules of one rung within its bounds. Each is run from its beginning: the state of a client is that
+// of its goroutines, which cannot be copied.
+type search struct {
+	t       *testing.T
+	rung    lock.Rung
+	bounds  Bounds
+	servers *servers
+
+	relation  func(a, b choice) bool // which steps are independent
+	wanted    []Verdict              // what the search is for; empty: all
+	best      map[Verdict]Counterexample
+	complete  int // schedules that were run to their end
+	redundant int // schedules that were stopped, since others are like them
+	diverged  error
+}
+
+// A Counterexample is a schedule that breaks a verdict.
+type Counterexample struct {
+	Violation
+	Trace    Trace
+	Faults   int
+	Switches int
+}
+
+// less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps. Of
+// two that are equally long, the one that begins with a, and whose fault is later, comes first.
+func (c Counterexample) less(other Counterexample) bool {
+	switch {
+	case c.Faults != other.Faults:
+		return c.Faults < other.Faults
+	case c.Switches != other.Switches:
+		return c.Switches < other.Switches
+	case len(c.Trace.Steps) != len(other.Trace.Steps):
+		return len(c.Trace.Steps) < len(other.Trace.Steps)
+	}
+	return slices.CompareFunc(c.Trace.Steps, other.Trace.Steps, Step.compare) < 0
+}
+
+// errDiverged says that a schedule did not go the same way twice.
+var errDiverged = errors.New("a schedule did not go the same way twice")
+
+// A path is the beginning of a schedule that is still to be run.
+type path struct {
+	steps    []Step
+	asleep   []stepID // steps that need not be taken where the last step of the path is: they were tried before
+	switches int
+}
+
+// A frontier holds the paths that are still to be run.
+type frontier interface {
+	add(p path)
+	next() (path, bool)
+}
+
+// depthFirst is a frontier that needs little memory.
+type depthFirst struct{ paths []path }
+
+func (f *depthFirst) add(p path) { f.paths = append(f.paths, p) }
+
+func (f *depthFirst) next() (path, bool) {
+	if len(f.paths) == 0 {
+		return path{}, false
+	}
+	last := f.paths[len(f.paths)-1]
+	f.paths = f.paths[:len(f.paths)-1]
+	return last, true
+}
+
+// fewestSwitches is a frontier that returns the path with the fewest switches, and of those the shortest. It drops
+// paths that are hopeless.
+type fewestSwitches struct {
+	paths    []path
+	hopeless func(path) bool
+}
+
+func (f *fewestSwitches) add(p path) {
+	if !f.hopeless(p) {
+		heap.Push(f, p)
+	}
+}
+
+func (f *fewestSwitches) next() (path, bool) {
+	for len(f.paths) > 0 {
+		if p := heap.Pop(f).(path); !f.hopeless(p) {
+			return p, true
+		}
+	}
+	return path{}, false
+}
+
+// Len is part of heap.Interface.
+func (f *fewestSwitches) Len() int { return len(f.paths) }
+
+// Less is part of heap.Interface.
+func (f *fewestSwitches) Less(i, j int) bool {
+	a, b := f.paths[i], f.paths[j]
+	if a.switches != b.switches {
+		return a.switches < b.switches
+	}
+	return len(a.steps) < len(b.steps)
+}
+
+// Swap is part of heap.Interface.
+func (f *fewestSwitches) Swap(i, j int) { f.paths[i], f.paths[j] = f.paths[j], f.paths[i] }
+
+// Push is part of heap.Interface.
+func (f *fewestSwitches) Push(p any) { f.paths = append(f.paths, p.(path)) }
+
+// Pop is part of heap.Interface.
+func (f *fewestSwitches) Pop() any {
+	last := f.paths[len(f.paths)-1]
+	f.paths = f.paths[:len(f.paths)-1]
+	return last
+}
+
+// A schedule is one run.
+type schedule struct {
+	search   *search
+	path     path
+	frontier frontier
+
+	steps    []Step
+	switches []int // after each step
+	last     int   // the client of the last step by a client, or -1
+	asleep   []stepID
+}
+
+// run runs a schedule that begins with a path, and adds the paths that branch off it to the frontier.
+func (s *search) run(p path, f frontier) {
+	one := &schedule{search: s, path: p, frontier: f, last: -1}
+	synctest.Test(s.t, func(*testing.T) {
+		w := newWorld(s.rung, s.bounds, s.servers)
+		defer w.end()
+		if !w.run(one.choose) {
+			s.redundant++
+			return
+		}
+		w.finish()
+		s.complete++
+		one.record(w)
+	})
+}
+
+// record keeps the shortest counterexamples.
+func (o *schedule) record(w *world) {
+	s := o.search
+	for verdict, violation := range w.judge.violated {
+		at := violation.At
+		faults := 0
+		for _, step := range o.steps[:at] {
+			if step.isFault() {
+				faults++
+			}
+		}
+		found := Counterexample{violation, Trace{s.rung.Number, slices.Clone(o.steps[:at])}, faults, 0}
+		if at > 0 {
+			found.Switches = o.switches[at-1]
+		}
+		if best, known := s.best[verdict]; !known || found.less(best) {
+			s.best[verdict] = found
+		}
+	}
+}
+
+// choose is the scheduler of a search. It follows the path, and goes on with the same client for as long as it can.
+func (o *schedule) choose(choices []choice) int {
+	at := len(o.steps)
+	if at < len(o.path.steps) {
+		n := slices.IndexFunc(choices, func(c choice) bool { return c.Step == o.path.steps[at] })
+		if n < 0 {
+			o.search.diverged = errDiverged
+			return -1
+		}
+		if at == len(o.path.steps)-1 {
+			o.asleep = o.path.asleep
+		}
+		o.take(choices, n)
+		return n
+	}
+	var awake []int
+	for n, c := range choices {
+		if !slices.Contains(o.asleep, c.id()) {
+			awake = append(awake, n)
+		}
+	}
+	if len(awake) == 0 {
+		return -1 // every way on was tried in another order
+	}
+	slices.SortStableFunc(awake, func(a, b int) int { return o.preference(choices[a]) - o.preference(choices[b]) })
+	o.branch(choices, awake)
+	o.take(choices, awake[0])
+	return awake[0]
+}
+
+// preference is lower for steps that a schedule takes first.
+func (o *schedule) preference(c choice) int {
+	switch {
+	case c.isFault():
+		return 3
+	case c.Kind == Grant && c.Who == o.last:
+		return 0
+	case c.Kind == Grant:
+		return 1
+	}
+	return 2
+}
+
+// branch adds the other ways on to the frontier.
+func (o *schedule) branch(choices []choice, awake []int) {
+	tried := slices.Clone(o.asleep)
+	paths := make([]path, 0, len(awake))
+	for i, n := range awake {
+		if i > 0 {
+			steps := append(slices.Clone(o.steps), choices[n].Step)
+			switches := o.switchesTo(choices[n])
+			if most := o.search.bounds.Switches; most == 0 || switches <= most {
+				paths = append(paths, path{steps, slices.Clone(tried), switches})
+			}
+		}
+		tried = append(tried, choices[n].id())
+	}
+	for _, p := range slices.Backward(paths) {
+		o.frontier.add(p)
+	}
+}
+
+// switchesTo returns how many switches there are after a further step.
+func (o *schedule) switchesTo(c choice) int {
+	n := 0
+	if len(o.switches) > 0 {
+		n = o.switches[len(o.switches)-1]
+	}
+	if c.byClient() && o.last >= 0 && c.Who != o.last {
+		n++
+	}
+	return n
+}
+
+// take goes on by one step. Steps that sleep go on sleeping if they are independent of it.
+func (o *schedule) take(choices []choice, n int) {
+	taken := choices[n]
+	o.switches = append(o.switches, o.switchesTo(taken))
+	o.steps = append(o.steps, taken.Step)
+	if taken.byClient() {
+		o.last = taken.Who
+	}
+	var still []stepID
+	for _, c := range choices {
+		if slices.Contains(o.asleep, c.id()) && o.search.relation(c, taken) {
+			still = append(still, c.id())
+		}
+	}
+	o.asleep = still
+}

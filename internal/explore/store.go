@@ -1,0 +1,115 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. It is used by one
+// schedule after the other, because a new one costs as much as half a schedule.
+type store struct {
+	redis *miniredis.Miniredis
+	name  string // stock, lock, or of a Redlock node 1, 2, 3 …
+	index int    // its place in the order of all servers
+	down  bool
+}
+
+func newStore(name string, index int) (*store, error) {
+	s := &store{redis: miniredis.NewMiniRedis(), name: name, index: index}
+	unused, err := s.redis.Dial() // starts it, without a port
+	if err != nil {
+		return nil, fmt.Errorf("start the Redis in memory: %w", err)
+	}
+	return s, unused.Close()
+}
+
+// begin makes the server empty, and its clock that of the schedule. It keeps the scripts that it knows.
+func (s *store) begin() {
+	s.down = false
+	s.redis.FlushAll()
+	s.redis.ClockTTL(true)
+}
+
+// An entry is what the server holds for one holder of a lock.
+type entry struct {
+	id    string    // the token
+	until time.Time // when it ends; zero: it does not
+}
+
+// entries returns the holders of a lock, in any of the layouts that rungs have: a string, a hash of owners, or a sorted
+// set of deadlines.
+func (s *store) entries(key string) []entry {
+	switch s.redis.Type(key) {
+	case "string":
+		token, _ := s.redis.Get(key)
+		return []entry{{token, s.until(key)}}
+	case "hash":
+		fields, _ := s.redis.HKeys(key)
+		held := make([]entry, len(fields))
+		for i, field := range fields {
+			held[i] = entry{field, s.until(key)}
+		}
+		return held
+	case "zset":
+		var held []entry
+		members, _ := s.redis.ZMembers(key)
+		for _, member := range members {
+			if until := s.deadline(key, member); until.After(time.Now()) {
+				held = append(held, entry{member, until})
+			}
+		}
+		return held
+	}
+	return nil
+}
+
+func (s *store) until(key string) time.Time {
+	if ttl := s.redis.TTL(key); ttl > 0 {
+		return time.Now().Add(ttl)
+	}
+	return time.Time{}
+}
+
+func (s *store) deadline(key, member string) time.Time {
+	score, _ := s.redis.ZScore(key, member)
+	return time.UnixMilli(int64(score))
+}
+
+// isFence reports whether a key keeps a fencing token. Such a key outlasts every schedule.
+func isFence(key string) bool { return strings.HasSuffix(key, ":fence") }
+
+// expiry returns when the next key, or the next member with a deadline, ends. It returns zero if none does.
+func (s *store) expiry() time.Time {
+	var first time.Time
+	consider := func(t time.Time) {
+		if t.After(time.Now()) && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	for _, key := range s.redis.Keys() {
+		if isFence(key) {
+			continue
+		}
+		consider(s.until(key))
+		if s.redis.Type(key) == "zset" {
+			members, _ := s.redis.ZMembers(key)
+			for _, member := range members {
+				consider(s.deadline(key, member))
+			}
+		}
+	}
+	return first
+}
+
+// isFree reports whether the server keeps nothing that belongs to a lock.
+func (s *store) isFree() bool {
+	for _, key := range s.redis.Keys() {
+		if !isFence(key) {
+			return false
+		}
+	}
+	return true
+}

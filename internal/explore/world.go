@@ -1,0 +1,327 @@
+package explore
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/lock"
+	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+)
+
+// A world is one schedule under way: the servers, the clients, and the gate between them. It lives in one bubble of
+// testing/synctest.
+type world struct {
+	bounds Bounds
+	rung   lock.Rung
+	gate   *gate
+	judge  *judge
+
+	stock   *store
+	nodes   []*store // the lock servers
+	locks   bool     // whether the rung keeps a lock there
+	quorum  int      // how many of them make a lease
+	key     string   // of the lock
+	clients []*client
+
+	began  time.Time
+	steps  int
+	faults int
+	pauses int
+	stuck  bool
+}
+
+// A client is one instance of the service with one order.
+type client struct {
+	index int
+	name  string
+	shop  *sale.Shop
+	open  []redis.UniversalClient
+	life  sync.WaitGroup // what its rungs do in the background
+	kill  context.CancelFunc
+	leave context.CancelFunc // ends the order's context, as when its caller has gone
+
+	sent    map[string]int // how many commands with each name
+	started bool           // whether the scheduler has let it do anything
+	held    bool           // whether its commands wait while time passes
+	dead    bool
+	left    bool // whether its caller has gone
+
+	done    chan struct{}
+	receipt sale.Receipt
+	err     error
+
+	lease *lease // the judge's note of its last one
+}
+
+func (c *client) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// servers are what one schedule after the other runs on.
+type servers struct {
+	stock *store
+	nodes []*store
+}
+
+func newServers(r lock.Rung, b Bounds) (*servers, error) {
+	stock, err := newStore("stock", 0)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{"lock"}
+	if slices.Contains(r.Needs, lock.NeedRedlock) {
+		names = []string{"1", "2", "3", "4", "5"}[:b.Nodes]
+	}
+	s := &servers{stock: stock}
+	for i, name := range names {
+		node, err := newStore(name, i+1)
+		if err != nil {
+			return nil, err
+		}
+		s.nodes = append(s.nodes, node)
+	}
+	return s, nil
+}
+
+// newWorld starts the clients, which come to the gate with their first commands. Call it in a bubble.
+func newWorld(r lock.Rung, b Bounds, s *servers) *world {
+	w := &world{bounds: b, rung: r, gate: newGate(), stock: s.stock, nodes: s.nodes, locks: len(r.Needs) > 0, quorum: 1,
+		key: r.Key(product), began: time.Now()}
+	if slices.Contains(r.Needs, lock.NeedRedlock) {
+		w.quorum = len(s.nodes)/2 + 1
+		if r.Number == "v9-nodes" {
+			w.quorum = len(s.nodes)
+		}
+	}
+	w.stock.begin()
+	for _, node := range w.nodes {
+		node.begin()
+	}
+	_ = w.stock.redis.Set(stock.Key(product), itoa(b.Stock))
+	for i := range b.Clients {
+		w.clients = append(w.clients, w.newClient(i))
+	}
+	w.judge = newJudge(w)
+	for _, c := range w.clients {
+		w.order(c, min(r.Wait, longestWait))
+	}
+	return w
+}
+
+// reused is what all schedules may use.
+var reused = struct {
+	metrics *metrics.Metrics
+	log     *slog.Logger
+	names   scriptNames
+}{metrics.New("explore"), slog.New(slog.DiscardHandler), allScripts()}
+
+func (w *world) newClient(index int) *client {
+	c := &client{index: index, name: string(rune('a' + index)), sent: map[string]int{}, done: make(chan struct{})}
+	life, kill := context.WithCancel(context.Background())
+	c.kill = kill
+	b := lock.Backends{RedlockRetry: retryDelay, Retry: retryDelay,
+		Random:  func(n time.Duration) time.Duration { return n * time.Duration(2*index+1) / 8 }, // differs between clients
+		Process: lock.Process{Life: life, Background: &c.life}}
+	if slices.Contains(w.rung.Needs, lock.NeedRedlock) {
+		for _, node := range w.nodes {
+			b.Redlock = append(b.Redlock, w.connect(c, node))
+		}
+	} else if w.locks {
+		b.Redis = w.connect(c, w.nodes[0])
+	}
+	c.shop = sale.New(c.name, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
+	return c
+}
+
+// connect returns a client of a server, with the options that the service uses.
+func (w *world) connect(c *client, s *store) redis.UniversalClient {
+	rdb, err := backend.Open("redis://"+s.name+":1", backend.Options{Timeout: clientTimeout, PoolSize: 8,
+		Dialer: w.dialer(c, s)})
+	if err != nil {
+		panic(err) // the URL is ours
+	}
+	rdb.AddHook(&hook{gate: w.gate, client: c, server: s, names: reused.names})
+	c.open = append(c.open, rdb)
+	return rdb
+}
+
+// order has a client sell one unit, by the code that serves requests.
+func (w *world) order(c *client, wait time.Duration) {
+	ctx, leave := context.WithCancel(context.Background())
+	c.leave = leave
+	go func() {
+		c.receipt, c.err = c.shop.Decrease(ctx, w.rung.Number,
+			sale.Order{ID: c.name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait})
+		close(c.done)
+		w.gate.notice()
+	}()
+}
+
+// run lets the scheduler choose one step after the other, until no order is under way. It returns false if the scheduler
+// stopped the schedule.
+func (w *world) run(choose func([]choice) int) bool {
+	for {
+		synctest.Wait()
+		choices := w.choices()
+		if len(choices) == 0 {
+			return true
+		}
+		n := choose(choices)
+		if n < 0 {
+			return false
+		}
+		w.steps++
+		w.do(choices[n])
+		if w.steps >= maxSteps || w.stuck {
+			w.judge.violate(Liveness, "an order never ends")
+			return true
+		}
+	}
+}
+
+// do carries out a step, and has the judge look at what it has changed.
+func (w *world) do(c choice) {
+	if c.isFault() {
+		w.faults++
+	}
+	switch c.Kind {
+	case Grant:
+		w.decide(c, pass)
+	case Time, Expiry, Hold:
+		w.passTime(c)
+	case CrashBefore:
+		w.clients[c.Who].dead = true
+	case CrashAfter:
+		w.decide(c, pass)
+		w.clients[c.Who].dead = true
+	case LoseRequest:
+		w.decide(c, loseRequest)
+	case LoseReply:
+		w.decide(c, loseReply)
+	case Drop:
+		w.decide(c, refuse)
+	case GiveUp:
+		w.clients[c.Who].leave()
+		w.clients[c.Who].left = true
+	case NodeDown, NodeBack:
+		w.nodes[c.Who].down = c.Kind == NodeDown
+	case NodeEmpty:
+		time.Sleep(restartTime)
+		w.nodes[c.Who].redis.FlushAll()
+	case ClockJump:
+		w.nodes[c.Who].redis.FastForward(leaseTTL)
+	}
+	synctest.Wait()
+	var cmd *command
+	if c.cmd != nil && c.reaches() && !c.cmd.server.down && !c.cmd.message {
+		cmd = c.cmd
+	}
+	w.judge.look(cmd, c.Kind >= NodeDown)
+}
+
+// decide lets one command go.
+func (w *world) decide(c choice, d decision) {
+	sender := c.cmd.client
+	sender.started, sender.held = true, false
+	if d != refuse && c.cmd.server.down && !c.cmd.message {
+		d = refuse
+	}
+	w.gate.decide(c.cmd, d)
+}
+
+// passTime lets time pass until a client moves, or until just after the next key expires.
+func (w *world) passTime(c choice) {
+	if c.Kind == Hold {
+		w.clients[c.Who].held = true
+	}
+	if c.paused {
+		w.pauses++
+	}
+	select {
+	case <-w.gate.arrived:
+	default:
+	}
+	until, expires := time.Now().Add(horizon), false
+	if next := w.expiry(); !next.IsZero() && next.Before(until) {
+		until, expires = next.Add(time.Millisecond), true
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-w.gate.arrived:
+	case <-timer.C:
+		w.stuck = !expires && c.Kind == Time && !c.paused
+	}
+}
+
+// expiry returns when the next key of a lock server ends, or zero.
+func (w *world) expiry() time.Time {
+	var first time.Time
+	for _, node := range w.nodes {
+		if t := node.expiry(); !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// finish lets everything come to its end, without faults, and asks for the lock once more. If a new order does not get
+// it when a lease and a margin have passed, the rung is not live.
+func (w *world) finish() {
+	for _, node := range w.nodes {
+		node.down = false
+	}
+	w.gate.openAll()
+	time.Sleep(leaseTTL + liveMargin)
+	synctest.Wait()
+	free := true
+	for _, node := range w.nodes {
+		free = free && node.isFree()
+	}
+	for _, c := range w.clients {
+		if !c.dead && !c.isDone() {
+			w.judge.violate(Liveness, "the order of %s never ends", c.name)
+		}
+	}
+	if free {
+		return
+	}
+	probe := w.newClient(len(w.clients))
+	w.order(probe, 0)
+	<-probe.done
+	if isBusy(probe.err) {
+		w.judge.violate(Liveness, "%s later a new order is refused: %s", leaseTTL+liveMargin, probe.err)
+	}
+	w.clients = append(w.clients, probe)
+}
+
+// end stops all goroutines of the schedule.
+func (w *world) end() {
+	w.gate.end()
+	for _, c := range w.clients {
+		c.leave()
+		c.kill()
+		c.shop.Close()
+	}
+	for _, c := range w.clients {
+		<-c.done
+		c.life.Wait()
+		for _, rdb := range c.open {
+			_ = rdb.Close()
+		}
+	}
+}
