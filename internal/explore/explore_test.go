@@ -122,3 +122,41 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 		assert.Equal(t, trace, again)
 	}
 }
+
+// Under one fault, each rung breaks the verdicts that the table predicts, and no other. The rungs that wait or have
+// several nodes take minutes: the program explores them.
+func TestEveryKindOfFault(t *testing.T) {
+	for _, kind := range FaultKinds {
+		for _, rung := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v15", "v15-write-only",
+			"v16", "v17"} {
+			_, expected := Expect(rung, kind.Name)
+			require.True(t, expected, "%s %s", rung, kind.Name)
+			cell := mustExplore(t, rung, DefaultBounds().With(1, kind))
+			assert.True(t, cell.Exhausted)
+			assert.Empty(t, cell.Surprise(), "%s %s: %v", rung, kind.Name, cell.Found)
+		}
+	}
+}
+
+// The table says something about every rung under every kind of fault, and once.
+func TestTheTableIsWhole(t *testing.T) {
+	seen := map[string]int{}
+	for _, e := range expectations {
+		seen[e.Rung+" "+e.Fault]++
+		assert.NotEmpty(t, e.Why)
+	}
+	for _, rung := range explorable() {
+		for _, kind := range append(FaultKinds, FaultKind{Name: "none"}) {
+			assert.Equal(t, 1, seen[rung+" "+kind.Name], "%s %s", rung, kind.Name)
+		}
+	}
+	assert.Len(t, seen, len(explorable())*(len(FaultKinds)+1))
+}
+
+// A cell that is not as expected says so, in both directions.
+func TestASurpriseIsSaid(t *testing.T) {
+	broken := []Counterexample{{Violation: Violation{Verdict: Stock}}}
+	assert.Contains(t, Cell{Rung: "v4", Fault: "none", Found: broken, Exhausted: true}.Surprise(), "stock should hold")
+	assert.Contains(t, Cell{Rung: "v0", Fault: "none", Exhausted: true}.Surprise(), "stock should break")
+	assert.Empty(t, Cell{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
+}

@@ -61,7 +61,7 @@ func (g *gate) wait(c *client, cmd *command) decision {
 	cmd.nth = c.sent[cmd.id()]
 	c.sent[cmd.id()]++
 	switch {
-	case g.ended:
+	case g.ended || c.retired:
 		cmd.decided <- fail
 	case g.open && !c.dead:
 		cmd.decided <- pass
@@ -124,6 +124,19 @@ func (g *gate) openAll() {
 	})
 }
 
+// retire lets the waiting commands of a client fail, and all that it sends from now on.
+func (g *gate) retire(c *client) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.retired = true
+	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
+		if cmd.client == c {
+			cmd.decided <- fail
+		}
+		return cmd.client == c
+	})
+}
+
 // end lets all commands fail, so that the goroutines of the schedule come to their end.
 func (g *gate) end() {
 	g.mu.Lock()
@@ -152,8 +165,8 @@ func (h *hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook is part of redis.Hook.
 func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "hello" || cmd.Name() == "unwatch" { // concerns its own connection alone
-			return next(ctx, cmd)
+		if ctx.Err() != nil || cmd.Name() == "hello" || cmd.Name() == "unwatch" {
+			return next(ctx, cmd) // it is never sent, or concerns its own connection alone
 		}
 		sent, again := h.again(cmd)
 		if !again {
@@ -173,6 +186,9 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook is part of redis.Hook. A pipeline or a transaction is one step.
 func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if ctx.Err() != nil {
+			return next(ctx, cmds)
+		}
 		sent := h.names.command(h.server, cmds...)
 		sent.decision = h.gate.wait(h.client, sent)
 		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {

@@ -3,6 +3,7 @@ package explore
 import (
 	"container/heap"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -180,7 +181,8 @@ func (o *schedule) choose(choices []choice) int {
 	if at < len(o.path.steps) {
 		n := slices.IndexFunc(choices, func(c choice) bool { return c.Step == o.path.steps[at] })
 		if n < 0 {
-			o.search.diverged = errDiverged
+			o.search.diverged = fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged,
+				o.path.steps[at], Trace{o.search.rung.Number, o.steps}, stepNames(choices))
 			return -1
 		}
 		if at == len(o.path.steps)-1 {

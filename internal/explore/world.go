@@ -31,6 +31,7 @@ type world struct {
 	quorum  int      // how many of them make a lease
 	key     string   // of the lock
 	clients []*client
+	retired []*client // whose orders began again, later
 
 	began  time.Time
 	steps  int
@@ -53,6 +54,7 @@ type client struct {
 	started bool           // whether the scheduler has let it do anything
 	held    bool           // whether its commands wait while time passes
 	dead    bool
+	retired bool
 	left    bool // whether its caller has gone
 
 	done    chan struct{}
@@ -266,6 +268,24 @@ func (w *world) passTime(c choice) {
 	case <-timer.C:
 		w.stuck = !expires && c.Kind == Time && !c.paused
 	}
+	synctest.Wait()
+	for i, c := range w.clients {
+		if !c.started {
+			w.beginAgain(i)
+		}
+	}
+}
+
+// beginAgain replaces a client whose order has sent nothing yet by one whose order begins now. It is the later order
+// that comes when time has passed: an order that had begun before would count its lease from then.
+func (w *world) beginAgain(i int) {
+	old := w.clients[i]
+	w.gate.retire(old)
+	old.leave()
+	old.kill()
+	w.retired = append(w.retired, old)
+	w.clients[i] = w.newClient(i)
+	w.order(w.clients[i], min(w.rung.Wait, longestWait))
 }
 
 // expiry returns when the next key of a lock server ends, or zero.
@@ -312,12 +332,13 @@ func (w *world) finish() {
 // end stops all goroutines of the schedule.
 func (w *world) end() {
 	w.gate.end()
-	for _, c := range w.clients {
+	all := append(w.retired, w.clients...)
+	for _, c := range all {
 		c.leave()
 		c.kill()
 		c.shop.Close()
 	}
-	for _, c := range w.clients {
+	for _, c := range all {
 		<-c.done
 		c.life.Wait()
 		for _, rdb := range c.open {

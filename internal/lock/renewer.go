@@ -135,7 +135,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// sleepUntil returns true at t, or false as soon as ctx ends.
+// sleepUntil returns true at t, or false as soon as ctx ends. At an instant when both are so, it returns false: a
+// renewing that was stopped sends no further renewal.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()
@@ -143,6 +144,6 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-		return true
+		return ctx.Err() == nil
 	}
 }
