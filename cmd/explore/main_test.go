@@ -43,19 +43,19 @@ func TestTheOutputIsTheSame(t *testing.T) {
 
 func TestBadUseIsSaidInOneLine(t *testing.T) {
 	for args, wrong := range map[string]string{
-		"--rungs v99":                        "no rung",
-		"--rungs v13":                        "leave it out",
-		"--kinds expiry":                     "--kinds needs --faults",
-		"--faults 1 --kinds rain":            "there is no kind",
-		"--clients 3":                        "--switches",
-		"--clients 9":                        "--clients is 2 or 3",
-		"--nodes 7":                          "--nodes is 1 to 5",
-		"--stock 0":                          "at least 1",
-		"--replay v4":                        "a trace is",
-		"--replay v4:aaaaa":                  "cannot be taken",
-		"--no-such-flag":                     "see explore --help",
-		"--replay v4:a.no-such-fault-a":      "is no step",
-		"--rungs v4 --workers 0": "at least",
+		"--rungs v99":                   "no rung",
+		"--rungs v13":                   "leave it out",
+		"--kinds expiry":                "--kinds needs --faults",
+		"--faults 1 --kinds rain":       "there is no kind",
+		"--clients 3":                   "--switches",
+		"--clients 9":                   "--clients is 2 or 3",
+		"--nodes 7":                     "--nodes is 1 to 5",
+		"--stock 0":                     "at least 1",
+		"--replay v4":                   "a trace is",
+		"--replay v4:aaaaa":             "cannot be taken",
+		"--no-such-flag":                "see explore --help",
+		"--replay v4:a.no-such-fault-a": "is no step",
+		"--rungs v4 --workers 0":        "at least",
 	} {
 		code, out, errs := explored(t, strings.Fields(args)...)
 		assert.Equal(t, couldNotRun, code, args)

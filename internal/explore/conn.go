@@ -25,11 +25,11 @@ type conn struct {
 	request bytes.Buffer // the part of a request that has come so far
 	until   time.Time    // the deadline for reads
 
-	mu         sync.Mutex
-	replies    bytes.Buffer
-	closed     bool
-	came       chan struct{} // holds one notice that there is something to read
-	subscribed bool
+	mu       sync.Mutex
+	replies  bytes.Buffer
+	closed   bool
+	came     chan struct{} // holds one notice that there is something to read
+	channels []string      // that the client has subscribed to
 }
 
 func newConn(g *gate, c *client, s *store) *conn {
@@ -75,7 +75,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // carryOut has the server carry out a request. A subscription waits at the gate first.
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
-		c.subscribed = true
+		c.channels = args[1:]
 		if c.gate.wait(c.client, &command{server: c.server, name: args[0], keys: args[1:], write: true}) != pass {
 			return false
 		}
@@ -93,7 +93,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if n > 0 {
-			switch c.gate.wait(c.client, &command{server: c.server, name: "message", message: true}) {
+			switch c.gate.wait(c.client, &command{server: c.server, name: "message", keys: c.channels, write: true, message: true}) {
 			case pass:
 				return n, nil
 			case fail:
@@ -149,7 +149,7 @@ func (c *conn) Close() error {
 	if was {
 		return nil
 	}
-	if c.subscribed {
+	if len(c.channels) > 0 {
 		c.server.redis.Server().Dispatch(c.peer, []string{"unsubscribe"})
 	}
 	select {

@@ -16,10 +16,11 @@ func independent(a, b choice) bool {
 	return !conflict(a, b)
 }
 
-// conflict reports whether two steps of different clients touch the same key, and one of them writes it. A step whose
-// command is not carried out touches nothing.
+// conflict reports whether two steps of different clients touch the same key, and one of them writes it. The channel of
+// a message counts as a key, so that a message comes after what has published it. A step whose command is not carried
+// out touches nothing.
 func conflict(a, b choice) bool {
-	if a.cmd == nil || b.cmd == nil || !a.reaches() || !b.reaches() {
+	if a.cmd == nil || b.cmd == nil || !a.touches() || !b.touches() {
 		return false
 	}
 	if a.cmd.server != b.cmd.server || !a.cmd.write && !b.cmd.write {
@@ -34,3 +35,6 @@ func sameRound(a, b choice) bool {
 	return a.Kind == Grant && b.Kind == Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
 		a.cmd.name == b.cmd.name && !a.cmd.message && !b.cmd.message
 }
+
+// touches reports whether a step has to do with the keys of its command.
+func (c choice) touches() bool { return c.reaches() || c.Kind == Drop }

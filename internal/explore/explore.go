@@ -28,16 +28,18 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 		return Cell{}, err
 	}
 	cell := Cell{Rung: s.rung.Number, Fault: FaultNames(b)}
-	if b.Plain || b.Switches > 0 {
-		s.relation = func(a, b choice) bool { return false }
+	reduced := !b.Plain && b.Switches == 0
+	if reduced {
+		cell.Exhausted = (&reduction{search: s}).all()
+	} else {
+		cell.Exhausted = s.all(&depthFirst{})
 	}
-	cell.Exhausted = s.all(&depthFirst{})
 	cell.Schedules, cell.Redundant = s.complete, s.redundant
 	if s.diverged != nil {
 		return cell, s.diverged
 	}
 	found := s.best
-	if !b.Plain && b.Switches == 0 {
+	if reduced {
 		if found, err = s.shorten(t, &cell); err != nil {
 			return cell, err
 		}
@@ -62,7 +64,7 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &search{t: t, rung: r, bounds: b, servers: servers, relation: independent,
+	return &search{t: t, rung: r, bounds: b, servers: servers, relation: func(a, b choice) bool { return false },
 		best: map[Verdict]Counterexample{}}, nil
 }
 

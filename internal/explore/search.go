@@ -181,8 +181,7 @@ func (o *schedule) choose(choices []choice) int {
 	if at < len(o.path.steps) {
 		n := slices.IndexFunc(choices, func(c choice) bool { return c.Step == o.path.steps[at] })
 		if n < 0 {
-			o.search.diverged = fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged,
-				o.path.steps[at], Trace{o.search.rung.Number, o.steps}, stepNames(choices))
+			o.search.diverged = o.divergence(o.path.steps[at], choices)
 			return -1
 		}
 		if at == len(o.path.steps)-1 {
@@ -204,6 +203,12 @@ func (o *schedule) choose(choices []choice) int {
 	o.branch(choices, awake)
 	o.take(choices, awake[0])
 	return awake[0]
+}
+
+// divergence is the error of a schedule in which a step cannot be taken that was taken before.
+func (o *schedule) divergence(step Step, choices []choice) error {
+	return fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged, step,
+		Trace{o.search.rung.Number, o.steps}, stepNames(choices))
 }
 
 // preference is lower for steps that a schedule takes first.
@@ -253,11 +258,7 @@ func (o *schedule) switchesTo(c choice) int {
 // take goes on by one step. Steps that sleep go on sleeping if they are independent of it.
 func (o *schedule) take(choices []choice, n int) {
 	taken := choices[n]
-	o.switches = append(o.switches, o.switchesTo(taken))
-	o.steps = append(o.steps, taken.Step)
-	if taken.byClient() {
-		o.last = taken.Who
-	}
+	o.note(taken)
 	var still []stepID
 	for _, c := range choices {
 		if slices.Contains(o.asleep, c.id()) && o.search.relation(c, taken) {
@@ -265,4 +266,13 @@ func (o *schedule) take(choices []choice, n int) {
 		}
 	}
 	o.asleep = still
+}
+
+// note keeps a step that is taken.
+func (o *schedule) note(taken choice) {
+	o.switches = append(o.switches, o.switchesTo(taken))
+	o.steps = append(o.steps, taken.Step)
+	if taken.byClient() {
+		o.last = taken.Who
+	}
 }

@@ -1,0 +1,206 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+// A reduction tries one order of steps that commute, and the other only where two steps that do not commute came after
+// each other: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). It
+// goes depth first, and keeps the states of the schedule that it is in.
+type reduction struct {
+	*search
+	states []*state // one for each step of the schedule
+}
+
+// A state is a point of a schedule, and what was and is to be tried there.
+type state struct {
+	choices []choice
+	asleep  []stepID // need not be tried: tried here before, or before this state and independent of the steps since
+	todo    []stepID // to be tried, in this order, unless they sleep
+	taken   choice
+	before  bits // the steps before it that the taken one depends on, directly or not
+}
+
+// bits is a set of positions in a schedule.
+type bits [maxSteps/64 + 1]uint64
+
+func (b *bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b *bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b *bits) union(other bits) {
+	for i := range b {
+		b[i] |= other[i]
+	}
+}
+
+// all runs schedules until nothing is left to be tried. It returns false if it stopped before.
+func (r *reduction) all() bool {
+	for prefix := 0; prefix >= 0; prefix = r.next() {
+		if most := r.bounds.Schedules; most > 0 && r.complete+r.redundant >= most {
+			return false
+		}
+		r.run(prefix)
+		if r.diverged != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns to the last state where something is left to be tried, and takes that. It returns how many steps lie
+// before and including it, or -1 if nothing is left.
+func (r *reduction) next() int {
+	for len(r.states) > 0 {
+		s := r.states[len(r.states)-1]
+		if len(s.choices) > 0 {
+			s.asleep = append(s.asleep, s.taken.id())
+		}
+		for len(s.todo) > 0 {
+			id := s.todo[0]
+			s.todo = s.todo[1:]
+			if !slices.Contains(s.asleep, id) {
+				s.taken = s.choices[s.find(id)]
+				return len(r.states)
+			}
+		}
+		r.states = r.states[:len(r.states)-1]
+	}
+	return -1
+}
+
+func (s *state) find(id stepID) int {
+	return slices.IndexFunc(s.choices, func(c choice) bool { return c.id() == id })
+}
+
+// run runs a schedule that begins with the steps that its states have taken.
+func (r *reduction) run(prefix int) {
+	one := &schedule{search: r.search, last: -1}
+	synctest.Test(r.t, func(*testing.T) {
+		w := newWorld(r.rung, r.bounds, r.servers)
+		defer w.end()
+		if !w.run(func(choices []choice) int { return r.choose(one, choices, prefix) }) {
+			r.redundant++
+			return
+		}
+		w.finish()
+		r.complete++
+		one.record(w)
+	})
+}
+
+// choose is the scheduler. It repeats the prefix, whose last step is new, and goes on with what a schedule takes first.
+func (r *reduction) choose(one *schedule, choices []choice, prefix int) int {
+	at := len(one.steps)
+	if at >= prefix && !r.arrive(one, choices) {
+		return -1
+	}
+	s := r.states[at]
+	n := slices.IndexFunc(choices, func(c choice) bool { return c.id() == s.taken.id() })
+	if n < 0 {
+		r.diverged = one.divergence(s.taken.Step, choices)
+		return -1
+	}
+	if at >= prefix-1 {
+		s.taken = choices[n]
+		r.race(at)
+	}
+	one.note(choices[n])
+	return n
+}
+
+// arrive notes a new state and what is to be tried there: one command, and all faults and time, which no schedule shows
+// that did without them. It returns false if all that could be tried sleeps.
+func (r *reduction) arrive(one *schedule, choices []choice) bool {
+	s := &state{choices: choices, asleep: r.sleepers(choices)}
+	var first *choice
+	for i, c := range choices {
+		switch {
+		case slices.Contains(s.asleep, c.id()):
+		case c.Kind != Grant:
+			s.todo = append(s.todo, c.id())
+		case first == nil || one.preference(c) < one.preference(*first):
+			first = &choices[i]
+		}
+	}
+	if first != nil {
+		s.todo = slices.Insert(s.todo, 0, first.id())
+	}
+	if len(s.todo) == 0 {
+		return false
+	}
+	s.taken = choices[s.find(s.todo[0])]
+	s.todo = s.todo[1:]
+	r.states = append(r.states, s)
+	return true
+}
+
+// sleepers returns the steps that sleep in a new state: those that slept before the last step, and are independent of
+// it.
+func (r *reduction) sleepers(choices []choice) (asleep []stepID) {
+	if len(r.states) == 0 {
+		return nil
+	}
+	before := r.states[len(r.states)-1]
+	for _, c := range choices {
+		if slices.Contains(before.asleep, c.id()) && independent(c, before.taken) {
+			asleep = append(asleep, c.id())
+		}
+	}
+	return asleep
+}
+
+// race finds the earlier steps that do not commute with the one at that position, and come directly before it: with no
+// other step between them that makes their order necessary. For each it sees to it that the other order is tried.
+func (r *reduction) race(at int) {
+	taken := r.states[at]
+	taken.before = bits{}
+	for i := at - 1; i >= 0; i-- {
+		if taken.before.has(i) || independent(r.states[i].taken, taken.taken) {
+			continue
+		}
+		r.reverse(i, at)
+		taken.before.add(i)
+		taken.before.union(r.states[i].before)
+	}
+}
+
+// reverse sees to it that step at is also tried before step i: it adds to what is tried instead of i a step with which
+// the other order can begin.
+func (r *reduction) reverse(i, at int) {
+	s := r.states[i]
+	// The steps after i that do not depend on it, and then the step itself. They begin with one that depends on none of
+	// the others.
+	var free []int
+	for k := i + 1; k < at; k++ {
+		if !r.states[k].before.has(i) {
+			free = append(free, k)
+		}
+	}
+	free = append(free, at)
+	var begin []stepID
+	for _, k := range free {
+		if !slices.ContainsFunc(free, func(other int) bool { return other < k && r.dependsOn(k, other) }) {
+			begin = append(begin, r.states[k].taken.id())
+		}
+	}
+	for _, id := range begin {
+		if id == s.taken.id() || slices.Contains(s.todo, id) || slices.Contains(s.asleep, id) {
+			return // it is tried, or was
+		}
+	}
+	for _, id := range begin {
+		if s.find(id) >= 0 {
+			s.todo = append(s.todo, id)
+			return
+		}
+	}
+}
+
+func (r *reduction) dependsOn(k, other int) bool {
+	if r.states[k].before.has(other) {
+		return true
+	}
+	return !independent(r.states[k].taken, r.states[other].taken)
+}
