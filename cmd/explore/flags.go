@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -23,18 +24,21 @@ const (
 
 // flags is the command line.
 type flags struct {
-	Rungs     []string `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
-	Faults    int      `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds     []string `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
-	Clients   int      `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Nodes     int      `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
-	Stock     int64    `default:"1" help:"Units at the start. ${default}."`
-	Switches  int      `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
-	Schedules int      `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
-	Plain     bool     `help:"Also try steps that commute in both orders."`
-	Replay    string   `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	Brief     bool     `help:"Print one line for each counterexample, without its columns."`
-	Workers   int      `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
+	Rungs      []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
+	Faults     int           `default:"0" help:"Most faults in one schedule. ${default}."`
+	Kinds      []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
+	Clients    int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
+	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
+	Stock      int64         `default:"1" help:"Units at the start. ${default}."`
+	Wait       time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
+	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
+	Switches   int           `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
+	Schedules  int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	Plain      bool          `help:"Also try steps that commute in both orders."`
+	Replay     string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	JSON       string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	Brief      bool          `help:"Print one line for each counterexample, without its columns."`
+	Workers    int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
 
 	rungs []string
 	kinds []explore.FaultKind
@@ -64,7 +68,7 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	f = &flags{}
 	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
-		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
+		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "wait": explore.LongestWait.String(), "cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, false, err

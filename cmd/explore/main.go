@@ -8,12 +8,19 @@ package main
 import (
 	"io"
 	"os"
+	"runtime/debug"
 	"testing"
+
+	"stockapi/internal/backend"
 )
 
 func main() {
 	args := os.Args[1:]
 	os.Args = os.Args[:1] // those of package testing are none of ours
+	backend.Silence()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800) // a schedule leaves little behind, but makes much
+	}
 	os.Exit(execute(args, os.Stdout, os.Stderr, inTest))
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,6 +25,19 @@ func TestARungIsExplored(t *testing.T) {
 	assert.Contains(t, out, "stock BROKEN")
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
 	assert.Contains(t, out, "no violation within these bounds")
+}
+
+func TestWhatWasFoundIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "found.json")
+	code, _, errs := explored(t, "--rungs", "v0,v4", "--json", path)
+	assert.Equal(t, asExpected, code, errs)
+	text, err := os.ReadFile(path)
+	assert.NoError(t, err)
+	assert.Contains(t, string(text), `"trace": "v0:abba"`)
+	assert.Contains(t, string(text), `"exhausted": true`)
+	code, _, errs = explored(t, "--rungs", "v0", "--json", t.TempDir())
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, errs, "name a file that can be written")
 }
 
 func TestATraceIsReplayed(t *testing.T) {

@@ -42,13 +42,16 @@ func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
 			code = surprised
 		}
 	}
+	if err := f.writeJSON(tasks); err != nil {
+		return complain(stderr, fmt.Errorf("--json: %w; name a file that can be written", err))
+	}
 	return code
 }
 
 // surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
 func (one *task) surprise() string {
 	b, usual := one.bounds, explore.DefaultBounds()
-	if b.Clients != usual.Clients || b.Nodes != usual.Nodes || b.Stock != usual.Stock || b.Faults > 1 || b.Switches > 0 {
+	if b.Clients != usual.Clients || b.Nodes != usual.Nodes || b.Stock != usual.Stock || b.Wait != usual.Wait || b.RetryNodes || b.Faults > 1 || b.Switches > 0 {
 		return ""
 	}
 	return one.cell.Surprise()
@@ -57,7 +60,7 @@ func (one *task) surprise() string {
 // tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule are
 // of all kinds that were chosen.
 func (f *flags) tasks() (tasks []*task) {
-	usual := explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Switches: f.Switches,
+	usual := explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes, Switches: f.Switches,
 		Schedules: f.Schedules, Plain: f.Plain}
 	for _, rung := range f.rungs {
 		add := func(b explore.Bounds) {
@@ -105,7 +108,7 @@ func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	story, err := explore.Replay(t, trace, explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock})
+	story, err := explore.Replay(t, trace, explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes})
 	if err != nil {
 		return complain(stderr, err)
 	}

@@ -15,6 +15,11 @@ type Bounds struct {
 	Kinds   []Kind // of faults
 	// Switches limits how often one client follows another; 0: no limit.
 	Switches int
+	// Wait is the longest that an order waits for the lock. Rungs that try once do so.
+	Wait time.Duration
+	// RetryNodes makes the orders on Redlock nodes wait too. Without it they try once: each try is three commands or more,
+	// and its failure as many.
+	RetryNodes bool
 	// Schedules limits how many schedules of one cell are run; 0: no limit.
 	Schedules int
 	// Plain tries steps that commute in both orders too. It is for comparison.
@@ -25,12 +30,14 @@ type Bounds struct {
 const (
 	leaseTTL      = 2 * time.Second
 	clientTimeout = 500 * time.Millisecond // of a command whose reply does not come
-	longestWait   = 3 * time.Second        // for a lock, on rungs that wait; it is longer than a lease
 	retryDelay    = time.Second            // the longest between two tries of a waiter that polls
 	liveMargin    = 2 * time.Second        // a new order gets the lock within a lease and this
 	restartTime   = time.Millisecond       // of a server, so that its clock does not stand still
 	horizon       = 10 * time.Second       // an order that does nothing for so long never ends
 )
+
+// LongestWait is how long an order waits for a lock, on rungs that wait. It is longer than a lease.
+const LongestWait = 3 * time.Second
 
 const (
 	// maxPauses limits how often time passes in one schedule while a client has a command ready that was not sent: before
@@ -43,7 +50,7 @@ const (
 const product = "10000"
 
 // DefaultBounds are those of two clients that want the last unit.
-func DefaultBounds() Bounds { return Bounds{Clients: 2, Nodes: 3, Stock: 1} }
+func DefaultBounds() Bounds { return Bounds{Clients: 2, Nodes: 3, Stock: 1, Wait: LongestWait} }
 
 // A FaultKind is a kind of fault as one chooses it.
 type FaultKind struct {

@@ -14,6 +14,7 @@ import (
 type choice struct {
 	Step
 	cmd    *command // that the step concerns, or nil
+	node   *store   // the Redlock node that the step concerns, and nothing else
 	paused bool     // time that passes while a command is ready
 }
 
@@ -61,7 +62,7 @@ func (w *world) choices() []choice {
 	}
 	for i, node := range w.nodes {
 		if node.down {
-			list = append(list, choice{Step: Step{NodeBack, i, 0}})
+			list = append(list, choice{Step: Step{NodeBack, i, 0}, node: w.redlockNode(i)})
 		}
 	}
 	if w.faults < w.bounds.Faults {
@@ -149,10 +150,18 @@ func (w *world) serverFaults(kind Kind) (list []choice) {
 	}
 	for i, node := range w.nodes {
 		if kind == NodeDown && !node.down || kind != NodeDown && !node.isFree() {
-			list = append(list, choice{Step: Step{kind, i, 0}})
+			list = append(list, choice{Step: Step{kind, i, 0}, node: w.redlockNode(i)})
 		}
 	}
 	return list
+}
+
+// redlockNode returns a node of Redlock, or nil on the rungs that have one lock server: time passes when that restarts.
+func (w *world) redlockNode(i int) *store {
+	if len(w.nodes) == 1 {
+		return nil
+	}
+	return w.nodes[i]
 }
 
 func isBusy(err error) bool { return errors.Is(err, lock.ErrBusy) || errors.Is(err, lock.ErrNoQuorum) }

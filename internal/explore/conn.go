@@ -3,6 +3,7 @@ package explore
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"os"
@@ -76,7 +77,7 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
-		if c.gate.wait(c.client, &command{server: c.server, name: args[0], keys: args[1:], write: true}) != pass {
+		if c.gate.wait(context.Background(), c.client, &command{server: c.server, name: args[0], keys: args[1:], write: true}) != pass {
 			return false
 		}
 	}
@@ -93,7 +94,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if n > 0 {
-			switch c.gate.wait(c.client, &command{server: c.server, name: "message", keys: c.channels, write: true, message: true}) {
+			switch c.gate.wait(context.Background(), c.client, &command{server: c.server, name: "message", keys: c.channels, write: true, message: true}) {
 			case pass:
 				return n, nil
 			case fail:

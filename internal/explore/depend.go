@@ -8,7 +8,11 @@ func independent(a, b choice) bool {
 	switch {
 	case a.isFault() && b.isFault(): // one may use up the bound on faults
 		return false
-	case !a.byClient() || !b.byClient(): // time, and faults of servers, concern everybody
+	case a.node != nil && b.byClient(): // it concerns the commands to that server
+		return b.cmd == nil || b.cmd.server != a.node
+	case b.node != nil && a.byClient():
+		return independent(b, a)
+	case !a.byClient() || !b.byClient(): // time concerns everybody
 		return false
 	case a.Who == b.Who:
 		return sameRound(a, b)

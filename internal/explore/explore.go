@@ -111,8 +111,8 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		b := s.bounds
 		b.Faults = faults
 		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound,
-			best: map[Verdict]Counterexample{}, wanted: wanted}
-		for _, v := range wanted { // an upper limit
+			best: map[Verdict]Counterexample{}, wanted: wanted, limits: s.best}
+		for _, v := range wanted {
 			short.best[v] = s.best[v]
 		}
 		if short.all(&fewestSwitches{hopeless: short.isHopeless}); short.diverged != nil {
@@ -126,11 +126,16 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 	return shortest, nil
 }
 
-// isHopeless reports whether every schedule that begins with a path is longer than those that are known.
+// isHopeless reports whether no schedule that begins with a path is shorter than those that are known. One that the
+// reduced search has found gives way to one of the same length: of those, the first in order is wanted.
 func (s *search) isHopeless(p path) bool {
 	for _, v := range s.wanted {
 		best := s.best[v]
-		if p.switches < best.Switches || p.switches == best.Switches && len(p.steps) <= len(best.Trace.Steps) {
+		steps := len(best.Trace.Steps)
+		if s.limits[v].Trace.String() == best.Trace.String() {
+			steps++
+		}
+		if p.switches < best.Switches || p.switches == best.Switches && len(p.steps) < steps {
 			return false
 		}
 	}

@@ -52,10 +52,12 @@ const (
 	refuse                      // the server cannot be reached
 	loseRequest                 // it is never carried out, and its client waits for the reply in vain
 	loseReply                   // it is carried out, and its client waits for the reply in vain
+	tooLate                     // no decision: its context has ended
 )
 
-// wait returns what the scheduler decides about a command.
-func (g *gate) wait(c *client, cmd *command) decision {
+// wait returns what the scheduler decides about a command. A command that was not let through when its context ends is
+// never sent.
+func (g *gate) wait(ctx context.Context, c *client, cmd *command) decision {
 	g.mu.Lock()
 	cmd.client, cmd.decided = c, make(chan decision, 1)
 	cmd.nth = c.sent[cmd.id()]
@@ -72,7 +74,19 @@ func (g *gate) wait(c *client, cmd *command) decision {
 		}
 	}
 	g.mu.Unlock()
-	return <-cmd.decided
+	select {
+	case d := <-cmd.decided:
+		return d
+	case <-ctx.Done():
+		g.remove(cmd)
+		return tooLate
+	}
+}
+
+func (g *gate) remove(cmd *command) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(other *command) bool { return other == cmd })
 }
 
 // notice tells a scheduler that lets time pass that something has happened.
@@ -104,9 +118,7 @@ func (g *gate) of(c *client) []*command {
 
 // decide lets a command go, in the way of the decision.
 func (g *gate) decide(cmd *command, d decision) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waiting = slices.DeleteFunc(g.waiting, func(other *command) bool { return other == cmd })
+	g.remove(cmd)
 	cmd.decided <- d
 }
 
@@ -171,7 +183,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		sent, again := h.again(cmd)
 		if !again {
 			sent = h.names.command(h.server, cmd)
-			sent.decision = h.gate.wait(h.client, sent)
+			sent.decision = h.gate.wait(ctx, h.client, sent)
 		}
 		return h.through(ctx, sent, func() error {
 			err := next(ctx, cmd)
@@ -190,7 +202,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 			return next(ctx, cmds)
 		}
 		sent := h.names.command(h.server, cmds...)
-		sent.decision = h.gate.wait(h.client, sent)
+		sent.decision = h.gate.wait(ctx, h.client, sent)
 		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
@@ -216,6 +228,8 @@ func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error,
 		err = h.timeOut(ctx)
 	case loseRequest:
 		err = h.timeOut(ctx)
+	case tooLate:
+		err = ctx.Err()
 	}
 	setErr(err)
 	return err

@@ -19,8 +19,9 @@ type search struct {
 	bounds  Bounds
 	servers *servers
 
-	relation  func(a, b choice) bool // which steps are independent
-	wanted    []Verdict              // what the search is for; empty: all
+	relation  func(a, b choice) bool     // which steps are independent
+	wanted    []Verdict                  // what the search is for; empty: all
+	limits    map[Verdict]Counterexample // what it has to fall below
 	best      map[Verdict]Counterexample
 	complete  int // schedules that were run to their end
 	redundant int // schedules that were stopped, since others are like them
@@ -110,7 +111,10 @@ func (f *fewestSwitches) Less(i, j int) bool {
 	if a.switches != b.switches {
 		return a.switches < b.switches
 	}
-	return len(a.steps) < len(b.steps)
+	if len(a.steps) != len(b.steps) {
+		return len(a.steps) < len(b.steps)
+	}
+	return slices.CompareFunc(a.steps, b.steps, Step.compare) < 0
 }
 
 // Swap is part of heap.Interface.

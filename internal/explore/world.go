@@ -119,9 +119,17 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 	}
 	w.judge = newJudge(w)
 	for _, c := range w.clients {
-		w.order(c, min(r.Wait, longestWait))
+		w.order(c, w.wait())
 	}
 	return w
+}
+
+// wait returns how long an order waits for the lock.
+func (w *world) wait() time.Duration {
+	if slices.Contains(w.rung.Needs, lock.NeedRedlock) && !w.bounds.RetryNodes {
+		return 0
+	}
+	return min(w.rung.Wait, w.bounds.Wait)
 }
 
 // reused is what all schedules may use.
@@ -222,7 +230,9 @@ func (w *world) do(c choice) {
 	case NodeDown, NodeBack:
 		w.nodes[c.Who].down = c.Kind == NodeDown
 	case NodeEmpty:
-		time.Sleep(restartTime)
+		if w.redlockNode(c.Who) == nil {
+			time.Sleep(restartTime)
+		}
 		w.nodes[c.Who].redis.FlushAll()
 	case ClockJump:
 		w.nodes[c.Who].redis.FastForward(leaseTTL)
@@ -253,6 +263,7 @@ func (w *world) passTime(c choice) {
 	if c.paused {
 		w.pauses++
 	}
+	w.retire()
 	select {
 	case <-w.gate.arrived:
 	default:
@@ -269,23 +280,30 @@ func (w *world) passTime(c choice) {
 		w.stuck = !expires && c.Kind == Time && !c.paused
 	}
 	synctest.Wait()
-	for i, c := range w.clients {
-		if !c.started {
-			w.beginAgain(i)
-		}
-	}
+	w.beginRetired()
 }
 
-// beginAgain replaces a client whose order has sent nothing yet by one whose order begins now. It is the later order
-// that comes when time has passed: an order that had begun before would count its lease from then.
-func (w *world) beginAgain(i int) {
-	old := w.clients[i]
-	w.gate.retire(old)
-	old.leave()
-	old.kill()
-	w.retired = append(w.retired, old)
-	w.clients[i] = w.newClient(i)
-	w.order(w.clients[i], min(w.rung.Wait, longestWait))
+// retire takes the orders back that have sent nothing yet. They begin again when time has passed: an order that had
+// begun before would count its lease, and its timeouts, from then.
+func (w *world) retire() {
+	for _, c := range w.clients {
+		if !c.started {
+			w.gate.retire(c)
+			c.leave()
+			c.kill()
+			w.retired = append(w.retired, c)
+		}
+	}
+	synctest.Wait()
+}
+
+func (w *world) beginRetired() {
+	for i, c := range w.clients {
+		if c.retired {
+			w.clients[i] = w.newClient(i)
+			w.order(w.clients[i], w.wait())
+		}
+	}
 }
 
 // expiry returns when the next key of a lock server ends, or zero.

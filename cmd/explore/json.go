@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"stockapi/internal/explore"
+)
+
+// A document is what --json writes.
+type document struct {
+	Clients  int            `json:"clients"`
+	Nodes    int            `json:"nodes"`
+	Stock    int64          `json:"stock"`
+	Faults   int            `json:"faults"`
+	Switches int            `json:"switches,omitempty"` // the limit, if there is one
+	Cells    []documentCell `json:"cells"`
+}
+
+// A documentCell is what was found of one rung under one kind of fault.
+type documentCell struct {
+	Rung      string              `json:"rung"`
+	Fault     string              `json:"fault"`
+	Schedules int                 `json:"schedules"`
+	Exhausted bool                `json:"exhausted"`
+	Surprise  string              `json:"surprise,omitempty"` // in what it is not as expected
+	Found     []documentViolation `json:"violations"`
+}
+
+// A documentViolation is the shortest counterexample for one verdict.
+type documentViolation struct {
+	Verdict  explore.Verdict `json:"verdict"`
+	Because  string          `json:"because"`
+	Faults   int             `json:"faults"`
+	Switches int             `json:"switches"`
+	Steps    int             `json:"steps"`
+	Trace    string          `json:"trace"`
+}
+
+// writeJSON writes what was found to the file that --json names.
+func (f *flags) writeJSON(tasks []*task) error {
+	if f.JSON == "" {
+		return nil
+	}
+	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches}
+	for _, one := range tasks {
+		cell := documentCell{Rung: one.cell.Rung, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
+			Exhausted: one.cell.Exhausted, Surprise: one.surprise(), Found: []documentViolation{}}
+		for _, found := range one.cell.Found {
+			cell.Found = append(cell.Found, documentViolation{found.Verdict, found.Because, found.Faults, found.Switches,
+				len(found.Trace.Steps), found.Trace.String()})
+		}
+		doc.Cells = append(doc.Cells, cell)
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.JSON, append(text, '\n'), 0o644)
+}
