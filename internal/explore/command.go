@@ -45,6 +45,22 @@ func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 	return described
 }
 
+// changedNothing reports whether a command that was carried out has written nothing, as its reply says: an acquire that
+// was refused, or the release of a lock that was not the owner's.
+func changedNothing(name string, cmd redis.Cmder) bool {
+	if cmd.Err() != nil {
+		return false
+	}
+	switch reply := cmd.(type) {
+	case *redis.BoolCmd:
+		return name == "set" && !reply.Val()
+	case *redis.Cmd:
+		n, err := reply.Int64()
+		return err == nil && n == 0 && (name == "setnx" || name == "eval:release" || name == "eval:renew")
+	}
+	return false
+}
+
 // keysOf returns the keys of a command. Every command of the service that is no script has one key.
 func keysOf(args []any) []string {
 	switch fmt.Sprint(args[0]) {

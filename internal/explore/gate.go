@@ -190,6 +190,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			if redis.HasErrorPrefix(err, "NOSCRIPT") {
 				h.remember(cmd, sent)
 			}
+			sent.write = sent.write && !changedNothing(sent.name, cmd)
 			return err
 		}, cmd.SetErr)
 	}

@@ -80,10 +80,15 @@ func (r *reduction) run(prefix int) {
 	synctest.Test(r.t, func(*testing.T) {
 		w := newWorld(r.rung, r.bounds, r.servers)
 		defer w.end()
-		if !w.run(func(choices []choice) int { return r.choose(one, choices, prefix) }) {
+		whole := w.run(func(choices []choice) int {
+			r.raceLast(one, prefix)
+			return r.choose(one, choices, prefix)
+		})
+		if !whole {
 			r.redundant++
 			return
 		}
+		r.raceLast(one, prefix)
 		w.finish()
 		r.complete++
 		one.record(w)
@@ -104,7 +109,6 @@ func (r *reduction) choose(one *schedule, choices []choice, prefix int) int {
 	}
 	if at >= prefix-1 {
 		s.taken = choices[n]
-		r.race(at)
 	}
 	one.note(choices[n])
 	return n
@@ -149,6 +153,14 @@ func (r *reduction) sleepers(choices []choice) (asleep []stepID) {
 		}
 	}
 	return asleep
+}
+
+// raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is known
+// whether its command has written anything.
+func (r *reduction) raceLast(one *schedule, prefix int) {
+	if at := len(one.steps) - 1; at >= 0 && at >= prefix-1 {
+		r.race(at)
+	}
 }
 
 // race finds the earlier steps that do not commute with the one at that position, and come directly before it: with no
