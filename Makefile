@@ -10,6 +10,10 @@ help: ## this list
 run: ## every rung, one instance and two, proven: the matrix
 	$(GO) run ./loadtest
 
+.PHONY: explore
+explore: ## every order of two clients' commands, on each rung: the shortest that goes wrong
+	$(GO) run ./cmd/explore
+
 .PHONY: build
 build: ## both programs, into bin/
 	$(GO) build -trimpath -o bin/stockapi ./cmd/stockapi
