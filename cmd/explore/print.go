@@ -124,11 +124,12 @@ func (p printer) columns(rows [][]string) {
 		}
 	}
 	for _, row := range rows {
-		line := "     "
+		var line strings.Builder
+		line.WriteString("     ")
 		for i, text := range row {
-			line += " " + text + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + " "
+			line.WriteString(" " + text + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + " ")
 		}
-		fmt.Fprintln(p, strings.TrimRight(line, " "))
+		fmt.Fprintln(p, strings.TrimRight(line.String(), " "))
 	}
 }
 

@@ -50,8 +50,7 @@ func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
 
 // surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
 func (one *task) surprise() string {
-	b, usual := one.bounds, explore.DefaultBounds()
-	if b.Clients != usual.Clients || b.Nodes != usual.Nodes || b.Stock != usual.Stock || b.Wait != usual.Wait || b.RetryNodes || b.Faults > 1 || b.Switches > 0 {
+	if !one.bounds.AreUsual() {
 		return ""
 	}
 	return one.cell.Surprise()
@@ -60,8 +59,7 @@ func (one *task) surprise() string {
 // tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule are
 // of all kinds that were chosen.
 func (f *flags) tasks() (tasks []*task) {
-	usual := explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes, Switches: f.Switches,
-		Schedules: f.Schedules, Plain: f.Plain}
+	usual := f.bounds()
 	for _, rung := range f.rungs {
 		add := func(b explore.Bounds) {
 			tasks = append(tasks, &task{rung: rung, bounds: b, done: make(chan struct{})})
@@ -78,6 +76,12 @@ func (f *flags) tasks() (tasks []*task) {
 		}
 	}
 	return tasks
+}
+
+// bounds returns those of the flags, without faults.
+func (f *flags) bounds() explore.Bounds {
+	return explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes,
+		Switches: f.Switches, Schedules: f.Schedules, Plain: f.Plain}
 }
 
 // start explores the cells, in their order and several at a time.
@@ -108,7 +112,7 @@ func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	story, err := explore.Replay(t, trace, explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes})
+	story, err := explore.Replay(t, trace, f.bounds())
 	if err != nil {
 		return complain(stderr, err)
 	}

@@ -2,8 +2,8 @@ package explore
 
 import "testing"
 
-// BenchmarkSchedules runs all schedules of v4 with one expiry, again and again, and reports how many it runs in a second.
-// A search is of one core: run it with -cpu 1.
+// BenchmarkSchedules runs all schedules of v4 with one expiry, again and again, and reports how many it runs in a
+// second. A search is of one core: run it with -cpu 1.
 func BenchmarkSchedules(b *testing.B) {
 	schedules := 0
 	every := func(string, string) (bool, error) { return true, nil }

@@ -52,6 +52,13 @@ const product = "10000"
 // DefaultBounds are those of two clients that want the last unit.
 func DefaultBounds() Bounds { return Bounds{Clients: 2, Nodes: 3, Stock: 1, Wait: LongestWait} }
 
+// AreUsual reports whether expectations are for these bounds: those of DefaultBounds, with one fault at most.
+func (b Bounds) AreUsual() bool {
+	usual := DefaultBounds()
+	return b.Clients == usual.Clients && b.Nodes == usual.Nodes && b.Stock == usual.Stock && b.Wait == usual.Wait &&
+		!b.RetryNodes && b.Faults <= 1 && b.Switches == 0
+}
+
 // A FaultKind is a kind of fault as one chooses it.
 type FaultKind struct {
 	Name  string

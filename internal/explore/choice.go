@@ -76,8 +76,8 @@ func (w *world) isOver() bool {
 	return !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
 }
 
-// moving lists the clients that keep time from passing: they are under way, and have a command that could be carried out
-// at once. Ready lists all clients that have a command. An order that was not begun can begin at any time.
+// moving lists the clients that keep time from passing: they are under way, and have a command that could be carried
+// out at once. Ready lists all clients that have a command. An order that was not begun can begin at any time.
 func (w *world) moving() (moving, ready []*client) {
 	for _, c := range w.clients {
 		if c.dead || len(w.gate.of(c)) == 0 {
@@ -110,22 +110,24 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 			if len(moving) == 1 && w.isPending() {
 				list = append(list, choice{Step: Step{Hold, moving[0].index, 0}})
 			}
-		case CrashBefore:
-			for _, c := range ready {
-				if c.started {
-					list = append(list, choice{Step: Step{CrashBefore, c.index, 0}})
-				}
-			}
+		case CrashBefore, GiveUp:
+			list = append(list, w.clientFaults(kind, ready)...)
 		case CrashAfter, LoseRequest, LoseReply, Drop:
 			list = append(list, w.commandFaults(kind, ready)...)
-		case GiveUp:
-			for _, c := range w.clients {
-				if c.started && !c.dead && !c.left && !c.isDone() {
-					list = append(list, choice{Step: Step{GiveUp, c.index, 0}})
-				}
-			}
 		default:
 			list = append(list, w.serverFaults(kind)...)
+		}
+	}
+	return list
+}
+
+// clientFaults lists the faults of one kind that concern a client whose order is under way.
+func (w *world) clientFaults(kind Kind, ready []*client) (list []choice) {
+	for _, c := range w.clients {
+		crashes := kind == CrashBefore && slices.Contains(ready, c)
+		leaves := kind == GiveUp && !c.dead && !c.left && !c.isDone()
+		if c.started && (crashes || leaves) {
+			list = append(list, choice{Step: Step{kind, c.index, 0}})
 		}
 	}
 	return list

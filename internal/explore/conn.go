@@ -14,9 +14,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// A conn is a connection in memory to one server. A request is carried out while it is written, so its reply can be read
-// at once: no goroutine of a server takes part, and nothing happens between two steps. Messages of a subscription arrive
-// later, and each waits at the gate.
+// A conn is a connection in memory to one server. A request is carried out while it is written, so its reply can be
+// read at once: no goroutine of a server takes part, and nothing happens between two steps. Messages of a subscription
+// arrive later, and each waits at the gate.
 type conn struct {
 	gate   *gate
 	client *client
@@ -77,7 +77,7 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
-		if c.gate.wait(context.Background(), c.client, &command{server: c.server, name: args[0], keys: args[1:], write: true}) != pass {
+		if c.wait(&command{name: args[0], keys: args[1:]}) != pass {
 			return false
 		}
 	}
@@ -94,7 +94,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if n > 0 {
-			switch c.gate.wait(context.Background(), c.client, &command{server: c.server, name: "message", keys: c.channels, write: true, message: true}) {
+			switch c.wait(&command{name: "message", keys: c.channels, message: true}) {
 			case pass:
 				return n, nil
 			case fail:
@@ -106,6 +106,12 @@ func (c *conn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// wait waits at the gate with what concerns a subscription. That counts as a write of its channel.
+func (c *conn) wait(cmd *command) decision {
+	cmd.server, cmd.write = c.server, true
+	return c.gate.wait(context.Background(), c.client, cmd)
 }
 
 func (c *conn) take(p []byte) (int, error) {

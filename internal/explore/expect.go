@@ -72,7 +72,8 @@ const leases = "v5.5 v5.7 v7 v7-cached v8 v9 v9-naive v10 v11"
 
 var table = []row{
 	{"none", slices.Concat(needNoFault, []group{
-		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only " + leases, holds, "without a fault the lock is held until it is released"},
+		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only " + leases, holds,
+			"without a fault the lock is held until it is released"},
 		{"v16 v17", holds, "the stock is compared and written in one step"},
 	})},
 	{"expiry", slices.Concat(needNoFault, []group{
@@ -80,13 +81,15 @@ var table = []row{
 		{"v1.5 v2", oversoldFreed, "the lock expires at work, and the release deletes what is there"},
 		{"v3", oversoldFreed, "the lock expires at work; also between the check of the owner and the delete"},
 		{"v4", oversold, "the lock expires at work; the script deletes nothing that is another's"},
-		{"v5 v6 v9-nodes v15 v15-write-only " + leases, holds, "the next timer is the renewal, which comes before the expiry"},
+		{"v5 v6 v9-nodes v15 v15-write-only " + leases, holds,
+			"the next timer is the renewal, which comes before the expiry"},
 		{"v16 v17", holds, "there is nothing that expires"},
 	})},
 	{"hold", slices.Concat(needNoFault[:3], []group{
 		{"v1", holds, "its key has no TTL: the others wait"},
 		{"v1.5 v2 v3", oversoldFreed, "the write, or the delete, comes after the expiry"},
-		{"v4 v5 v6 v9-nodes v15-write-only " + leases, oversold, "the write was checked before it was held, and comes after the expiry"},
+		{"v4 v5 v6 v9-nodes v15-write-only " + leases, oversold,
+			"the write was checked before it was held, and comes after the expiry"},
 		{"v5-as-printed", everything, "as v5, and its timer"},
 		{"v15", shared, "the stock refuses the older token"},
 		{"v16 v17", holds, "there is no time between the check and the write"},
@@ -110,7 +113,8 @@ var table = []row{
 		{"v16 v17", holds, "a write whose reply is lost is not repeated"},
 	})},
 	{"drop", slices.Concat(needNoFault, []group{
-		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v16 v17 v5.5 v5.7 v9 v9-naive v10 v11", holds, "it listens to no message"},
+		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v16 v17 v5.5 v5.7 v9 v9-naive v10 v11", holds,
+			"it listens to no message"},
 		{"v7 v7-cached v8", holds, "a waiter asks again when the lease that it saw has ended"},
 	})},
 	{"give-up", slices.Concat(needNoFault, []group{

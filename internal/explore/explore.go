@@ -165,7 +165,7 @@ func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
 			story.look(w)
 			n := one.choose(choices)
 			if n >= 0 {
-				story.add(w, choices[n])
+				story.add(choices[n])
 			}
 			return n
 		})

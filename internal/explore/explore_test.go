@@ -19,15 +19,6 @@ func explorable() (numbers []string) {
 	return numbers
 }
 
-// found lists the verdicts that a cell breaks.
-func found(c Cell) []Verdict {
-	list := []Verdict{}
-	for _, one := range c.Found {
-		list = append(list, one.Verdict)
-	}
-	return list
-}
-
 func mustExplore(t *testing.T, rung string, b Bounds) Cell {
 	t.Helper()
 	cell, err := Explore(t, rung, b)

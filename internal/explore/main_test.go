@@ -8,7 +8,8 @@ import (
 	"stockapi/internal/backend"
 )
 
-// A schedule leaves little behind, but makes much: with the usual heap a quarter of the work would be garbage collection.
+// A schedule leaves little behind, but makes much: with the usual heap a quarter of the work would be garbage
+// collection.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)

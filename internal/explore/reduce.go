@@ -155,8 +155,8 @@ func (r *reduction) sleepers(choices []choice) (asleep []stepID) {
 	return asleep
 }
 
-// raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is known
-// whether its command has written anything.
+// raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is
+// known whether its command has written anything.
 func (r *reduction) raceLast(one *schedule, prefix int) {
 	if at := len(one.steps) - 1; at >= 0 && at >= prefix-1 {
 		r.race(at)

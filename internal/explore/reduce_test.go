@@ -18,8 +18,8 @@ func lengths(c Cell) map[Verdict][3]int {
 }
 
 // A search that tries one order of steps that commute finds what the plain search finds, which tries all orders: the
-// same verdicts, and counterexamples of the same length. EXPLORE_PLAIN sets how many schedules of a cell are in the plain
-// search's reach; 500 takes some minutes.
+// same verdicts, and counterexamples of the same length. EXPLORE_PLAIN sets how many schedules of a cell are in the
+// plain search's reach; 500 takes some minutes.
 func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 	kinds := append([]FaultKind{{Name: "none"}}, FaultKinds...)
 	schedules, plainly, most := 0, 0, 60

@@ -30,7 +30,7 @@ type Line struct {
 func (s *Story) begin(w *world) { s.Trace.Rung = w.rung.Number }
 
 // add notes a step that is about to be taken.
-func (s *Story) add(w *world, c choice) {
+func (s *Story) add(c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
 	s.Lines = append(s.Lines, Line{Step: c.Step, ByClient: c.byClient() || c.Kind == Hold, What: describe(c)})
 }

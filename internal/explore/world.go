@@ -208,34 +208,13 @@ func (w *world) do(c choice) {
 	if c.isFault() {
 		w.faults++
 	}
-	switch c.Kind {
-	case Grant:
-		w.decide(c, pass)
-	case Time, Expiry, Hold:
+	switch {
+	case c.Kind >= NodeDown:
+		w.doToServer(c)
+	case c.byClient():
+		w.doToClient(c, w.clients[c.Who])
+	default:
 		w.passTime(c)
-	case CrashBefore:
-		w.clients[c.Who].dead = true
-	case CrashAfter:
-		w.decide(c, pass)
-		w.clients[c.Who].dead = true
-	case LoseRequest:
-		w.decide(c, loseRequest)
-	case LoseReply:
-		w.decide(c, loseReply)
-	case Drop:
-		w.decide(c, refuse)
-	case GiveUp:
-		w.clients[c.Who].leave()
-		w.clients[c.Who].left = true
-	case NodeDown, NodeBack:
-		w.nodes[c.Who].down = c.Kind == NodeDown
-	case NodeEmpty:
-		if w.redlockNode(c.Who) == nil {
-			time.Sleep(restartTime)
-		}
-		w.nodes[c.Who].redis.FlushAll()
-	case ClockJump:
-		w.nodes[c.Who].redis.FastForward(leaseTTL)
 	}
 	synctest.Wait()
 	var cmd *command
@@ -243,6 +222,42 @@ func (w *world) do(c choice) {
 		cmd = c.cmd
 	}
 	w.judge.look(cmd, c.Kind >= NodeDown)
+}
+
+// doToClient carries out a step of a client.
+func (w *world) doToClient(c choice, client *client) {
+	switch c.Kind {
+	case Grant, CrashAfter:
+		w.decide(c, pass)
+		client.dead = c.Kind == CrashAfter
+	case CrashBefore:
+		client.dead = true
+	case LoseRequest:
+		w.decide(c, loseRequest)
+	case LoseReply:
+		w.decide(c, loseReply)
+	case Drop:
+		w.decide(c, refuse)
+	case GiveUp:
+		client.leave()
+		client.left = true
+	}
+}
+
+// doToServer carries out a fault of a lock server, or ends it.
+func (w *world) doToServer(c choice) {
+	server := w.nodes[c.Who]
+	switch c.Kind {
+	case NodeDown, NodeBack:
+		server.down = c.Kind == NodeDown
+	case NodeEmpty:
+		if w.redlockNode(c.Who) == nil {
+			time.Sleep(restartTime)
+		}
+		server.redis.FlushAll()
+	case ClockJump:
+		server.redis.FastForward(leaseTTL)
+	}
 }
 
 // decide lets one command go.
@@ -350,7 +365,7 @@ func (w *world) finish() {
 // end stops all goroutines of the schedule.
 func (w *world) end() {
 	w.gate.end()
-	all := append(w.retired, w.clients...)
+	all := slices.Concat(w.retired, w.clients)
 	for _, c := range all {
 		c.leave()
 		c.kill()
