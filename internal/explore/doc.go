@@ -8,8 +8,8 @@
 //
 // Each command of a client waits at a gate, which is a hook of go-redis. When all goroutines are blocked, the scheduler
 // lets one command through, and looks at what it has done. So a schedule is a list of decisions, and the same list
-// makes the same schedule: that is a [Trace]. A fault is a decision too: time passes although a command is ready, a client
-// dies, a reply is lost.
+// makes the same schedule: that is a [Trace]. A fault is a decision too: time passes although a command is ready, a
+// client dies, a reply is lost.
 //
 // Verdicts are asked of the servers' data, and never of a client. Time passes without a fault only when no client that
 // is under way can move. What that leaves out, and why two orders of steps that commute need not both be tried, is in

@@ -36,8 +36,8 @@ type Counterexample struct {
 	Switches int
 }
 
-// less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps. Of
-// two that are equally long, the one that begins with a, and whose fault is later, comes first.
+// less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.
+// Of two that are equally long, the one that begins with a, and whose fault is later, comes first.
 func (c Counterexample) less(other Counterexample) bool {
 	switch {
 	case c.Faults != other.Faults:

@@ -181,8 +181,8 @@ func (w *world) order(c *client, wait time.Duration) {
 	}()
 }
 
-// run lets the scheduler choose one step after the other, until no order is under way. It returns false if the scheduler
-// stopped the schedule.
+// run lets the scheduler choose one step after the other, until no order is under way. It returns false if the
+// scheduler stopped the schedule.
 func (w *world) run(choose func([]choice) int) bool {
 	for {
 		synctest.Wait()
