@@ -48,8 +48,8 @@ const description = `Runs every order in which the commands of two clients can r
 rung, and prints the shortest one that goes wrong.
 
 A step is one command that is carried out; a script is one step, and so is a message that is delivered. With --faults,
-time may pass at the wrong moment, clients may die, commands and replies get lost. The clock is virtual: a schedule takes
-a millisecond. What is found holds within the bounds that are printed, and for nothing else.
+time may pass at the wrong moment, clients may die, commands and replies get lost. The clock is virtual: a schedule
+takes a millisecond. What is found holds within the bounds that are printed, and for nothing else.
 
 Examples:
   explore
