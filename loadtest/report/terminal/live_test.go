@@ -28,12 +28,15 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 			screen, p := started(t, size.columns, size.rows, nil, nil)
 			specs, err := catalog.Select(nil, nil, 2, 1)
 			require.NoError(t, err)
-			seen := ""
+			seen, heads := "", headsOf(screen)
 			for _, s := range specs {
 				finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
 				now := screen.String()
 				assert.LessOrEqual(t, strings.Count(now, "\n")+1, size.rows, now)
 				assert.LessOrEqual(t, widest(now), size.columns-1, now)
+				if size.columns > 80 { // there the heads begin with which scenarios are shown
+					assert.Equal(t, heads, headsOf(screen), "no column is shifted by %s", s.Scenario.Name)
+				}
 				if s.Scenario.Name == "late-release" {
 					seen = now
 				}
@@ -47,6 +50,13 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 			assert.Equal(t, strings.TrimSpace(before), screen.String(), "nothing is left")
 		})
 	}
+}
+
+// headsOf returns the first line of the heads of a grid.
+func headsOf(screen *terminaltest.Screen) string {
+	_, grid, _ := strings.Cut(screen.String(), "· to come")
+	lines := strings.Split(grid, "\n")
+	return lines[min(1, len(lines)-1)]
 }
 
 func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
