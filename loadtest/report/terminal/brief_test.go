@@ -167,6 +167,23 @@ func TestWhatIsNotRunIsToldInShortToo(t *testing.T) {
 	assert.Regexp(t, `\nnot run, \d+: needs a zookeeper\n`, text)
 }
 
+// A cell of which much is unknown has no room for all letters: its column stays narrow.
+func TestAnUnknownCellLeavesTheGridWhole(t *testing.T) {
+	run := wholeRun(t)
+	for _, c := range run.Cells {
+		if c.Scenario == "quorum-returns" && c.Rung == "v13" {
+			for i, f := range c.Findings {
+				c.Findings[i].Result = map[bool]history.Result{
+					true: history.Broken, false: history.Indeterminate,
+				}[f.Verdict == history.Liveness]
+			}
+		}
+	}
+	text := printed(run, terminal.Printer{}, terminal.Outcome{})
+	assert.Regexp(t, `\nquorum-returns .* L\?!ok ok `, text)
+	assert.Equal(t, 1, strings.Count(text, "\ncrash  "), "the grid is in one piece")
+}
+
 // Every lesson is a cell that breaks, or whose remark is told.
 func TestEveryLessonIsOne(t *testing.T) {
 	for _, l := range terminal.Lessons {

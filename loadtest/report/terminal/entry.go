@@ -139,11 +139,15 @@ func (e entry) painted(text string, colour bool) string {
 	return e.colour.Sprint(text)
 }
 
-// short returns the entry in two letters if that is possible, and one character for its mark.
+// short returns the entry in two letters if that is possible, and one character for its mark. Which verdicts are unknown
+// it does not say.
 func (e entry) short() string {
 	letters := map[string]string{notRun: "nr", notValid: "nv"}[e.text]
 	if letters == "" {
-		letters = e.text
+		letters, _, _ = strings.Cut(e.text, "?")
+		if letters != e.text {
+			letters += "?"
+		}
 	}
 	if e.mark == "" {
 		return letters
