@@ -81,7 +81,7 @@ picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw t
 .PHONY: results
 results: ## docs/results.md: make a whole run, and show its lines there
 	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
-		$(GO) run ./loadtest --out "$$out" && $(GO) run scripts/results.go "$$out"
+		$(GO) run ./loadtest --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
 
 .PHONY: start-time
 start-time: ## how much slower loadtest starts than at BASE=main~20

@@ -3,13 +3,14 @@
 // Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, the stories
 // that the document tells, and how soon a lock was free again.
 //
-//	go run ./loadtest --out DIR && go run scripts/results.go DIR
+//	go run ./loadtest --out out && go run scripts/results.go out
 package main
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,11 +29,7 @@ func rewrite(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("name the directory that loadtest --out wrote")
 	}
-	brief, err := audit(args[0])
-	if err != nil {
-		return err
-	}
-	whole, err := audit("--verbose", args[0])
+	brief, whole, err := audited(args[0])
 	if err != nil {
 		return err
 	}
@@ -62,12 +59,27 @@ func rewrite(args []string) error {
 	return os.WriteFile(document, []byte(strings.Join(parts, begin)), 0o644)
 }
 
-// audit returns the lines that loadtest prints of the run. All of it has to be as expected.
-func audit(args ...string) ([]string, error) {
-	cmd := exec.Command("go", append([]string{"run", "./loadtest", "audit"}, args...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	return strings.Split(strings.TrimSpace(string(out)), "\n"), err
+// audited returns what loadtest prints of the run, in short and with --verbose. All of it has to be as expected.
+func audited(dir string) (brief, whole []string, err error) {
+	temp, err := os.MkdirTemp("", "results-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(temp)
+	program := filepath.Join(temp, "loadtest")
+	if out, err := exec.Command("go", "build", "-o", program, "./loadtest").CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %s", err, out)
+	}
+	lines := func(args ...string) ([]string, error) {
+		cmd := exec.Command(program, append([]string{"audit", filepath.Base(dir)}, args...)...)
+		cmd.Dir, cmd.Stderr = filepath.Dir(dir), os.Stderr // so that its lines name no folder of this machine
+		out, err := cmd.Output()
+		return strings.Split(strings.TrimSpace(string(out)), "\n"), err
+	}
+	if brief, err = lines(); err == nil {
+		whole, err = lines("--verbose")
+	}
+	return brief, whole, err
 }
 
 // from returns the lines from the one that begins so, up to another.

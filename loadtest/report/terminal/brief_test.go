@@ -74,6 +74,8 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 	text = printed(run, terminal.Printer{}, terminal.Outcome{Out: "out"})
 	assert.LessOrEqual(t, strings.Count(text, "\n"), 80)
 	assert.Contains(t, text, "matrix.txt; every timeline: out")
+	text = printed(run, terminal.Printer{}, terminal.Outcome{Read: "r.json"})
+	assert.Contains(t, text, "; loadtest report r.json makes the page\n", "a run that was read has no --out")
 }
 
 // Every cell of the narrow grid is the one of the wide grid.
