@@ -40,9 +40,9 @@ func (o *Order) stockCommand(e trace.Event) {
 		switch {
 		case e.Err != "":
 		case e.Reply != o.read:
-			o.say(slow, "reads again: "+e.Reply+", another has written, begins again")
+			o.say(slow, "read "+e.Reply+" this time: begins again")
 		default:
-			o.say(plain, "reads again: still "+e.Reply)
+			o.say(plain, "read "+e.Reply+" again")
 		}
 	case read && (e.Cmd == "get" || e.Cmd == "eval:read"):
 		o.read = e.Reply

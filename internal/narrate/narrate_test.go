@@ -181,7 +181,7 @@ func TestACompareAndSetThatBeginsAgain(t *testing.T) {
 	}
 	o.Sold([]int64{75})
 	assert.Equal(t, []string{"wants 1 of 10000", "takes no lock", "read 77",
-		"reads again: 76, another has written, begins again", "read 76", "reads again: still 76",
+		"read 76 this time: begins again", "read 76", "read 76 again",
 		"sold unit 76, wrote 75"}, lines(t, out.String()))
 }
 
