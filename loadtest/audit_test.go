@@ -77,7 +77,8 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 // A directory that is judged again still says where its page is.
 func TestAnAuditOfADirectorySaysWhereItsPageIs(t *testing.T) {
 	dir := t.TempDir()
-	_, said, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
+	_, said, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--out", dir)
 	code, again, stderr := loadtest(t, "audit", dir)
 	assert.Equal(t, asExpected, code, stderr)
 	assert.Equal(t, said, again)

@@ -139,8 +139,8 @@ func (e entry) painted(text string, colour bool) string {
 	return e.colour.Sprint(text)
 }
 
-// short returns the entry in two letters if that is possible, and one character for its mark. Which verdicts are unknown
-// it does not say.
+// short returns the entry in two letters if that is possible, and one character for its mark. It does not say which
+// verdicts are unknown.
 func (e entry) short() string {
 	letters := map[string]string{notRun: "nr", notValid: "nv"}[e.text]
 	if letters == "" {
