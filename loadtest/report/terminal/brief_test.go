@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,24 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 	assert.Contains(t, text, "matrix.txt; every timeline: out")
 	text = printed(run, terminal.Printer{}, terminal.Outcome{Read: "r.json"})
 	assert.Contains(t, text, "; loadtest report r.json makes the page\n", "a run that was read has no --out")
+}
+
+// STOCKAPI_RESULTS=FILE has the results of a real run looked at, on three terminals.
+func TestARealRunFitsOn80Lines(t *testing.T) {
+	file := os.Getenv("STOCKAPI_RESULTS")
+	if file == "" {
+		t.Skip("STOCKAPI_RESULTS names no file")
+	}
+	run, err := history.Read(file)
+	require.NoError(t, err)
+	for _, width := range []int{80, 120, 200} {
+		text := printed(run, terminal.Printer{Width: width}, terminal.Outcome{})
+		t.Logf("%d columns: %d lines", width, strings.Count(text, "\n"))
+		assert.LessOrEqual(t, widest(text), width)
+		if width >= 120 {
+			assert.LessOrEqual(t, strings.Count(text, "\n"), 80)
+		}
+	}
 }
 
 // Every cell of the narrow grid is the one of the wide grid.
