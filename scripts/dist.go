@@ -139,7 +139,10 @@ var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 // licences returns the licences of Go and of all modules of which a package is linked into the programs, each text once,
 // with the modules that it is for.
 func licences(goos, goarch string) (string, error) {
-	const format = `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{"\t"}}{{$.Dir}}{{end}}{{end}}`
+	const (
+		module = `{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}`
+		format = `{{with .Module}}{{if not .Main}}` + module + `{{"\t"}}{{$.Dir}}{{end}}{{end}}`
+	)
 	args := append([]string{"list", "-deps", "-f", format}, flags...)
 	out, err := run(goos, goarch, append(args, "./cmd/stockapi", "./loadtest")...)
 	if err != nil {
