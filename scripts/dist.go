@@ -136,8 +136,8 @@ func run(goos, goarch string, args ...string) (string, error) {
 // licence matches the names of files that have to go with a copy of a module.
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 
-// licences returns the licences of Go and of all modules of which a package is linked into the programs, each text once,
-// with the modules that it is for.
+// licences returns the licences of Go and of all modules of which a package is linked into the programs. It has each
+// text once, with the modules that it is for.
 func licences(goos, goarch string) (string, error) {
 	const (
 		module = `{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}`
