@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 )
@@ -9,6 +11,11 @@ import (
 func thisBuild() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info)
+}
+
+// versionLine is what --version prints: program, build, Go and platform.
+func versionLine() string {
+	return fmt.Sprintf("stockapi %s, %s/%s", thisBuild(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildOf returns the version of the module, or else its revision, with +dirty if files were changed, and the version

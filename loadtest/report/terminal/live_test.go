@@ -2,9 +2,11 @@ package terminal_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,12 +30,13 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 			screen, p := started(t, size.columns, size.rows, nil, nil)
 			specs, err := catalog.Select(nil, nil, 2, 1)
 			require.NoError(t, err)
-			seen := ""
+			seen, heads := "", headsOf(screen)
 			for _, s := range specs {
 				finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
 				now := screen.String()
 				assert.LessOrEqual(t, strings.Count(now, "\n")+1, size.rows, now)
 				assert.LessOrEqual(t, widest(now), size.columns-1, now)
+				assert.Equal(t, heads, headsOf(screen), "no column is shifted by %s", s.Scenario.Name)
 				if s.Scenario.Name == "late-release" {
 					seen = now
 				}
@@ -47,6 +50,18 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 			assert.Equal(t, strings.TrimSpace(before), screen.String(), "nothing is left")
 		})
 	}
+}
+
+// shown matches which scenarios are shown, before the heads.
+var shown = regexp.MustCompile(`^\d+–\d+ of \d+`)
+
+// headsOf returns the first line of the heads of a grid.
+func headsOf(screen *terminaltest.Screen) string {
+	_, grid, _ := strings.Cut(screen.String(), "· to come")
+	lines := strings.Split(grid, "\n")
+	return shown.ReplaceAllStringFunc(lines[min(1, len(lines)-1)], func(s string) string {
+		return strings.Repeat(" ", utf8.RuneCountInString(s))
+	})
 }
 
 func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
