@@ -203,8 +203,8 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
 	assert.Equal(t, 2, strings.Count(doc, ": sold, units"), "a tooltip for each order")
-	says(t, doc, "gone by +1.999 s, when order o2 made it again")
-	says(t, doc, "removed by order o1 at +3.001 s")
+	says(t, doc, "gone by 1999 ms, when order o2 made it again")
+	says(t, doc, "removed by order o1 at 3001 ms")
 }
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
@@ -216,8 +216,8 @@ func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
 	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Text: "killed", At: 12 * ms, End: 13 * ms}}
 	doc := render(t, runOf(c))
 	es := sound(t, doc)
-	says(t, doc, "the whole process: fault killed, +12.00 ms to +13.00 ms",
-		"order probe was told, at +900.00 ms, that another holds the lock")
+	says(t, doc, "the whole process: fault killed, 12 ms to 13 ms",
+		"order probe was told, at 900 ms, that another holds the lock")
 	assert.Equal(t, 1+1, count(es, "rect", "busy"))
 	assert.Equal(t, 1+1, count(es, "path", "cross"))
 }

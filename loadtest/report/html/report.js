@@ -12,6 +12,9 @@
     if (!cell) return;
     cell.open = true;
     fill(cell);
+    // The browser goes to the section, whose heading is above it.
+    const section = cell.querySelector("section");
+    section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top + 5}px`;
     cell.querySelector("summary").focus({ preventScroll: true });
     cell.scrollIntoView();
   };

@@ -13,6 +13,7 @@ const (
 	gutter      = 104.0 // the lanes' names
 	rowHeight   = 20.0
 	tallRow     = 34.0 // with a line for words
+	lineBelow   = 16.0 // another one, below the bar
 	barHeight   = 12.0
 )
 
