@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
 )
@@ -330,6 +331,31 @@ func TestAnyHistoryMakesAReport(t *testing.T) {
 		}
 		sound(t, render(t, runOf(c)))
 	})
+}
+
+// A file of the first version of loadtest has fewer fields, and is not compressed.
+func TestAFileOfTheFirstVersionMakesAReport(t *testing.T) {
+	run, err := history.Read(filepath.Join("testdata", "first-version.json"))
+	require.NoError(t, err)
+	doc := render(t, run)
+	sound(t, doc)
+	legible(t, "first version", doc)
+	assert.Equal(t, 4, strings.Count(doc, "<section"))
+	says(t, doc, "As expected: 4 of 4 cells", " breaks 2 of 2 rungs", "1: TTL over at 407 ms", "unit 98 sold twice")
+}
+
+func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
+	run := runOf()
+	run.Cells = []*history.Cell{forged(catalog.Table[0], catalog.Table[0].Expect[0])}
+	run.Interrupted = "interrupted by a signal"
+	_, words, _ := strings.Cut(render(t, run), `<p class="outcome bad">`)
+	words, _, _ = strings.Cut(words, "</p>")
+	assert.Equal(t, "Interrupted after 1 cell, so far as expected", words)
+	run.Selected = 458
+	says(t, render(t, run), "Interrupted after 1 of 458 cells, so far as expected", "interrupted by a signal")
+	run = runOf(paused())
+	run.Interrupted, run.Selected = "interrupted", 458
+	says(t, render(t, run), "Interrupted after 1 of 458 cells, NOT as expected: 0 of 1 cells")
 }
 
 func TestAnEmptyRunMakesAReport(t *testing.T) {

@@ -202,7 +202,8 @@ func (d *drawing) words(b *bar, middle float64) {
 	if d.outlived(b) {
 		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
 	}
-	d.put("label", spots...)
+	const clear = 12.0 // of the rings around sales
+	d.put("label", append(spots, spot{b.x0 - clear, middle + 4, b.label, "end"}, spot{b.x1 + clear, middle + 4, b.label, ""})...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)

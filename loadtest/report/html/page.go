@@ -174,10 +174,17 @@ func interrupted(run *history.Run) string {
 	case run.Interrupted == "":
 		return ""
 	case run.Selected == 0:
-		return fmt.Sprintf("interrupted after %d cells, ", n)
+		return fmt.Sprintf("interrupted after %s, ", counted(n))
 	default:
 		return fmt.Sprintf("interrupted after %d of %d cells, ", n, run.Selected)
 	}
+}
+
+func counted(cells int) string {
+	if cells == 1 {
+		return "1 cell"
+	}
+	return fmt.Sprintf("%d cells", cells)
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -14,7 +14,7 @@
     fill(cell);
     // The browser goes to the section, whose heading is above it.
     const section = cell.querySelector("section");
-    section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top + 5}px`;
+    section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top}px`;
     cell.querySelector("summary").focus({ preventScroll: true });
     cell.scrollIntoView();
   };

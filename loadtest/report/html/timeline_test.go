@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -520,6 +521,11 @@ func TestLabelsCoverNoMarks(t *testing.T) {
 	for _, c := range []*history.Cell{
 		slow(), paused(), fenced(), gap(), line("v8", nil), line("v4", map[int]int{3: 6, 6: 3}), zookeeper(), many,
 	} {
+		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))
+	}
+	run, err := history.Read(filepath.Join("testdata", "violations.json.gz"))
+	require.NoError(t, err)
+	for _, c := range run.Cells {
 		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))
 	}
 }
