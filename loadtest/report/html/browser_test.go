@@ -99,12 +99,14 @@ func TestTheReportInABrowser(t *testing.T) {
 				assert.True(t, f.Fits, "the whole matrix is on one screen")
 				assert.LessOrEqual(t, f.Matrix.Width, 1440.0)
 				assert.LessOrEqual(t, f.Matrix.Height, 900.0)
-				assert.GreaterOrEqual(t, f.Matrix.Lines, 1+35.0)
-				assert.GreaterOrEqual(t, f.Matrix.Columns, 1+32.0)
+				if os.Getenv("STOCKAPI_RESULTS") == "" {
+					assert.GreaterOrEqual(t, f.Matrix.Lines, 1+35.0)
+					assert.GreaterOrEqual(t, f.Matrix.Columns, 1+32.0)
+				}
 			}
 			assert.Greater(t, f.Folded, 400)
 			if w.Fragment == "" {
-				assert.Equal(t, surprises(b.page), f.Open)
+				assert.ElementsMatch(t, surprises(b.page), f.Open)
 				return
 			}
 			assert.Contains(t, f.Open, w.Fragment)
