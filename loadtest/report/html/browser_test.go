@@ -65,7 +65,7 @@ type facts struct {
 	HeadingInView   bool       // of the open cell
 	Says            [][]string // the texts of each of its timelines
 	Covered         []string   // texts that cover marks or each other
-	Violations      []string // of axe
+	Violations      []string   // of axe
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -168,7 +168,7 @@ func TestSixCellsInABrowser(t *testing.T) {
 		},
 		"crash-v14": {
 			[]string{".hold .bar", ".order .cross", ".stopped", ".maybe"},
-			[]string{"lock key", "perhaps the key of order 1, which died"},
+			[]string{"lock key", "perhaps the key of order 1, which died; gone by 582 ms"},
 		},
 	} {
 		t.Run(cell, func(t *testing.T) {
@@ -380,7 +380,8 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *browser) look(t *testing.T, w browserWindow, screenshot string) facts {
 	t.Helper()
 	address := fmt.Sprintf("%s/frame?width=%d&height=%d&axe=%t&scripts=%t&everywhere=%t&marks=%s#%s",
-		b.server.URL, w.Width, w.Height, b.axe != nil, !w.NoScripts, w.Everywhere, url.QueryEscape(strings.Join(w.Marks, ",")), w.Fragment)
+		b.server.URL, w.Width, w.Height, b.axe != nil, !w.NoScripts, w.Everywhere,
+		url.QueryEscape(strings.Join(w.Marks, ",")), w.Fragment)
 	if b.axe != nil { // it takes its time
 		b.run(t, w, "--dump-dom", "--virtual-time-budget=60000", address)
 	} else {

@@ -55,8 +55,8 @@ func (w window) makesOut(at span) bool {
 	return w.lo <= at.lo && at.hi <= w.hi && at.length() >= narrow*w.length()
 }
 
-// decisive returns the time of a violation within the window: of a unit that was sold twice from one write's mark to the
-// other's, because an answer may come much later, and of all else what the evidence names.
+// decisive returns the time of a violation within the window: of a unit that was sold twice from the mark of one write
+// to that of the other, because an answer may come much later, and of all else what the evidence names.
 func (d *drawing) decisive(f history.Finding) span {
 	first, s := evidenceOf(f), noSpan()
 	if f.Result != history.Broken || f.Verdict == history.Liveness {

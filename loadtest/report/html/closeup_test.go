@@ -1,7 +1,6 @@
 package html
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Of recorded cells, one for each scenario and kind of violation, every violation can be made out in one of the
+// Of recorded cells, one or more for each scenario and kind of violation, every violation can be made out in one of the
 // timelines: what proves it takes 5 % of the axis or more. STOCKAPI_RESULTS names the results of a run of your own.
 func TestEveryViolationOfARunCanBeMadeOut(t *testing.T) {
 	run, err := history.Read(recorded())
@@ -40,10 +39,11 @@ func TestEveryViolationOfARunCanBeMadeOut(t *testing.T) {
 					widest = max(widest, at.length()/w.length())
 				}
 			}
-			assert.GreaterOrEqual(t, widest, .05, fmt.Sprintf("%s %s: %s", c.Scenario, c.Rung, f.Verdict))
+			assert.GreaterOrEqual(t, widest, .05, "%s %s: %s", c.Scenario, c.Rung, f.Verdict)
 		}
 	}
-	t.Logf("%d cells, %d violations, %d of them narrower than 5 %% of the whole cell", len(run.Cells), violations, narrowed)
+	t.Logf("%d cells, %d violations, %d of them narrower than 5 %% of the timeline of the whole cell", len(run.Cells),
+		violations, narrowed)
 	assert.Positive(t, narrowed)
 }
 

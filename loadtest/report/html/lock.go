@@ -82,8 +82,9 @@ func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
 		d.busy(k, middle)
 	}
 	slices.SortStableFunc(drawn, func(a, b *hold) int { return d.weight(b) - d.weight(a) })
+	wordy = wordy && !slices.ContainsFunc(drawn, func(h *hold) bool { return h.row > 0 }) // they are where words would be
 	for _, h := range drawn {
-		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy && h.row == 0)
+		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy)
 	}
 }
 
@@ -99,8 +100,11 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 			to = math.Inf(1)
 		}
 		for _, h := range k.holds {
-			if h.from > float64(f.At) {
+			switch {
+			case h.from > float64(f.At):
 				to = min(to, h.from)
+			case h.made.AcquiresAlone():
+				from = max(from, min(h.to, d.endOf(k, h).since)) // until then it was another's
 			}
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
@@ -108,7 +112,13 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 				d.moment(min(to, d.hi)), "class", "maybe "+d.colours[op.Instance],
 				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
 			text := "perhaps the key of order " + clip(short(d.cell, op), 20) + ", which died"
-			d.put("gone", d.within(text, x0, d.right(), middle-barHeight/2-6)...)
+			line := middle - barHeight/2 - 6
+			var spots []spot
+			if to < d.hi {
+				spots = d.within(text+"; gone by "+d.moment(to), x0, x1, line)
+			}
+			spots = append(spots, d.within(text, x0, x1, line)...)
+			d.put("gone", append(spots, spot{x0, line, text, ""})...)
 		}
 	}
 }

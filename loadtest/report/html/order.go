@@ -197,13 +197,14 @@ func (d *drawing) words(b *bar, middle float64) {
 		x := d.x(b.end.at)
 		d.put("overlabel", spot{x + 4, line, b.end.why, ""}, spot{x - 4, line, b.end.why, "end"})
 	}
+	const apart = 12.0 // from the rings around sales
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
-	spots = append(spots, d.within(b.label, b.x0, d.right(), line)...)
 	if d.outlived(b) {
 		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
 	}
-	const clear = 12.0 // of the rings around sales
-	d.put("label", append(spots, spot{b.x0 - clear, middle + 4, b.label, "end"}, spot{b.x1 + clear, middle + 4, b.label, ""})...)
+	spots = append(spots, d.within(b.label, b.x0, b.x1, line)...)
+	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
+	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)

@@ -141,7 +141,8 @@ func hashOf(script string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// outcome says the same as the last line that the run printed. It is good if the run was finished and all is as expected.
+// outcome says the same as the last line that the run printed. It is good if the run was finished, and all is as
+// expected.
 func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
 	met, ran, invalid, surprises := 0, 0, 0, 0
 	for _, r := range rows {

@@ -50,8 +50,8 @@ func (w *window) takeQueue(c *history.Cell) {
 	w.queue, w.whole, w.wakes = true, true, c.Waiting > 0
 	w.pad()
 	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.3 // the rows' words
-	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. The thick line is the wait.",
-		len(w.ops), all)
+	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
+		"The thick line is the wait.", len(w.ops), all)
 	if w.wakes {
 		w.caption += " Each stroke on it is a time at which the order was woken."
 	}

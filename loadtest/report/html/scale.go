@@ -65,6 +65,9 @@ func millisAt(ns, step float64) string {
 	if len(text) > 14 {
 		text = fmt.Sprintf("%.4g", ns/1e6)
 	}
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
 	return strings.Replace(text, "-", "−", 1) + " ms"
 }
 

@@ -393,7 +393,7 @@ func TestAQueueOfZooKeepersHasALane(t *testing.T) {
 	assert.InDelta(t, 911, timeAt(t, first, held[1].number("x")+held[1].number("width")), 4)
 	assert.Len(t, of(first, "busy", ""), 1)
 	assert.Len(t, of(first, "maybe", ""), 1, "what the dead order had")
-	assert.Contains(t, texts(first), "perhaps the key of order 1, which died")
+	assert.Contains(t, texts(first), "perhaps the key of order 1, which died; gone by 900 ms")
 }
 
 func TestALockLostOnSomeNodesEndsWithTheQuorum(t *testing.T) {
@@ -580,7 +580,8 @@ func TestAHerdIsDrawn(t *testing.T) {
 	for i := range c.Ops[1:] {
 		op := &c.Ops[i+1]
 		for turn := range i + 1 {
-			op.Trace = append(op.Trace, command("woken", "lock", history.Instant(1002+10*turn), history.Instant(1002+10*turn), ""))
+			at := history.Instant(1002 + 10*turn)
+			op.Trace = append(op.Trace, command("woken", "lock", at, at, ""))
 		}
 	}
 	first := drawn(t, c)[0]
@@ -588,4 +589,26 @@ func TestAHerdIsDrawn(t *testing.T) {
 	assert.Subset(t, texts(first), []string{"got it 2nd, woken once", "got it 3rd, woken 2 times"})
 	assert.Len(t, of(first, "turn", "overtaken"), 22)
 	assert.Empty(t, of(first, "inside", ""), "nobody holds the lock while it waits")
+}
+
+// An order that died while it waited cannot have had the key while another order had it.
+func TestAWaiterThatDiedDidNotHaveTheKeyBefore(t *testing.T) {
+	holder, next := sale("lt-beef-3-v8-1", "a", 100, 10, 500), sale("lt-beef-3-v8-3", "a", 99, 900, 950)
+	c := cellOf("waiter-dies", "v8", holder, history.Op{
+		Order: "lt-beef-3-v8-2", Phase: history.Buy, Instance: "b", Outcome: history.NotSold, Sent: 20 * ms, Done: 100 * ms,
+	}, next)
+	c.TTL = 2 * time.Second
+	c.Faults = []history.Fault{{Order: "lt-beef-3-v8-2", Instance: "b", Text: "killed while it waited for the lock",
+		At: 100 * ms, End: 101 * ms}}
+	first := drawn(t, c)[0]
+	maybe := slices.DeleteFunc(of(first, "maybe", ""), func(s shape) bool { return strings.Contains(s.group, "hold") })
+	require.Len(t, maybe, 1)
+	assert.InDelta(t, 500, timeAt(t, first, maybe[0].number("x")), 4, "order 1 had it until then")
+	assert.InDelta(t, 899, timeAt(t, first, maybe[0].number("x")+maybe[0].number("width")), 4, "and order 3 from then on")
+}
+
+func TestNoTimeIsMinusZero(t *testing.T) {
+	c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))
+	c.Ops[0].Sent = 0
+	assert.NotRegexp(t, `−0(\.0+)? ms`, render(t, runOf(c)))
 }
