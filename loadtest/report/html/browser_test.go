@@ -168,7 +168,7 @@ func TestSixCellsInABrowser(t *testing.T) {
 		},
 		"crash-v14": {
 			[]string{".hold .bar", ".order .cross", ".stopped", ".maybe"},
-			[]string{"lock key", "perhaps the key of order 1, which died; gone by 582 ms"},
+			[]string{"lock key", "perhaps the key of order 1, which died; gone by 627 ms"},
 		},
 	} {
 		t.Run(cell, func(t *testing.T) {
