@@ -63,6 +63,7 @@ type facts struct {
 	Findings        []string
 	CutOff          []string   // cells of the matrix whose word has no room
 	HeadingInView   bool       // of the open cell
+	MomentInView    bool       // what its first timeline is about
 	Says            [][]string // the texts of each of its timelines
 	Covered         []string   // texts that cover marks or each other
 	Violations      []string   // of axe
@@ -113,6 +114,7 @@ func TestTheReportInABrowser(t *testing.T) {
 			assert.Positive(t, f.Figures)
 			assert.True(t, f.KeyBeside)
 			assert.True(t, f.HeadingInView)
+			assert.True(t, f.MomentInView)
 			assert.NotEmpty(t, f.Next)
 			assert.Equal(t, f.Next, f.NextByKey)
 		})
@@ -310,6 +312,8 @@ func forged(s catalog.Scenario, e catalog.Expectation) *history.Cell {
 		f := history.Finding{Verdict: v, Result: e.Results[v]}
 		if f.Result == history.Broken {
 			f.Because = "a sold unit 100 to order o1 at +3.005 s; b sold unit 100 again to order o2 at +3.505 s"
+			f.Evidence = []history.Evidence{{Text: f.Because, Unit: 100, Orders: []string{"o1", "o2"},
+				At: []history.Instant{3005 * ms, 3505 * ms}}}
 		}
 		c.Findings = append(c.Findings, f)
 	}
