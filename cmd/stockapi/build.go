@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 )
@@ -11,11 +9,6 @@ import (
 func thisBuild() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info)
-}
-
-// versionLine is what --version prints: program, build, Go and platform.
-func versionLine() string {
-	return fmt.Sprintf("stockapi %s, %s/%s", thisBuild(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildOf returns the version of the module, or else its revision, with +dirty if files were changed, and the version
