@@ -281,6 +281,20 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 	assert.Equal(t, first, render(t, again))
 }
 
+// What shows a few cells has them open. Of many, only the surprises are.
+func TestFewCellsAreOpen(t *testing.T) {
+	rungs := []string{"v1", "v2", "v3", "v4", "v5"}
+	for cells, open := range map[int]int{1: 1, 4: 4, 5: 0} {
+		run := runOf()
+		for i := range cells {
+			c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))
+			c.Rung, c.NotRun = rungs[i], "there is no server"
+			run.Cells = append(run.Cells, c)
+		}
+		assert.Equal(t, open, strings.Count(render(t, run), ` open="open"`), cells)
+	}
+}
+
 func TestRepetitionsAreCounted(t *testing.T) {
 	one, two := paused(), paused()
 	two.Repetition = 2

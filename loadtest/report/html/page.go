@@ -62,6 +62,9 @@ type page struct {
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
 const maxSurprises = 12
 
+// fewCells is the greatest number of cells that are all open from the start.
+const fewCells = 4
+
 // recovery is the table of how soon requests got through after a fault, with its title and note.
 type recovery struct {
 	Title, Note string
@@ -117,7 +120,7 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
 		s.Porcupine = pages[r.Shown()]
-		if len(r.Surprises) > 0 && open < maxSurprises {
+		if len(r.Surprises) > 0 && open < maxSurprises || len(rows) <= fewCells {
 			s.Open, open = true, open+1
 		}
 		sections = append(sections, s)
