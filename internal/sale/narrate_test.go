@@ -59,13 +59,16 @@ func TestEveryRungIsNarrated(t *testing.T) {
 		receipt, err := s.Decrease(context.Background(), r.Number, o)
 		require.NoError(t, err)
 		assert.Nil(t, receipt.Trace, "nobody asked for a trace")
-		steps := slices.Compact(out.steps("mine")) // v16 reads twice
+		steps := out.steps("mine")
 		for i := range steps {
 			steps[i] = variable.ReplaceAllString(steps[i], "")
 		}
 		switch r.Number {
-		case "v0", "v16":
+		case "v0":
 			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "read 100", "sold units 98 to 100, wrote 97"}, steps)
+		case "v16":
+			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "read 100", "read 100 again",
+				"sold units 98 to 100, wrote 97"}, steps)
 		case "v17":
 			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "sold units 98 to 100, wrote 97"}, steps)
 		case "v1", "v1.5", "v2", "v3":
