@@ -87,19 +87,19 @@ func TestALostLeaseIsNarrated(t *testing.T) {
 	out := narrated(s)
 	for _, rung := range []string{"v1.5", "v2", "v3", "v4"} {
 		o := order()
-		o.ID, o.TTL, o.Work = "slow-"+rung, 50*time.Millisecond, 200*time.Millisecond
+		o.ID, o.TTL, o.Work = "slow-"+rung, time.Second, 1200*time.Millisecond
 		_, err := s.Decrease(context.Background(), rung, o)
 		require.NoError(t, err)
 		steps := out.steps(o.ID)
 		require.Len(t, steps, 7, "%q", steps)
-		assert.Equal(t, "! its lease is over (TTL 50ms)", steps[4], rung)
+		assert.Equal(t, "! its lease is over (TTL 1s)", steps[4], rung)
 		assert.Contains(t, steps[5], ", without a lease", rung)
 		assert.Contains(t, steps[6], "! lease lost: ", rung)
 	}
 	o := order()
-	o.ID, o.TTL, o.Work = "broken", 100*time.Millisecond, time.Second
+	o.ID, o.TTL, o.Work = "broken", 2*time.Second, 10*time.Second
 	go func() {
-		assert.Eventually(t, func() bool { return slices.Contains(out.steps("broken"), "works for 1s") },
+		assert.Eventually(t, func() bool { return slices.Contains(out.steps("broken"), "works for 10s") },
 			10*time.Second, time.Millisecond)
 		_, err := b.Break(context.Background(), product)
 		assert.NoError(t, err)
