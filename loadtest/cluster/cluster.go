@@ -16,7 +16,8 @@ type Cluster struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
-	tasks sync.WaitGroup // background work, which ends with the context
+	tasks  sync.WaitGroup // background work, which ends with the context
+	spares spares
 
 	mu       sync.Mutex
 	children []*child

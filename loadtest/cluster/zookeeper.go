@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type ZooKeeper struct {
 	dir  string
 	port int
 	main string // the class that runs it
+	// nodes is the number of nodes that it had when it was new, empty before it has served.
+	nodes string
 
 	cluster *Cluster
 	*child
@@ -98,7 +101,8 @@ func (z *ZooKeeper) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for {
-		if _, err := z.Keys(ctx); err == nil {
+		if nodes, err := z.statistic(ctx, nodeCount); err == nil {
+			z.nodes = cmp.Or(z.nodes, nodes)
 			return nil
 		}
 		select {
@@ -123,6 +127,9 @@ func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	n, err := z.Keys(ctx)
 	return max(n-1, 0), err
 }
+
+// nodeCount is the name of the number of nodes among a server's statistics.
+const nodeCount = "zk_znode_count"
 
 // statistic returns one of a server's statistics. It fails if the server does not serve, as without a majority.
 func (z *ZooKeeper) statistic(ctx context.Context, name string) (string, error) {
