@@ -25,17 +25,20 @@ func (c *Cluster) startEnsemble(ctx context.Context) (*Ensemble, error) {
 		return &Ensemble{Servers: spare}, nil
 	}
 	e := &Ensemble{}
-	if err := e.configure(c); err != nil {
+	if err := e.configure(c, ensembleSize); err != nil {
 		return e, err
 	}
 	return e, startAll(ctx, e.Servers)
 }
 
-// configure makes the servers' directories. The limits are counted in ticks of 50 ms. They are long, because the
-// machine may be slow, and no fault relies on them: the end of a process is noticed at once.
-func (e *Ensemble) configure(c *Cluster) error {
+// configure makes the directories of so many servers. The limits are counted in ticks of 50 ms. They are long, because
+// the machine may be slow, and no fault relies on them: the end of a process is noticed at once.
+func (e *Ensemble) configure(c *Cluster, size int) error {
 	settings := []string{"initLimit=200", "syncLimit=100"}
-	for i := range ensembleSize {
+	if size == 1 {
+		settings = append(settings, "standaloneEnabled=false")
+	}
+	for i := range size {
 		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
 		if err != nil {
 			return err

@@ -93,6 +93,17 @@ func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.
 	return nil
 }
 
+// OwnZooKeepers returns the number of ZooKeeper servers of a cell's own.
+func OwnZooKeepers(spec catalog.Spec) int {
+	switch {
+	case spec.OnEnsemble():
+		return ensembleSize
+	case spec.Scenario.Topology.OwnLocks && spec.Rung.OnZooKeeper():
+		return 1
+	}
+	return 0
+}
+
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
 	switch {
 	case s.whole.ZooKeeper != "":

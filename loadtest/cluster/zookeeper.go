@@ -87,13 +87,23 @@ func (z *ZooKeeper) configure(further ...string) error {
 	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
+// command returns the command that runs the server, with further options of Java's. The server's data need not survive
+// a power cut of this machine, only the end of the process. Without UsePerfData a killed process leaves no file behind.
+func (z *ZooKeeper) command(options ...string) *exec.Cmd {
+	args := append([]string{"-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-XX:-UsePerfData", "-Dzookeeper.forceSync=no"}, options...)
+	return exec.Command("java", append(args, "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))...)
+}
+
 // start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
 // ensemble answers when a majority is up.
 func (z *ZooKeeper) start(ctx context.Context) error {
-	// Its data need not survive a power cut of this machine, only the end of the process.
-	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))
-	child, _, err := z.cluster.start(ctx, z.name, cmd, func(string) (string, bool) { return z.URL, true })
+	var options []string
+	if z.cluster.classes != "" {
+		options = append(options, "-XX:SharedArchiveFile="+z.cluster.classes)
+	}
+	anyLine := func(string) (string, bool) { return z.URL, true }
+	child, _, err := z.cluster.start(ctx, z.name, z.command(options...), anyLine)
 	if err != nil {
 		return err
 	}
@@ -182,6 +192,9 @@ func (z *ZooKeeper) Expire(context.Context) error {
 func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 	if !c.options.ZooKeeper {
 		return nil
+	}
+	if c.options.OwnZooKeepers >= archivePays && zooKeeperMissing() == "" {
+		c.archiveClasses(ctx)
 	}
 	if address := c.options.ZooKeeperAddress; address != "" {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -174,4 +176,37 @@ func TestWhereZooKeeperIs(t *testing.T) {
 
 	c.options.ZooKeeperAddress = "127.0.0.1:1"
 	require.ErrorContains(t, c.reachZooKeeper(ctx, b), "no ZooKeeper at 127.0.0.1:1")
+}
+
+// A ZooKeeper starts from the archive of its classes, and without one where Java cannot make any.
+func TestTheClassesOfAZooKeeperAreArchived(t *testing.T) {
+	needZooKeeper(t)
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	c.options.ZooKeeper, c.options.OwnZooKeepers = true, archivePays
+	require.NoError(t, c.reachZooKeeper(ctx, &Backend{}))
+	if c.classes == "" {
+		t.Skip("this Java makes no archive")
+	}
+	z, err := c.startZooKeeper(ctx, "one")
+	require.NoError(t, err)
+	loaded, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", z.cmd.Process.Pid))
+	if err == nil { // only Linux tells
+		assert.Contains(t, string(loaded), c.classes)
+	}
+
+	c.classes = ""
+	t.Setenv("PATH", t.TempDir())
+	old := "#!/bin/sh\necho Unrecognized VM option\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("PATH"), "java"), []byte(old), 0o700))
+	c.archiveClasses(ctx)
+	assert.Empty(t, c.classes)
+	require.NoError(t, ctx.Err(), "the run goes on")
+}
+
+func TestTheZooKeepersOfACellAreCounted(t *testing.T) {
+	assert.Equal(t, 3, OwnZooKeepers(on(catalog.ZooKeeper, catalog.Topology{Ensemble: true})))
+	assert.Equal(t, 1, OwnZooKeepers(on(catalog.ZooKeeper, catalog.Topology{OwnLocks: true})))
+	assert.Zero(t, OwnZooKeepers(on(catalog.ZooKeeper, catalog.Topology{Links: true})), "it shares the run's")
+	assert.Zero(t, OwnZooKeepers(on(catalog.Redis, catalog.Topology{OwnLocks: true, Ensemble: true})))
 }
