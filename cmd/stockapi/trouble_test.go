@@ -249,9 +249,12 @@ func TestUsage(t *testing.T) {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		assert.Equal(t, 2, exitCode(io.Discard, err), args)
 	}
-	var help strings.Builder
-	require.NoError(t, run(context.Background(), []string{"--help"}, strings.NewReader(""), &help, io.Discard))
-	assert.Contains(t, help.String(), "STOCKAPI_REDLOCK_RETRY")
+	for _, flag := range []string{"--help", "-h"} {
+		var help strings.Builder
+		require.NoError(t, run(context.Background(), []string{flag}, strings.NewReader(""), &help, io.Discard))
+		assert.Contains(t, help.String(), "STOCKAPI_REDLOCK_RETRY")
+		assert.Contains(t, help.String(), "End when standard input ends", "a text of longHelp")
+	}
 }
 
 func TestPortTaken(t *testing.T) {
