@@ -71,7 +71,7 @@ type facts struct {
 
 func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	cell := broken(t, b.page)
 	t.Logf("%d cells, %.1f MB, %d elements with all cells open", strings.Count(b.page, "<section"),
 		float64(len(b.page))/1e6, len(elements(t, b.page)))
@@ -124,7 +124,7 @@ func TestTheReportInABrowser(t *testing.T) {
 // The best of some tries counts, since other programs run on this machine too.
 func TestTheReportOpensSoonInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	fastest := time.Hour
 	for range 8 {
 		f := b.look(t, browserWindow{Width: 1440, Height: 900}, "")
@@ -143,7 +143,7 @@ func TestSixCellsInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	run, err := history.Read(filepath.Join("testdata", "six-cells.json.gz"))
 	require.NoError(t, err)
-	b.page = render(t, runOf(run.Cells...))
+	b.show(render(t, runOf(run.Cells...)))
 	const enlarged = "figure + figure svg "
 	for cell, seen := range map[string]struct{ marks, says []string }{
 		"slow-work-v4": {
@@ -192,7 +192,7 @@ func TestLabelsCoverNoMarksInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	run, err := history.Read(cmp.Or(os.Getenv("STOCKAPI_RESULTS"), filepath.Join("testdata", "violations.json.gz")))
 	require.NoError(t, err)
-	b.page = render(t, runOf(run.Cells...))
+	b.show(render(t, runOf(run.Cells...)))
 	f := b.look(t, browserWindow{Width: 1440, Height: 900, Everywhere: true}, "")
 	assert.Empty(t, f.Covered)
 }
@@ -200,7 +200,7 @@ func TestLabelsCoverNoMarksInABrowser(t *testing.T) {
 // The cells can be read without scripts, and a link to one opens it there too.
 func TestTheReportInABrowserWithoutScripts(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	cell := broken(t, b.page)
 	f := b.look(t, browserWindow{Width: 1440, Height: 900, Fragment: cell, NoScripts: true}, "")
 	assert.Equal(t, strings.Count(b.page, "<figure>"), f.Figures)
@@ -212,7 +212,7 @@ var pdfPage = regexp.MustCompile(`/Type\s*/Page\b[^s]`)
 // Paper has the matrix and the stories of the broken cells, and the whole of the cells that are open.
 func TestThePrintedReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	paper := func(name, fragment string) (pages, size int) {
 		file := filepath.Join(t.ArtifactDir(), name)
 		b.run(t, browserWindow{Width: 1440, Height: 900}, "--no-pdf-header-footer", "--print-to-pdf="+file,
@@ -243,7 +243,7 @@ func TestTheReportInABrowserPleasesAxe(t *testing.T) {
 	b.axe = code
 	page := render(t, wholeRun(t))
 	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
-	b.page = strings.Replace(policy.ReplaceAllString(page, ""), "<title>", `<script src="/axe.js"></script><title>`, 1)
+	b.show(strings.Replace(policy.ReplaceAllString(page, ""), "<title>", `<script src="/axe.js"></script><title>`, 1))
 	for _, width := range []int{390, 1440} {
 		for _, dark := range []bool{false, true} {
 			f := b.look(t, browserWindow{Width: width, Height: 900, Dark: dark, Fragment: broken(t, page)}, "")
@@ -357,15 +357,26 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
+// show has the browser find that page.
+func (b *browser) show(page string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.page = page
+}
+
 func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/report.html":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		_, _ = io.WriteString(w, b.page)
 	case "/frame":
 		http.ServeFile(w, r, filepath.Join("testdata", "frame.html"))
 	case "/axe.js":
 		w.Header().Set("Content-Type", "text/javascript")
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		_, _ = w.Write(b.axe)
 	case "/facts":
 		var f facts
