@@ -82,6 +82,15 @@ picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw t
 		$(GO) run ./loadtest --scenarios slow-work --rungs v4 --out "$$out" && \
 		$(GO) run ./loadtest report "$$out/results.json" --svg docs/sold-twice.svg
 
+.PHONY: results
+results: ## docs/results.md: make a whole run, and show its lines there
+	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
+		$(GO) run ./loadtest --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
+
+.PHONY: start-time
+start-time: ## how much slower loadtest starts than at BASE=main~20
+	scripts/start-time $(BASE)
+
 .PHONY: diff
 diff: ## what changes between two rungs: make diff A=v3 B=v4
 	@scripts/rung-diff $(A) $(B)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 )
 
@@ -26,12 +28,21 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 		p.Header(run)
 		p.Results(terminal.Outcome{
 			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: f.Verbose,
+			Read: f.File, Out: f.out(),
 		})
 		if run.Interrupted != "" {
 			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
 		}
 		return nil
 	})
+}
+
+// out returns the directory that --out wrote, if that was named and its files are there.
+func (f *auditFlags) out() string {
+	if !report.Written(f.File) {
+		return ""
+	}
+	return filepath.Clean(f.File)
 }
 
 // again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.

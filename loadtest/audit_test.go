@@ -74,6 +74,19 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	assert.Equal(t, withoutPlaces(stdout), again)
 }
 
+// A directory that is judged again still says where its page is.
+func TestAnAuditOfADirectorySaysWhereItsPageIs(t *testing.T) {
+	dir := t.TempDir()
+	_, said, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
+		"--out", dir)
+	code, again, stderr := loadtest(t, "audit", dir)
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Equal(t, said, again)
+	require.NoError(t, os.Remove(filepath.Join(dir, "report.html")))
+	_, again, _ = loadtest(t, "audit", dir)
+	assert.NotContains(t, again, "report.html")
+}
+
 func namesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

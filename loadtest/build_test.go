@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,4 +41,5 @@ func TestBothProgramsNameTheirBuildTheSameWay(t *testing.T) {
 		return regexp.MustCompile(`(?m)^//.*\n`).ReplaceAllString(string(text), "")
 	}
 	assert.Equal(t, code("../cmd/stockapi/build.go"), code("build.go"))
+	assert.Equal(t, strings.ReplaceAll(code("../cmd/stockapi/version.go"), `"stockapi`, `"loadtest`), code("version.go"))
 }

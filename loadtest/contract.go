@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/contract"
 )
 
@@ -27,6 +29,9 @@ func (f *contractFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	found, err := contract.Check(ctx, contract.Options{
 		Base: strings.TrimRight(f.URL, "/"), Token: f.AdminToken, Rung: f.Rung,
 	})
+	if other, is := errors.AsType[*contract.NotOfferedError](err); is {
+		err = fmt.Errorf("%w%s", err, catalog.DidYouMean(other.Rung, other.Offered))
+	}
 	if err != nil {
 		return complain(stderr, err)
 	}

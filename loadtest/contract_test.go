@@ -62,7 +62,10 @@ func TestStockapiFulfilsTheContract(t *testing.T) {
 		assert.Equal(t, asExpected, code, stdout+stderr)
 		assert.NotContains(t, stdout, "wrong")
 	}
-	code, _, stderr := loadtest(t, "contract", ready.URL)
+	code, _, stderr := loadtest(t, "contract", ready.URL, "--rung=v155", "--admin-token", "secret")
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `does not offer v155; it offers v0, .*, did you mean "v1\.5" or "v15"\?\n$`, stderr)
+	code, _, stderr = loadtest(t, "contract", ready.URL)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr, "give it by --admin-token")
 }

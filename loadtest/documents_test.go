@@ -180,17 +180,18 @@ func (e runElsewhere) runs(command string) error {
 	return fmt.Errorf("nothing runs %q", command)
 }
 
-// testsNamed returns an error unless a `go test -run PATTERN PACKAGE` runs at least one test.
+// testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test.
 func testsNamed(words []string) error {
 	i := slices.Index(words, "-run")
-	if i < 0 {
+	pkg := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "./") })
+	if i < 0 || pkg < 0 {
 		return fmt.Errorf("%q names no test", words)
 	}
 	pattern, err := regexp.Compile(strings.Trim(words[i+1], "'"))
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join("..", words[len(words)-1], "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", words[pkg], "*_test.go"))
 	if err != nil {
 		return err
 	}

@@ -4,18 +4,22 @@
 //
 //	go run scripts/dist.go [SYSTEM...]        e.g. go run scripts/dist.go linux/amd64 windows/arm64
 //
-// The archive for this machine's own system is unpacked and tried, with an empty PATH.
+// Beside the programs an archive has the documents, and LICENSES.txt with the licences of all modules that are linked
+// in. The archive for this machine's own system is unpacked and tried, with an empty PATH.
 package main
 
 import (
 	"archive/tar"
 	"archive/zip"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,10 +28,18 @@ import (
 var (
 	systems   = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 	programs  = []string{"stockapi", "loadtest"}
-	documents = []string{"README.md", "WORKSHOP.md", "LICENSE"}
+	documents = []string{"README.md", "WORKSHOP.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*"}
+	// flags are those of the build; the packages that are linked depend on them.
+	flags = []string{"-tags", "nomsgpack"}
 )
 
 const dist = "dist"
+
+// A file is one of an archive: where it is, and its name there.
+type file struct {
+	path, name string
+	mode       int64
+}
 
 func main() {
 	wanted := os.Args[1:]
@@ -68,7 +80,11 @@ func pack(system string) error {
 	if err := write(path, name, files); err != nil {
 		return err
 	}
-	fmt.Printf("%-36s %5.1f MB, unpacked %5.1f MB\n", filepath.ToSlash(path), megabytes(path), megabytes(files...))
+	paths := []string{}
+	for _, f := range files {
+		paths = append(paths, f.path)
+	}
+	fmt.Printf("%-36s %5.1f MB, unpacked %5.1f MB\n", filepath.ToSlash(path), megabytes(path), megabytes(paths...))
 	if goos == runtime.GOOS && goarch == runtime.GOARCH {
 		return try(path, name)
 	}
@@ -76,24 +92,109 @@ func pack(system string) error {
 }
 
 // build builds both programs, static and stripped, and returns the files of the archive.
-func build(dir, goos, goarch string) (files []string, err error) {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-tags", "nomsgpack", "-ldflags", "-s -w",
-		"-o", dir+string(filepath.Separator), "./cmd/stockapi", "./loadtest")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
-	cmd.Stderr = os.Stderr
+func build(dir, goos, goarch string) (files []file, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := cmd.Run(); err != nil {
+	args := append([]string{"build", "-trimpath", "-buildvcs=auto", "-ldflags", "-s -w", "-o",
+		dir + string(filepath.Separator)}, flags...)
+	if _, err := run(goos, goarch, append(args, "./cmd/stockapi", "./loadtest")...); err != nil {
 		return nil, err
 	}
 	for _, program := range programs {
 		if goos == "windows" {
 			program += ".exe"
 		}
-		files = append(files, filepath.Join(dir, program))
+		files = append(files, file{filepath.Join(dir, program), program, 0o755})
 	}
-	return append(files, documents...), nil
+	for _, pattern := range documents {
+		paths, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil || len(paths) == 0 {
+			return nil, fmt.Errorf("there is no %s (%w)", pattern, err)
+		}
+		for _, path := range paths {
+			files = append(files, file{path, filepath.ToSlash(path), 0o644})
+		}
+	}
+	texts, err := licences(goos, goarch)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "LICENSES.txt")
+	return append(files, file{path, "LICENSES.txt", 0o644}), os.WriteFile(path, []byte(texts), 0o644)
+}
+
+// run runs the go command for a system, and returns its output.
+func run(goos, goarch string, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// licence matches the names of files that have to go with a copy of a module.
+var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
+
+// licences returns the licences of Go and of all modules of which a package is linked into the programs. It has each
+// text once, with the modules that it is for.
+func licences(goos, goarch string) (string, error) {
+	const (
+		module = `{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}`
+		format = `{{with .Module}}{{if not .Main}}` + module + `{{"\t"}}{{$.Dir}}{{end}}{{end}}`
+	)
+	args := append([]string{"list", "-deps", "-f", format}, flags...)
+	out, err := run(goos, goarch, append(args, "./cmd/stockapi", "./loadtest")...)
+	if err != nil {
+		return "", err
+	}
+	of := map[string][]string{} // the modules, by text
+	add := func(module, path string) error {
+		text, err := os.ReadFile(path)
+		if key := strings.TrimSpace(string(text)); err == nil && !slices.Contains(of[key], module) {
+			of[key] = append(of[key], module)
+		}
+		return err
+	}
+	// Where a distribution keeps Go's licence elsewhere, that of golang.org/x says the same.
+	_ = add("Go "+strings.TrimPrefix(runtime.Version(), "go"), filepath.Join(runtime.GOROOT(), "LICENSE"))
+	modules, licensed := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(out) {
+		parts := strings.Split(strings.TrimSpace(line), "\t")
+		if len(parts) != 3 {
+			continue
+		}
+		module, root := parts[0], parts[1]
+		modules[module] = true
+		// A folder of a module may have a licence of its own.
+		for dir := parts[2]; len(dir) >= len(root); dir = filepath.Dir(dir) {
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				return "", err
+			}
+			for _, e := range entries {
+				if e.IsDir() || !licence.MatchString(e.Name()) || filepath.Ext(e.Name()) == ".go" {
+					continue
+				}
+				licensed[module] = true
+				if err := add(module, filepath.Join(dir, e.Name())); err != nil {
+					return "", err
+				}
+			}
+		}
+	}
+	for module := range modules {
+		if !licensed[module] {
+			return "", fmt.Errorf("%s has no file with a licence", module)
+		}
+	}
+	var all strings.Builder
+	fmt.Fprintf(&all, "The two programs contain code of Go and of %d modules, under these licences.\n", len(modules))
+	texts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Compare(of[a][0], of[b][0]) })
+	for _, text := range texts {
+		fmt.Fprintf(&all, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(of[text], "\n"), text)
+	}
+	return all.String(), nil
 }
 
 func megabytes(paths ...string) (sum float64) {
@@ -106,24 +207,23 @@ func megabytes(paths ...string) (sum float64) {
 }
 
 // writeTar writes files into a .tar.gz, in a folder of that name.
-func writeTar(path, folder string, files []string) error {
+func writeTar(path, folder string, files []file) error {
 	return create(path, func(out io.Writer) error {
 		zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 		if err != nil {
 			return err
 		}
 		archive := tar.NewWriter(zipped)
-		for _, file := range files {
-			info, err := os.Stat(file)
+		for _, f := range files {
+			info, err := os.Stat(f.path)
 			if err != nil {
 				return err
 			}
-			header := &tar.Header{Name: folder + "/" + filepath.Base(file), Mode: mode(file), Size: info.Size(),
-				ModTime: info.ModTime()}
+			header := &tar.Header{Name: folder + "/" + f.name, Mode: f.mode, Size: info.Size(), ModTime: info.ModTime()}
 			if err := archive.WriteHeader(header); err != nil {
 				return err
 			}
-			if err := copyFrom(archive, file); err != nil {
+			if err := copyFrom(archive, f.path); err != nil {
 				return err
 			}
 		}
@@ -135,35 +235,26 @@ func writeTar(path, folder string, files []string) error {
 }
 
 // writeZip is writeTar for a .zip, which Windows can unpack.
-func writeZip(path, folder string, files []string) error {
+func writeZip(path, folder string, files []file) error {
 	return create(path, func(out io.Writer) error {
 		archive := zip.NewWriter(out)
-		for _, file := range files {
-			info, err := os.Stat(file)
+		for _, f := range files {
+			info, err := os.Stat(f.path)
 			if err != nil {
 				return err
 			}
-			header := &zip.FileHeader{Name: folder + "/" + filepath.Base(file), Method: zip.Deflate,
-				Modified: info.ModTime()}
-			header.SetMode(os.FileMode(mode(file)))
+			header := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: info.ModTime()}
+			header.SetMode(os.FileMode(f.mode))
 			entry, err := archive.CreateHeader(header)
 			if err != nil {
 				return err
 			}
-			if err := copyFrom(entry, file); err != nil {
+			if err := copyFrom(entry, f.path); err != nil {
 				return err
 			}
 		}
 		return archive.Close()
 	})
-}
-
-// mode returns the permissions of a file in an archive.
-func mode(file string) int64 {
-	if slices.Contains(documents, file) {
-		return 0o644
-	}
-	return 0o755
 }
 
 func create(path string, write func(io.Writer) error) error {

@@ -85,7 +85,7 @@ Other commands: stockapi redis runs the embedded Redis alone; stockapi ready ask
 func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {
 	printed := false
 	parser, err := kong.New(target, kong.Name(name), kong.Description(description), kong.DefaultEnvars("STOCKAPI"),
-		kong.Vars{"version": thisBuild()}, longHelp, kong.Writers(stdout, stdout),
+		kong.Vars{"version": versionLine()}, helpTexts(args), kong.Writers(stdout, stdout),
 		kong.Exit(func(int) { printed = true }), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
 	if err != nil {
 		return false, fmt.Errorf("command line: %w", err)

@@ -20,6 +20,14 @@ import (
 // embedded is the value of --redis for a Redis inside this process.
 const embedded = "embedded"
 
+// shownRedis returns what a log may show of --redis.
+func shownRedis(url string) string {
+	if url == embedded {
+		return embedded
+	}
+	return backend.Redact(url)
+}
+
 // servers holds the clients of an instance's servers.
 type servers struct {
 	stock, locks redis.UniversalClient

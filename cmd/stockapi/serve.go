@@ -107,7 +107,7 @@ func serve(
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
-	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", backend.Redact(c.Redis))
+	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", shownRedis(c.Redis))
 
 	select {
 	case err = <-served:

@@ -102,10 +102,10 @@ func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
 	without := start(t, "--redis", s.URL)
 	assert.Equal(t, "bad-input", without.post(t, "/v4/decrease?fault=crash@before:set").problem())
 	assert.Equal(t, "no-such-route", without.do(t, http.MethodGet, "/faults", nil).problem())
-	with := start(t, "--redis", s.URL, "--faults")
+	with := start(t, "--redis", s.URL, "--faults", "--max-renewals", "1")
 	assert.Equal(t, "bad-input", with.post(t, "/v4/decrease?fault=crash").problem())
 	assert.Equal(t, 200, with.post(t, "/v4/decrease?fault=sleep:1ms@before:get/stock").status)
-	assert.Equal(t, "lease-exhausted", with.post(t, "/v5.5/decrease?ttl=100ms&work=10s").problem())
+	assert.Equal(t, "lease-exhausted", with.post(t, "/v5.5/decrease?ttl=2s&work=30s").problem())
 	assert.Equal(t, 200, with.post(t, "/v5.5/decrease").status, "and the lock is free")
 }
 
@@ -249,9 +249,12 @@ func TestUsage(t *testing.T) {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		assert.Equal(t, 2, exitCode(io.Discard, err), args)
 	}
-	var help strings.Builder
-	require.NoError(t, run(context.Background(), []string{"--help"}, strings.NewReader(""), &help, io.Discard))
-	assert.Contains(t, help.String(), "STOCKAPI_REDLOCK_RETRY")
+	for _, flag := range []string{"--help", "-h"} {
+		var help strings.Builder
+		require.NoError(t, run(context.Background(), []string{flag}, strings.NewReader(""), &help, io.Discard))
+		assert.Contains(t, help.String(), "STOCKAPI_REDLOCK_RETRY")
+		assert.Contains(t, help.String(), "End when standard input ends", "a text of longHelp")
+	}
 }
 
 func TestPortTaken(t *testing.T) {

@@ -134,12 +134,16 @@ func (s *shop) rungs(t testing.TB) []Rung {
 // acquires reports whether a command takes a lock.
 func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() == "sql:acquire" }
 
-// lock takes the lock, which has to be free. It may be called on any goroutine.
+// lock takes the lock, which has to be free. An attempt that took longer than the TTL got nothing, and is repeated. It
+// may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	t.Helper()
-	lease, err := i.try(context.Background(), key, ttl)
+	ctx := context.Background()
+	lease, err := poll(ctx, margin, Fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+		return i.try(ctx, key, ttl)
+	})
 	if !assert.NoError(t, err) {
-		return &Lease{Context: context.Background(), Unlock: func(context.Context) error { return err }}
+		return &Lease{Context: ctx, Unlock: func(context.Context) error { return err }}
 	}
 	return lease
 }
@@ -228,7 +232,9 @@ func (s *shop) remove(t *testing.T, key string) {
 		_, err := Backends{ZooKeeper: janitor}.breakNodes(context.Background(), key)
 		assert.NoError(t, err)
 	}
-	_, err := Backends{SQL: s.database(t)}.breakSQL(context.Background(), key)
+	db := s.database(t)
+	defer db.Close() // not only at the end of the test: a hand-over may need many tries, a server has 100 connections
+	_, err := Backends{SQL: db}.breakSQL(context.Background(), key)
 	assert.NoError(t, err)
 	for _, server := range append(slices.Clone(s.redlock), s.redis) {
 		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())

@@ -50,7 +50,7 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 				}))
 				orders.Go(func() {
 					// When two wait for each other and one gives up, the other may still get through.
-					lease, err := at.acquireAll(t, id, 300*time.Millisecond, keys...)
+					lease, err := at.acquireAll(t, id, 2*time.Second, keys...)
 					if err == nil {
 						got.Add(1)
 						unlock(t, lease)
@@ -141,13 +141,13 @@ func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 		s := newShop(t, backendtest.StartEmbedded, 0)
 		a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
 		try, _ := rung(t, "v9").BuildSeveral(a.Backends)
-		lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, ttl)
+		lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, slowTTL)
 		require.NoError(t, err)
 		handOver(t, s, lost, b)
 		select {
 		case <-lease.Context.Done():
 			require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-		case <-time.After(ttl + margin):
+		case <-time.After(slowTTL + margin):
 			t.Fatal("nobody noticed")
 		}
 		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)

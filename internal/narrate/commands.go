@@ -31,12 +31,22 @@ func (o *Order) command(e trace.Event) {
 }
 
 func (o *Order) stockCommand(e trace.Event) {
-	switch e.Cmd {
-	case "get", "eval:read":
-		if e.Err == "" && e.Reply != "nil" {
-			product := strings.TrimPrefix(e.Key, stock.Key(""))
-			o.say(plain, "read "+e.Reply+o.of(product))
+	read := e.Err == "" && e.Reply != "nil"
+	switch {
+	case e.Cmd == "watch":
+		o.watches = true
+	case e.Cmd == "get" && o.watches: // the read that a compare-and-set compares with the first one
+		o.watches = false
+		switch {
+		case e.Err != "":
+		case e.Reply != o.read:
+			o.say(slow, "read "+e.Reply+" this time: begins again")
+		default:
+			o.say(plain, "read "+e.Reply+" again")
 		}
+	case read && (e.Cmd == "get" || e.Cmd == "eval:read"):
+		o.read = e.Reply
+		o.say(plain, "read "+e.Reply+o.of(strings.TrimPrefix(e.Key, stock.Key(""))))
 	}
 }
 
@@ -81,6 +91,8 @@ func (o *Order) renewal(e trace.Event) {
 		at += ", " + e.Key
 	}
 	switch {
+	case !o.has:
+		// A lock of ZooKeeper is checked by the same command before an order enters.
 	case !o.released.IsZero():
 		if succeeded(e) && e.At.After(o.released) {
 			o.say(bad, "renews a lock that it has released"+at)

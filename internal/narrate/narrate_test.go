@@ -168,6 +168,36 @@ func TestTheEndOfAWatchedLease(t *testing.T) {
 	}
 }
 
+// A compare-and-set reads twice. The second read tells whether it begins again.
+func TestACompareAndSetThatBeginsAgain(t *testing.T) {
+	var out bytes.Buffer
+	_, o := New(&out, false).Begin(context.Background(), wants("a", "v16"))
+	o.Has(&lock.Lease{Context: context.Background()}, 0)
+	const shelf = "ProductStock_10000"
+	for _, value := range []string{"77", "76"} {
+		hears(o, "get", shelf, value)
+		hears(o, "watch", shelf, "OK")
+		hears(o, "get", shelf, "76")
+	}
+	o.Sold([]int64{75})
+	assert.Equal(t, []string{"wants 1 of 10000", "takes no lock", "read 77",
+		"read 76 this time: begins again", "read 76", "read 76 again",
+		"sold unit 76, wrote 75"}, lines(t, out.String()))
+}
+
+// A lock of ZooKeeper is checked by the command that also renews it, before the order has it.
+func TestACheckBeforeTheLockIsNoRenewal(t *testing.T) {
+	var out bytes.Buffer
+	_, o := New(&out, false).Begin(context.Background(), wants("a", "v14"))
+	hears(o, "zk:check", "/locks/10000/n-1", "true")
+	lease := &lock.Lease{Context: context.Background(), Token: "T"}
+	o.Has(lease, 0)
+	hears(o, "zk:check", "/locks/10000/n-1", "true")
+	o.Released(lease, errors.New("release: no server answers"))
+	assert.Equal(t, []string{"wants 1 of 10000", "has the lock: token T", "renews its lease",
+		"! release failed: no server answers"}, lines(t, out.String()))
+}
+
 func TestWaitingIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Order struct {
 
 	mu       sync.Mutex
 	waiting  bool
+	has      bool
 	ended    bool // it was told what came of the order
 	lost     bool // it was told that the lease is over
 	released time.Time
@@ -32,6 +34,8 @@ type Order struct {
 	found   *string     // the key's value at the release, if the rung reads it
 	deleted *string     // the reply to an unconditional delete
 	late    bool        // the delete was sent after the lease had ended
+	read    string      // the stock at the last read that was not watched
+	watches bool        // the next read is watched
 }
 
 // say prints a line. The caller holds o.mu, or is the only one that knows the order.
@@ -69,6 +73,7 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.has = true
 	if lease.Token == "" {
 		o.say(plain, "takes no lock")
 		return
@@ -241,7 +246,7 @@ func (o *Order) release(unlocked error) (tone, string) {
 	case errors.Is(unlocked, lock.ErrLost):
 		return bad, "lease lost: leaves another's key alone"
 	case unlocked != nil:
-		return bad, "release failed: " + unlocked.Error()
+		return bad, "release failed: " + strings.TrimPrefix(unlocked.Error(), "release: ")
 	case o.deleted != nil && *o.deleted == "0":
 		return bad, "lease lost: no key was left to delete"
 	case o.deleted != nil && o.late:

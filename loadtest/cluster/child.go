@@ -87,12 +87,20 @@ func (c *Cluster) startChild(ctx context.Context, p *child, ready readiness) (*c
 	return nil, "", err
 }
 
-// runToEnd runs a process to its end and returns an error if it fails.
-func (c *Cluster) runToEnd(ctx context.Context, p *child) error {
+// begin starts a process that may end by itself. It waits for nothing.
+func (c *Cluster) begin(p *child) error {
 	p.cluster, p.exited = c, make(chan struct{})
 	p.exitExpected.Store(true)
 	if err := p.spawn(func(string) (string, bool) { return "", false }, nil); err != nil {
 		return fmt.Errorf("cannot start %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// runToEnd runs a process to its end and returns an error if it fails.
+func (c *Cluster) runToEnd(ctx context.Context, p *child) error {
+	if err := c.begin(p); err != nil {
+		return err
 	}
 	select {
 	case <-p.exited:

@@ -16,7 +16,10 @@ type Cluster struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
-	tasks sync.WaitGroup // background work, which ends with the context
+	tasks  sync.WaitGroup // background work, which ends with the context
+	spares spares
+	// classes is the file with the classes of ZooKeeper, empty if there is none.
+	classes string
 
 	mu       sync.Mutex
 	children []*child
@@ -36,6 +39,8 @@ type Options struct {
 	// ZooKeeper is true if a rung needs one. ZooKeeperAddress is its address; empty means to start one.
 	ZooKeeper        bool
 	ZooKeeperAddress string
+	// OwnZooKeepers is the number of servers that cells have of their own, each counted anew for every cell.
+	OwnZooKeepers int
 	// Database is true if a rung needs one. SQL selects it: "auto", "sqlite", "mariadb", "postgres" or a DSN.
 	Database bool
 	SQL      string

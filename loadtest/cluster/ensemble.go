@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // ensembleSize is the number of servers of an ensemble. Two of them are a majority.
@@ -21,25 +18,27 @@ type Ensemble struct {
 	Servers []*ZooKeeper
 }
 
-// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. Close ends
-// it, also if this fails.
+// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. giveBack
+// ends it, also if this fails.
 func (c *Cluster) startEnsemble(ctx context.Context) (*Ensemble, error) {
+	if spare := c.takeSpare(ctx, ensembleSize); spare != nil {
+		return &Ensemble{Servers: spare}, nil
+	}
 	e := &Ensemble{}
-	if err := e.configure(c); err != nil {
+	if err := e.configure(c, ensembleSize); err != nil {
 		return e, err
 	}
-	all, ctx := errgroup.WithContext(ctx)
-	for _, z := range e.Servers {
-		all.Go(func() error { return z.start(ctx) })
-	}
-	return e, all.Wait()
+	return e, startAll(ctx, e.Servers)
 }
 
-// configure makes the servers' directories. The limits are counted in ticks of 50 ms. They are long, because the
-// machine may be slow, and no fault relies on them: the end of a process is noticed at once.
-func (e *Ensemble) configure(c *Cluster) error {
+// configure makes the directories of so many servers. The limits are counted in ticks of 50 ms. They are long, because
+// the machine may be slow, and no fault relies on them: the end of a process is noticed at once.
+func (e *Ensemble) configure(c *Cluster, size int) error {
 	settings := []string{"initLimit=200", "syncLimit=100"}
-	for i := range ensembleSize {
+	if size == 1 {
+		settings = append(settings, "standaloneEnabled=false")
+	}
+	for i := range size {
 		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
 		if err != nil {
 			return err
@@ -70,15 +69,6 @@ func (e *Ensemble) URL() string {
 		hosts[i] = hostPort(z.URL)
 	}
 	return zooKeeperScheme + strings.Join(hosts, ",")
-}
-
-// Close kills the servers.
-func (e *Ensemble) Close() {
-	var all sync.WaitGroup
-	for _, z := range e.Servers {
-		all.Go(z.Kill)
-	}
-	all.Wait()
 }
 
 // Leads reports whether the server leads its ensemble. It fails if the server does not serve.

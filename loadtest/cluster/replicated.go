@@ -316,7 +316,7 @@ func waitUntil(ctx context.Context, what string, done func() (bool, error)) erro
 			return errors.Join(fmt.Errorf("waited %s, and this did not happen: %s", readyWithin, what), err)
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(30 * time.Millisecond): // each poll may cost connections to several servers
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -93,6 +93,17 @@ func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.
 	return nil
 }
 
+// OwnZooKeepers returns the number of ZooKeeper servers of a cell's own.
+func OwnZooKeepers(spec catalog.Spec) int {
+	switch {
+	case spec.OnEnsemble():
+		return ensembleSize
+	case spec.Scenario.Topology.OwnLocks && spec.Rung.OnZooKeeper():
+		return 1
+	}
+	return 0
+}
+
 func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
 	switch {
 	case s.whole.ZooKeeper != "":
@@ -119,12 +130,17 @@ func (s *Site) ownZooKeeper(ctx context.Context) error {
 	if zooKeeperMissing() != "" {
 		return ErrNeedsZooKeeper
 	}
-	z, err := s.cluster.startZooKeeper(ctx, "zookeeper of a cell")
-	s.ZooKeeper = z
-	if err == nil {
-		s.whole.ZooKeeper = z.URL
+	if spare := s.cluster.takeSpare(ctx, 1); spare != nil {
+		s.ZooKeeper = spare[0]
+	} else {
+		z, err := s.cluster.startZooKeeper(ctx, "zookeeper of a cell")
+		if err != nil {
+			return err
+		}
+		s.ZooKeeper = z
 	}
-	return err
+	s.whole.ZooKeeper = s.ZooKeeper.URL
+	return nil
 }
 
 func (s *Site) ownEnsemble(ctx context.Context) (err error) {
@@ -275,7 +291,7 @@ func (s *Site) Behind() map[string]string {
 	return behind
 }
 
-// Close ends the links and the servers.
+// Close ends the links and the servers. Those of ZooKeeper it leaves to the next cell.
 func (s *Site) Close() {
 	var all sync.WaitGroup
 	for _, pair := range s.Pairs {
@@ -285,10 +301,10 @@ func (s *Site) Close() {
 		all.Go(server.Kill)
 	}
 	if s.ZooKeeper != nil {
-		all.Go(s.ZooKeeper.Kill)
+		all.Go(func() { s.cluster.giveBack([]*ZooKeeper{s.ZooKeeper}) })
 	}
 	if s.Ensemble != nil {
-		all.Go(s.Ensemble.Close)
+		all.Go(func() { s.cluster.giveBack(s.Ensemble.Servers) })
 	}
 	if s.Database != nil {
 		all.Go(s.Database.Remove)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type ZooKeeper struct {
 	dir  string
 	port int
 	main string // the class that runs it
+	// nodes is the number of nodes that it had when it was new, empty before it has served.
+	nodes string
 
 	cluster *Cluster
 	*child
@@ -84,13 +87,23 @@ func (z *ZooKeeper) configure(further ...string) error {
 	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
+// command returns the command that runs the server, with further options of Java's. The server's data need not survive
+// a power cut of this machine, only the end of the process. Without UsePerfData a killed process leaves no file behind.
+func (z *ZooKeeper) command(options ...string) *exec.Cmd {
+	args := append([]string{"-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-XX:-UsePerfData", "-Dzookeeper.forceSync=no"}, options...)
+	return exec.Command("java", append(args, "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))...)
+}
+
 // start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
 // ensemble answers when a majority is up.
 func (z *ZooKeeper) start(ctx context.Context) error {
-	// Its data need not survive a power cut of this machine, only the end of the process.
-	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))
-	child, _, err := z.cluster.start(ctx, z.name, cmd, func(string) (string, bool) { return z.URL, true })
+	var options []string
+	if z.cluster.classes != "" {
+		options = append(options, "-XX:SharedArchiveFile="+z.cluster.classes)
+	}
+	anyLine := func(string) (string, bool) { return z.URL, true }
+	child, _, err := z.cluster.start(ctx, z.name, z.command(options...), anyLine)
 	if err != nil {
 		return err
 	}
@@ -98,7 +111,8 @@ func (z *ZooKeeper) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for {
-		if _, err := z.Keys(ctx); err == nil {
+		if nodes, err := z.statistic(ctx, nodeCount); err == nil {
+			z.nodes = cmp.Or(z.nodes, nodes)
 			return nil
 		}
 		select {
@@ -123,6 +137,9 @@ func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	n, err := z.Keys(ctx)
 	return max(n-1, 0), err
 }
+
+// nodeCount is the name of the number of nodes among a server's statistics.
+const nodeCount = "zk_znode_count"
 
 // statistic returns one of a server's statistics. It fails if the server does not serve, as without a majority.
 func (z *ZooKeeper) statistic(ctx context.Context, name string) (string, error) {
@@ -175,6 +192,9 @@ func (z *ZooKeeper) Expire(context.Context) error {
 func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 	if !c.options.ZooKeeper {
 		return nil
+	}
+	if c.options.OwnZooKeepers >= archivePays && zooKeeperMissing() == "" {
+		c.archiveClasses(ctx)
 	}
 	if address := c.options.ZooKeeperAddress; address != "" {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

@@ -22,6 +22,16 @@ type Options struct {
 	Rung string
 }
 
+// A NotOfferedError says that the service does not have the rung that is to be checked, but others.
+type NotOfferedError struct {
+	Base, Rung string
+	Offered    []string
+}
+
+func (e *NotOfferedError) Error() string {
+	return fmt.Sprintf("--rung: %s does not offer %s; it offers %s", e.Base, e.Rung, strings.Join(e.Offered, ", "))
+}
+
 // A checker is one check under way.
 type checker struct {
 	Report
@@ -95,7 +105,7 @@ func (c *checker) ladder(ctx context.Context) error {
 	case c.Rung == "":
 		c.Rung = "v0" // nothing is listed: the rest is checked all the same
 	case len(offered) > 0 && !slices.Contains(offered, c.Rung):
-		return fmt.Errorf("--rung: %s does not offer %s; it offers %s", c.Base, c.Rung, strings.Join(offered, ", "))
+		return &NotOfferedError{c.Base, c.Rung, offered}
 	}
 	return nil
 }

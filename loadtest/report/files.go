@@ -31,6 +31,16 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	return WritePage(run, filepath.Join(dir, "report.html"))
 }
 
+// Written reports whether a directory has the matrix and the page that WriteAll writes.
+func Written(dir string) bool {
+	for _, name := range []string{"matrix.txt", "report.html"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // writeResults writes the run's file, and removes those of runs before it which have other names.
 func writeResults(dir string, run *history.Run) error {
 	name := history.Name(history.Results, run)

@@ -59,12 +59,13 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	redlock, zookeeper, database := 0, false, false
+	redlock, zookeeper, ownZooKeepers, database := 0, false, 0, false
 	for _, spec := range specs {
 		if s.Joint.Name != "" && unshared(s, spec.Rung) != "" {
 			continue
 		}
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
+		ownZooKeepers += cluster.OwnZooKeepers(spec)
 		database = database || spec.Rung.OnSQL()
 		if spec.Rung.OnNodes() {
 			redlock = redlockNodes
@@ -72,7 +73,7 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	}
 	return cluster.Options{
 		Self: []string{self, "guardian"}, Stockapi: s.Stockapi, Backend: s.Backend, Redlock: redlock,
-		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, Database: database, SQL: s.SQL,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, OwnZooKeepers: ownZooKeepers, Database: database, SQL: s.SQL,
 		Token: s.AdminToken, Max: s.bounds(),
 	}
 }

@@ -39,7 +39,7 @@ type session struct {
 	settings    Settings
 	specs       []catalog.Spec
 	progress    Progress
-	client      *client.Client
+	client      *client.Client // for what the cells share
 	environment environment
 	history     *history.Run
 	party       *joint.Party // nil if the run is not made together with others
@@ -51,14 +51,20 @@ type session struct {
 	swept error // the error of the first product that could not be removed from the backend
 }
 
+// newClient returns a client for one cell, or for what the cells share.
+func (s *Settings) newClient() *client.Client {
+	c := client.New(s.Load.Concurrency, s.AdminToken)
+	c.StockTTL = s.stockTTL()
+	return c
+}
+
 // Do runs the cells. With an error the result holds what was measured before it.
 func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress Progress) (Result, error) {
 	s := &session{
 		settings: settings, specs: specs, progress: progress, history: settings.newHistory(),
-		client: client.New(settings.Load.Concurrency, settings.AdminToken), stalls: load.NewStallMeter(),
+		client: settings.newClient(), stalls: load.NewStallMeter(),
 	}
 	s.history.Selected = len(specs)
-	s.client.StockTTL = settings.stockTTL()
 	defer s.stalls.Close()
 	defer s.client.Close()
 	err := s.join(ctx)
@@ -262,8 +268,9 @@ func (s *session) cell(
 		env.close()
 		return notRun(spec, product, env.notRun), env.err
 	}
+	own := s.settings.newClient() // to close the connections of several cells would break requests of the others
 	defer func() {
-		s.client.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
+		own.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
 		env.close()
 		s.sweep(ctx, product, err)
 	}()
@@ -274,7 +281,7 @@ func (s *session) cell(
 		})
 	}
 	runner := &scenario.Runner{
-		Client: s.client, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: env.targets,
+		Client: own, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: env.targets,
 		Spool: s.settings.Spool, Stalls: s.stalls,
 	}
 	if s.party != nil {

@@ -215,6 +215,13 @@ func (o *pending) waitUntil(ctx context.Context, done func() (bool, error)) erro
 	return o.waitAtMost(ctx, barrierTimeout, done)
 }
 
+// pollGap is the time between the first polls of a wait, and maxPollGap bounds it. Each poll may cost the instance a
+// request, so a wait that takes long polls less often, and notices its end later by a tenth of what it took.
+const (
+	pollGap    = 2 * time.Millisecond
+	maxPollGap = 20 * time.Millisecond
+)
+
 // waitAtMost is waitUntil with a bound of its own, to which a slow machine adds.
 func (o *pending) waitAtMost(ctx context.Context, bound time.Duration, done func() (bool, error)) error {
 	for begun := time.Now(); ; {
@@ -226,7 +233,7 @@ func (o *pending) waitAtMost(ctx context.Context, bound time.Duration, done func
 			return fmt.Errorf("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault,
 				bound.Round(time.Millisecond))
 		}
-		if !sleep(ctx, 2*time.Millisecond) {
+		if !sleep(ctx, min(max(pollGap, time.Since(begun)/10), maxPollGap)) {
 			return context.Cause(ctx)
 		}
 	}

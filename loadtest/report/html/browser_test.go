@@ -41,6 +41,7 @@ type browserWindow struct {
 	Dark, NoScripts bool
 	Fragment        string
 	Marks           []string // selectors of what is looked for in the cell's timelines
+	Everywhere      bool     // the timelines of all cells are looked at, and not those of the open one alone
 }
 
 // facts is what the frame's script finds in the page that it shows.
@@ -59,13 +60,18 @@ type facts struct {
 	Folded          int      // cells whose content is not made yet
 	StepsRight      bool     // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
-	Findings        int
-	Violations      []string // of axe
+	Findings        []string
+	CutOff          []string   // cells of the matrix whose word has no room
+	HeadingInView   bool       // of the open cell
+	MomentInView    bool       // what its first timeline is about
+	Says            [][]string // the texts of each of its timelines
+	Covered         []string   // texts that cover marks or each other
+	Violations      []string   // of axe
 }
 
 func TestTheReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	cell := broken(t, b.page)
 	t.Logf("%d cells, %.1f MB, %d elements with all cells open", strings.Count(b.page, "<section"),
 		float64(len(b.page))/1e6, len(elements(t, b.page)))
@@ -87,21 +93,28 @@ func TestTheReportInABrowser(t *testing.T) {
 			assert.Empty(t, f.TooWide, "nothing but the matrix and the timelines is scrolled sideways")
 			assert.Empty(t, f.DeadLinks)
 			assert.True(t, f.StepsRight)
-			assert.Equal(t, 3, f.Findings)
+			assert.Len(t, f.Findings, 3)
+			assert.Empty(t, f.CutOff)
 			assert.True(t, f.Sticky, "both headings stay when the matrix is scrolled")
 			if w.Width == 1440 {
 				assert.True(t, f.Fits, "the whole matrix is on one screen")
 				assert.LessOrEqual(t, f.Matrix.Width, 1440.0)
 				assert.LessOrEqual(t, f.Matrix.Height, 900.0)
+				if os.Getenv("STOCKAPI_RESULTS") == "" {
+					assert.GreaterOrEqual(t, f.Matrix.Lines, 1+35.0)
+					assert.GreaterOrEqual(t, f.Matrix.Columns, 1+32.0)
+				}
 			}
 			assert.Greater(t, f.Folded, 400)
 			if w.Fragment == "" {
-				assert.Equal(t, surprises(b.page), f.Open)
+				assert.ElementsMatch(t, surprises(b.page), f.Open)
 				return
 			}
 			assert.Contains(t, f.Open, w.Fragment)
 			assert.Positive(t, f.Figures)
 			assert.True(t, f.KeyBeside)
+			assert.True(t, f.HeadingInView)
+			assert.True(t, f.MomentInView)
 			assert.NotEmpty(t, f.Next)
 			assert.Equal(t, f.Next, f.NextByKey)
 		})
@@ -111,7 +124,7 @@ func TestTheReportInABrowser(t *testing.T) {
 // The best of some tries counts, since other programs run on this machine too.
 func TestTheReportOpensSoonInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	fastest := time.Hour
 	for range 8 {
 		f := b.look(t, browserWindow{Width: 1440, Height: 900}, "")
@@ -130,29 +143,64 @@ func TestSixCellsInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	run, err := history.Read(filepath.Join("testdata", "six-cells.json.gz"))
 	require.NoError(t, err)
-	b.page = render(t, runOf(run.Cells...))
-	for cell, marks := range map[string][]string{
-		"slow-work-v4":        {".over", ".believes", ".join.first"},
-		"check-delete-gap-v3": {".over", ".cross"},
-		"pause-v15":           {".refused", ".over", ".believes"},
-		"queue-order-v8":      {".queued", ".turn"},
-		"node-restart-v6":     {".over", ".join.first"},
-		"crash-v14":           {".hold", ".stopped"},
+	b.show(render(t, runOf(run.Cells...)))
+	const enlarged = "figure + figure svg "
+	for cell, seen := range map[string]struct{ marks, says []string }{
+		"slow-work-v4": {
+			[]string{".order .over", ".order .believes", ".hold .over", ".join.first", ".sign", enlarged + ".overlap"},
+			[]string{"stock broken: unit 98 was sold twice", "TTL over", "holds the lock", "believes it holds the lock"},
+		},
+		"check-delete-gap-v3": {
+			[]string{".order .over", ".hold .over", ".hold .cross", ".sign", enlarged + ".hold .cross"},
+			[]string{"lock broken, stock safe: an order removed a lock that was not its own", "TTL over", "removed by 1"},
+		},
+		"pause-v15": {
+			[]string{".order .refused", ".order .over", ".order .believes", ".hold .over", ".sign", enlarged + ".refused",
+				enlarged + ".overlap"},
+			[]string{"refused: token …8517628 < …9043830", "TTL over",
+				"lock broken, stock safe: two orders held the lock at once; the stock refused the late write of order 1"},
+		},
+		"queue-order-v8": {
+			[]string{".queued", ".order .bar", ".turn", ".hold .bar", enlarged + ".queued"},
+			[]string{"first on a", "got it 1st", "got it 24th"},
+		},
+		"node-restart-v6": {
+			[]string{".order .over", ".order .believes", ".fault", ".join.first", ".sign", enlarged + ".overlap"},
+			[]string{"stock broken: unit 98 was sold twice", "lock gone", "unit 98 sold twice", "lock, node 5"},
+		},
+		"crash-v14": {
+			[]string{".hold .bar", ".order .cross", ".stopped", ".maybe"},
+			[]string{"lock key", "perhaps the key of order 1, which died; gone by 627 ms"},
+		},
 	} {
 		t.Run(cell, func(t *testing.T) {
-			w := browserWindow{Width: 1440, Height: 900, Fragment: cell, Marks: marks}
+			w := browserWindow{Width: 1440, Height: 900, Fragment: cell, Marks: seen.marks}
 			f := b.look(t, w, filepath.Join(t.ArtifactDir(), cell+".png"))
 			assert.Equal(t, []string{cell}, f.Open)
-			assert.Equal(t, marks, f.Marks)
+			assert.Equal(t, seen.marks, f.Marks)
+			require.NotEmpty(t, f.Says)
+			assert.Subset(t, f.Says[0], seen.says)
+			assert.Empty(t, f.Covered)
 			assert.True(t, f.KeyBeside)
+			assert.True(t, f.HeadingInView)
 		})
 	}
+}
+
+// In none of the recorded cells does a text cover a mark, with the letters that this browser has.
+func TestLabelsCoverNoMarksInABrowser(t *testing.T) {
+	b := newBrowser(t)
+	run, err := history.Read(cmp.Or(os.Getenv("STOCKAPI_RESULTS"), filepath.Join("testdata", "violations.json.gz")))
+	require.NoError(t, err)
+	b.show(render(t, runOf(run.Cells...)))
+	f := b.look(t, browserWindow{Width: 1440, Height: 900, Everywhere: true}, "")
+	assert.Empty(t, f.Covered)
 }
 
 // The cells can be read without scripts, and a link to one opens it there too.
 func TestTheReportInABrowserWithoutScripts(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	cell := broken(t, b.page)
 	f := b.look(t, browserWindow{Width: 1440, Height: 900, Fragment: cell, NoScripts: true}, "")
 	assert.Equal(t, strings.Count(b.page, "<figure>"), f.Figures)
@@ -164,7 +212,7 @@ var pdfPage = regexp.MustCompile(`/Type\s*/Page\b[^s]`)
 // Paper has the matrix and the stories of the broken cells, and the whole of the cells that are open.
 func TestThePrintedReportInABrowser(t *testing.T) {
 	b := newBrowser(t)
-	b.page = render(t, wholeRun(t))
+	b.show(render(t, wholeRun(t)))
 	paper := func(name, fragment string) (pages, size int) {
 		file := filepath.Join(t.ArtifactDir(), name)
 		b.run(t, browserWindow{Width: 1440, Height: 900}, "--no-pdf-header-footer", "--print-to-pdf="+file,
@@ -195,7 +243,7 @@ func TestTheReportInABrowserPleasesAxe(t *testing.T) {
 	b.axe = code
 	page := render(t, wholeRun(t))
 	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
-	b.page = strings.Replace(policy.ReplaceAllString(page, ""), "<title>", `<script src="/axe.js"></script><title>`, 1)
+	b.show(strings.Replace(policy.ReplaceAllString(page, ""), "<title>", `<script src="/axe.js"></script><title>`, 1))
 	for _, width := range []int{390, 1440} {
 		for _, dark := range []bool{false, true} {
 			f := b.look(t, browserWindow{Width: width, Height: 900, Dark: dark, Fragment: broken(t, page)}, "")
@@ -224,7 +272,7 @@ func broken(t *testing.T, page string) string {
 }
 
 // wholeRun returns the run of STOCKAPI_RESULTS. Without it, it forges one: every cell of the table, all but the first
-// as expected.
+// as expected, and rungs that the ladder does not have yet, up to 32.
 func wholeRun(t *testing.T) *history.Run {
 	t.Helper()
 	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
@@ -237,6 +285,11 @@ func wholeRun(t *testing.T) *history.Run {
 		for _, e := range s.Expect {
 			run.Cells = append(run.Cells, forged(s, e))
 		}
+	}
+	for n := len(catalog.Rungs); n < 32; n++ {
+		c := forged(catalog.Table[0], catalog.Table[0].Expect[0])
+		c.Rung, c.Name = fmt.Sprint("v", n+1), "new"
+		run.Cells = append(run.Cells, c)
 	}
 	for i := range run.Cells[0].Findings {
 		if f := &run.Cells[0].Findings[i]; f.Verdict == history.Liveness {
@@ -259,6 +312,8 @@ func forged(s catalog.Scenario, e catalog.Expectation) *history.Cell {
 		f := history.Finding{Verdict: v, Result: e.Results[v]}
 		if f.Result == history.Broken {
 			f.Because = "a sold unit 100 to order o1 at +3.005 s; b sold unit 100 again to order o2 at +3.505 s"
+			f.Evidence = []history.Evidence{{Text: f.Because, Unit: 100, Orders: []string{"o1", "o2"},
+				At: []history.Instant{3005 * ms, 3505 * ms}}}
 		}
 		c.Findings = append(c.Findings, f)
 	}
@@ -302,15 +357,26 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
+// show has the browser find that page.
+func (b *browser) show(page string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.page = page
+}
+
 func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/report.html":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		_, _ = io.WriteString(w, b.page)
 	case "/frame":
 		http.ServeFile(w, r, filepath.Join("testdata", "frame.html"))
 	case "/axe.js":
 		w.Header().Set("Content-Type", "text/javascript")
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		_, _ = w.Write(b.axe)
 	case "/facts":
 		var f facts
@@ -328,8 +394,9 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // look shows the page in a window, takes a screenshot if it is given a file, and returns what was found.
 func (b *browser) look(t *testing.T, w browserWindow, screenshot string) facts {
 	t.Helper()
-	address := fmt.Sprintf("%s/frame?width=%d&height=%d&axe=%t&scripts=%t&marks=%s#%s", b.server.URL, w.Width,
-		w.Height, b.axe != nil, !w.NoScripts, url.QueryEscape(strings.Join(w.Marks, ",")), w.Fragment)
+	address := fmt.Sprintf("%s/frame?width=%d&height=%d&axe=%t&scripts=%t&everywhere=%t&marks=%s#%s",
+		b.server.URL, w.Width, w.Height, b.axe != nil, !w.NoScripts, w.Everywhere,
+		url.QueryEscape(strings.Join(w.Marks, ",")), w.Fragment)
 	if b.axe != nil { // it takes its time
 		b.run(t, w, "--dump-dom", "--virtual-time-budget=60000", address)
 	} else {

@@ -36,7 +36,7 @@ func closeUps(c *history.Cell, w window, keys []*lockKey) []window {
 		near.zoom(d.withNeighbours(at, near.focus))
 		if near.lo < near.hi && near.length() < w.length() {
 			near.caption = fmt.Sprintf("The moment itself, %s times as large: %s to %s.",
-				times(w.length()/near.length()), moment(near.lo), moment(near.hi))
+				times(w.length()/near.length()), near.moment(near.lo), near.moment(near.hi))
 			shown = append(shown, near)
 		}
 	}
@@ -55,8 +55,8 @@ func (w window) makesOut(at span) bool {
 	return w.lo <= at.lo && at.hi <= w.hi && at.length() >= narrow*w.length()
 }
 
-// decisive returns the time of a violation within the window: of a unit that was sold twice both writes, because an
-// answer may come much later, and of all else what the evidence names.
+// decisive returns the time of a violation within the window: of a unit that was sold twice from the mark of one write
+// to that of the other, because an answer may come much later, and of all else what the evidence names.
 func (d *drawing) decisive(f history.Finding) span {
 	first, s := evidenceOf(f), noSpan()
 	if f.Result != history.Broken || f.Verdict == history.Liveness {
@@ -66,7 +66,7 @@ func (d *drawing) decisive(f history.Finding) span {
 		focus := focusOf(first)
 		for _, op := range d.window.ops {
 			if last := lastWrite(op); focus[op.Order] && last != nil {
-				s.include(last.At, last.End)
+				s.include(last.End)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (d *drawing) withNeighbours(at span, focus map[string]bool) span {
 	return wide
 }
 
-// turningPoints returns when the locks of these orders began and ended, and when they wrote the stock.
+// turningPoints returns when the locks of these orders began and ended, and when they read and wrote the stock.
 func (d *drawing) turningPoints(orders map[string]bool) (at []float64) {
 	for _, op := range d.window.ops {
 		if !orders[op.Order] {
@@ -110,7 +110,7 @@ func (d *drawing) turningPoints(orders map[string]bool) (at []float64) {
 			at = append(at, float64(op.Lease.AcquiredAt))
 		}
 		for i := range op.Trace {
-			if cmd := &op.Trace[i]; cmd.End.Known() && (writeOf(cmd) != noWrite || cmd.OnLock() && cmd.Releases()) {
+			if cmd := &op.Trace[i]; cmd.End.Known() && (onStock(cmd) || cmd.OnLock() && cmd.Releases()) {
 				at = append(at, float64(cmd.End))
 			}
 		}

@@ -1,10 +1,17 @@
 // Package html writes the report: one HTML file that needs nothing but a browser. It is made from a history alone, so
 // the same history gives the same bytes. It judges nothing: the verdicts and the expectations are given.
 //
-// Reading order: page.go (the whole page), lessons.go (its top), group.go (the cells of a scenario), matrix.go,
-// section.go (one cell), command.go; then the timeline: span.go (times), window.go (which part of a cell is shown),
-// holds.go (which order had the lock key), timeline.go (the lanes), order.go, faults.go, lock.go and marks.go (the
-// marks on them), scale.go and svg.go. picture.go and picture_lanes.go draw one cell's timeline as a file of its own.
+// Reading order:
+//   - the page: page.go, lessons.go (its three findings), group.go (the cells of a scenario and their neighbours),
+//     matrix.go, severity.go (how bad a violation is: colour, sign and words), section.go (one cell), trust.go,
+//     command.go;
+//   - what a timeline shows: span.go (times), window.go (which part of a cell), queue.go (orders that wait, a row for
+//     each), closeup.go (the moment of a violation, enlarged), holds.go (which order had the lock key), lease.go (when
+//     a lock ended), writes.go (what became of a write);
+//   - how it is drawn: timeline.go (the lanes), order.go, faults.go, lock.go and marks.go (what is on them), place.go
+//     (words cover no marks), scale.go, svg.go.
+//
+// picture.go and picture_lanes.go draw one cell's timeline as a file of its own.
 // The layout is in report.gohtml, cell.gohtml and legend.gohtml; report.js unfolds cells. report.css and picture.css
 // have the styles of the report and of a picture, palette.css and timeline.css those of both.
 package html

@@ -55,7 +55,7 @@ func (d *drawing) around() {
 func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	x0, x1 := d.faultSpan(f)
 	x0, x1 = max(x0, gutter), min(max(x1, x0+3), d.right())
-	d.el("rect", faultText(f), "class", "fault",
+	d.el("rect", d.faultText(f), "class", "fault",
 		"x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
 	d.put("faulttext", append(d.within(text, x0, x1, middle+4),
@@ -70,7 +70,7 @@ func (d *drawing) faults(op *history.Op, middle float64) {
 			d.cross(x0, middle)
 			continue
 		}
-		d.el("rect", faultText(f), "class", "fault",
+		d.el("rect", d.faultText(f), "class", "fault",
 			"x", x0, "y", middle+barHeight/2+1, "width", max(x1-x0, 3), "height", 4.0)
 	}
 }
@@ -119,7 +119,7 @@ func (d *drawing) stopped(bars []*bar, height float64) {
 			if kills(f) {
 				x1 = d.right()
 			}
-			d.el("rect", "the whole process: "+faultText(f), "class", "stopped",
+			d.el("rect", "the whole process: "+d.faultText(f), "class", "stopped",
 				"x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
 		}
 	}
@@ -136,8 +136,8 @@ func (d *drawing) faultSpan(f history.Fault) (x0, x1 float64) {
 	return x0, max(x0, x1)
 }
 
-func faultText(f history.Fault) string {
-	return "fault " + clip(f.Text, 80) + ", " + when(f.At) + " to " + when(f.End)
+func (d *drawing) faultText(f history.Fault) string {
+	return "fault " + clip(f.Text, 80) + ", " + d.when(f.At) + " to " + d.when(f.End)
 }
 
 func wholeProcess(fault string) bool {

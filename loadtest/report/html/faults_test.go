@@ -17,7 +17,7 @@ func TestFaultsOfTheNetworkHaveALane(t *testing.T) {
 		{Order: "lt-beef-3-v5-1", Instance: "a", On: "stock", Text: "long over", At: 1e6 * ms, End: 2e6 * ms},
 	}
 	doc := render(t, runOf(c))
-	says(t, doc, "network", "a, cut off from its lock", "fault cut off from its lock, +20.00 ms to +80.00 ms")
+	says(t, doc, "network", "a, cut off from its lock", "fault cut off from its lock, 20.0 ms to 80.0 ms")
 	assert.NotContains(t, doc, "stock's server", "it lies outside of what is shown")
 	assert.Equal(t, 1, strings.Count(doc, `aria-label="fault cut off`)+strings.Count(doc, "<title>fault cut off"))
 }

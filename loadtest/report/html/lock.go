@@ -82,8 +82,9 @@ func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
 		d.busy(k, middle)
 	}
 	slices.SortStableFunc(drawn, func(a, b *hold) int { return d.weight(b) - d.weight(a) })
+	wordy = wordy && !slices.ContainsFunc(drawn, func(h *hold) bool { return h.row > 0 }) // they are where words would be
 	for _, h := range drawn {
-		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy && h.row == 0)
+		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy)
 	}
 }
 
@@ -99,16 +100,25 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 			to = math.Inf(1)
 		}
 		for _, h := range k.holds {
-			if h.from > float64(f.At) {
+			switch {
+			case h.from > float64(f.At):
 				to = min(to, h.from)
+			case h.made.AcquiresAlone():
+				from = max(from, min(h.to, d.endOf(k, h).since)) // until then it was another's
 			}
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
 			d.el("rect", "order "+clip(short(d.cell, op), 40)+" died, and told nothing of its lock: it can have had it until "+
-				moment(min(to, d.hi)), "class", "maybe "+d.colours[op.Instance],
+				d.moment(min(to, d.hi)), "class", "maybe "+d.colours[op.Instance],
 				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
 			text := "perhaps the key of order " + clip(short(d.cell, op), 20) + ", which died"
-			d.put("gone", d.within(text, x0, d.right(), middle-barHeight/2-6)...)
+			line := middle - barHeight/2 - 6
+			var spots []spot
+			if to < d.hi {
+				spots = d.within(text+"; gone by "+d.moment(to), x0, x1, line)
+			}
+			spots = append(spots, d.within(text, x0, x1, line)...)
+			d.put("gone", append(spots, spot{x0, line, text, ""})...)
 		}
 	}
 }
@@ -142,7 +152,7 @@ func (d *drawing) busy(k *lockKey, middle float64) {
 		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || d.known(k, u) {
 			continue
 		}
-		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + when(op.Done) + ", that another holds the lock"
+		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
 		d.el("rect", title, "class", "busy",
 			"x", d.x(u.lo), "y", middle-barHeight/2, "width", max(d.x(u.hi)-d.x(u.lo), 2), "height", barHeight)
 	}
@@ -177,7 +187,7 @@ func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
 	case h.how == stolen && d.shows(h.to):
 		d.cross(x1, middle)
 	case e.lost && d.shows(e.at):
-		d.el("path", e.why+" at "+moment(e.at), "class", "over",
+		d.el("path", e.why+" at "+d.moment(e.at), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-3), barHeight+6))
 		d.taken = append(d.taken, box{x1 - 1, y - 3, x1 + 1, y + barHeight + 3})
 	}
@@ -191,7 +201,7 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
 	var spots []spot
-	for _, text := range []string{"order " + name + ", since " + moment(h.from), "order " + name, name} {
+	for _, text := range []string{"order " + name + ", since " + d.moment(h.from), "order " + name, name} {
 		spots = append(spots, d.within(text, x0, x1, middle+4)...)
 	}
 	d.put("label", spots...)
@@ -207,28 +217,28 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 		class = "overlabel"
 	}
 	spots = nil
-	for _, text := range []string{name + ": " + e.why + at + moment(e.at), e.why} {
+	for _, text := range []string{name + ": " + e.why + at + d.moment(e.at), e.why} {
 		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
 	}
 	d.put(class, spots...)
 }
 
 func (d *drawing) holdTooltip(k *lockKey, h *hold) string {
-	text := fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), moment(h.from))
+	text := fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from))
 	e := d.endOf(k, h)
 	switch h.how {
 	case freed:
-		text += ", removed by it at " + moment(h.to)
+		text += ", removed by it at " + d.moment(h.to)
 	case stolen:
-		text += ", removed by order " + clip(short(d.cell, h.by), 40) + " at " + moment(h.to)
+		text += ", removed by order " + clip(short(d.cell, h.by), 40) + " at " + d.moment(h.to)
 	case expired:
 		if e.exact() {
-			text += ", " + e.why + " at " + moment(e.at)
+			text += ", " + e.why + " at " + d.moment(e.at)
 		}
-		text += ", gone by " + moment(h.to) + ", when order " + clip(short(d.cell, h.by), 40) + " made it again"
+		text += ", gone by " + d.moment(h.to) + ", when order " + clip(short(d.cell, h.by), 40) + " made it again"
 	case open:
 		if e.lost {
-			return text + ", " + e.why + " at " + moment(e.at)
+			return text + ", " + e.why + " at " + d.moment(e.at)
 		}
 		text += "; nobody removed it"
 	}
@@ -242,7 +252,7 @@ func (d *drawing) renewal(cmd *history.Command, y float64) {
 		class, what = "renew failed", "a renewal failed at "
 	}
 	x := d.x(float64(cmd.End))
-	d.el("path", what+when(cmd.End), "class", class,
+	d.el("path", what+d.when(cmd.End), "class", class,
 		"d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x), number(y+3)))
 	d.taken = append(d.taken, box{x - 3.5, y - 3, x + 3.5, y + 3})
 }

@@ -103,8 +103,8 @@ func (d *drawing) pair(at []mark) []mark {
 }
 
 func (d *drawing) join(unit int64, a, b mark) (bend float64) {
-	class := "join " + stockBroken.class
-	if d.window.focus[a.op.Order] && d.window.focus[b.op.Order] {
+	class, first := "join "+stockBroken.class, d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
+	if first {
 		class = "join first " + stockBroken.class
 	}
 	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s",
@@ -119,12 +119,30 @@ func (d *drawing) join(unit int64, a, b mark) (bend float64) {
 		path, bend = fmt.Sprintf("M%s %sL%s %s", number(a.x), number(a.y), number(b.x), number(b.y)), 0
 	}
 	d.el("path", "", "d", path)
+	if first {
+		for i := range joinSteps + 1 {
+			x, y := onJoin(a, b, bend, float64(i)/joinSteps)
+			d.lines = append(d.lines, box{x - 1, y - 1, x + 1, y + 1})
+		}
+	}
 	for _, m := range []mark{a, b} {
 		d.el("circle", "", "cx", m.x, "cy", m.y, "r", 7.5)
 		d.reserve(m.x, m.y, 7.5)
 	}
 	d.end()
 	return bend
+}
+
+// joinSteps is the number of pieces of a line between two sales that are kept free of words.
+const joinSteps = 40
+
+// onJoin returns a point of the line from a to b: at its beginning if t is 0, at its end if t is 1.
+func onJoin(a, b mark, bend, t float64) (x, y float64) {
+	if bend == 0 {
+		return a.x + (b.x-a.x)*t, a.y + (b.y-a.y)*t
+	}
+	smooth := t * t * (3 - 2*t)
+	return a.x + (b.x-a.x)*smooth + 3*bend*t*(1-t), a.y + (b.y-a.y)*smooth
 }
 
 // joinLabel writes a text on the line from a to b, where it covers no mark and no other text. The line below its row is
@@ -134,16 +152,15 @@ func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
 	defer d.end()
 	half := textWidth(text)/2 + 6
 	for _, t := range []float64{.5, .4, .6, .3, .7, .2, .8, .1, .9} {
-		x := a.x + (b.x-a.x)*t*t*(3-2*t) + 3*bend*t*(1-t)
+		x, y := onJoin(a, b, bend, t)
 		x = min(max(x, gutter+half), d.right()-half)
-		y := a.y + (b.y-a.y)*t*t*(3-2*t)
 		for _, dy := range []float64{0, -14, 14, -22, 22} {
 			room := box{x - half, y + dy - 8, x + half, y + dy + 8}
 			if room.y0 < d.top || room.y1 > d.y || slices.ContainsFunc(d.taken, room.meets) {
 				continue
 			}
 			d.el("rect", "", "class", "tagbox", "x", room.x0, "y", room.y0, "width", 2*half, "height", 16.0, "rx", 3.0)
-			d.put("twice", spot{x, y + dy + 4, text, "middle"})
+			d.text("twice", text, x, y+dy+4, "text-anchor", "middle")
 			d.taken = append(d.taken, room)
 			return
 		}

@@ -17,15 +17,16 @@ type bar struct {
 	end    end // of its lock
 	label  string
 	labelX float64
-	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words.
-	tall bool
-	row  int
+	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it,
+	// and one below it if the stock refused a write of the order.
+	tall, refused bool
+	row           int
 	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
 
 func (d *drawing) newBar(op *history.Op) *bar {
-	a := active(op)
+	a := tenure(op)
 	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lockEnd(op), label: label(d.cell, op)}
 	if neverEnded(op) {
 		b.x1 = d.right()
@@ -35,6 +36,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	if d.window.whole {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
+	b.refused = refusedWriteOf(op) != nil
 	need := textWidth(b.label) + 18
 	switch {
 	case d.window.focus[op.Order] || d.eventful(b):
@@ -56,16 +58,21 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	return b
 }
 
+// refusedWriteOf returns the first command of an order by which it wrote and which the stock refused.
+func refusedWriteOf(op *history.Op) *history.Command {
+	for i := range op.Trace {
+		if writeOf(&op.Trace[i]) == refusedWrite {
+			return &op.Trace[i]
+		}
+	}
+	return nil
+}
+
 // eventful reports whether words are due to what happened to the order: a fault, the end of its lock before it gave it
 // back, a write that the stock refused.
 func (d *drawing) eventful(b *bar) bool {
-	if len(d.faultsOf(b.op)) > 0 || d.outlived(b) {
-		return true
-	}
-	return slices.ContainsFunc(b.op.Trace, func(cmd history.Command) bool {
-		w := writeOf(&cmd)
-		return w == refusedWrite || w == unsureWrite
-	})
+	unsure := func(cmd history.Command) bool { return writeOf(&cmd) == unsureWrite }
+	return b.refused || len(d.faultsOf(b.op)) > 0 || d.outlived(b) || slices.ContainsFunc(b.op.Trace, unsure)
 }
 
 // outlived reports whether the order went on after its lock had ended.
@@ -97,22 +104,29 @@ func label(c *history.Cell, op *history.Op) string {
 	return short(c, op) + " " + clip(string(op.Outcome), 12)
 }
 
-// pack gives each bar the first row with room for it, and returns the heights of the rows.
-func pack(bars []*bar) (heights []float64) {
+// rowRoom is the height of a row, and how much of it lies below its bars.
+type rowRoom struct{ height, below float64 }
+
+// pack gives each bar the first row with room for it, and returns the rows.
+func pack(bars []*bar) (rows []rowRoom) {
 	slices.SortStableFunc(bars, func(a, b *bar) int { return cmp.Compare(a.from, b.from) })
 	var ends []float64
 	for _, b := range bars {
 		b.row = slices.IndexFunc(ends, func(end float64) bool { return end+4 <= b.from })
 		if b.row < 0 {
 			b.row = len(ends)
-			ends, heights = append(ends, 0), append(heights, rowHeight)
+			ends, rows = append(ends, 0), append(rows, rowRoom{rowHeight, rowHeight / 2})
 		}
 		ends[b.row] = b.to
-		if b.tall {
-			heights[b.row] = tallRow
+		r := &rows[b.row]
+		if b.tall && r.height < tallRow {
+			r.height += tallRow - rowHeight
+		}
+		if b.refused && r.below == rowHeight/2 {
+			r.height, r.below = r.height+lineBelow, r.below+lineBelow
 		}
 	}
-	return heights
+	return rows
 }
 
 // order draws one order without its words; middle is that of its bar.
@@ -151,7 +165,7 @@ func (d *drawing) tenure(b *bar, middle float64) {
 	}
 	if d.outlived(b) && d.shows(b.end.at) {
 		x := d.x(b.end.at) // before the bar, if the order was told too late that it had the lock
-		d.el("path", b.end.why+" at "+moment(b.end.at), "class", "over",
+		d.el("path", b.end.why+" at "+d.moment(b.end.at), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-15), barHeight+18))
 		d.taken = append(d.taken, box{x - 1, y - 15, x + 1, y + barHeight + 3})
 	}
@@ -183,20 +197,22 @@ func (d *drawing) words(b *bar, middle float64) {
 		x := d.x(b.end.at)
 		d.put("overlabel", spot{x + 4, line, b.end.why, ""}, spot{x - 4, line, b.end.why, "end"})
 	}
+	const apart = 12.0 // from the rings around sales
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
-	spots = append(spots, d.within(b.label, b.x0, d.right(), line)...)
 	if d.outlived(b) {
 		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
 	}
-	d.put("label", spots...)
+	spots = append(spots, d.within(b.label, b.x0, b.x1, line)...)
+	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
+	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)
 }
 
-// refusal says beside the mark of a refused write why it was refused. Of several it takes the first with room for it.
+// refusal says below the mark of a refused write why it was refused. Of several it takes the first with room for it.
 func (d *drawing) refusal(b *bar, middle float64) {
-	line := middle - barHeight/2 - 6
+	line := middle + barHeight/2 + 16
 	for i := range b.op.Trace {
 		cmd := &b.op.Trace[i]
 		if writeOf(cmd) != refusedWrite || !d.shows(float64(cmd.End)) {
@@ -204,8 +220,7 @@ func (d *drawing) refusal(b *bar, middle float64) {
 		}
 		x := d.x(float64(cmd.End))
 		text, _ := d.why(b.op, cmd)
-		if d.put("refusal", spot{x - 6, line, text, ""}, spot{x + 6, line, text, "end"}, spot{x + 10, middle + 4, text, ""},
-			spot{x - 10, middle + 4, text, "end"}) {
+		if d.put("refusal", spot{x - 7, line, text, ""}, spot{x + 7, line, text, "end"}, spot{x, line, text, "middle"}) {
 			return
 		}
 	}
@@ -308,15 +323,15 @@ func (d *drawing) tooltip(op *history.Op) string {
 	if len(op.Units) > 0 {
 		lines[0] += fmt.Sprintf(", units %s", clip(fmt.Sprint(op.Units), 60))
 	}
-	lines = append(lines, fmt.Sprintf("sent %s, answered %s", when(op.Sent), when(op.Done)))
+	lines = append(lines, fmt.Sprintf("sent %s, answered %s", d.when(op.Sent), d.when(op.Done)))
 	if l := op.Lease; l != nil {
-		lines = append(lines, fmt.Sprintf("lease %s to %s", when(l.AcquiredAt), when(l.ReleasedAt)))
+		lines = append(lines, fmt.Sprintf("lease %s to %s", d.when(l.AcquiredAt), d.when(l.ReleasedAt)))
 		if e := d.lockEnd(op); !math.IsInf(e.at, 1) {
 			by := "at"
 			if !e.exact() {
 				by = "by"
 			}
-			lines = append(lines, fmt.Sprintf("%s %s %s", e.why, by, moment(e.at)))
+			lines = append(lines, fmt.Sprintf("%s %s %s", e.why, by, d.moment(e.at)))
 		}
 	}
 	for i := range op.Trace {
@@ -326,26 +341,26 @@ func (d *drawing) tooltip(op *history.Op) string {
 			break
 		}
 		if onStock(cmd) || cmd.Fault() {
-			lines = append(lines, inWords(cmd))
+			lines = append(lines, d.inWords(cmd))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func inWords(cmd *history.Command) string {
+func (d *drawing) inWords(cmd *history.Command) string {
 	if cmd.Fault() {
-		return fmt.Sprintf("fault %s, %s to %s", clip(cmd.Key, 60), when(cmd.At), when(cmd.End))
+		return fmt.Sprintf("fault %s, %s to %s", clip(cmd.Key, 60), d.when(cmd.At), d.when(cmd.End))
 	}
-	text := fmt.Sprintf("%s of the stock, %s to %s", clip(cmd.Cmd, 24), when(cmd.At), when(cmd.End))
+	text := fmt.Sprintf("%s of the stock, %s to %s", clip(cmd.Cmd, 24), d.when(cmd.At), d.when(cmd.End))
 	if reply := cmd.Reply + cmd.Err; reply != "" {
 		text += ": " + clip(reply, 40)
 	}
 	return text
 }
 
-func when(i history.Instant) string {
+func (s span) when(i history.Instant) string {
 	if !i.Known() {
 		return "never"
 	}
-	return moment(float64(i))
+	return s.moment(float64(i))
 }

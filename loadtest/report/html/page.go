@@ -62,6 +62,9 @@ type page struct {
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
 const maxSurprises = 12
 
+// fewCells is the greatest number of cells that are all open from the start.
+const fewCells = 4
+
 // recovery is the table of how soon requests got through after a fault, with its title and note.
 type recovery struct {
 	Title, Note string
@@ -117,7 +120,7 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
 		s.Porcupine = pages[r.Shown()]
-		if len(r.Surprises) > 0 && open < maxSurprises {
+		if len(r.Surprises) > 0 && open < maxSurprises || len(rows) <= fewCells {
 			s.Open, open = true, open+1
 		}
 		sections = append(sections, s)
@@ -141,25 +144,54 @@ func hashOf(script string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// outcome is the last line that the run printed.
+// outcome says the same as the last line that the run printed. It is good if the run was finished, and all is as
+// expected.
 func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
-	met, ran, all := 0, 0, len(run.Cells)
+	met, ran, invalid, surprises := 0, 0, 0, 0
 	for _, r := range rows {
-		met, ran = met+r.Met, ran+r.Ran()
+		met, ran, invalid, surprises = met+r.Met, ran+r.Ran(), invalid+len(r.Invalid), surprises+len(r.Surprises)
 	}
-	good, words = met == ran && ran > 0, "As expected"
-	if !good {
-		words = "NOT as expected"
+	others := ""
+	if invalid > 0 {
+		others += fmt.Sprintf("; %d not valid", invalid)
 	}
-	words += fmt.Sprintf(": %d of %d cells", met, ran)
-	if all > ran {
-		words += fmt.Sprintf("; %d not run", all-ran)
+	if n := len(run.Cells) - ran; n > 0 {
+		others += fmt.Sprintf("; %d not run", n)
 	}
-	if run.Interrupted != "" {
-		good, words = false, words+"; the run was not finished: "+clip(run.Interrupted, 300)
+	cells := fmt.Sprintf(": %d of %d cells%s", met, ran, others)
+	switch {
+	case surprises > 0:
+		words = "NOT as expected" + cells
+	case run.Interrupted != "":
+		words = "so far as expected" + others
+	case invalid > 0 || ran == 0:
+		words = "not all was measured; as expected" + cells
+	default:
+		good, words = true, "as expected"+cells
 	}
-	return good, words
+	return good, capital(interrupted(run) + words)
 }
+
+// interrupted says how far a run came that was interrupted, and is empty if it was finished.
+func interrupted(run *history.Run) string {
+	switch n := len(run.Cells); {
+	case run.Interrupted == "":
+		return ""
+	case run.Selected == 0:
+		return fmt.Sprintf("interrupted after %s, ", counted(n))
+	default:
+		return fmt.Sprintf("interrupted after %d of %d cells, ", n, run.Selected)
+	}
+}
+
+func counted(cells int) string {
+	if cells == 1 {
+		return "1 cell"
+	}
+	return fmt.Sprintf("%d cells", cells)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // facts lists how the run was made: backend, machine, load.
 func facts(run *history.Run, rows []*catalog.Row) []fact {
@@ -173,6 +205,9 @@ func facts(run *history.Run, rows []*catalog.Row) []fact {
 		{"load", fmt.Sprintf("%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop(l))},
 		{"times", fmt.Sprintf("wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)},
 		{"k of K", repeated(rows)},
+	}
+	if run.Interrupted != "" {
+		out = append(out, fact{"interrupted", clip(run.Interrupted, 300)})
 	}
 	if len(run.Parties) > 0 {
 		var who []string

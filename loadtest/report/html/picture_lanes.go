@@ -52,7 +52,7 @@ func (p *picture) order(b *bar, y float64) {
 		middle, base = y+15, y+pictureRow-9
 	}
 	p.drawn++
-	a, u := active(op), underWay(op)
+	a, u := tenure(op), underWay(op)
 	x0, x1 := p.x(a.lo), max(p.x(a.hi), p.x(a.lo)+2.5)
 	if neverEnded(op) {
 		x1 = p.right()
@@ -102,7 +102,7 @@ func (p *picture) bar(b *bar, middle float64) {
 	}
 	if x < b.x1 {
 		p.el("rect", "", "class", "believes", "x", x, "y", y, "width", b.x1-x, "height", pictureBar)
-		p.el("path", b.end.why+" at "+moment(b.end.at), "class", "over",
+		p.el("path", b.end.why+" at "+p.moment(b.end.at), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-4), pictureBar+8))
 		p.taken = append(p.taken, box{x - 1, y - 4, x + 1, y + pictureBar + 4})
 	}

@@ -36,7 +36,8 @@ func (d *drawing) reserve(x, y, r float64) {
 func (d *drawing) put(class string, spots ...spot) bool {
 	for _, s := range spots {
 		b := s.box()
-		if s.text == "" || b.x0 < 0 || b.x1 > d.width || slices.ContainsFunc(d.taken, b.meets) {
+		covers := slices.ContainsFunc(d.taken, b.meets) || slices.ContainsFunc(d.lines, b.meets)
+		if s.text == "" || b.x0 < 0 || b.x1 > d.width || covers {
 			continue
 		}
 		d.taken = append(d.taken, b)

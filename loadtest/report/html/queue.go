@@ -16,8 +16,8 @@ const (
 // turn says as which of all that waited in line an order came, and as which it got the lock.
 type turn struct{ came, got int }
 
-// takeQueue takes the orders that waited in line, as they arrived, and the one that they waited for: around the first
-// violation if there is one, else from the beginning.
+// takeQueue takes the orders that waited, as they arrived, and the one that they waited for: around the first violation
+// if there is one, else from the beginning.
 func (w *window) takeQueue(c *history.Cell) {
 	var line []*history.Op
 	for _, op := range c.All() {
@@ -47,11 +47,14 @@ func (w *window) takeQueue(c *history.Cell) {
 		w.join(span{float64(op.Sent), float64(op.Sent)})
 		w.join(active(op))
 	}
-	w.queue, w.whole = true, true
+	w.queue, w.whole, w.wakes = true, true, c.Waiting > 0
 	w.pad()
-	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.2 // the rows' words
-	w.caption = fmt.Sprintf("%d of the %d orders in line, a row for each, as they arrived. The thick line is the wait.",
-		len(w.ops), all)
+	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.3 // the rows' words
+	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
+		"The thick line is the wait.", len(w.ops), all)
+	if w.wakes {
+		w.caption += " Each stroke on it is a time at which the order was woken."
+	}
 }
 
 // handOver returns the time in which the lock went from one to the next, enlarged, if that is short.
@@ -73,7 +76,7 @@ func (w window) handOver() (window, bool) {
 		return w, false
 	}
 	near.caption = fmt.Sprintf("The lock goes from order to order, %s times as large: %s to %s.",
-		times(w.length()/near.length()), moment(near.lo), moment(near.hi))
+		times(w.length()/near.length()), near.moment(near.lo), near.moment(near.hi))
 	return near, true
 }
 
@@ -89,7 +92,7 @@ func (d *drawing) queue() {
 
 func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	class := d.orderClass(op)
-	if at.came != at.got {
+	if n := wakesOf(op); d.window.wakes && n > 1 || !d.window.wakes && at.came != at.got {
 		class += " overtaken"
 	}
 	d.group(class, d.tooltip(op))
@@ -100,19 +103,53 @@ func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 		d.el("rect", "waits "+fmt.Sprintf("%.1f ms", float64(op.Lease.AcquiredAt-op.Sent)/1e6), "class", "queued",
 			"x", sent, "y", middle-2, "width", x0-sent, "height", 4.0)
 	}
+	if d.window.wakes {
+		d.wakeUps(op, middle)
+	}
 	d.el("rect", "", "class", "bar", "x", x0, "y", middle-5, "width", max(x1-x0, 2.5), "height", 10.0, "rx", 1.5)
 	d.taken = append(d.taken, box{x0, middle - 5, max(x1, x0+2.5), middle + 5})
 	for _, f := range d.faultsOf(op) {
 		from, to := d.faultSpan(f)
-		d.el("rect", faultText(f), "class", "fault", "x", from, "y", middle+5, "width", max(to-from, 3), "height", 3.0)
+		d.el("rect", d.faultText(f), "class", "fault", "x", from, "y", middle+5, "width", max(to-from, 3), "height", 3.0)
 	}
 	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
 	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
-	text := "got it " + ordinal(at.got)
-	if at.came != at.got {
-		text += ", came " + ordinal(at.came)
+	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, at.words(op, d.window.wakes), ""},
+		spot{x0 - 6, middle + 4, at.words(op, d.window.wakes), "end"})
+}
+
+// words says in which turn an order got the lock. Where wake-ups matter it says how many it took, else whether others
+// were faster.
+func (t turn) words(op *history.Op, wakes bool) string {
+	text := "got it " + ordinal(t.got)
+	switch n := wakesOf(op); {
+	case wakes && n > 1:
+		return fmt.Sprintf("%s, woken %d times", text, n)
+	case wakes && n == 1:
+		return text + ", woken once"
+	case !wakes && t.came != t.got:
+		return text + ", came " + ordinal(t.came)
 	}
-	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, text, ""}, spot{x0 - 6, middle + 4, text, "end"})
+	return text
+}
+
+// wakesOf counts how often an order was woken while it waited.
+func wakesOf(op *history.Op) (n int) {
+	for i := range op.Trace {
+		if op.Trace[i].Woken() {
+			n++
+		}
+	}
+	return n
+}
+
+// wakeUps draws a stroke for each time at which the order was woken.
+func (d *drawing) wakeUps(op *history.Op, middle float64) {
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; cmd.Woken() && d.shows(float64(cmd.At)) {
+			d.el("path", "", "class", "woken", "d", fmt.Sprintf("M%s %sv8", number(d.x(float64(cmd.At))), number(middle-4)))
+		}
+	}
 }
 
 func ordinal(n int) string {

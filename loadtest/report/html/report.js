@@ -2,7 +2,16 @@
 // cell is opened, so that a page of hundreds of timelines opens at once.
 (() => {
   "use strict";
-  const fill = (cell) => cell.querySelectorAll("noscript").forEach((inert) => { inert.outerHTML = inert.textContent; });
+  const fill = (cell) => cell.querySelectorAll("noscript").forEach((inert) => {
+    inert.outerHTML = inert.textContent;
+    cell.querySelectorAll("figure .scroll").forEach(toMoment);
+  });
+
+  // toMoment scrolls a timeline that is wider than the window to what matters in it.
+  const toMoment = (box) => {
+    const moment = [".join.first", ".refused", ".cross", ".overlap", ".over"].map((m) => box.querySelector(m)).find(Boolean);
+    if (moment) box.scrollLeft = moment.getBoundingClientRect().right - box.getBoundingClientRect().right + 40;
+  };
 
   // current returns the cell that the address names.
   const current = () => document.getElementById(location.hash.slice(1))?.closest("details.cell");
@@ -12,6 +21,9 @@
     if (!cell) return;
     cell.open = true;
     fill(cell);
+    // The browser goes to the section, whose heading is above it.
+    const section = cell.querySelector("section");
+    section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top}px`;
     cell.querySelector("summary").focus({ preventScroll: true });
     cell.scrollIntoView();
   };

@@ -13,6 +13,7 @@ const (
 	gutter      = 104.0 // the lanes' names
 	rowHeight   = 20.0
 	tallRow     = 34.0 // with a line for words
+	lineBelow   = 16.0 // another one, below the bar
 	barHeight   = 12.0
 )
 
@@ -63,6 +64,9 @@ func millisAt(ns, step float64) string {
 	text := strconv.FormatFloat(ns/1e6, 'f', min(decimals, 6), 64)
 	if len(text) > 14 {
 		text = fmt.Sprintf("%.4g", ns/1e6)
+	}
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
 	}
 	return strings.Replace(text, "-", "−", 1) + " ms"
 }

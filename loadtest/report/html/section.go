@@ -79,6 +79,9 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	if !known {
 		v.Expected = "?"
 	}
+	if f.Result == history.Broken {
+		v.Class += " " + severityOfVerdict(f.Verdict).class
+	}
 	for i, e := range f.Evidence {
 		if i > 0 { // the first is in Because
 			v.More = append(v.More, clip(e.Text, 600))

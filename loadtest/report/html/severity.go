@@ -94,7 +94,7 @@ func lower(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min
 // refused returns an order whose write the stock refused.
 func (d *drawing) refused() *history.Op {
 	for _, op := range d.window.ops {
-		if slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return writeOf(&cmd) == refusedWrite }) {
+		if refusedWriteOf(op) != nil {
 			return op
 		}
 	}

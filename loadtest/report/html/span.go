@@ -1,10 +1,8 @@
 package html
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -56,6 +54,15 @@ func active(op *history.Op) span {
 	return s
 }
 
+// tenure is the active time of an order without what came before its lease: it only waited then.
+func tenure(op *history.Op) span {
+	s := active(op)
+	if op.Lease != nil && op.Lease.AcquiredAt.Known() {
+		s.lo = min(float64(op.Lease.AcquiredAt), s.hi)
+	}
+	return s
+}
+
 // underWay returns the time from sending an order to its answer.
 func underWay(op *history.Op) span {
 	s := noSpan()
@@ -66,14 +73,8 @@ func underWay(op *history.Op) span {
 	return s
 }
 
-// moment renders nanoseconds after the start of the cell.
-func moment(ns float64) string {
-	text := fmt.Sprintf("%+.2f ms", ns/1e6)
-	if math.Abs(ns) >= 1e9 {
-		text = fmt.Sprintf("%+.3f s", ns/1e9)
-	}
-	return strings.Replace(text, "-", "−", 1)
-}
+// moment renders a time within the span in ms, with as many decimals as are needed there.
+func (s span) moment(ns float64) string { return millisAt(ns, roundStep(s.length()/500)) }
 
 // onStock reports whether the command reads or writes the stock.
 func onStock(cmd *history.Command) bool { return cmd.ReadsStock() || cmd.WritesStock() }

@@ -23,8 +23,9 @@ type drawing struct {
 	keys   []*lockKey
 	marks  *marks
 	rows   []row
-	// taken is the room of marks and texts, which no other text may cover.
-	taken []box
+	// taken is the room of marks and texts, which no other text may cover, and lines is that of the line that joins the
+	// sales of the first violation: only its own words stand on it.
+	taken, lines []box
 	// top is where the lanes begin, and y where the next one does.
 	top, y float64
 	// backgrounds are those of the lanes. They lie below the lines of the axis, and all else above them.
@@ -135,20 +136,20 @@ func (d *drawing) instances() {
 				bars = append(bars, d.newBar(op))
 			}
 		}
-		heights := pack(bars)
+		rows := pack(bars)
 		height := 8.0
-		if len(heights) == 0 {
+		if len(rows) == 0 {
 			height += rowHeight
 		}
-		tops := make([]float64, len(heights))
-		for i, h := range heights {
-			tops[i] = d.y + height - 4
-			height += h
+		middles := make([]float64, len(rows))
+		for i, r := range rows {
+			height += r.height
+			middles[i] = d.y + height - 4 - r.below
 		}
 		d.lane("instance "+name, height)
 		d.stopped(bars, height)
 		for _, b := range bars {
-			r := row{b, tops[b.row] + heights[b.row] - rowHeight/2}
+			r := row{b, middles[b.row]}
 			d.order(b, r.middle)
 			d.rows = append(d.rows, r)
 		}

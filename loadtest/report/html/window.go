@@ -20,6 +20,7 @@ type window struct {
 	finding history.Finding // the violation, if there is one
 	whole   bool
 	queue   bool // the orders are drawn as they arrived, each in a row
+	wakes   bool // it matters how often each of them was woken
 	turns   []turn
 	caption string
 }
@@ -30,7 +31,7 @@ func choose(c *history.Cell) window {
 	w := window{span: noSpan(), finding: firstBroken(c)}
 	w.focus = focusOf(evidenceOf(w.finding))
 	switch around := focusSpan(c, w.focus); {
-	case c.InLine && c.Len() > 0:
+	case (c.InLine || c.Waiting > 0) && c.Len() > 0:
 		w.takeQueue(c)
 		return w
 	case c.Len() <= maxOrders:
@@ -43,7 +44,7 @@ func choose(c *history.Cell) window {
 	}
 	w.pad()
 	slices.SortStableFunc(w.ops, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
-	w.caption += fmt.Sprintf(" The window is %s to %s after the start of the cell.", moment(w.lo), moment(w.hi))
+	w.caption += fmt.Sprintf(" The window is %s to %s after the start of the cell.", w.moment(w.lo), w.moment(w.hi))
 	return w
 }
 

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,26 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 	text = printed(run, terminal.Printer{}, terminal.Outcome{Out: "out"})
 	assert.LessOrEqual(t, strings.Count(text, "\n"), 80)
 	assert.Contains(t, text, "matrix.txt; every timeline: out")
+	text = printed(run, terminal.Printer{}, terminal.Outcome{Read: "r.json"})
+	assert.Contains(t, text, "; loadtest report r.json makes the page\n", "a run that was read has no --out")
+}
+
+// STOCKAPI_RESULTS=FILE has the results of a real run looked at, on three terminals.
+func TestARealRunFitsOn80Lines(t *testing.T) {
+	file := os.Getenv("STOCKAPI_RESULTS")
+	if file == "" {
+		t.Skip("STOCKAPI_RESULTS names no file")
+	}
+	run, err := history.Read(file)
+	require.NoError(t, err)
+	for _, width := range []int{80, 120, 200} {
+		text := printed(run, terminal.Printer{Width: width}, terminal.Outcome{})
+		t.Logf("%d columns: %d lines", width, strings.Count(text, "\n"))
+		assert.LessOrEqual(t, widest(text), width)
+		if width >= 120 {
+			assert.LessOrEqual(t, strings.Count(text, "\n"), 80)
+		}
+	}
 }
 
 // Every cell of the narrow grid is the one of the wide grid.
@@ -165,6 +186,23 @@ func TestWhatIsNotRunIsToldInShortToo(t *testing.T) {
 	assert.Regexp(t, `\ncrash .* nr `, text)
 	assert.Regexp(t, `\ncrash .* ok~ok `, text)
 	assert.Regexp(t, `\nnot run, \d+: needs a zookeeper\n`, text)
+}
+
+// A cell of which much is unknown has no room for all letters: its column stays narrow.
+func TestAnUnknownCellLeavesTheGridWhole(t *testing.T) {
+	run := wholeRun(t)
+	for _, c := range run.Cells {
+		if c.Scenario == "quorum-returns" && c.Rung == "v13" {
+			for i, f := range c.Findings {
+				c.Findings[i].Result = map[bool]history.Result{
+					true: history.Broken, false: history.Indeterminate,
+				}[f.Verdict == history.Liveness]
+			}
+		}
+	}
+	text := printed(run, terminal.Printer{}, terminal.Outcome{})
+	assert.Regexp(t, `\nquorum-returns .* L\?!ok ok `, text)
+	assert.Equal(t, 1, strings.Count(text, "\ncrash  "), "the grid is in one piece")
 }
 
 // Every lesson is a cell that breaks, or whose remark is told.

@@ -24,10 +24,25 @@ type entry struct {
 	// mark is "!", "~" or both. below is a second line.
 	mark, below string
 	colour      text.Colors
+	// foreseen is the text of the cell if it comes out as expected. While a run is under way it keeps the column as wide
+	// as it will be.
+	foreseen string
 }
 
-// toCome is a selected cell that is not finished.
-var toCome = entry{text: "·"}
+// toCome returns the entry of a selected cell that is not finished.
+func toCome(p place) entry { return entry{text: "·", foreseen: foreseen(p)} }
+
+// foreseen returns the letters of what is expected to break in a cell.
+func foreseen(p place) string {
+	e, _ := catalog.Expected(p.scenario, p.rung)
+	var out strings.Builder
+	for _, v := range history.Verdicts {
+		if e.Results[v] == history.Broken {
+			out.WriteString(letters[v])
+		}
+	}
+	return out.String()
+}
 
 // absent is a cell that was not selected: empty, or not applicable.
 func absent(p place) entry {
@@ -124,11 +139,15 @@ func (e entry) painted(text string, colour bool) string {
 	return e.colour.Sprint(text)
 }
 
-// short returns the entry in two letters if that is possible, and one character for its mark.
+// short returns the entry in two letters if that is possible, and one character for its mark. It does not say which
+// verdicts are unknown.
 func (e entry) short() string {
 	letters := map[string]string{notRun: "nr", notValid: "nv"}[e.text]
 	if letters == "" {
-		letters = e.text
+		letters, _, _ = strings.Cut(e.text, "?")
+		if letters != e.text {
+			letters += "?"
+		}
 	}
 	if e.mark == "" {
 		return letters

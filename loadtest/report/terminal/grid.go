@@ -49,7 +49,7 @@ func newGrid(places []place, at func(place) entry) *grid {
 		for _, s := range g.scenarios {
 			e := at(place{s, r})
 			c.entries = append(c.entries, e)
-			c.width = max(c.width, widest(e.lines()))
+			c.width = max(c.width, widest(e.lines()), len(e.foreseen))
 		}
 		g.columns = append(g.columns, c)
 	}

@@ -86,7 +86,7 @@ func (g *grid) narrowed(
 		for _, e := range c.entries {
 			text := cell(e)
 			col.cells = append(col.cells, text)
-			col.width = max(col.width, needed(text, e.mark != ""))
+			col.width = max(col.width, needed(text, e.mark != ""), needed(cell(entry{text: e.foreseen}), false))
 		}
 		col.colour = func(row int, text string) string { return c.entries[row].painted(text, colour) }
 		n.columns = append(n.columns, col)

@@ -17,7 +17,7 @@ type live struct {
 	places   []place
 	selected map[place]bool
 	rows     map[place]*catalog.Row
-	entries  map[place]entry // of cells that are finished, or were not selected
+	entries  map[place]entry
 
 	// The last drawing is kept until a cell finishes or the size changes.
 	drawn         []string
@@ -40,7 +40,9 @@ func (l *live) add(c *history.Cell) {
 	p := place{c.Scenario, c.Rung}
 	row := catalog.Assess([]*history.Cell{c})[0]
 	if was := l.rows[p]; l.selected[p] && (was == nil || len(was.Surprises) == 0 && len(row.Surprises) > 0) {
-		l.rows[p], l.entries[p], l.drawn = row, entryOf(row, 0), nil
+		e := entryOf(row, 0)
+		e.foreseen = foreseen(p)
+		l.rows[p], l.entries[p], l.drawn = row, e, nil
 	}
 }
 
@@ -50,9 +52,10 @@ func (l *live) at(p place) entry {
 	case known:
 		return e
 	case l.selected[p]:
-		return toCome
+		e = toCome(p)
+	default:
+		e = absent(p)
 	}
-	e = absent(p)
 	l.entries[p] = e
 	return e
 }

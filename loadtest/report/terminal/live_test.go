@@ -2,9 +2,12 @@ package terminal_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,12 +31,13 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 			screen, p := started(t, size.columns, size.rows, nil, nil)
 			specs, err := catalog.Select(nil, nil, 2, 1)
 			require.NoError(t, err)
-			seen := ""
+			seen, heads := "", headsOf(screen)
 			for _, s := range specs {
 				finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
 				now := screen.String()
 				assert.LessOrEqual(t, strings.Count(now, "\n")+1, size.rows, now)
 				assert.LessOrEqual(t, widest(now), size.columns-1, now)
+				assert.Equal(t, heads, headsOf(screen), "no column is shifted by %s", s.Scenario.Name)
 				if s.Scenario.Name == "late-release" {
 					seen = now
 				}
@@ -49,10 +53,24 @@ func TestTheWholeLadderHasAGridOnSmallTerminals(t *testing.T) {
 	}
 }
 
+// shown matches which scenarios are shown, before the heads.
+var shown = regexp.MustCompile(`^\d+–\d+ of \d+`)
+
+// headsOf returns the first line of the heads of a grid.
+func headsOf(screen *terminaltest.Screen) string {
+	_, grid, _ := strings.Cut(screen.String(), "· to come")
+	lines := strings.Split(grid, "\n")
+	return shown.ReplaceAllStringFunc(lines[min(1, len(lines)-1)], func(s string) string {
+		return strings.Repeat(" ", utf8.RuneCountInString(s))
+	})
+}
+
 func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
-	var now time.Time
+	var passed atomic.Int64
 	screen := terminaltest.New(120, 40)
-	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time { return now }})
+	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time {
+		return time.Time{}.Add(time.Duration(passed.Load()))
+	}})
 	defer p.Close()
 	specs, err := catalog.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
@@ -60,7 +78,7 @@ func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
 	assert.Contains(t, screen.String(), "0:00, about 2:10 left: 0 of 616 cells")
 	pass := func(cells []catalog.Spec, each time.Duration) {
 		for _, s := range cells {
-			now = now.Add(each)
+			passed.Add(int64(each))
 			finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
 		}
 	}

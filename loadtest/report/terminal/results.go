@@ -28,6 +28,8 @@ type Outcome struct {
 	Verbose bool
 	// Out is the directory with the files of the run, empty if there is none.
 	Out string
+	// Read is the file or the directory that the run was read from, empty if it has just been made.
+	Read string
 }
 
 // Results prints the stories, how soon requests got through, the matrix and the summary, in this order: what a terminal
@@ -62,6 +64,8 @@ func (p Printer) where(o Outcome, left []string) {
 	switch {
 	case what != "" && o.Out != "":
 		p.wrapped("", 2, fmt.Sprintf("%s: %s; every timeline: %s", what, filepath.Join(o.Out, "matrix.txt"), page))
+	case what != "" && o.Read != "":
+		p.wrapped("", 2, "--verbose prints "+what+"; loadtest report "+o.Read+" makes the page")
 	case what != "":
 		p.wrapped("", 2, "--verbose prints "+what+"; --out DIR writes all, with a page")
 	case o.Out != "":

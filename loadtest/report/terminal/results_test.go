@@ -2,6 +2,7 @@ package terminal_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,4 +26,25 @@ func TestTheResultsShowTheMatrix(t *testing.T) {
 		}
 	}
 	assert.Positive(t, rows)
+}
+
+// The lines of docs/results.md are of one run: both tables of the crowd over two instances have the same figures.
+func TestTheResultsAreOfOneRun(t *testing.T) {
+	document, err := os.ReadFile("../../../docs/results.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(document), "\ntwo-instances: ")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "```")
+	rungs := 0
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		if len(words) < 10 || catalog.RungOf(words[0]).Number == "" {
+			continue
+		}
+		rungs++
+		of := words[len(words)-10:] // sold refused busy unknown left twice req/s p50 p99 cmd/sale
+		same := append([]string{regexp.QuoteMeta(words[0]), `\S+`, `\S+`}, of[0], of[4], of[5], of[6], of[8], of[9])
+		assert.Regexp(t, `(^|\n|  )`+strings.Join(same, " +")+`( |\n)`, string(document))
+	}
+	assert.Len(t, catalog.Rungs, rungs)
 }
