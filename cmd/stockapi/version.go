@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// versionLine is what --version prints: version, commit, Go and platform. Unlike [thisBuild] it is for people: two
+// versionLine returns the line of --version: version, commit, Go and platform. Unlike [thisBuild] it is for people: two
 // builds of one commit for two platforms have one name.
 func versionLine() string {
 	info, _ := debug.ReadBuildInfo()

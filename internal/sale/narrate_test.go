@@ -19,7 +19,7 @@ import (
 	"stockapi/internal/stock"
 )
 
-// A script is what was narrated, which goroutines write and read.
+// A script holds the narrated lines. Goroutines write and read it.
 type script struct {
 	mu   sync.Mutex
 	text bytes.Buffer

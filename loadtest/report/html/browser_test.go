@@ -35,7 +35,7 @@ import (
 //	STOCKAPI_RESULTS=out/results.json.gz go test …                         looks at the report of a real run
 //	STOCKAPI_AXE=node_modules/axe-core/axe.min.js go test …                has axe look too
 
-// browserWindow is what one window shows: a page at a size, in light or dark.
+// A browserWindow shows the page at a size, in light or dark.
 type browserWindow struct {
 	Width, Height   int
 	Dark, NoScripts bool
@@ -44,7 +44,7 @@ type browserWindow struct {
 	Everywhere      bool     // the timelines of all cells are looked at, and not those of the open one alone
 }
 
-// facts is what the frame's script finds in the page that it shows.
+// facts holds the findings of the script of the frame, about the page in it.
 type facts struct {
 	Nodes, Height   int
 	Opened          float64  // milliseconds until the page and all in it was there

@@ -26,7 +26,7 @@ type drawing struct {
 	// taken is the room of marks and texts, which no other text may cover, and lines is that of the line that joins the
 	// sales of the first violation: only its own words stand on it.
 	taken, lines []box
-	// top is where the lanes begin, and y where the next one does.
+	// top is the upper end of the lanes, and y that of the next one.
 	top, y float64
 	// backgrounds are those of the lanes. They lie below the lines of the axis, and all else above them.
 	backgrounds svg
