@@ -40,7 +40,7 @@ func (s Spec) Patience() float64 { return s.longer }
 // and the machine may have been too slow for its leases. It also is if it could not be played to its end: that says
 // nothing of the rung, and a server that was slow for a moment may be the reason.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
-	if !s.Scenario.Fault() || s.longer > 0 || c.Aborted == "" && tooSlow(c) == "" {
+	if !s.Scenario.Fault() || s.longer > 0 || c.Aborted == "" && (!wasBusy(c) || len(excusable(c)) == 0) {
 		return s, false
 	}
 	return s.Longer(longerBy), true
@@ -58,19 +58,9 @@ func Invalid(c *history.Cell) string {
 // tooSlow says that the machine was too slow for a cell that is not as expected. It is empty if the cell is as
 // expected, or the machine was fast enough, or a slow machine cannot be the reason.
 func tooSlow(c *history.Cell) string {
-	if c.Client == nil || c.Client.Longest < allowed(c) {
+	said := excusable(c)
+	if len(said) == 0 || !stoodStill(c) {
 		return ""
-	}
-	different := differences(c)
-	if len(different) == 0 {
-		return ""
-	}
-	var said []string
-	for _, d := range different {
-		if !d.excusable {
-			return ""
-		}
-		said = append(said, d.text)
 	}
 	again := ""
 	if c.Longer > 0 {
@@ -78,6 +68,30 @@ func tooSlow(c *history.Cell) string {
 	}
 	return fmt.Sprintf("%s: machine too slow for this cell: nothing ran for %s at once, under leases of %s%s: %s",
 		title(c), c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
+}
+
+// excusable lists in what a cell is not as expected, if a machine that was too slow can be the reason for all of it.
+func excusable(c *history.Cell) (said []string) {
+	for _, d := range differences(c) {
+		if !d.excusable {
+			return nil
+		}
+		said = append(said, d.text)
+	}
+	return said
+}
+
+// stoodStill reports whether the machine stood still for longer than the cell allows.
+func stoodStill(c *history.Cell) bool { return c.Client != nil && c.Client.Longest >= allowed(c) }
+
+// busyShare is the share of a cell's time for which the generator of a busy machine does not get the processor.
+const busyShare = 10
+
+// wasBusy reports whether the machine may have been too slow for a cell. If it was busy, one of the instances may have
+// stood still for much longer than the generator did. That is reason enough to run the cell once more, and too little
+// to excuse it.
+func wasBusy(c *history.Cell) bool {
+	return stoodStill(c) || c.Client != nil && c.Client.Away > 0 && c.Client.Away >= c.Elapsed/busyShare
 }
 
 // allowed returns how long the machine may stand still before the cell has to reckon with it. A renewal has half of a

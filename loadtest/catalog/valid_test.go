@@ -97,6 +97,14 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	assert.NotEmpty(t, catalog.Surprises(fast), "if it is so again, it is not excused")
 	_, slow = by["crash"].AgainLonger(on("crash", "v4", 300*time.Millisecond))
 	assert.False(t, slow, "it is as expected")
+	stuck := set(on("crash", "v4", 5*time.Millisecond), history.Liveness, history.Broken)
+	stuck.Elapsed = time.Second
+	_, slow = by["crash"].AgainLonger(stuck)
+	assert.False(t, slow, "the machine was quiet")
+	stuck.Client.Away = 150 * time.Millisecond
+	_, slow = by["crash"].AgainLonger(stuck)
+	assert.True(t, slow, "an instance may have stood still for longer than the generator did")
+	assert.NotEmpty(t, catalog.Surprises(stuck), "if it is so again, it is not excused")
 	crowd := set(on("two-instances", "v4", time.Second), history.Liveness, history.Broken)
 	_, slow = by["two-instances"].AgainLonger(crowd)
 	assert.False(t, slow, "a crowd's leases are long")

@@ -264,6 +264,9 @@ func (s *session) cell(
 	ctx context.Context, i int, spec catalog.Spec, env cellEnvironment,
 ) (cell *history.Cell, err error) {
 	product := fmt.Sprintf("lt-%s-%d-%s", s.history.ID, i+1, strings.ReplaceAll(spec.Rung.Number, ".", "_"))
+	if spec.Patience() > 0 { // a late command of the first try may have left a lock that never expires
+		product += "-again"
+	}
 	if env.err != nil || env.notRun != "" && s.party == nil {
 		env.close()
 		return notRun(spec, product, env.notRun), env.err
