@@ -46,6 +46,7 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 	}
 	for _, v := range Verdicts {
 		if c, ok := found[v]; ok {
+			c.FoundAfter = s.first[v]
 			cell.Found = append(cell.Found, c)
 		}
 	}
@@ -65,7 +66,7 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 		return nil, err
 	}
 	return &search{t: t, rung: r, bounds: b, servers: servers, relation: func(a, b choice) bool { return false },
-		best: map[Verdict]Counterexample{}}, nil
+		best: map[Verdict]Counterexample{}, first: map[Verdict]int{}}, nil
 }
 
 // IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
@@ -111,7 +112,7 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		b := s.bounds
 		b.Faults = faults
 		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound,
-			best: map[Verdict]Counterexample{}, wanted: wanted, limits: s.best}
+			best: map[Verdict]Counterexample{}, first: map[Verdict]int{}, wanted: wanted, limits: s.best}
 		for _, v := range wanted {
 			short.best[v] = s.best[v]
 		}
