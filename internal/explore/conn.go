@@ -81,8 +81,7 @@ func (c *conn) carryOut(args []string) bool {
 			return false
 		}
 	}
-	c.server.redis.Server().Dispatch(c.peer, args)
-	c.peer.Flush()
+	c.server.carryOut(c.peer, args)
 	return true
 }
 
@@ -159,7 +158,7 @@ func (c *conn) Close() error {
 	}
 	close(c.gone)
 	if len(c.channels) > 0 {
-		c.server.redis.Server().Dispatch(c.peer, []string{"unsubscribe"})
+		c.server.carryOut(c.peer, []string{"unsubscribe"})
 	}
 	select {
 	case c.came <- struct{}{}:

@@ -39,8 +39,8 @@ func conflict(a, b choice) bool {
 	return slices.ContainsFunc(a.cmd.keys, func(key string) bool { return slices.Contains(b.cmd.keys, key) })
 }
 
-// sameRound reports whether two commands of one client are the same request to different servers, sent at once. A client
-// that does so waits for all answers, in whatever order they come.
+// sameRound reports whether two commands of one client are the same request to different servers, sent at once. Such a
+// client waits for all answers, in whatever order they come.
 func sameRound(a, b choice) bool {
 	return a.Kind == Grant && b.Kind == Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
 		a.cmd.since == b.cmd.since && len(a.cmd.args) > 0 && reflect.DeepEqual(a.cmd.args, b.cmd.args)

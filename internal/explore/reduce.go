@@ -38,7 +38,7 @@ func (b *bits) union(other bits) {
 // all runs schedules until nothing is left to be tried. It returns false if it stopped before.
 func (r *reduction) all() bool {
 	for prefix := 0; prefix >= 0; prefix = r.next() {
-		if most := r.bounds.Schedules; most > 0 && r.complete+r.redundant >= most {
+		if r.isCutShort() {
 			return false
 		}
 		r.run(prefix)

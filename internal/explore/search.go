@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"stockapi/internal/lock"
 )
@@ -26,7 +27,14 @@ type search struct {
 	first     map[Verdict]int // after how many runs a verdict was broken for the first time
 	complete  int             // schedules that were run to their end
 	redundant int             // schedules that were stopped, since others are like them
+	until     time.Time       // the search stops then; zero: it does not
 	diverged  error
+}
+
+// isCutShort reports whether the search has to stop, because it has used up its bounds.
+func (s *search) isCutShort() bool {
+	most := s.bounds.Schedules
+	return most > 0 && s.complete+s.redundant >= most || !s.until.IsZero() && time.Now().After(s.until)
 }
 
 // A Counterexample is a schedule that breaks a verdict.
