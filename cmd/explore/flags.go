@@ -34,6 +34,7 @@ type flags struct {
 	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
 	Switches   int           `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
 	Schedules  int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	For        time.Duration `default:"0" help:"End the search after that time, and say how far it got: 10m for instance. Then the same flags may print something else. 0: no limit."`
 	Plain      bool          `help:"Also try steps that commute in both orders."`
 	Replay     string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
 	JSON       string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
@@ -56,6 +57,7 @@ Examples:
   explore --rungs v0,v4
   explore --rungs v3 --faults 1 --kinds expiry
   explore --rungs v6 --nodes 3 --faults 1 --brief
+  explore --faults 2 --for 10m --brief
   explore --replay v3:aaaa.expiry.b.a
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run.`
@@ -103,8 +105,8 @@ func (f *flags) check() error {
 		return errors.New("--nodes is 1 to 5")
 	case f.Stock < 1:
 		return errors.New("--stock is at least 1")
-	case f.Faults < 0 || f.Switches < 0 || f.Schedules < 0 || f.Workers < 1:
-		return errors.New("--faults, --switches and --schedules are at least 0, --workers at least 1")
+	case f.Faults < 0 || f.Switches < 0 || f.Schedules < 0 || f.For < 0 || f.Workers < 1:
+		return errors.New("--faults, --switches, --schedules and --for are at least 0, --workers at least 1")
 	}
 	if err := f.findRungs(); err != nil {
 		return err

@@ -42,8 +42,11 @@ func (p printer) rung(number string) {
 func (p printer) cell(t *testing.T, one *task) {
 	c := one.cell
 	exhausted := "exhausted"
-	if !c.Exhausted {
+	switch {
+	case !c.Exhausted:
 		exhausted = "not exhausted"
+	case !c.Shortest:
+		exhausted = "exhausted, but there may be shorter counterexamples"
 	}
 	fmt.Fprintf(p, "  %-12s %s, %s: ", c.Fault, count(c.Schedules, "schedule"), exhausted)
 	if len(c.Found) == 0 {
@@ -143,9 +146,32 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// progress says on a terminal what is explored.
-func progress(stderr io.Writer, n, of int, one *task) {
-	if file, ok := stderr.(*os.File); ok && isatty.IsTerminal(file.Fd()) {
-		fmt.Fprintf(stderr, "\r\033[K%d of %d: %s, %s\r", n+1, of, one.rung, explore.FaultNames(one.bounds))
+// howFar says how far the search got in its time.
+func (p printer) howFar(f *flags, tasks []*task) {
+	schedules, exhausted := 0, 0
+	for _, one := range tasks {
+		schedules += one.cell.Schedules
+		if one.cell.Exhausted {
+			exhausted++
+		}
 	}
+	fmt.Fprintf(p, "\nin %s: %d of %s exhausted, %s run\n", f.For, exhausted, count(len(tasks), "cell"),
+		count(schedules, "schedule"))
+}
+
+// progress says on a terminal how many cells were explored.
+func progress(stderr io.Writer, tasks []*task) {
+	file, ok := stderr.(*os.File)
+	if !ok || !isatty.IsTerminal(file.Fd()) {
+		return
+	}
+	done := 0
+	for _, one := range tasks {
+		select {
+		case <-one.done:
+			done++
+		default:
+		}
+	}
+	fmt.Fprintf(stderr, "\r\033[K%d of %s explored\r", done, count(len(tasks), "cell"))
 }

@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"stockapi/internal/explore"
+	"stockapi/internal/lock"
 )
 
 // A task is one cell to explore, and then what was found.
@@ -26,11 +29,10 @@ func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
 	p := printer{stdout, f.Brief}
 	p.head(f)
 	tasks := f.tasks()
-	start(t, tasks, f.Workers)
+	f.start(t, tasks)
 	code := asExpected
 	for i, one := range tasks {
-		progress(stderr, i, len(tasks), one)
-		<-one.done
+		one.await(stderr, tasks)
 		if one.err != nil {
 			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), one.err))
 		}
@@ -41,6 +43,9 @@ func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
 		if one.surprise() != "" {
 			code = surprised
 		}
+	}
+	if f.For > 0 {
+		p.howFar(f, tasks)
 	}
 	if err := f.writeJSON(tasks); err != nil {
 		return complain(stderr, fmt.Errorf("--json: %w; name a file that can be written", err))
@@ -84,25 +89,62 @@ func (f *flags) bounds() explore.Bounds {
 		Switches: f.Switches, Schedules: f.Schedules, Plain: f.Plain}
 }
 
-// start explores the cells, in their order and several at a time.
-func start(t *testing.T, tasks []*task, workers int) {
-	var next sync.Mutex
-	at := 0
-	for range workers {
+// start explores the cells, several at a time. The largest come first, so that none of them is left alone at the end.
+// When the time is limited they come last, and get what the others leave.
+func (f *flags) start(t *testing.T, tasks []*task) {
+	until := time.Now().Add(f.For)
+	queue := slices.Clone(tasks)
+	slices.SortStableFunc(queue, func(a, b *task) int {
+		if f.For > 0 {
+			return size(a) - size(b)
+		}
+		return size(b) - size(a)
+	})
+	var mu sync.Mutex
+	next := func() *task {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(queue) == 0 {
+			return nil
+		}
+		one := queue[0]
+		if f.For > 0 { // an equal share of what is left, at least a moment
+			one.bounds.For = max(time.Until(until)*time.Duration(min(f.Workers, len(queue)))/time.Duration(len(queue)), 1)
+		}
+		queue = queue[1:]
+		return one
+	}
+	for range f.Workers {
 		go func() {
-			for {
-				next.Lock()
-				i := at
-				at++
-				next.Unlock()
-				if i >= len(tasks) {
-					return
-				}
-				one := tasks[i]
+			for one := next(); one != nil; one = next() {
 				one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
 				close(one.done)
 			}
 		}()
+	}
+}
+
+// size ranks a cell by how many schedules it has: most if there are several lock servers, more if orders wait.
+func size(one *task) int {
+	r, _ := lock.Find(one.rung) // the flags were checked
+	switch {
+	case slices.Contains(r.Needs, lock.NeedRedlock):
+		return 2
+	case r.Wait > 0:
+		return 1
+	}
+	return 0
+}
+
+// await waits until a cell was explored, and says on a terminal how many were.
+func (one *task) await(stderr io.Writer, tasks []*task) {
+	for {
+		select {
+		case <-one.done:
+			return
+		case <-time.After(time.Second):
+			progress(stderr, tasks)
+		}
 	}
 }
 

@@ -22,6 +22,9 @@ type Bounds struct {
 	RetryNodes bool
 	// Schedules limits how many schedules of one cell are run; 0: no limit.
 	Schedules int
+	// For limits how long one cell is searched, by the clock of the wall; 0: no limit. Two runs may then find different
+	// things.
+	For time.Duration
 	// Plain tries steps that commute in both orders too. It is for comparison.
 	Plain bool
 }

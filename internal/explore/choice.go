@@ -25,13 +25,14 @@ type stepID struct {
 	who    int
 	server string
 	name   string
+	key    string
 	nth    int
 }
 
 func (c choice) id() stepID {
 	id := stepID{kind: c.Kind, who: c.Who}
 	if c.cmd != nil {
-		id.server, id.name, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.nth
+		id.server, id.name, id.key, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.key(), c.cmd.nth
 	}
 	return id
 }
@@ -41,17 +42,18 @@ func (c choice) reaches() bool {
 	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply
 }
 
-// choices lists the steps that may be taken now, the commands first. It is empty when no order is under way.
+// choices lists the steps that may be taken now, the commands first. When no order is under way any more, only the
+// commands are left that the clients had sent by then: a schedule that left them out would not show what they do.
 func (w *world) choices() []choice {
-	if w.isOver() {
-		return nil
-	}
 	var list []choice
 	moving, ready := w.moving()
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
 			list = append(list, choice{Step: Step{Grant, c.index, n}, cmd: cmd})
 		}
+	}
+	if w.isOver() {
+		return list
 	}
 	switch {
 	case len(moving) > 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -42,8 +43,12 @@ func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 	if len(cmds) > 1 && cmds[0].Name() == "multi" {
 		described.name = "exec"
 	}
+	described.opens = described.write && server.index > 0 && !ends(described.name)
 	return described
 }
+
+// ends reports whether a command of that name gives a lock back, and begins no lease.
+func ends(name string) bool { return name == "del" || strings.HasPrefix(name, "eval:release") }
 
 // changedNothing reports whether a command that was carried out has written nothing, as its reply says: an acquire that
 // was refused, or the release of a lock that was not the owner's.
@@ -56,10 +61,19 @@ func changedNothing(name string, cmd redis.Cmder) bool {
 		return name == "set" && !reply.Val()
 	case *redis.Cmd:
 		n, err := reply.Int64()
-		return err == nil && n == 0 && (name == "setnx" || name == "eval:release" || name == "eval:renew")
+		return err == nil && (n == 0 && slices.Contains(refuseByZero, name) ||
+			n < 0 && slices.Contains(refuseByLess, name))
 	}
 	return false
 }
+
+// The scripts that have written nothing if they return 0, and those if they return less. What a script drops because
+// its time is over, every other script would drop too.
+var (
+	refuseByZero = []string{"setnx", "eval:acquire", "eval:acquire-permit", "eval:acquire-reentrant", "eval:release",
+		"eval:release-reentrant", "eval:release-fair", "eval:renew", "eval:renew-reentrant"}
+	refuseByLess = []string{"eval:acquire-reentrant", "eval:release"}
+)
 
 // keysOf returns the keys of a command. Every command of the service that is no script has one key.
 func keysOf(args []any) []string {

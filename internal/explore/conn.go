@@ -3,7 +3,6 @@ package explore
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"os"
@@ -29,12 +28,13 @@ type conn struct {
 	mu       sync.Mutex
 	replies  bytes.Buffer
 	closed   bool
+	gone     chan struct{} // closed with the connection
 	came     chan struct{} // holds one notice that there is something to read
 	channels []string      // that the client has subscribed to
 }
 
 func newConn(g *gate, c *client, s *store) *conn {
-	conn := &conn{gate: g, client: c, server: s, came: make(chan struct{}, 1)}
+	conn := &conn{gate: g, client: c, server: s, gone: make(chan struct{}), came: make(chan struct{}, 1)}
 	conn.peer = server.NewPeer(bufio.NewWriterSize(replyWriter{conn}, 512))
 	return conn
 }
@@ -81,8 +81,7 @@ func (c *conn) carryOut(args []string) bool {
 			return false
 		}
 	}
-	c.server.redis.Server().Dispatch(c.peer, args)
-	c.peer.Flush()
+	c.server.carryOut(c.peer, args)
 	return true
 }
 
@@ -100,7 +99,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			case fail:
 				return 0, net.ErrClosed
 			}
-			continue // the message is dropped
+			continue // the message is lost
 		}
 		if err := c.awaitData(); err != nil {
 			return 0, err
@@ -108,10 +107,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits at the gate with what concerns a subscription. That counts as a write of its channel.
+// wait waits at the gate with what concerns a subscription. That counts as a write of its channel. A message that was
+// not delivered when the connection ends never is.
 func (c *conn) wait(cmd *command) decision {
 	cmd.server, cmd.write = c.server, true
-	return c.gate.wait(context.Background(), c.client, cmd)
+	return c.gate.wait(c.gone, c.client, cmd)
 }
 
 func (c *conn) take(p []byte) (int, error) {
@@ -156,8 +156,9 @@ func (c *conn) Close() error {
 	if was {
 		return nil
 	}
+	close(c.gone)
 	if len(c.channels) > 0 {
-		c.server.redis.Server().Dispatch(c.peer, []string{"unsubscribe"})
+		c.server.carryOut(c.peer, []string{"unsubscribe"})
 	}
 	select {
 	case c.came <- struct{}{}:

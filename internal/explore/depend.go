@@ -20,12 +20,15 @@ func independent(a, b choice) bool {
 	return !conflict(a, b)
 }
 
-// conflict reports whether two steps of different clients touch the same key, and one of them writes it. The channel of
-// a message counts as a key, so that a message comes after what has published it. A step whose command is not carried
-// out touches nothing.
+// conflict reports whether the order of two steps of different clients counts: they touch the same key, and one of them
+// writes it; or one begins a lease, and the other is work in the stock. The channel of a message counts as a key, so
+// that a message comes after what has published it. A step whose command is not carried out touches nothing.
 func conflict(a, b choice) bool {
 	if a.cmd == nil || b.cmd == nil || !a.touches() || !b.touches() {
 		return false
+	}
+	if a.cmd.opens && b.cmd.isWork() || b.cmd.opens && a.cmd.isWork() {
+		return true
 	}
 	if a.cmd.server != b.cmd.server || !a.cmd.write && !b.cmd.write {
 		return false
@@ -33,12 +36,15 @@ func conflict(a, b choice) bool {
 	return slices.ContainsFunc(a.cmd.keys, func(key string) bool { return slices.Contains(b.cmd.keys, key) })
 }
 
-// sameRound reports whether two commands of one client are the same request to different servers. A client that asks
-// several servers at once waits for all answers, in whatever order they come.
+// sameRound reports whether two commands of one client are the same request to different servers, sent at once. Such a
+// client waits for all answers, in whatever order they come.
 func sameRound(a, b choice) bool {
 	return a.Kind == Grant && b.Kind == Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
-		a.cmd.name == b.cmd.name && !a.cmd.message && !b.cmd.message
+		a.cmd.since == b.cmd.since && a.cmd.round == b.cmd.round
 }
+
+// isWork reports whether a command is for the stock.
+func (cmd *command) isWork() bool { return cmd.server.index == 0 }
 
 // touches reports whether a step has to do with the keys of its command.
 func (c choice) touches() bool { return c.reaches() || c.Kind == Drop }

@@ -19,7 +19,7 @@
 //
 //   - step.go: steps and traces. bounds.go: what limits a search.
 //   - conn.go, gate.go, command.go: a client's way to a server.
-//   - store.go, world.go, choice.go: one schedule, from its servers to its end, and what the scheduler may choose.
+//   - store.go, script.go: the servers. world.go, choice.go: one schedule, and what the scheduler may choose.
 //   - judge.go: the verdicts.
 //   - depend.go, search.go, explore.go: all schedules, and the shortest that breaks a verdict.
 //   - story.go: a schedule as one can read it. expect.go: what should come out.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"stockapi/internal/lock"
 )
@@ -17,6 +18,7 @@ type Cell struct {
 	Redundant int    // that were stopped, because another order of the same steps was run
 	Searched  int    // runs that looked for the shortest counterexamples
 	Exhausted bool   // whether there is no other schedule within the bounds
+	Shortest  bool   // whether no counterexample within the bounds is shorter than those found
 	Found     []Counterexample
 }
 
@@ -28,24 +30,28 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 		return Cell{}, err
 	}
 	cell := Cell{Rung: s.rung.Number, Fault: FaultNames(b)}
+	begun := time.Now()
+	s.limit(begun, b.For-b.For/4) // the rest is for the shortest counterexamples
 	reduced := !b.Plain && b.Switches == 0
 	if reduced {
 		cell.Exhausted = (&reduction{search: s}).all()
 	} else {
 		cell.Exhausted = s.all(&depthFirst{})
 	}
-	cell.Schedules, cell.Redundant = s.complete, s.redundant
+	cell.Schedules, cell.Redundant, cell.Shortest = s.complete, s.redundant, cell.Exhausted
 	if s.diverged != nil {
 		return cell, s.diverged
 	}
 	found := s.best
 	if reduced {
+		s.limit(begun, b.For)
 		if found, err = s.shorten(t, &cell); err != nil {
 			return cell, err
 		}
 	}
 	for _, v := range Verdicts {
 		if c, ok := found[v]; ok {
+			c.FoundAfter = s.first[v]
 			cell.Found = append(cell.Found, c)
 		}
 	}
@@ -64,8 +70,24 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &search{t: t, rung: r, bounds: b, servers: servers, relation: func(a, b choice) bool { return false },
-		best: map[Verdict]Counterexample{}}, nil
+	return &search{t: t, rung: r, bounds: b, servers: servers, relation: relation(b),
+		best: map[Verdict]Counterexample{}, first: map[Verdict]int{}}, nil
+}
+
+// relation returns which steps a search that tries all orders takes for independent. The steps of one request to
+// several servers are of one client, so their order changes no number of switches.
+func relation(b Bounds) func(a, b choice) bool {
+	if b.Plain {
+		return func(a, b choice) bool { return false }
+	}
+	return sameRound
+}
+
+// limit makes the search stop when it has run for that time; 0: no limit.
+func (s *search) limit(begun time.Time, most time.Duration) {
+	if most > 0 {
+		s.until = begun.Add(most)
+	}
 }
 
 // IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
@@ -83,7 +105,7 @@ func (s *search) all(f frontier) bool {
 		if !ok {
 			return true
 		}
-		if most := s.bounds.Schedules; most > 0 && s.complete+s.redundant >= most {
+		if s.isCutShort() {
 			return false
 		}
 		s.run(p, f)
@@ -110,14 +132,16 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		}
 		b := s.bounds
 		b.Faults = faults
-		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound,
-			best: map[Verdict]Counterexample{}, wanted: wanted, limits: s.best}
+		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound, until: s.until,
+			best: map[Verdict]Counterexample{}, first: map[Verdict]int{}, wanted: wanted, limits: s.best}
 		for _, v := range wanted {
 			short.best[v] = s.best[v]
 		}
-		if short.all(&fewestSwitches{hopeless: short.isHopeless}); short.diverged != nil {
+		whole := short.all(&fewestSwitches{hopeless: short.isHopeless})
+		if short.diverged != nil {
 			return nil, short.diverged
 		}
+		cell.Shortest = cell.Shortest && whole
 		cell.Searched += short.complete + short.redundant
 		for _, v := range wanted {
 			shortest[v] = short.best[v]

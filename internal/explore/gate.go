@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type gate struct {
 	ended   bool          // commands fail at once
 	open    bool          // commands of live clients pass at once
 	arrived chan struct{} // holds one notice that a command has come, or that a client is done
+	steps   int           // that the scheduler has taken
 }
 
 func newGate() *gate { return &gate{arrived: make(chan struct{}, 1)} }
@@ -33,10 +35,13 @@ type command struct {
 	server  *store
 	name    string   // in lower case; a script by its name: "eval:release"
 	keys    []string // all keys that it reads or writes
-	write   bool     // whether it writes
+	write   bool     // whether it writes; once it was carried out: whether it has written
+	opens   bool     // whether it may begin a lease; once it was carried out: whether it has
 	message bool
 	args    []any
-	nth     int // how many commands with this name the client sent before
+	nth     int // how many commands with this name and key the client sent to this server before
+	since   int // the steps that had been taken when it came to the gate
+	round   int // equal for commands that came at once and say the same to different servers; 0: not known yet
 
 	decided  chan decision
 	decision decision
@@ -52,14 +57,14 @@ const (
 	refuse                      // the server cannot be reached
 	loseRequest                 // it is never carried out, and its client waits for the reply in vain
 	loseReply                   // it is carried out, and its client waits for the reply in vain
-	tooLate                     // no decision: its context has ended
+	tooLate                     // no decision: its context or its connection has ended
 )
 
-// wait returns what the scheduler decides about a command. A command that was not let through when its context ends is
-// never sent.
-func (g *gate) wait(ctx context.Context, c *client, cmd *command) decision {
+// wait returns what the scheduler decides about a command. A command that was not let through when its context ends, or
+// its connection, is never sent.
+func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) decision {
 	g.mu.Lock()
-	cmd.client, cmd.decided = c, make(chan decision, 1)
+	cmd.client, cmd.decided, cmd.since = c, make(chan decision, 1), g.steps
 	cmd.nth = c.sent[cmd.id()]
 	c.sent[cmd.id()]++
 	switch {
@@ -77,10 +82,17 @@ func (g *gate) wait(ctx context.Context, c *client, cmd *command) decision {
 	select {
 	case d := <-cmd.decided:
 		return d
-	case <-ctx.Done():
+	case <-ended:
 		g.remove(cmd)
 		return tooLate
 	}
+}
+
+// step notes that the scheduler takes a step. What comes to the gate from now on is a consequence of it.
+func (g *gate) step() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.steps++
 }
 
 func (g *gate) remove(cmd *command) {
@@ -97,8 +109,16 @@ func (g *gate) notice() {
 	}
 }
 
-// id names a command apart from how often it was sent.
-func (cmd *command) id() string { return cmd.server.name + " " + cmd.name }
+// id names a command apart from how often it was sent. A client may send the same command for two keys at once.
+func (cmd *command) id() string { return cmd.server.name + " " + cmd.name + " " + cmd.key() }
+
+// key returns the first key, "" if there is none.
+func (cmd *command) key() string {
+	if len(cmd.keys) == 0 {
+		return ""
+	}
+	return cmd.keys[0]
+}
 
 // of returns the waiting commands of a client, in an order that does not depend on which goroutine came first.
 func (g *gate) of(c *client) []*command {
@@ -111,9 +131,20 @@ func (g *gate) of(c *client) []*command {
 		}
 	}
 	slices.SortStableFunc(own, func(a, b *command) int {
-		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), a.nth-b.nth)
+		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), strings.Compare(a.key(), b.key()),
+			a.nth-b.nth)
 	})
+	for _, cmd := range own {
+		if cmd.round == 0 {
+			cmd.round = 1 + slices.IndexFunc(own, cmd.saysTheSame)
+		}
+	}
 	return own
+}
+
+// saysTheSame reports whether two commands of one client came at once, with the same arguments.
+func (cmd *command) saysTheSame(other *command) bool {
+	return cmd.since == other.since && cmd.name == other.name && reflect.DeepEqual(cmd.args, other.args)
 }
 
 // decide lets a command go, in the way of the decision.
@@ -183,7 +214,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		sent, again := h.again(cmd)
 		if !again {
 			sent = h.names.command(h.server, cmd)
-			sent.decision = h.gate.wait(ctx, h.client, sent)
+			sent.decision = h.gate.wait(ctx.Done(), h.client, sent)
 		}
 		return h.through(ctx, sent, func() error {
 			err := next(ctx, cmd)
@@ -203,7 +234,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 			return next(ctx, cmds)
 		}
 		sent := h.names.command(h.server, cmds...)
-		sent.decision = h.gate.wait(ctx, h.client, sent)
+		sent.decision = h.gate.wait(ctx.Done(), h.client, sent)
 		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)

@@ -17,7 +17,7 @@ type reduction struct {
 // A state is a point of a schedule, and what was and is to be tried there.
 type state struct {
 	choices []choice
-	asleep  []stepID // need not be tried: tried here before, or before this state and independent of the steps since
+	asleep  []choice // need not be tried: tried here before, or before this state and independent of the steps since
 	todo    []stepID // to be tried, in this order, unless they sleep
 	taken   choice
 	before  bits // the steps before it that the taken one depends on, directly or not
@@ -38,7 +38,7 @@ func (b *bits) union(other bits) {
 // all runs schedules until nothing is left to be tried. It returns false if it stopped before.
 func (r *reduction) all() bool {
 	for prefix := 0; prefix >= 0; prefix = r.next() {
-		if most := r.bounds.Schedules; most > 0 && r.complete+r.redundant >= most {
+		if r.isCutShort() {
 			return false
 		}
 		r.run(prefix)
@@ -55,12 +55,12 @@ func (r *reduction) next() int {
 	for len(r.states) > 0 {
 		s := r.states[len(r.states)-1]
 		if len(s.choices) > 0 {
-			s.asleep = append(s.asleep, s.taken.id())
+			s.asleep = append(s.asleep, s.taken)
 		}
 		for len(s.todo) > 0 {
 			id := s.todo[0]
 			s.todo = s.todo[1:]
-			if !slices.Contains(s.asleep, id) {
+			if !s.sleeps(id) {
 				s.taken = s.choices[s.find(id)]
 				return len(r.states)
 			}
@@ -117,11 +117,11 @@ func (r *reduction) choose(one *schedule, choices []choice, prefix int) int {
 // arrive notes a new state and what is to be tried there: one command, and all faults and time, which no schedule shows
 // that did without them. It returns false if all that could be tried sleeps.
 func (r *reduction) arrive(one *schedule, choices []choice) bool {
-	s := &state{choices: choices, asleep: r.sleepers(choices)}
+	s := &state{choices: choices, asleep: r.sleepers()}
 	var first *choice
 	for i, c := range choices {
 		switch {
-		case slices.Contains(s.asleep, c.id()):
+		case s.sleeps(c.id()):
 		case c.Kind != Grant:
 			s.todo = append(s.todo, c.id())
 		case first == nil || one.preference(c) < one.preference(*first):
@@ -141,18 +141,22 @@ func (r *reduction) arrive(one *schedule, choices []choice) bool {
 }
 
 // sleepers returns the steps that sleep in a new state: those that slept before the last step, and are independent of
-// it.
-func (r *reduction) sleepers(choices []choice) (asleep []stepID) {
+// it. What their commands did when they were tried, they would still do, because nothing since has changed that.
+func (r *reduction) sleepers() (asleep []choice) {
 	if len(r.states) == 0 {
 		return nil
 	}
 	before := r.states[len(r.states)-1]
-	for _, c := range choices {
-		if slices.Contains(before.asleep, c.id()) && independent(c, before.taken) {
-			asleep = append(asleep, c.id())
+	for _, c := range before.asleep {
+		if independent(c, before.taken) {
+			asleep = append(asleep, c)
 		}
 	}
 	return asleep
+}
+
+func (s *state) sleeps(id stepID) bool {
+	return slices.ContainsFunc(s.asleep, func(c choice) bool { return c.id() == id })
 }
 
 // raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is
@@ -198,7 +202,7 @@ func (r *reduction) reverse(i, at int) {
 		}
 	}
 	for _, id := range begin {
-		if id == s.taken.id() || slices.Contains(s.todo, id) || slices.Contains(s.asleep, id) {
+		if id == s.taken.id() || slices.Contains(s.todo, id) || s.sleeps(id) {
 			return // it is tried, or was
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"stockapi/internal/lock"
 )
@@ -23,17 +24,26 @@ type search struct {
 	wanted    []Verdict                  // what the search is for; empty: all
 	limits    map[Verdict]Counterexample // what it has to fall below
 	best      map[Verdict]Counterexample
-	complete  int // schedules that were run to their end
-	redundant int // schedules that were stopped, since others are like them
+	first     map[Verdict]int // after how many runs a verdict was broken for the first time
+	complete  int             // schedules that were run to their end
+	redundant int             // schedules that were stopped, since others are like them
+	until     time.Time       // the search stops then; zero: it does not
 	diverged  error
+}
+
+// isCutShort reports whether the search has to stop, because it has used up its bounds.
+func (s *search) isCutShort() bool {
+	most := s.bounds.Schedules
+	return most > 0 && s.complete+s.redundant >= most || !s.until.IsZero() && time.Now().After(s.until)
 }
 
 // A Counterexample is a schedule that breaks a verdict.
 type Counterexample struct {
 	Violation
-	Trace    Trace
-	Faults   int
-	Switches int
+	Trace      Trace
+	Faults     int
+	Switches   int
+	FoundAfter int // so many runs: then the verdict was broken first, by this schedule or a longer one
 }
 
 // less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.
@@ -162,6 +172,9 @@ func (s *search) run(p path, f frontier) {
 func (o *schedule) record(w *world) {
 	s := o.search
 	for verdict, violation := range w.judge.violated {
+		if _, known := s.first[verdict]; !known {
+			s.first[verdict] = s.complete + s.redundant
+		}
 		at := violation.At
 		faults := 0
 		for _, step := range o.steps[:at] {
@@ -169,7 +182,8 @@ func (o *schedule) record(w *world) {
 				faults++
 			}
 		}
-		found := Counterexample{violation, Trace{s.rung.Number, slices.Clone(o.steps[:at])}, faults, 0}
+		found := Counterexample{Violation: violation, Faults: faults,
+			Trace: Trace{s.rung.Number, slices.Clone(o.steps[:at])}}
 		if at > 0 {
 			found.Switches = o.switches[at-1]
 		}

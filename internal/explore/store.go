@@ -3,9 +3,11 @@ package explore
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. It is used by one
@@ -15,6 +17,8 @@ type store struct {
 	name  string // stock, lock, or of a Redlock node 1, 2, 3 …
 	index int    // its place in the order of all servers
 	down  bool
+
+	mu sync.Mutex // held while a command, or a whole script, is carried out
 }
 
 func newStore(name string, index int) (*store, error) {
@@ -23,7 +27,16 @@ func newStore(name string, index int) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the Redis in memory: %w", err)
 	}
+	s.redis.Server().SetPreHook(newScripts(s.redis.Server()).carryOut)
 	return s, unused.Close()
+}
+
+// carryOut carries out a command, or a whole script, and sends the reply.
+func (s *store) carryOut(c *server.Peer, args []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.redis.Server().Dispatch(c, args)
+	c.Flush()
 }
 
 // begin makes the server empty, and its clock that of the schedule. It keeps the scripts that it knows.

@@ -33,11 +33,12 @@ type world struct {
 	clients []*client
 	retired []*client // whose orders began again, later
 
-	began  time.Time
-	steps  int
-	faults int
-	pauses int
-	stuck  bool
+	began   time.Time
+	steps   int
+	faults  int
+	pauses  int
+	stuck   bool
+	carried []*command // all commands that were carried out
 }
 
 // A client is one instance of the service with one order.
@@ -50,7 +51,7 @@ type client struct {
 	kill  context.CancelFunc
 	leave context.CancelFunc // ends the order's context, as when its caller has gone
 
-	sent    map[string]int // how many commands with each name
+	sent    map[string]int // how many commands with each id
 	started bool           // whether the scheduler has let it do anything
 	held    bool           // whether its commands wait while time passes
 	dead    bool
@@ -195,6 +196,7 @@ func (w *world) run(choose func([]choice) int) bool {
 			return false
 		}
 		w.steps++
+		w.gate.step()
 		w.do(choices[n])
 		if w.steps >= maxSteps || w.stuck {
 			w.judge.violate(Liveness, "an order never ends")
@@ -222,6 +224,23 @@ func (w *world) do(c choice) {
 		cmd = c.cmd
 	}
 	w.judge.look(cmd, c.Kind >= NodeDown)
+	w.noteLease(cmd)
+}
+
+// noteLease notes which commands have begun a lease: the last one, and those of the same request to other servers. The
+// judge compares the beginning of a lease with what other clients do, so their order counts.
+func (w *world) noteLease(cmd *command) {
+	if cmd == nil {
+		return
+	}
+	cmd.opens = false
+	w.carried = append(w.carried, cmd)
+	if lease := cmd.client.lease; lease == nil || lease.from != w.steps {
+		return
+	}
+	for _, one := range w.carried {
+		one.opens = one.opens || one == cmd || one.client == cmd.client && one.since == cmd.since && one.round == cmd.round
+	}
 }
 
 // doToClient carries out a step of a client.
