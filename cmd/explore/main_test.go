@@ -56,13 +56,30 @@ func TestTheOutputIsTheSame(t *testing.T) {
 	assert.Equal(t, first, second)
 }
 
+// Three clients are explored in all orders, and within a number of switches.
+func TestThreeClientsAreExplored(t *testing.T) {
+	for _, switches := range []string{"0", "3"} {
+		code, out, errs := explored(t, "--rungs", "v0,v4", "--clients", "3", "--switches", switches, "--brief")
+		assert.Equal(t, asExpected, code, errs)
+		assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
+		assert.Contains(t, out, "exhausted: no violation within these bounds")
+	}
+}
+
+// A search that ends too early says how far it got, and that it did not get to the end.
+func TestASearchThatEndsEarlySaysSo(t *testing.T) {
+	code, out, errs := explored(t, "--rungs", "v6", "--faults", "2", "--for", "1s", "--brief")
+	assert.Equal(t, asExpected, code, errs)
+	assert.Contains(t, out, "not exhausted")
+	assert.Contains(t, out, "in 1s: 0 of 1 cell exhausted")
+}
+
 func TestBadUseIsSaidInOneLine(t *testing.T) {
 	for args, wrong := range map[string]string{
 		"--rungs v99":                   "no rung",
 		"--rungs v13":                   "leave it out",
 		"--kinds expiry":                "--kinds needs --faults",
 		"--faults 1 --kinds rain":       "there is no kind",
-		"--clients 3":                   "--switches",
 		"--clients 9":                   "--clients is 2 or 3",
 		"--nodes 7":                     "--nodes is 1 to 5",
 		"--stock 0":                     "at least 1",

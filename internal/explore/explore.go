@@ -74,13 +74,12 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 		best: map[Verdict]Counterexample{}, first: map[Verdict]int{}}, nil
 }
 
-// relation returns which steps a search that tries all orders takes for independent. The steps of one request to
-// several servers are of one client, so their order changes no number of switches.
+// relation returns which steps a search takes for independent that goes through the orders by their switches.
 func relation(b Bounds) func(a, b choice) bool {
 	if b.Plain {
 		return func(a, b choice) bool { return false }
 	}
-	return sameRound
+	return commuteInPlace
 }
 
 // limit makes the search stop when it has run for that time; 0: no limit.
@@ -132,7 +131,7 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		}
 		b := s.bounds
 		b.Faults = faults
-		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: sameRound, until: s.until,
+		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: commuteInPlace, until: s.until,
 			best: map[Verdict]Counterexample{}, first: map[Verdict]int{}, wanted: wanted, limits: s.best}
 		for _, v := range wanted {
 			short.best[v] = s.best[v]

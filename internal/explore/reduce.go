@@ -84,13 +84,13 @@ func (r *reduction) run(prefix int) {
 			r.raceLast(one, prefix)
 			return r.choose(one, choices, prefix)
 		})
-		if !whole {
+		if whole {
+			r.raceLast(one, prefix)
+			w.finish()
+			r.complete++
+		} else {
 			r.redundant++
-			return
 		}
-		r.raceLast(one, prefix)
-		w.finish()
-		r.complete++
 		one.record(w)
 	})
 }

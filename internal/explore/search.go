@@ -158,17 +158,17 @@ func (s *search) run(p path, f frontier) {
 	synctest.Test(s.t, func(*testing.T) {
 		w := newWorld(s.rung, s.bounds, s.servers)
 		defer w.end()
-		if !w.run(one.choose) {
+		if w.run(one.choose) {
+			w.finish()
+			s.complete++
+		} else {
 			s.redundant++
-			return
 		}
-		w.finish()
-		s.complete++
 		one.record(w)
 	})
 }
 
-// record keeps the shortest counterexamples.
+// record keeps the shortest counterexamples. What a schedule broke before it was stopped, it broke.
 func (o *schedule) record(w *world) {
 	s := o.search
 	for verdict, violation := range w.judge.violated {
@@ -217,6 +217,9 @@ func (o *schedule) choose(choices []choice) int {
 	if len(awake) == 0 {
 		return -1 // every way on was tried in another order
 	}
+	if o.search.wanted != nil && o.search.isHopeless(path{steps: o.steps, switches: o.switched()}) {
+		return -1
+	}
 	slices.SortStableFunc(awake, func(a, b int) int { return o.preference(choices[a]) - o.preference(choices[b]) })
 	o.branch(choices, awake)
 	o.take(choices, awake[0])
@@ -263,14 +266,19 @@ func (o *schedule) branch(choices []choice, awake []int) {
 
 // switchesTo returns how many switches there are after a further step.
 func (o *schedule) switchesTo(c choice) int {
-	n := 0
-	if len(o.switches) > 0 {
-		n = o.switches[len(o.switches)-1]
-	}
+	n := o.switched()
 	if c.byClient() && o.last >= 0 && c.Who != o.last {
 		n++
 	}
 	return n
+}
+
+// switched returns how many switches there are so far.
+func (o *schedule) switched() int {
+	if len(o.switches) == 0 {
+		return 0
+	}
+	return o.switches[len(o.switches)-1]
 }
 
 // take goes on by one step. Steps that sleep go on sleeping if they are independent of it.

@@ -1,0 +1,56 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// grant returns a step that carries out a command of a client.
+func grant(who int, cmd command) choice { return choice{Step: Step{Kind: Grant, Who: who}, cmd: &cmd} }
+
+// Steps of two clients commute if it does not matter which comes first, for the servers or for the judge.
+func TestWhichStepsCommute(t *testing.T) {
+	stock, lock, other := &store{name: "stock"}, &store{name: "1", index: 1}, &store{name: "2", index: 2}
+	key := []string{"key"}
+	acquire := command{server: lock, name: "set", keys: key, write: true, opens: true}
+	refused := command{server: lock, name: "set", keys: key}
+	read := command{server: stock, name: "get", keys: []string{"units"}}
+	for _, c := range []struct {
+		a, b    command
+		commute bool
+		why     string
+	}{
+		{acquire, acquire, false, "the first gets the lock"},
+		{refused, refused, true, "neither has changed anything"},
+		{acquire, refused, false, "the second is refused because of the first"},
+		{acquire, command{server: other, name: "set", keys: key, write: true}, true, "the servers differ"},
+		{command{server: lock, name: "set", keys: []string{"x"}, write: true}, acquire, true, "the keys differ"},
+		{acquire, read, false, "work before another's lease breaks nothing, and after it does"},
+		{refused, read, true, "it has begun no lease"},
+		{read, read, true, "both only read"},
+	} {
+		assert.Equal(t, c.commute, independent(grant(0, c.a), grant(1, c.b)), c.why)
+		assert.Equal(t, c.commute, independent(grant(1, c.b), grant(0, c.a)), c.why)
+		assert.False(t, independent(choice{Step: Step{Kind: Time}}, grant(0, c.a)), "time concerns everybody")
+	}
+	lost := grant(0, acquire)
+	lost.Kind = LoseRequest
+	assert.True(t, independent(lost, grant(1, acquire)), "it is not carried out")
+}
+
+// The commands of one client commute only if they are one request to several servers.
+func TestOneRequestToSeveralServers(t *testing.T) {
+	first := command{server: &store{name: "1", index: 1}, name: "set", round: 1, since: 3}
+	second := first
+	second.server = &store{name: "2", index: 2}
+	assert.True(t, independent(grant(0, first), grant(0, second)))
+	for _, differ := range []func(*command){
+		func(c *command) { c.since = 4 }, func(c *command) { c.round = 2 },
+		func(c *command) { c.server = first.server },
+	} {
+		other := second
+		differ(&other)
+		assert.False(t, independent(grant(0, first), grant(0, other)))
+	}
+}
