@@ -38,7 +38,7 @@ func (c choice) id() stepID {
 
 // reaches reports whether the step's command is carried out.
 func (c choice) reaches() bool {
-	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply
+	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply || c.Kind == Arrive
 }
 
 // choices lists the steps that may be taken now, the commands first. It is empty when no order is under way.
@@ -60,6 +60,7 @@ func (w *world) choices() []choice {
 	case w.pauses < maxPauses && w.isPending():
 		list = append(list, choice{Step: Step{Kind: Time}, paused: true})
 	}
+	list = append(list, w.arrivals()...)
 	for i, node := range w.nodes {
 		if node.down {
 			list = append(list, choice{Step: Step{NodeBack, i, 0}, node: w.redlockNode(i)})
@@ -71,9 +72,9 @@ func (w *world) choices() []choice {
 	return list
 }
 
-// isOver reports whether all orders of live clients are done.
+// isOver reports whether all orders of live clients are done, and no command is still on its way.
 func (w *world) isOver() bool {
-	return !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
+	return len(w.late) == 0 && !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
 }
 
 // moving lists the clients that keep time from passing: they are under way, and have a command that could be carried
@@ -112,7 +113,7 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 			}
 		case CrashBefore, GiveUp:
 			list = append(list, w.clientFaults(kind, ready)...)
-		case CrashAfter, LoseRequest, LoseReply, Drop:
+		case CrashAfter, LoseRequest, LoseReply, Late, Drop:
 			list = append(list, w.commandFaults(kind, ready)...)
 		default:
 			list = append(list, w.serverFaults(kind)...)

@@ -12,6 +12,7 @@ import (
 // A Cell is what was found of one rung under one kind of fault.
 type Cell struct {
 	Rung      string
+	Situation string // "" for the usual one
 	Fault     string // the kinds of faults, "none" without one
 	Schedules int    // that were run to their end
 	Redundant int    // that were stopped, because another order of the same steps was run
@@ -27,7 +28,7 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	cell := Cell{Rung: s.rung.Number, Fault: FaultNames(b)}
+	cell := Cell{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
 	reduced := !b.Plain && b.Switches == 0
 	if reduced {
 		cell.Exhausted = (&reduction{search: s}).all()
@@ -59,6 +60,9 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	}
 	if !IsExplorable(r) {
 		return nil, fmt.Errorf("%s cannot be explored: its locks are not in Redis", r.Number)
+	}
+	if err := b.fits(r); err != nil {
+		return nil, err
 	}
 	servers, err := newServers(r, b)
 	if err != nil {
@@ -120,7 +124,9 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		}
 		cell.Searched += short.complete + short.redundant
 		for _, v := range wanted {
-			shortest[v] = short.best[v]
+			found := short.best[v]
+			found.After = s.best[v].After
+			shortest[v] = found
 		}
 	}
 	return shortest, nil
@@ -145,6 +151,7 @@ func (s *search) isHopeless(p path) bool {
 // Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
 // as they happened, and what they broke.
 func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
+	b.Situation = trace.Situation
 	s, err := newSearch(t, trace.Rung, b)
 	if err != nil {
 		return Story{}, err

@@ -34,6 +34,7 @@ type Counterexample struct {
 	Trace    Trace
 	Faults   int
 	Switches int
+	After    int // how many schedules were run until the verdict was first seen broken
 }
 
 // less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.
@@ -49,6 +50,9 @@ func (c Counterexample) less(other Counterexample) bool {
 	}
 	return slices.CompareFunc(c.Trace.Steps, other.Trace.Steps, Step.compare) < 0
 }
+
+// trace returns the trace of steps.
+func (s *search) trace(steps []Step) Trace { return Trace{s.rung.Number, s.bounds.Situation, steps} }
 
 // errDiverged says that a schedule did not go the same way twice.
 var errDiverged = errors.New("a schedule did not go the same way twice")
@@ -169,11 +173,16 @@ func (o *schedule) record(w *world) {
 				faults++
 			}
 		}
-		found := Counterexample{violation, Trace{s.rung.Number, slices.Clone(o.steps[:at])}, faults, 0}
+		found := Counterexample{Violation: violation, Trace: s.trace(slices.Clone(o.steps[:at])), Faults: faults,
+			After: s.complete + s.redundant}
 		if at > 0 {
 			found.Switches = o.switches[at-1]
 		}
-		if best, known := s.best[verdict]; !known || found.less(best) {
+		best, known := s.best[verdict]
+		if known {
+			found.After = best.After
+		}
+		if !known || found.less(best) {
 			s.best[verdict] = found
 		}
 	}
@@ -212,7 +221,7 @@ func (o *schedule) choose(choices []choice) int {
 // divergence is the error of a schedule in which a step cannot be taken that was taken before.
 func (o *schedule) divergence(step Step, choices []choice) error {
 	return fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged, step,
-		Trace{o.search.rung.Number, o.steps}, stepNames(choices))
+		o.search.trace(o.steps), stepNames(choices))
 }
 
 // preference is lower for steps that a schedule takes first.
