@@ -24,22 +24,23 @@ const (
 
 // flags is the command line.
 type flags struct {
-	Rungs      []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
-	Faults     int           `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds      []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
-	Situations []string      `placeholder:"SITUATION,…" help:"What the clients order, where rungs promise something about it: ${situations}; or ${usual}, where each wants one unit. Default: all, as far as they are about a rung."`
-	Clients    int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
-	Stock      int64         `default:"1" help:"Units at the start. ${default}."`
-	Wait       time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
-	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
-	Switches   int           `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
-	Schedules  int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
-	Plain      bool          `help:"Also try steps that commute in both orders."`
-	Replay     string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON       string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	Brief      bool          `help:"Print one line for each counterexample, without its columns."`
-	Workers    int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
+	Rungs         []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
+	Faults        int           `default:"0" help:"Most faults in one schedule. ${default}."`
+	Kinds         []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
+	Situations    []string      `placeholder:"SITUATION,…" help:"What the clients order, where rungs promise something about it: ${situations}; or ${usual}, where each wants one unit. Default: all, as far as they are about a rung."`
+	Clients       int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
+	Nodes         int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
+	Stock         int64         `default:"1" help:"Units at the start. ${default}."`
+	Wait          time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
+	RetryNodes    bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
+	Switches      int           `default:"0" help:"Most switches from one client to another in one schedule; needed for 3 clients. 0: no limit."`
+	Schedules     int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	UntilSurprise bool          `help:"End the search of a cell with the first schedule that is not as expected."`
+	Plain         bool          `help:"Also try steps that commute in both orders."`
+	Replay        string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	JSON          string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	Brief         bool          `help:"Print one line for each counterexample, without its columns."`
+	Workers       int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
 
 	rungs      []string
 	kinds      []explore.FaultKind

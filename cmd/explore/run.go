@@ -97,7 +97,8 @@ func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds
 // bounds returns those of the flags, without faults.
 func (f *flags) bounds() explore.Bounds {
 	return explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes,
-		Switches: f.Switches, Schedules: f.Schedules, Plain: f.Plain}
+		Switches: f.Switches, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise,
+		Plain: f.Plain}
 }
 
 // start explores the cells, in their order and several at a time.

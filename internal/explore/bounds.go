@@ -25,6 +25,9 @@ type Bounds struct {
 	RetryNodes bool
 	// Schedules limits how many schedules of one cell are run; 0: no limit.
 	Schedules int
+	// UntilSurprise ends the search with the first schedule that breaks a verdict that should hold, and then looks for the
+	// shortest of that verdict alone.
+	UntilSurprise bool
 	// Plain tries steps that commute in both orders too. It is for comparison.
 	Plain bool
 }

@@ -56,7 +56,7 @@ func changedNothing(name string, cmd redis.Cmder) bool {
 		return name == "set" && !reply.Val()
 	case *redis.Cmd:
 		n, err := reply.Int64()
-		return err == nil && n == 0 && (name == "setnx" || name == "eval:release" || name == "eval:renew")
+		return err == nil && n == 0 && (name == "setnx" || name == "eval:release" || isRenewal(name))
 	}
 	return false
 }

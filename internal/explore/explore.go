@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,9 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 		return cell, s.diverged
 	}
 	found := s.best
+	if b.UntilSurprise && s.isSurprised() {
+		maps.DeleteFunc(found, func(v Verdict, _ Counterexample) bool { return s.isExpected(v) })
+	}
 	if reduced {
 		if found, err = s.shorten(t, &cell); err != nil {
 			return cell, err
@@ -91,10 +95,28 @@ func (s *search) all(f frontier) bool {
 			return false
 		}
 		s.run(p, f)
-		if s.diverged != nil {
+		if s.diverged != nil || s.isSurprised() {
 			return false
 		}
 	}
+}
+
+// isSurprised reports whether the search may end, since a verdict was broken that should hold.
+func (s *search) isSurprised() bool {
+	if !s.bounds.UntilSurprise || len(s.wanted) > 0 {
+		return false
+	}
+	for v := range s.best {
+		if !s.isExpected(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *search) isExpected(v Verdict) bool {
+	e, _ := Expect(s.rung.Number, s.bounds.Situation, FaultNames(s.bounds))
+	return slices.Contains(e.Breaks, v)
 }
 
 // shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of

@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"stockapi/internal/stock"
@@ -113,7 +112,6 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 		for _, key := range j.w.keys {
 			for _, entry := range server.entries(key) {
 				if held := j.see(entryID(server, key, entry), cmd); held != nil {
-					j.lookAtProlonged(held, entry.until, cmd)
 					held.until = entry.until
 					votes[held.client]++
 					tokens[held.client] = entry.id
@@ -122,6 +120,7 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 		}
 	}
 	j.lookAtGone(cmd, forgotten)
+	j.lookAtRenewal(cmd)
 	for _, c := range j.w.clients {
 		holding := votes[c] >= j.w.quorum
 		if c.lease != nil && c.lease.holding && !holding && cmd == nil && !forgotten {
@@ -141,7 +140,7 @@ func (j *judge) see(id string, cmd *command) *owned {
 		}
 		held = &owned{client: cmd.client, order: cmd.order, swept: cmd.isSwept()}
 		j.owned[id] = held
-		if j.w.promises(LostLease) && strings.HasPrefix(cmd.name, "eval:renew") {
+		if j.w.promises(LostLease) && isRenewal(cmd.name) {
 			j.violate(LostLease, "the renewal of %s made a lock that was gone", cmd.client.name)
 		}
 	}

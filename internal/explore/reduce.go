@@ -42,7 +42,7 @@ func (r *reduction) all() bool {
 			return false
 		}
 		r.run(prefix)
-		if r.diverged != nil {
+		if r.diverged != nil || r.isSurprised() {
 			return false
 		}
 	}
