@@ -138,7 +138,7 @@ func (w *world) clientFaults(kind Kind, ready []*client) (list []choice) {
 func (w *world) commandFaults(kind Kind, ready []*client) (list []choice) {
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			if cmd.message == (kind == Drop) && cmd.name != "subscribe" {
+			if cmd.message == (kind == Drop) && (cmd.name != "subscribe" || kind == LoseRequest) {
 				list = append(list, choice{Step: Step{kind, c.index, n}, cmd: cmd})
 			}
 		}

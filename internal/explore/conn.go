@@ -82,7 +82,11 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
-		if c.wait(&command{name: args[0], keys: args[1:]}) != pass {
+		switch c.wait(&command{name: args[0], keys: args[1:]}) {
+		case pass:
+		case loseRequest:
+			return true // it is never answered
+		default:
 			return false
 		}
 	}
