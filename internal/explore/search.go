@@ -26,6 +26,7 @@ type search struct {
 	complete  int // schedules that were run to their end
 	redundant int // schedules that were stopped, since others are like them
 	diverged  error
+	taken     map[stepID]bool // the steps that some schedule has taken; nil: they are not noted
 }
 
 // A Counterexample is a schedule that breaks a verdict.
@@ -285,6 +286,9 @@ func (o *schedule) take(choices []choice, n int) {
 func (o *schedule) note(taken choice) {
 	o.switches = append(o.switches, o.switchesTo(taken))
 	o.steps = append(o.steps, taken.Step)
+	if o.search.taken != nil {
+		o.search.taken[taken.id()] = true
+	}
 	if taken.byClient() {
 		o.last = taken.Who
 	}
