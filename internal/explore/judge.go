@@ -61,7 +61,8 @@ type owned struct {
 	client *client
 	order  int32 // of the client, from 0
 	until  time.Time
-	swept  bool // whether its client's sweep can still find it
+	count  string // how often its client has it, on rungs that count
+	swept  bool   // whether its client's sweep can still find it
 	seen   bool
 }
 
@@ -112,7 +113,8 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 		for _, key := range j.w.keys {
 			for _, entry := range server.entries(key) {
 				if held := j.see(entryID(server, key, entry), cmd); held != nil {
-					held.until = entry.until
+					j.lookAtAgain(held, entry.count, cmd)
+					held.until, held.count = entry.until, entry.count
 					votes[held.client]++
 					tokens[held.client] = entry.id
 				}
