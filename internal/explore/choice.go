@@ -25,13 +25,14 @@ type stepID struct {
 	who    int
 	server string
 	name   string
+	key    string
 	nth    int
 }
 
 func (c choice) id() stepID {
 	id := stepID{kind: c.Kind, who: c.Who}
 	if c.cmd != nil {
-		id.server, id.name, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.nth
+		id.server, id.name, id.key, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.key(), c.cmd.nth
 	}
 	return id
 }

@@ -103,7 +103,15 @@ func (g *gate) notice() {
 }
 
 // id names a command apart from how often it was sent.
-func (cmd *command) id() string { return cmd.server.name + " " + cmd.name }
+func (cmd *command) id() string { return cmd.server.name + " " + cmd.name + " " + cmd.key() }
+
+// key returns the first key, which tells apart commands that a client sends at once.
+func (cmd *command) key() string {
+	if len(cmd.keys) == 0 {
+		return ""
+	}
+	return cmd.keys[0]
+}
 
 // of returns the waiting commands of a client, in an order that does not depend on which goroutine came first.
 func (g *gate) of(c *client) []*command {
@@ -116,7 +124,8 @@ func (g *gate) of(c *client) []*command {
 		}
 	}
 	slices.SortStableFunc(own, func(a, b *command) int {
-		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), a.nth-b.nth)
+		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), strings.Compare(a.key(), b.key()),
+			a.nth-b.nth)
 	})
 	return own
 }

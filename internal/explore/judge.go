@@ -126,7 +126,7 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 	for _, c := range j.w.clients {
 		holding := votes[c] >= j.w.quorum
 		if c.lease != nil && c.lease.holding && !holding && cmd == nil && !forgotten {
-			c.lease.expired = time.Now()
+			c.lease.expired = time.Now().Add(-time.Millisecond) // time passes to just after an expiry
 		}
 		j.hold(c, holding, tokens[c], cmd)
 	}
