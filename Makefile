@@ -71,6 +71,7 @@ large: ## the memory that a run of a million orders takes, and its audit
 .PHONY: mutants
 mutants: ## break rungs on purpose: does the run notice?
 	scripts/mutants
+	scripts/explore-mutants
 
 .PHONY: compose-test
 compose-test: ## bring docker-compose.yml up for real, sell through it, take it down

@@ -24,25 +24,28 @@ const (
 
 // flags is the command line.
 type flags struct {
-	Rungs      []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
-	Faults     int           `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds      []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
-	Clients    int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
-	Stock      int64         `default:"1" help:"Units at the start. ${default}."`
-	Wait       time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
-	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
-	Switches   int           `default:"0" help:"Most switches from one client to another in one schedule. Under a limit, steps that commute are tried in both orders. 0: no limit."`
-	Schedules  int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
-	For        time.Duration `default:"0" help:"End the search after that time, and say how far it got: 10m for instance. Then the same flags may print something else. 0: no limit."`
-	Plain      bool          `help:"Also try steps that commute in both orders."`
-	Replay     string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON       string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	Brief      bool          `help:"Print one line for each counterexample, without its columns."`
-	Workers    int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
+	Rungs         []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
+	Faults        int           `default:"0" help:"Most faults in one schedule. ${default}."`
+	Kinds         []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
+	Situations    []string      `placeholder:"SITUATION,…" help:"What the clients order, where rungs promise something about it: ${situations}; or ${usual}, where each wants one unit. Default: all, as far as they are about a rung."`
+	Clients       int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
+	Nodes         int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
+	Stock         int64         `default:"1" help:"Units at the start. ${default}."`
+	Wait          time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
+	RetryNodes    bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
+	Switches      int           `default:"0" help:"Most switches from one client to another in one schedule. Under a limit, steps that commute are tried in both orders. 0: no limit."`
+	Schedules     int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	For           time.Duration `default:"0" help:"End the search after that time, and say how far it got: 10m for instance. Then the same flags may print something else. 0: no limit."`
+	UntilSurprise bool          `help:"End the search of a cell with the first schedule that is not as expected."`
+	Plain         bool          `help:"Also try steps that commute in both orders."`
+	Replay        string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	JSON          string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	Brief         bool          `help:"Print one line for each counterexample, without its columns."`
+	Workers       int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
 
-	rungs []string
-	kinds []explore.FaultKind
+	rungs      []string
+	kinds      []explore.FaultKind
+	situations []explore.Situation // with the usual one, which has no name
 }
 
 const description = `Runs every order in which the commands of two clients can reach Redis, on the real code of each
@@ -70,7 +73,7 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	f = &flags{}
 	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
-		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "wait": explore.LongestWait.String(),
+		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "situations": strings.Join(situationNames(), ", "), "usual": usual, "wait": explore.LongestWait.String(),
 			"cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
@@ -109,7 +112,35 @@ func (f *flags) check() error {
 	if err := f.findRungs(); err != nil {
 		return err
 	}
+	if err := f.findSituations(); err != nil {
+		return err
+	}
 	return f.findKinds()
+}
+
+// usual is the name of the usual situation on the command line.
+const usual = "usual"
+
+func situationNames() (names []string) {
+	for _, s := range explore.Situations {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (f *flags) findSituations() error {
+	if len(f.Situations) == 0 {
+		f.situations = slices.Concat([]explore.Situation{{}}, explore.Situations)
+	}
+	for _, name := range f.Situations {
+		s, ok := explore.FindSituation(strings.TrimSpace(name))
+		if name = strings.TrimSpace(name); !ok && name != usual || name == "" {
+			return fmt.Errorf("--situations: there is no situation %q; there are %s, %s", name, usual,
+				strings.Join(situationNames(), ", "))
+		}
+		f.situations = append(f.situations, s)
+	}
+	return nil
 }
 
 func (f *flags) findRungs() error {

@@ -20,6 +20,7 @@ type document struct {
 // A documentCell is what was found of one rung under one kind of fault.
 type documentCell struct {
 	Rung      string              `json:"rung"`
+	Situation string              `json:"situation,omitempty"`
 	Fault     string              `json:"fault"`
 	Schedules int                 `json:"schedules"`
 	Exhausted bool                `json:"exhausted"`
@@ -35,6 +36,7 @@ type documentViolation struct {
 	Switches int             `json:"switches"`
 	Steps    int             `json:"steps"`
 	Trace    string          `json:"trace"`
+	After    int             `json:"after"` // how many schedules were run until the verdict was first seen broken
 }
 
 // writeJSON writes what was found to the file that --json names.
@@ -44,11 +46,11 @@ func (f *flags) writeJSON(tasks []*task) error {
 	}
 	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches}
 	for _, one := range tasks {
-		cell := documentCell{Rung: one.cell.Rung, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
+		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
 			Exhausted: one.cell.Exhausted, Surprise: one.surprise(), Found: []documentViolation{}}
 		for _, found := range one.cell.Found {
 			cell.Found = append(cell.Found, documentViolation{found.Verdict, found.Because, found.Faults, found.Switches,
-				len(found.Trace.Steps), found.Trace.String()})
+				len(found.Trace.Steps), found.Trace.String(), found.FoundAfter})
 		}
 		doc.Cells = append(doc.Cells, cell)
 	}

@@ -83,6 +83,7 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--clients 9":                   "--clients is 2 or 3",
 		"--nodes 7":                     "--nodes is 1 to 5",
 		"--stock 0":                     "at least 1",
+		"--situations rain":             "there is no situation",
 		"--replay v4":                   "a trace is",
 		"--replay v4:aaaaa":             "cannot be taken",
 		"--no-such-flag":                "see explore --help",

@@ -48,7 +48,7 @@ func (p printer) cell(t *testing.T, one *task) {
 	case !c.Shortest:
 		exhausted = "exhausted, but there may be shorter counterexamples"
 	}
-	fmt.Fprintf(p, "  %-12s %s, %s: ", c.Fault, count(c.Schedules, "schedule"), exhausted)
+	fmt.Fprintf(p, "  %-12s %s, %s: ", column(c), count(c.Schedules, "schedule"), exhausted)
 	if len(c.Found) == 0 {
 		fmt.Fprintln(p, "no violation within these bounds")
 	} else {
@@ -60,6 +60,17 @@ func (p printer) cell(t *testing.T, one *task) {
 	if surprise := one.surprise(); surprise != "" {
 		fmt.Fprintln(p, "    NOT AS EXPECTED: "+surprise)
 	}
+}
+
+// column names the fault of a cell, and its situation.
+func column(c explore.Cell) string {
+	switch {
+	case c.Situation == "":
+		return c.Fault
+	case c.Fault == "none":
+		return c.Situation
+	}
+	return c.Situation + ", " + c.Fault
 }
 
 func broken(c explore.Cell) (names []string) {

@@ -64,29 +64,45 @@ func (one *task) surprise() string {
 // tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule are
 // of all kinds that were chosen.
 func (f *flags) tasks() (tasks []*task) {
-	usual := f.bounds()
 	for _, rung := range f.rungs {
-		add := func(b explore.Bounds) {
-			tasks = append(tasks, &task{rung: rung, bounds: b, done: make(chan struct{})})
-		}
-		switch f.Faults {
-		case 0:
-			add(usual)
-		case 1:
-			for _, kind := range f.kinds {
-				add(usual.With(1, kind))
+		for _, s := range f.situations {
+			if s.Name != "" && !slices.Contains(s.Rungs, rung) {
+				continue
 			}
-		default:
-			add(usual.With(f.Faults, f.kinds...))
+			for _, b := range f.faults(rung, s) {
+				tasks = append(tasks, &task{rung: rung, bounds: b, done: make(chan struct{})})
+			}
 		}
 	}
 	return tasks
 }
 
+// faults returns the bounds of each cell of a rung in a situation. A situation that was not named on the command line is
+// explored under the kinds of faults that it is of interest for: those that have an expectation.
+func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds) {
+	bounds := f.bounds().In(s)
+	switch {
+	case f.Faults == 0:
+		return []explore.Bounds{bounds}
+	case f.Faults > 1 && (s.Name == "" || len(f.Situations) > 0):
+		return []explore.Bounds{bounds.With(f.Faults, f.kinds...)}
+	case f.Faults > 1:
+		return nil
+	}
+	for _, kind := range f.kinds {
+		_, expected := explore.Expect(rung, s.Name, kind.Name)
+		if s.Name == "" || len(f.Situations) > 0 || expected {
+			cells = append(cells, bounds.With(1, kind))
+		}
+	}
+	return cells
+}
+
 // bounds returns those of the flags, without faults.
 func (f *flags) bounds() explore.Bounds {
 	return explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes,
-		Switches: f.Switches, Schedules: f.Schedules, Plain: f.Plain}
+		Switches: f.Switches, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise,
+		Plain: f.Plain}
 }
 
 // start explores the cells, several at a time. The largest come first, so that none of them is left alone at the end.

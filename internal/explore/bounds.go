@@ -13,6 +13,9 @@ type Bounds struct {
 	Stock   int64  // units at the start
 	Faults  int    // in one schedule
 	Kinds   []Kind // of faults
+	// Situation names what the clients order, and what they find; "" is the usual one, where each wants one unit. See
+	// [Situations].
+	Situation string
 	// Switches limits how often one client follows another; 0: no limit.
 	Switches int
 	// Wait is the longest that an order waits for the lock. Rungs that try once do so.
@@ -25,6 +28,9 @@ type Bounds struct {
 	// For limits how long one cell is searched, by the clock of the wall; 0: no limit. Two runs may then find different
 	// things.
 	For time.Duration
+	// UntilSurprise ends the search with the first schedule that breaks a verdict that should hold, and then looks for the
+	// shortest of that verdict alone.
+	UntilSurprise bool
 	// Plain tries steps that commute in both orders too. It is for comparison.
 	Plain bool
 }
@@ -32,11 +38,13 @@ type Bounds struct {
 // The times of a schedule. The clock is virtual, so their relations count, and not their lengths.
 const (
 	leaseTTL      = 2 * time.Second
-	clientTimeout = 500 * time.Millisecond // of a command whose reply does not come
-	retryDelay    = time.Second            // the longest between two tries of a waiter that polls
-	liveMargin    = 2 * time.Second        // a new order gets the lock within a lease and this
-	restartTime   = time.Millisecond       // of a server, so that its clock does not stand still
-	horizon       = 10 * time.Second       // an order that does nothing for so long never ends
+	clientTimeout = 500 * time.Millisecond  // of a command whose reply does not come
+	retryDelay    = time.Second             // the longest between two tries of a waiter that polls
+	liveMargin    = 2 * time.Second         // a new order gets the lock within a lease and this
+	restartTime   = time.Millisecond        // of a server, so that its clock does not stand still
+	horizon       = 10 * time.Second        // an order that does nothing for so long never ends
+	longestWay    = 3 * time.Second         // of a late command, which is lost after that
+	sweepReach    = 1400 * time.Millisecond // a command that comes later than this after it was sent is not swept
 )
 
 // LongestWait is how long an order waits for a lock, on rungs that wait. It is longer than a lease.
@@ -76,6 +84,7 @@ var FaultKinds = []FaultKind{
 	{"crash", "a client dies before or after a command", []Kind{CrashBefore, CrashAfter}},
 	{"lose-request", "a command does not reach its server", []Kind{LoseRequest}},
 	{"lose-reply", "a command is carried out, and its reply does not come", []Kind{LoseReply}},
+	{"late", "a command arrives after its client has given it up, or never", []Kind{Late}},
 	{"drop", "a message of a subscription is lost", []Kind{Drop}},
 	{"give-up", "the caller of an order has gone", []Kind{GiveUp}},
 	{"node-down", "a lock server cannot be reached, for a time or for ever", []Kind{NodeDown}},

@@ -39,7 +39,7 @@ func (c choice) id() stepID {
 
 // reaches reports whether the step's command is carried out.
 func (c choice) reaches() bool {
-	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply
+	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply || c.Kind == Arrive
 }
 
 // choices lists the steps that may be taken now, the commands first. When no order is under way any more, only the
@@ -62,6 +62,7 @@ func (w *world) choices() []choice {
 	case w.pauses < maxPauses && w.isPending():
 		list = append(list, choice{Step: Step{Kind: Time}, paused: true})
 	}
+	list = append(list, w.arrivals()...)
 	for i, node := range w.nodes {
 		if node.down {
 			list = append(list, choice{Step: Step{NodeBack, i, 0}, node: w.redlockNode(i)})
@@ -73,9 +74,9 @@ func (w *world) choices() []choice {
 	return list
 }
 
-// isOver reports whether all orders of live clients are done.
+// isOver reports whether all orders of live clients are done, and no command is still on its way.
 func (w *world) isOver() bool {
-	return !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
+	return len(w.late) == 0 && !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
 }
 
 // moving lists the clients that keep time from passing: they are under way, and have a command that could be carried
@@ -114,7 +115,7 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 			}
 		case CrashBefore, GiveUp:
 			list = append(list, w.clientFaults(kind, ready)...)
-		case CrashAfter, LoseRequest, LoseReply, Drop:
+		case CrashAfter, LoseRequest, LoseReply, Late, Drop:
 			list = append(list, w.commandFaults(kind, ready)...)
 		default:
 			list = append(list, w.serverFaults(kind)...)
@@ -139,7 +140,7 @@ func (w *world) clientFaults(kind Kind, ready []*client) (list []choice) {
 func (w *world) commandFaults(kind Kind, ready []*client) (list []choice) {
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			if cmd.message == (kind == Drop) && cmd.name != "subscribe" {
+			if cmd.message == (kind == Drop) && (cmd.name != "subscribe" || kind == LoseRequest) {
 				list = append(list, choice{Step: Step{kind, c.index, n}, cmd: cmd})
 			}
 		}

@@ -71,7 +71,8 @@ func changedNothing(name string, cmd redis.Cmder) bool {
 // its time is over, every other script would drop too.
 var (
 	refuseByZero = []string{"setnx", "eval:acquire", "eval:acquire-permit", "eval:acquire-reentrant", "eval:release",
-		"eval:release-reentrant", "eval:release-fair", "eval:renew", "eval:renew-reentrant"}
+		"eval:release-reentrant", "eval:release-fair", "eval:renew", "eval:renew-reentrant",
+		"eval:renew-or-recreate"}
 	refuseByLess = []string{"eval:acquire-reentrant", "eval:release"}
 )
 

@@ -31,6 +31,7 @@ type conn struct {
 	gone     chan struct{} // closed with the connection
 	came     chan struct{} // holds one notice that there is something to read
 	channels []string      // that the client has subscribed to
+	late     *bytes.Buffer // gets the replies to requests that arrive late
 }
 
 func newConn(g *gate, c *client, s *store) *conn {
@@ -45,6 +46,9 @@ type replyWriter struct{ *conn }
 func (w replyWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.late != nil {
+		return w.late.Write(p)
+	}
 	if w.closed {
 		return 0, net.ErrClosed
 	}
@@ -64,10 +68,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	for {
 		args, size := parseRequest(c.request.Bytes())
 		if size == 0 {
+			c.endDelay()
 			return len(p), nil
 		}
 		c.request.Next(size)
-		if !c.carryOut(args) {
+		if !c.delay(args) && !c.carryOut(args) {
 			return 0, net.ErrClosed
 		}
 	}
@@ -77,7 +82,11 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
-		if c.wait(&command{name: args[0], keys: args[1:]}) != pass {
+		switch c.wait(&command{name: args[0], keys: args[1:]}) {
+		case pass:
+		case loseRequest:
+			return true // it is never answered
+		default:
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 // A Cell is what was found of one rung under one kind of fault.
 type Cell struct {
 	Rung      string
+	Situation string // "" for the usual one
 	Fault     string // the kinds of faults, "none" without one
 	Schedules int    // that were run to their end
 	Redundant int    // that were stopped, because another order of the same steps was run
@@ -29,7 +31,7 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	cell := Cell{Rung: s.rung.Number, Fault: FaultNames(b)}
+	cell := Cell{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
 	begun := time.Now()
 	s.limit(begun, b.For-b.For/4) // the rest is for the shortest counterexamples
 	reduced := !b.Plain && b.Switches == 0
@@ -43,6 +45,9 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 		return cell, s.diverged
 	}
 	found := s.best
+	if b.UntilSurprise && s.isSurprised() {
+		maps.DeleteFunc(found, func(v Verdict, _ Counterexample) bool { return s.isExpected(v) })
+	}
 	if reduced {
 		s.limit(begun, b.For)
 		if found, err = s.shorten(t, &cell); err != nil {
@@ -65,6 +70,9 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	}
 	if !IsExplorable(r) {
 		return nil, fmt.Errorf("%s cannot be explored: its locks are not in Redis", r.Number)
+	}
+	if err := b.fits(r); err != nil {
+		return nil, err
 	}
 	servers, err := newServers(r, b)
 	if err != nil {
@@ -108,10 +116,28 @@ func (s *search) all(f frontier) bool {
 			return false
 		}
 		s.run(p, f)
-		if s.diverged != nil {
+		if s.diverged != nil || s.isSurprised() {
 			return false
 		}
 	}
+}
+
+// isSurprised reports whether the search may end, since a verdict was broken that should hold.
+func (s *search) isSurprised() bool {
+	if !s.bounds.UntilSurprise || len(s.wanted) > 0 {
+		return false
+	}
+	for v := range s.best {
+		if !s.isExpected(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *search) isExpected(v Verdict) bool {
+	e, _ := Expect(s.rung.Number, s.bounds.Situation, FaultNames(s.bounds))
+	return slices.Contains(e.Breaks, v)
 }
 
 // shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of
@@ -168,6 +194,7 @@ func (s *search) isHopeless(p path) bool {
 // Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
 // as they happened, and what they broke.
 func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
+	b.Situation = trace.Situation
 	s, err := newSearch(t, trace.Rung, b)
 	if err != nil {
 		return Story{}, err

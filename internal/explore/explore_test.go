@@ -33,7 +33,7 @@ func TestEveryRungWithoutAFault(t *testing.T) {
 		assert.True(t, cell.Exhausted, rung)
 		assert.Positive(t, cell.Schedules, rung)
 		assert.Empty(t, cell.Surprise(), "%s: %v", rung, cell.Found)
-		_, expected := Expect(rung, "none")
+		_, expected := Expect(rung, "", "none")
 		assert.True(t, expected, rung)
 	}
 }
@@ -92,6 +92,10 @@ func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
 		"v13:a":         "not in Redis",
 		"v4:a.drop-a":   "step 2 of the trace, drop-a, cannot be taken",
 		"v4:node-down-": "is no step",
+		"v4/:a":         "not \"v4/:a\"",
+		"v4/rain:a":     "there is no situation \"rain\"",
+		"v4/nested:a":   "the situation nested is not about v4",
+		"v4:arrive-a":   "step 1 of the trace, arrive-a, cannot be taken",
 	} {
 		trace, err := ParseTrace(text)
 		if err == nil {
@@ -105,6 +109,7 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	for _, text := range []string{
 		"v3:aaaa.expiry.b.a", "v6:a2ab3.time.hold-a.crash-b.crash-after-a2", "v4:", "v7:lose-request-a.lose-reply-b.drop-a",
 		"v6:node-down-1.node-back-1.node-empty-2.clock-jump-3.give-up-a", "v5.5:abc",
+		"v9-naive/two-products:abab", "v5:late-a.time.arrive-a.late-b2.arrive-b2",
 	} {
 		trace, err := ParseTrace(text)
 		require.NoError(t, err, text)
@@ -120,7 +125,7 @@ func TestEveryKindOfFault(t *testing.T) {
 	for _, kind := range FaultKinds {
 		for _, rung := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v15", "v15-write-only",
 			"v16", "v17"} {
-			_, expected := Expect(rung, kind.Name)
+			_, expected := Expect(rung, "", kind.Name)
 			require.True(t, expected, "%s %s", rung, kind.Name)
 			cell := mustExplore(t, rung, DefaultBounds().With(1, kind))
 			assert.True(t, cell.Exhausted)
@@ -133,8 +138,13 @@ func TestEveryKindOfFault(t *testing.T) {
 func TestTheTableIsWhole(t *testing.T) {
 	seen := map[string]int{}
 	for _, e := range expectations {
-		seen[e.Rung+" "+e.Fault]++
 		assert.NotEmpty(t, e.Why)
+		for _, v := range e.Breaks {
+			assert.True(t, Promises(e.Rung, v), "%s %s", e.Rung, v)
+		}
+		if e.Situation == "" {
+			seen[e.Rung+" "+e.Fault]++
+		}
 	}
 	for _, rung := range explorable() {
 		for _, kind := range append(FaultKinds, FaultKind{Name: "none"}) {

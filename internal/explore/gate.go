@@ -39,13 +39,16 @@ type command struct {
 	opens   bool     // whether it may begin a lease; once it was carried out: whether it has
 	message bool
 	args    []any
-	nth     int // how many commands with this name and key the client sent to this server before
-	since   int // the steps that had been taken when it came to the gate
-	round   int // equal for commands that came at once and say the same to different servers; 0: not known yet
+	nth     int   // how many commands with this name and key the client sent to this server before
+	since   int   // the steps that had been taken when it came to the gate
+	round   int   // equal for commands that came at once and say the same to different servers; 0: not known yet
+	order   int32 // which order of the client it was sent in, from 0
+	sent    time.Time
 
 	decided  chan decision
 	decision decision
 	err      error // of a command that was carried out
+	late     *late // of a command that arrives after its client has given it up
 }
 
 // A decision of the scheduler about one command.
@@ -57,6 +60,7 @@ const (
 	refuse                      // the server cannot be reached
 	loseRequest                 // it is never carried out, and its client waits for the reply in vain
 	loseReply                   // it is carried out, and its client waits for the reply in vain
+	comeLate                    // its client waits for the reply in vain, and it may still be carried out after that
 	tooLate                     // no decision: its context or its connection has ended
 )
 
@@ -65,6 +69,7 @@ const (
 func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) decision {
 	g.mu.Lock()
 	cmd.client, cmd.decided, cmd.since = c, make(chan decision, 1), g.steps
+	cmd.order, cmd.sent = c.order.Load(), time.Now()
 	cmd.nth = c.sent[cmd.id()]
 	c.sent[cmd.id()]++
 	switch {
@@ -260,6 +265,13 @@ func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error,
 		err = h.timeOut(ctx)
 	case loseRequest:
 		err = h.timeOut(ctx)
+	case comeLate:
+		if cmd.isUnknownScript() {
+			return carryOut() // the client sends it again whole, and that is late
+		}
+		cmd.client.delayed.Store(cmd)
+		_ = carryOut()
+		err = errNoReply
 	case tooLate:
 		err = ctx.Err()
 	}
@@ -274,8 +286,11 @@ func (h *hook) timeOut(ctx context.Context) error {
 		until = deadline
 	}
 	time.Sleep(time.Until(until))
-	return &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	return errNoReply
 }
+
+// errNoReply is the error of a client that waits in vain.
+var errNoReply = &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
 // remember notes a script that the server does not know. The client sends it whole at once: that is the same step.
 func (h *hook) remember(cmd redis.Cmder, sent *command) {

@@ -15,13 +15,20 @@ type Verdict string
 const (
 	Stock      Verdict = "stock"       // no unit is sold twice, and the books balance
 	Exclusion  Verdict = "exclusion"   // no client works while another has the lock
-	OwnRelease Verdict = "own-release" // nobody removes a lock that is another's
+	OwnRelease Verdict = "own-release" // nobody removes a lock that is another's, or prolongs it
 	Liveness   Verdict = "liveness"    // a later order gets the lock, and every order ends
 	Fence      Verdict = "fence"       // fencing tokens grow, and the stock accepts no older one
+
+	// Of the rungs that promise it; see [promises].
+	Order     Verdict = "order"      // nobody gets the lock past one that waits in line
+	Nested    Verdict = "nested"     // an order may take its own lock a second time
+	WakeUp    Verdict = "wake-up"    // a release calls a waiter
+	Undo      Verdict = "undo"       // what a client has given up is removed before its TTL ends it
+	LostLease Verdict = "lost-lease" // no write is begun under a lease that has expired, and no renewal brings it back
 )
 
 // Verdicts lists all verdicts, in the order in which they are printed.
-var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence}
+var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Nested, WakeUp, Undo, LostLease}
 
 // A Violation says how a schedule breaks a verdict.
 type Violation struct {
@@ -42,16 +49,25 @@ type judge struct {
 	sold     map[int64]*client // by unit
 	sales    int64
 	fence    int64 // the newest that the stock has accepted
+	fenceOf  *client
 	drawn    int64 // the newest that the lock server has drawn
+	line     []place
+	released bool // whether the lock is free since a command, and not since it expired
 	violated map[Verdict]Violation
 }
 
 // An owned is an entry of a lock server, and the client whose command made it.
 type owned struct {
 	client *client
+	order  int32 // of the client, from 0
 	until  time.Time
+	count  string // how often its client has it, on rungs that count
+	swept  bool   // whether its client's sweep can still find it
 	seen   bool
 }
+
+// entryID names an entry among those of all servers.
+func entryID(s *store, key string, e entry) string { return s.name + " " + key + " " + e.id }
 
 // A lease is a lock as one client had it: from the step that made its entry to its last step in the stock.
 type lease struct {
@@ -59,12 +75,15 @@ type lease struct {
 	token   string
 	from    int
 	last    int
-	worked  bool // whether the client has touched the stock under it
+	order   int32 // of the client, from 0
+	worked  bool  // whether the client has touched the stock under it
 	holding bool
+	given   bool      // whether the client itself has given it back
+	expired time.Time // when it did; zero: it has not
 }
 
 func newJudge(w *world) *judge {
-	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.Stock, sold: map[int64]*client{},
+	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.units(), sold: map[int64]*client{},
 		violated: map[Verdict]Violation{}}
 }
 
@@ -78,61 +97,104 @@ func (j *judge) violate(v Verdict, format string, args ...any) {
 // look compares the servers with what they held before. Cmd is the command that was carried out since, or nil. With
 // forgotten, a server may have lost entries by itself.
 func (j *judge) look(cmd *command, forgotten bool) {
-	j.lookAtLocks(cmd, forgotten)
+	if j.w.locks {
+		j.lookAtLocks(cmd, forgotten)
+		j.lookAtLine(cmd)
+	}
+	j.lookAtBegun()
 	if cmd != nil && cmd.server == j.w.stock {
 		j.lookAtStock(cmd)
 	}
 }
 
 func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
-	if !j.w.locks {
-		return
-	}
-	votes := map[*client]int{}
-	tokens := map[*client]string{}
+	votes, tokens := map[*client]int{}, map[*client]string{}
 	for _, server := range j.w.nodes {
-		for _, entry := range server.entries(j.w.key) {
-			id := server.name + " " + entry.id
-			held := j.owned[id]
-			if held == nil {
-				if cmd == nil {
-					continue // nobody sent a command: this cannot be
+		for _, key := range j.w.keys {
+			for _, entry := range server.entries(key) {
+				if held := j.see(entryID(server, key, entry), cmd); held != nil {
+					j.lookAtAgain(held, entry.count, cmd)
+					held.until, held.count = entry.until, entry.count
+					votes[held.client]++
+					tokens[held.client] = entry.id
 				}
-				held = &owned{client: cmd.client}
-				j.owned[id] = held
-			}
-			held.until, held.seen = entry.until, true
-			votes[held.client]++
-			tokens[held.client] = entry.id
-		}
-	}
-	for id, held := range j.owned {
-		if !held.seen {
-			delete(j.owned, id)
-			expired := !held.until.IsZero() && !held.until.After(time.Now())
-			if cmd != nil && cmd.client != held.client && !expired && !forgotten {
-				j.violate(OwnRelease, "%s removed the lock of %s by %s", cmd.client.name, held.client.name, cmd.name)
 			}
 		}
-		held.seen = false
 	}
+	j.lookAtGone(cmd, forgotten)
+	j.lookAtRenewal(cmd)
 	for _, c := range j.w.clients {
-		j.hold(c, votes[c] >= j.w.quorum, tokens[c])
+		holding := votes[c] >= j.w.quorum
+		if c.lease != nil && c.lease.holding && !holding && cmd == nil && !forgotten {
+			c.lease.expired = time.Now().Add(-time.Millisecond) // time passes to just after an expiry
+		}
+		j.hold(c, holding, tokens[c], cmd)
+	}
+}
+
+// see returns the note of an entry that a server has now. A new one is that of the client whose command was carried
+// out; without a command there can be none.
+func (j *judge) see(id string, cmd *command) *owned {
+	held := j.owned[id]
+	if held == nil {
+		if cmd == nil {
+			return nil
+		}
+		held = &owned{client: cmd.client, order: cmd.order, swept: cmd.isSwept()}
+		j.owned[id] = held
+		if j.w.promises(LostLease) && isRenewal(cmd.name) {
+			j.violate(LostLease, "the renewal of %s made a lock that was gone", cmd.client.name)
+		}
+	}
+	held.seen = true
+	return held
+}
+
+// lookAtGone looks at the entries that no server has any more.
+func (j *judge) lookAtGone(cmd *command, forgotten bool) {
+	expiries, gone := map[*client]int{}, false
+	for id, held := range j.owned {
+		if held.seen {
+			held.seen = false
+			continue
+		}
+		delete(j.owned, id)
+		gone = true
+		expired := !held.until.IsZero() && !held.until.After(time.Now())
+		switch {
+		case cmd == nil || expired || forgotten:
+		case cmd.client != held.client:
+			j.violate(OwnRelease, "%s removed the lock of %s by %s", cmd.client.name, held.client.name, cmd.name)
+		case cmd.order < held.order:
+			j.violate(OwnRelease, "%s removed the lock of its next order by %s", cmd.client.name, cmd.name)
+		}
+		if expired && held.swept {
+			expiries[held.client]++
+		}
+	}
+	j.lookAtLeft(expiries)
+	switch {
+	case len(j.owned) > 0:
+		j.released = false
+	case cmd != nil && (gone || cmd.name == "eval:leave-fair"):
+		j.released = true
 	}
 }
 
 // hold records whether a client has the lock now.
-func (j *judge) hold(c *client, holding bool, token string) {
+func (j *judge) hold(c *client, holding bool, token string, cmd *command) {
 	last := c.lease
 	switch {
 	case !holding && last != nil:
+		last.given = last.given || last.holding && cmd != nil && cmd.client == c
 		last.holding = false
 	case holding && last != nil && (last.holding || last.token == token && token != "1"):
 		last.holding = true
 	case holding:
-		c.lease = &lease{client: c, token: token, from: j.w.steps, last: j.w.steps, holding: true}
+		c.lease = &lease{client: c, token: token, order: c.order.Load(), from: j.w.steps, last: j.w.steps, holding: true}
 		j.leases = append(j.leases, c.lease)
 		j.lookAtDrawn()
+		j.lookAtTurn(c)
 	}
 }
 
@@ -152,7 +214,7 @@ func (j *judge) lookAtDrawn() {
 }
 
 func (j *judge) lookAtStock(cmd *command) {
-	if j.w.locks {
+	if j.w.locks && (cmd.late == nil || cmd.write) { // nobody gets what a late command reads
 		j.work(cmd.client)
 	}
 	if cmd.err != nil {
@@ -160,15 +222,20 @@ func (j *judge) lookAtStock(cmd *command) {
 	}
 	if cmd.name == "eval:read" || cmd.name == "eval:write" {
 		fence, _ := strconv.ParseInt(cmd.argument(0), 10, 64)
-		if fence < j.fence {
+		switch {
+		case fence < j.fence:
 			j.violate(Fence, "the stock accepted the token of %s, which is older than the newest", cmd.client.name)
+		case fence == j.fence && j.fenceOf != cmd.client:
+			j.violate(Fence, "%s and %s have the same token", j.fenceOf.name, cmd.client.name)
+		default:
+			j.fence, j.fenceOf = fence, cmd.client
 		}
-		j.fence = max(j.fence, fence)
 	}
 	text, _ := j.w.stock.redis.Get(stock.Key(product))
 	left, _ := strconv.ParseInt(text, 10, 64)
 	switch cmd.name {
 	case "set", "exec", "eval:write":
+		j.lookAtOwnLease(cmd.client)
 		j.sell(cmd.client, left)
 	case "eval:take":
 		if left != j.left {
@@ -180,8 +247,8 @@ func (j *judge) lookAtStock(cmd *command) {
 
 // work records that a client touches the stock, and compares its lease with all others.
 func (j *judge) work(c *client) {
-	if c.lease == nil {
-		c.lease = &lease{client: c, from: j.w.steps}
+	if c.lease == nil || c.lease.order != c.order.Load() && !c.lease.holding {
+		c.lease = &lease{client: c, order: c.order.Load(), from: j.w.steps}
 		j.leases = append(j.leases, c.lease)
 	}
 	c.lease.worked, c.lease.last = true, j.w.steps
@@ -203,8 +270,8 @@ func (j *judge) sell(c *client, left int64) {
 	unit := left + 1
 	if first, again := j.sold[unit]; again {
 		j.violate(Stock, "%s sold unit %d; %s sold unit %d again", first.name, unit, c.name, unit)
-	} else if j.w.bounds.Stock-left != j.sales {
-		j.violate(Stock, "%d units are gone after %d sales", j.w.bounds.Stock-left, j.sales)
+	} else if gone := j.w.bounds.units() - left; gone != j.sales {
+		j.violate(Stock, "%d units are gone after %d sales", gone, j.sales)
 	}
 	j.sold[unit] = c
 }

@@ -42,7 +42,7 @@ func (r *reduction) all() bool {
 			return false
 		}
 		r.run(prefix)
-		if r.diverged != nil {
+		if r.diverged != nil || r.isSurprised() {
 			return false
 		}
 	}
@@ -129,7 +129,7 @@ func (r *reduction) arrive(one *schedule, choices []choice) bool {
 		}
 	}
 	if first != nil {
-		s.todo = slices.Insert(s.todo, 0, first.id())
+		s.todo = slices.Insert(s.todo, 0, s.withRivals(*first)...)
 	}
 	if len(s.todo) == 0 {
 		return false
@@ -207,11 +207,29 @@ func (r *reduction) reverse(i, at int) {
 		}
 	}
 	for _, id := range begin {
-		if s.find(id) >= 0 {
-			s.todo = append(s.todo, id)
+		if n := s.find(id); n >= 0 {
+			s.todo = append(s.todo, s.withRivals(s.choices[n])...)
 			return
 		}
 	}
+}
+
+// withRivals returns a command, and the others of its client that do not commute with it. One may end another before it
+// is ever carried out, as a release ends a renewal that waits. Then no schedule shows a race with that other one, so it
+// is tried wherever the first is.
+func (s *state) withRivals(c choice) []stepID {
+	ids := []stepID{c.id()}
+	tried := []choice{c}
+	for i := 0; i < len(tried); i++ {
+		for _, other := range s.choices {
+			id := other.id()
+			if other.Kind == Grant && other.Who == c.Who && !independent(tried[i], other) &&
+				!slices.Contains(ids, id) && !slices.Contains(s.todo, id) && !s.sleeps(id) {
+				ids, tried = append(ids, id), append(tried, other)
+			}
+		}
+	}
+	return ids
 }
 
 func (r *reduction) dependsOn(k, other int) bool {

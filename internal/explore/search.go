@@ -29,6 +29,7 @@ type search struct {
 	redundant int             // schedules that were stopped, since others are like them
 	until     time.Time       // the search stops then; zero: it does not
 	diverged  error
+	taken     map[stepID]bool // the steps that some schedule has taken; nil: they are not noted
 }
 
 // isCutShort reports whether the search has to stop, because it has used up its bounds.
@@ -59,6 +60,9 @@ func (c Counterexample) less(other Counterexample) bool {
 	}
 	return slices.CompareFunc(c.Trace.Steps, other.Trace.Steps, Step.compare) < 0
 }
+
+// trace returns the trace of steps.
+func (s *search) trace(steps []Step) Trace { return Trace{s.rung.Number, s.bounds.Situation, steps} }
 
 // errDiverged says that a schedule did not go the same way twice.
 var errDiverged = errors.New("a schedule did not go the same way twice")
@@ -182,8 +186,7 @@ func (o *schedule) record(w *world) {
 				faults++
 			}
 		}
-		found := Counterexample{Violation: violation, Faults: faults,
-			Trace: Trace{s.rung.Number, slices.Clone(o.steps[:at])}}
+		found := Counterexample{Violation: violation, Trace: s.trace(slices.Clone(o.steps[:at])), Faults: faults}
 		if at > 0 {
 			found.Switches = o.switches[at-1]
 		}
@@ -229,7 +232,7 @@ func (o *schedule) choose(choices []choice) int {
 // divergence is the error of a schedule in which a step cannot be taken that was taken before.
 func (o *schedule) divergence(step Step, choices []choice) error {
 	return fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged, step,
-		Trace{o.search.rung.Number, o.steps}, stepNames(choices))
+		o.search.trace(o.steps), stepNames(choices))
 }
 
 // preference is lower for steps that a schedule takes first.
@@ -298,6 +301,9 @@ func (o *schedule) take(choices []choice, n int) {
 func (o *schedule) note(taken choice) {
 	o.switches = append(o.switches, o.switchesTo(taken))
 	o.steps = append(o.steps, taken.Step)
+	if o.search.taken != nil {
+		o.search.taken[taken.id()] = true
+	}
 	if taken.byClient() {
 		o.last = taken.Who
 	}

@@ -29,8 +29,10 @@ const (
 	CrashAfter              // the client dies after a command was carried out
 	LoseRequest             // a command does not reach the server; its client gets a timeout
 	LoseReply               // a command is carried out, and its client gets a timeout
+	Late                    // a command is on its way until its client gets a timeout, and may still arrive
 	Drop                    // a message of a subscription is lost
 	GiveUp                  // the caller of an order has gone
+	Arrive                  // a late command arrives: no fault, but the rest of one
 	NodeDown                // a lock server cannot be reached
 	NodeBack                // it is back, with its data: no fault, but its end
 	NodeEmpty               // a lock server restarts without its data
@@ -40,15 +42,15 @@ const (
 // verbs are the kinds as a trace names them. The subject follows: crash-a.
 var verbs = map[Kind]string{
 	Time: "time", Expiry: "expiry", Hold: "hold", CrashBefore: "crash", CrashAfter: "crash-after",
-	LoseRequest: "lose-request", LoseReply: "lose-reply", Drop: "drop", GiveUp: "give-up",
+	LoseRequest: "lose-request", LoseReply: "lose-reply", Late: "late", Arrive: "arrive", Drop: "drop", GiveUp: "give-up",
 	NodeDown: "node-down", NodeBack: "node-back", NodeEmpty: "node-empty", ClockJump: "clock-jump",
 }
 
 // isFault reports whether a step counts against the bound on faults.
-func (s Step) isFault() bool { return s.Kind > Time && s.Kind != NodeBack }
+func (s Step) isFault() bool { return s.Kind > Time && s.Kind != NodeBack && s.Kind != Arrive }
 
 // byClient reports whether the step is one of a client.
-func (s Step) byClient() bool { return s.Kind == Grant || s.Kind > Hold && s.Kind <= GiveUp }
+func (s Step) byClient() bool { return s.Kind == Grant || s.Kind > Hold && s.Kind <= Arrive }
 
 // compare orders steps: commands before time and faults, and a before b.
 func (s Step) compare(other Step) int {
@@ -83,16 +85,22 @@ func (s Step) String() string {
 // A Trace is one schedule of one rung, in a line that can be pasted anywhere: v3:aaaa.expiry.b.a
 //
 // Before the colon stands the rung. Letters are clients whose next command is carried out; a digit after one says which
-// of the commands that it has waiting, counted from 1. Words are time that passes, and faults.
+// of the commands that it has waiting, counted from 1. Words are time that passes, and faults. A situation that is not
+// the usual one follows the rung: v9-naive/two-products:abab
 type Trace struct {
-	Rung  string
-	Steps []Step
+	Rung      string
+	Situation string // "" for the usual one
+	Steps     []Step
 }
 
 // String returns the trace as [ParseTrace] reads it.
 func (t Trace) String() string {
 	var line strings.Builder
-	line.WriteString(t.Rung + ":")
+	line.WriteString(t.Rung)
+	if t.Situation != "" {
+		line.WriteString("/" + t.Situation)
+	}
+	line.WriteByte(':')
 	for i, step := range t.Steps {
 		if i > 0 && (step.Kind != Grant || t.Steps[i-1].Kind != Grant) {
 			line.WriteByte('.')
@@ -107,11 +115,12 @@ var ErrTrace = errors.New("a trace is a rung and its steps, such as v3:aaaa.expi
 
 // ParseTrace reads a trace. It returns ErrTrace, with what is wrong.
 func ParseTrace(text string) (Trace, error) {
-	rung, steps, ok := strings.Cut(strings.TrimSpace(text), ":")
-	if !ok || rung == "" {
+	head, steps, ok := strings.Cut(strings.TrimSpace(text), ":")
+	rung, situation, within := strings.Cut(head, "/")
+	if !ok || rung == "" || within && situation == "" {
 		return Trace{}, fmt.Errorf("%w; not %q", ErrTrace, text)
 	}
-	t := Trace{Rung: rung}
+	t := Trace{Rung: rung, Situation: situation}
 	if steps == "" {
 		return t, nil
 	}

@@ -50,6 +50,7 @@ func (s *store) begin() {
 type entry struct {
 	id    string    // the token
 	until time.Time // when it ends; zero: it does not
+	count string    // how often the holder has it, on rungs that count
 }
 
 // entries returns the holders of a lock, in any of the layouts that rungs have: a string, a hash of owners, or a sorted
@@ -58,12 +59,12 @@ func (s *store) entries(key string) []entry {
 	switch s.redis.Type(key) {
 	case "string":
 		token, _ := s.redis.Get(key)
-		return []entry{{token, s.until(key)}}
+		return []entry{{id: token, until: s.until(key)}}
 	case "hash":
 		fields, _ := s.redis.HKeys(key)
 		held := make([]entry, len(fields))
 		for i, field := range fields {
-			held[i] = entry{field, s.until(key)}
+			held[i] = entry{field, s.until(key), s.redis.HGet(key, field)}
 		}
 		return held
 	case "zset":
@@ -71,7 +72,7 @@ func (s *store) entries(key string) []entry {
 		members, _ := s.redis.ZMembers(key)
 		for _, member := range members {
 			if until := s.deadline(key, member); until.After(time.Now()) {
-				held = append(held, entry{member, until})
+				held = append(held, entry{id: member, until: until})
 			}
 		}
 		return held

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 )
 
@@ -27,7 +28,7 @@ type Line struct {
 	Holds    string
 }
 
-func (s *Story) begin(w *world) { s.Trace.Rung = w.rung.Number }
+func (s *Story) begin(w *world) { s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation }
 
 // add notes a step that is about to be taken.
 func (s *Story) add(c choice) {
@@ -77,12 +78,21 @@ func (c *client) outcome() string {
 		return "died"
 	case !c.isDone():
 		return "still waits"
-	case errors.Is(c.err, stock.ErrSoldOut):
-		return "sold out"
-	case c.err != nil:
-		return c.err.Error()
 	}
-	return fmt.Sprintf("sold unit %d", c.receipt.Units[0])
+	return strings.Join(c.told, "; ")
+}
+
+// outcome says what came of one order.
+func outcome(receipt sale.Receipt, err error) string {
+	switch {
+	case errors.Is(err, stock.ErrSoldOut):
+		return "sold out"
+	case err != nil:
+		return err.Error()
+	case len(receipt.Units) == 0:
+		return fmt.Sprintf("read that %d are left", receipt.Left)
+	}
+	return fmt.Sprintf("sold unit %d", receipt.Units[0])
 }
 
 // describe says what a step does.
@@ -108,6 +118,10 @@ func describe(c choice) string {
 		return command + ": lost on its way"
 	case LoseReply:
 		return command + ": the reply is lost"
+	case Late:
+		return command + ": still on its way when its client gives it up"
+	case Arrive:
+		return command + " arrives late"
 	case Drop:
 		return "the message is lost"
 	case GiveUp:
@@ -136,20 +150,35 @@ func (w *world) holds() string {
 		if !w.locks {
 			break
 		}
-		held := "free"
-		for _, e := range node.entries(w.key) {
-			held = "?"
-			if o := w.judge.owned[node.name+" "+e.id]; o != nil {
-				held = o.client.name
-			}
-			if !e.until.IsZero() {
-				held += " " + time.Until(e.until).Round(time.Millisecond).String()
-			}
+		for i, key := range w.keys {
+			parts = append(parts, w.label(node, i)+": "+w.holder(node, key))
 		}
-		if node.down {
-			held = "down"
-		}
-		parts = append(parts, node.name+": "+held)
 	}
 	return strings.Join(append(parts, "stock: "+left), "  ")
+}
+
+// label names a lock server in the column that says what it holds: with the product, if there are several.
+func (w *world) label(node *store, product int) string {
+	if len(w.keys) == 1 {
+		return node.name
+	}
+	return node.name + " " + itoa(int64(product+1))
+}
+
+// holder says who has the lock with that key on a server, and for how long.
+func (w *world) holder(node *store, key string) string {
+	if node.down {
+		return "down"
+	}
+	held := "free"
+	for _, e := range node.entries(key) {
+		held = "?"
+		if o := w.judge.owned[entryID(node, key, e)]; o != nil {
+			held = o.client.name
+		}
+		if !e.until.IsZero() {
+			held += " " + time.Until(e.until).Round(time.Millisecond).String()
+		}
+	}
+	return held
 }

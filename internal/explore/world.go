@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -28,14 +29,16 @@ type world struct {
 	stock   *store
 	nodes   []*store // the lock servers
 	locks   bool     // whether the rung keeps a lock there
-	quorum  int      // how many of them make a lease
-	key     string   // of the lock
+	quorum  int      // how many entries there make a lease
+	keys    []string // of the locks: one for each product
 	clients []*client
-	retired []*client // whose orders began again, later
+	retired []*client  // whose orders began again, later
+	late    []*command // that are on their way, and may still arrive
 
 	began   time.Time
 	steps   int
 	faults  int
+	kinds   []Kind // of the faults so far
 	pauses  int
 	stuck   bool
 	carried []*command // all commands that were carried out
@@ -56,11 +59,13 @@ type client struct {
 	held    bool           // whether its commands wait while time passes
 	dead    bool
 	retired bool
-	left    bool // whether its caller has gone
+	left    bool                    // whether its caller has gone
+	delayed atomic.Pointer[command] // whose requests are to be kept back
 
-	done    chan struct{}
-	receipt sale.Receipt
-	err     error
+	order atomic.Int32 // which of its orders is under way, from 0
+	told  []string     // what came of its orders
+	done  chan struct{}
+	err   error // of its last order
 
 	lease *lease // the judge's note of its last one
 }
@@ -102,8 +107,12 @@ func newServers(r lock.Rung, b Bounds) (*servers, error) {
 
 // newWorld starts the clients, which come to the gate with their first commands. Call it in a bubble.
 func newWorld(r lock.Rung, b Bounds, s *servers) *world {
-	w := &world{bounds: b, rung: r, gate: newGate(), stock: s.stock, nodes: s.nodes, locks: len(r.Needs) > 0, quorum: 1,
-		key: r.Key(product), began: time.Now()}
+	w := &world{bounds: b, rung: r, gate: newGate(), stock: s.stock, nodes: s.nodes, locks: len(r.Needs) > 0,
+		began: time.Now()}
+	for _, name := range w.products() {
+		w.keys = append(w.keys, r.Key(name))
+	}
+	w.quorum = len(w.keys)
 	if slices.Contains(r.Needs, lock.NeedRedlock) {
 		w.quorum = len(s.nodes)/2 + 1
 		if r.Number == "v9-nodes" {
@@ -114,11 +123,14 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 	for _, node := range w.nodes {
 		node.begin()
 	}
-	_ = w.stock.redis.Set(stock.Key(product), itoa(b.Stock))
+	for _, name := range w.products() {
+		_ = w.stock.redis.Set(stock.Key(name), itoa(b.units()))
+	}
 	for i := range b.Clients {
 		w.clients = append(w.clients, w.newClient(i))
 	}
 	w.judge = newJudge(w)
+	w.leaveDead()
 	for _, c := range w.clients {
 		w.order(c, w.wait())
 	}
@@ -127,6 +139,9 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 
 // wait returns how long an order waits for the lock.
 func (w *world) wait() time.Duration {
+	if w.isIn(readers) {
+		return w.bounds.Wait // unless its order says so, v10 tries once
+	}
 	if slices.Contains(w.rung.Needs, lock.NeedRedlock) && !w.bounds.RetryNodes {
 		return 0
 	}
@@ -170,13 +185,18 @@ func (w *world) connect(c *client, s *store) redis.UniversalClient {
 	return rdb
 }
 
-// order has a client sell one unit, by the code that serves requests.
+// order has a client do what it is there for, by the code that serves requests: sell one unit, unless the situation
+// says otherwise.
 func (w *world) order(c *client, wait time.Duration) {
 	ctx, leave := context.WithCancel(context.Background())
 	c.leave = leave
 	go func() {
-		c.receipt, c.err = c.shop.Decrease(ctx, w.rung.Number,
-			sale.Order{ID: c.name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait})
+		for n := range w.ordersOf(c) {
+			c.order.Store(int32(n))
+			var receipt sale.Receipt
+			receipt, c.err = w.serve(ctx, c, wait)
+			c.told = append(c.told, outcome(receipt, c.err))
+		}
 		close(c.done)
 		w.gate.notice()
 	}()
@@ -187,6 +207,9 @@ func (w *world) order(c *client, wait time.Duration) {
 func (w *world) run(choose func([]choice) int) bool {
 	for {
 		synctest.Wait()
+		if moving, _ := w.moving(); len(moving) == 0 {
+			w.judge.lookIdle()
+		}
 		choices := w.choices()
 		if len(choices) == 0 {
 			return true
@@ -209,6 +232,7 @@ func (w *world) run(choose func([]choice) int) bool {
 func (w *world) do(c choice) {
 	if c.isFault() {
 		w.faults++
+		w.kinds = append(w.kinds, c.Kind)
 	}
 	switch {
 	case c.Kind >= NodeDown:
@@ -219,6 +243,9 @@ func (w *world) do(c choice) {
 		w.passTime(c)
 	}
 	synctest.Wait()
+	if c.Kind == Late && c.cmd.late != nil {
+		w.late = append(w.late, c.cmd)
+	}
 	var cmd *command
 	if c.cmd != nil && c.reaches() && !c.cmd.server.down && !c.cmd.message {
 		cmd = c.cmd
@@ -255,6 +282,10 @@ func (w *world) doToClient(c choice, client *client) {
 		w.decide(c, loseRequest)
 	case LoseReply:
 		w.decide(c, loseReply)
+	case Late:
+		w.decide(c, comeLate)
+	case Arrive:
+		w.arrive(c.cmd)
 	case Drop:
 		w.decide(c, refuse)
 	case GiveUp:
@@ -306,6 +337,11 @@ func (w *world) passTime(c choice) {
 	if next := w.expiry(); !next.IsZero() && next.Before(until) {
 		until, expires = next.Add(time.Millisecond), true
 	}
+	for _, cmd := range w.late {
+		if lost := cmd.late.sent.Add(longestWay); lost.Before(until) {
+			until, expires = lost, true
+		}
+	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
@@ -314,6 +350,7 @@ func (w *world) passTime(c choice) {
 		w.stuck = !expires && c.Kind == Time && !c.paused
 	}
 	synctest.Wait()
+	w.loseLate()
 	w.beginRetired()
 }
 
@@ -358,8 +395,7 @@ func (w *world) finish() {
 		node.down = false
 	}
 	w.gate.openAll()
-	time.Sleep(leaseTTL + liveMargin)
-	synctest.Wait()
+	w.settle(leaseTTL + liveMargin)
 	free := true
 	for _, node := range w.nodes {
 		free = free && node.isFree()
@@ -369,6 +405,7 @@ func (w *world) finish() {
 			w.judge.violate(Liveness, "the order of %s never ends", c.name)
 		}
 	}
+	w.judge.lookAtEnds()
 	if free {
 		return
 	}
@@ -379,6 +416,22 @@ func (w *world) finish() {
 		w.judge.violate(Liveness, "%s later a new order is refused: %s", leaseTTL+liveMargin, probe.err)
 	}
 	w.clients = append(w.clients, probe)
+}
+
+// settle lets so much time pass, and has the judge look just before a key expires and just after.
+func (w *world) settle(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		until := end
+		if next := w.expiry(); !next.IsZero() && next.Before(end) {
+			until = next.Add(-time.Millisecond)
+			if !until.After(time.Now()) {
+				until = next.Add(time.Millisecond)
+			}
+		}
+		time.Sleep(time.Until(until))
+		synctest.Wait()
+		w.judge.look(nil, false)
+	}
 }
 
 // end stops all goroutines of the schedule.

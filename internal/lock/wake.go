@@ -33,7 +33,7 @@ func expiry(err error, unknown time.Time) time.Time {
 //
 // The waiters of a process share one subscription to a lock, and a message lets one of them try. If all of them tried,
 // each release would cost as many commands as there are waiters. A waiter that was woken and could not try passes the
-// message on. Once per heartbeat one waiter tries without a message: the lock may have ended without one, or earlier
+// message on. Once per tickTime one waiter tries without a message: the lock may have ended without one, or earlier
 // than the lease that the waiters saw.
 func (rt runtime) notified(channel func(key string) string) Waiting {
 	return rt.subscribed(channel, rt.waitForMessages)
@@ -206,9 +206,13 @@ func (s *subscription) notify(id string) {
 // letOneRetry lets one waiter try without a message.
 func (s *subscription) letOneRetry() { put(s.retries) }
 
-// tick lets one waiter try every heartbeat.
+// tickTime is longer than a heartbeat. A waiter of v8 tries every heartbeat by itself, and would try twice if both came
+// at one instant.
+const tickTime = heartbeat + heartbeat/8
+
+// tick lets one waiter try every tickTime.
 func (s *subscription) tick(ctx context.Context) {
-	for sleepUntil(ctx, time.Now().Add(heartbeat)) {
+	for sleepUntil(ctx, time.Now().Add(tickTime)) {
 		s.letOneRetry()
 	}
 }

@@ -1,0 +1,110 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// A late command is on its way when its client gives it up. It may arrive at any later step, on the connection that it
+// was sent on, and nobody waits for the reply.
+type late struct {
+	conn     *conn
+	requests [][]string
+	sent     time.Time
+}
+
+// delay keeps a request back if it belongs to a command that comes late.
+func (c *conn) delay(args []string) bool {
+	cmd := c.client.delayed.Load()
+	if cmd == nil || cmd.server != c.server || args[0] == "hello" {
+		return false
+	}
+	if cmd.late == nil {
+		cmd.late = &late{conn: c, sent: time.Now()}
+	}
+	cmd.late.requests = append(cmd.late.requests, args)
+	return true
+}
+
+// endDelay ends what [conn.delay] does, when the requests of one command were kept back.
+func (c *conn) endDelay() {
+	if cmd := c.client.delayed.Load(); cmd != nil && cmd.late != nil && cmd.late.conn == c {
+		c.client.delayed.Store(nil)
+	}
+}
+
+// errArrival says that a server has refused a late command.
+var errArrival = errors.New("the server refused a late command")
+
+// arrive carries out a command that was kept back.
+func (cmd *command) arrive() {
+	c := cmd.late.conn
+	replies := &bytes.Buffer{}
+	c.mu.Lock()
+	c.late = replies
+	c.mu.Unlock()
+	for _, args := range cmd.late.requests {
+		c.server.redis.Server().Dispatch(c.peer, args)
+	}
+	c.peer.Flush()
+	for line := range strings.SplitSeq(replies.String(), "\r\n") {
+		if strings.HasPrefix(line, "-") || line == "*-1" { // an error, or a transaction that was not carried out
+			cmd.err = fmt.Errorf("%w: %s", errArrival, line)
+		}
+	}
+}
+
+// isUnknownScript reports whether the server will refuse a command because it does not know the script.
+func (cmd *command) isUnknownScript() bool {
+	if len(cmd.args) < 2 || fmt.Sprint(cmd.args[0]) != "evalsha" {
+		return false
+	}
+	var reply bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&reply))
+	cmd.server.redis.Server().Dispatch(peer, []string{"script", "exists", fmt.Sprint(cmd.args[1])})
+	peer.Flush()
+	return !strings.Contains(reply.String(), ":1")
+}
+
+// arrivals lists the late commands that may arrive now.
+func (w *world) arrivals() (list []choice) {
+	nth := map[int]int{}
+	for _, cmd := range w.late {
+		who := cmd.client.index
+		list = append(list, choice{Step: Step{Arrive, who, nth[who]}, cmd: cmd})
+		nth[who]++
+	}
+	return list
+}
+
+// arrive lets a late command arrive. A server that is down does not get it.
+func (w *world) arrive(cmd *command) {
+	w.forgetLate(func(other *command) bool { return other == cmd })
+	if !cmd.server.down {
+		cmd.arrive()
+	}
+}
+
+// loseLate loses the late commands that have been on their way for too long.
+func (w *world) loseLate() {
+	w.forgetLate(func(cmd *command) bool { return time.Since(cmd.late.sent) >= longestWay })
+}
+
+func (w *world) forgetLate(which func(*command) bool) {
+	var left []*command
+	for _, cmd := range w.late {
+		if !which(cmd) {
+			left = append(left, cmd)
+		}
+	}
+	w.late = left
+}
+
+// isSwept reports whether a command came in time for a sweep, which ends some time after its client has given it up.
+func (cmd *command) isSwept() bool { return cmd.late == nil || time.Since(cmd.late.sent) <= sweepReach }

@@ -1,0 +1,223 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/internal/lock"
+)
+
+// promises are the rungs that promise what a verdict asks for. The other verdicts are asked of all.
+var promises = map[Verdict][]string{
+	Order:     strings.Fields("v8 v10"),
+	Nested:    strings.Fields("v7 v7-cached v8"),
+	WakeUp:    strings.Fields("v7 v7-cached v8"),
+	Undo:      strings.Fields("v5 v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only"),
+	LostLease: strings.Fields("v5 " + watchers),
+}
+
+// watchers are the rungs that watch their lease: from v5.5 on, all that have one.
+const watchers = "v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only"
+
+// Promises reports whether a verdict is asked of a rung.
+func Promises(rung string, v Verdict) bool {
+	rungs, some := promises[v]
+	return !some || slices.Contains(rungs, rung)
+}
+
+func (w *world) promises(v Verdict) bool { return Promises(w.rung.Number, v) }
+
+// hadOnly reports whether all faults so far are of these kinds.
+func (w *world) hadOnly(kinds ...Kind) bool {
+	return !slices.ContainsFunc(w.kinds, func(k Kind) bool { return !slices.Contains(kinds, k) })
+}
+
+// A place is a client's place in the line for a lock.
+type place struct {
+	client *client
+	id     string
+	until  time.Time
+	swept  bool // whether its client's sweep can still find it
+}
+
+// lookAtLine notes who waits in line. On v8 that is the queue, as far as its places have not expired. On v10 it is the
+// writers that have left a mark, in no order: a writer stays in line even if its mark has expired, because it is to
+// renew that in time.
+func (j *judge) lookAtLine(cmd *command) {
+	switch j.w.rung.Number {
+	case "v8":
+		j.lookAtQueue(cmd)
+	case "v10":
+		j.lookAtMarks(cmd)
+	}
+}
+
+func (j *judge) lookAtQueue(cmd *command) {
+	server, before := j.w.nodes[0], j.line
+	ids, _ := server.redis.List("{" + j.w.keys[0] + "}:queue")
+	j.line = nil
+	for _, id := range ids {
+		p := place{id: id, until: server.deadline("{"+j.w.keys[0]+"}:deadlines", id)}
+		if at := slices.IndexFunc(before, func(other place) bool { return other.id == id }); at >= 0 {
+			p.client, p.swept = before[at].client, before[at].swept
+		} else if cmd != nil {
+			p.client, p.swept = cmd.client, cmd.isSwept()
+		}
+		j.line = append(j.line, p)
+		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && c.isDone() && j.asksUndo() {
+			j.violate(Undo, "%s left its place in the queue to its TTL", c.name)
+		}
+	}
+}
+
+func (p place) isExpired() bool { return !p.until.IsZero() && !p.until.After(time.Now()) }
+
+func (j *judge) lookAtMarks(cmd *command) {
+	j.line = slices.DeleteFunc(j.line, func(p place) bool {
+		return p.client.dead || p.client.left || p.client.isDone() || p.client.lease != nil
+	})
+	if cmd == nil || cmd.late != nil || cmd.name != "eval:acquire-write" {
+		return
+	}
+	waits := cmd.client.lease == nil && cmd.argument(2) != ""
+	if waits && !slices.ContainsFunc(j.line, func(p place) bool { return p.client == cmd.client }) {
+		j.line = append(j.line, place{client: cmd.client})
+	}
+}
+
+// lookAtTurn checks that a client that has got the lock was next. The line is that before its command.
+func (j *judge) lookAtTurn(c *client) {
+	if !j.w.promises(Order) {
+		return
+	}
+	for _, p := range j.line {
+		switch {
+		case p.client == c:
+			return
+		case p.client == nil || p.isExpired():
+		case j.w.rung.Number == "v10" && !(j.w.isIn(readers) && c.index == 1): // of two writers, either may be next
+		default:
+			j.violate(Order, "%s got the lock past %s, which waited in line", c.name, p.client.name)
+		}
+	}
+}
+
+// lookAtOwnLease checks that a client that writes the stock has not given its lock back itself, by the release of a
+// nested one.
+func (j *judge) lookAtOwnLease(c *client) {
+	if j.w.isIn(nested) && j.w.faults == 0 && c.lease != nil && c.lease.given && !c.lease.holding {
+		j.violate(Nested, "%s wrote the stock after its inner release had freed the lock", c.name)
+	}
+}
+
+// lookAtAgain checks that a client that asks for the lock that it has gets it once more.
+func (j *judge) lookAtAgain(held *owned, count string, cmd *command) {
+	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.name, "eval:acquire")
+	if asks && held.count != "" && held.count == count && j.w.isIn(nested) && j.w.faults == 0 {
+		j.violate(Nested, "%s was refused the lock that it had itself", cmd.client.name)
+	}
+}
+
+// lookAtEnds looks at what the orders have come to, when nothing is under way any more.
+func (j *judge) lookAtEnds() {
+	for _, c := range j.w.clients {
+		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
+		if waited && !c.dead && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
+			j.violate(Liveness, "%s waited %s in vain, and nobody had failed", c.name, j.w.wait())
+		}
+	}
+}
+
+// lookIdle looks at a state in which nobody moves until time passes. When the lock was released, and has not just
+// expired, then a waiter that still waits was not called. Two that each hold a lock that the other waits for will wait
+// until their time is over.
+func (j *judge) lookIdle() {
+	if j.w.promises(WakeUp) && j.released && j.w.hadOnly(GiveUp) {
+		for _, c := range j.w.clients {
+			if c.waits() && !c.left {
+				j.violate(WakeUp, "the lock is free, and nobody has called %s, which waits for it", c.name)
+			}
+		}
+	}
+	if len(j.w.keys) > 1 {
+		j.lookForDeadlock()
+	}
+}
+
+// waits reports whether an order of a live client is under way.
+func (c *client) waits() bool { return c.started && !c.dead && !c.isDone() }
+
+func (j *judge) lookForDeadlock() {
+	held := map[*client]int{}
+	for _, one := range j.owned {
+		held[one.client]++
+	}
+	for _, c := range j.w.clients {
+		if !c.waits() || held[c] == 0 || held[c] >= j.w.quorum {
+			return
+		}
+	}
+	j.violate(Liveness, "deadlock: each holds a lock that the other waits for")
+}
+
+// asksUndo reports whether each client should have been able to remove what it has given up.
+func (j *judge) asksUndo() bool {
+	return j.w.promises(Undo) && j.w.hadOnly(Expiry, Hold, LoseRequest, LoseReply, Late, Drop, GiveUp)
+}
+
+// lookAtLeft looks at how many entries of a client have expired. It should have removed them, if its order is over. On
+// several nodes fewer entries than keep others out may stay after a fault.
+func (j *judge) lookAtLeft(expired map[*client]int) {
+	if !j.asksUndo() {
+		return
+	}
+	spare := 0
+	if j.w.faults > 0 {
+		spare = len(j.w.nodes)*len(j.w.keys) - j.w.quorum
+	}
+	for _, c := range j.w.clients {
+		if !c.dead && c.isDone() && expired[c] > spare {
+			j.violate(Undo, "%s left the lock to its TTL", c.name)
+		}
+	}
+}
+
+// lookAtRenewal checks that a renewal that has written something was of the client's own lock.
+func (j *judge) lookAtRenewal(cmd *command) {
+	if cmd == nil || cmd.late != nil || cmd.err != nil || !cmd.write || !isRenewal(cmd.name) {
+		return
+	}
+	for id, held := range j.owned {
+		if held.client == cmd.client && strings.HasPrefix(id, cmd.server.name+" ") {
+			return
+		}
+	}
+	j.violate(OwnRelease, "%s prolonged the lock of another by %s", cmd.client.name, cmd.name)
+}
+
+func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
+
+// lookAtBegun checks that no client that watches its lease begins to write after the lease has expired. What was begun
+// before that cannot be called back.
+func (j *judge) lookAtBegun() {
+	if !slices.Contains(strings.Fields(watchers), j.w.rung.Number) {
+		return
+	}
+	for _, c := range j.w.clients {
+		if c.lease == nil || c.lease.expired.IsZero() || c.lease.order != c.order.Load() {
+			continue
+		}
+		for _, cmd := range j.w.gate.of(c) {
+			if cmd.server == j.w.stock && isSale(cmd.name) && cmd.sent.After(c.lease.expired) {
+				j.violate(LostLease, "%s began to write %s after its lease had expired", c.name,
+					cmd.sent.Sub(c.lease.expired))
+			}
+		}
+	}
+}
+
+// isSale reports whether a command to the stock sells.
+func isSale(name string) bool {
+	return slices.Contains([]string{"set", "exec", "eval:write", "eval:take"}, name)
+}

@@ -1,0 +1,157 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/lock"
+)
+
+// Without a fault, each situation comes to what the table predicts.
+func TestEverySituationWithoutAFault(t *testing.T) {
+	for _, s := range Situations {
+		for _, rung := range s.Rungs {
+			cell := mustExplore(t, rung, DefaultBounds().In(s))
+			assert.True(t, cell.Exhausted, "%s %s", rung, s.Name)
+			_, expected := Expect(rung, s.Name, "none")
+			assert.True(t, expected, "%s %s", rung, s.Name)
+			assert.Empty(t, cell.Surprise(), "%s %s: %v", rung, s.Name, cell.Found)
+		}
+	}
+}
+
+// The shortest counterexamples of situations, and of a command that arrives late.
+func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
+	for _, c := range []struct {
+		rung, situation, fault string
+		verdict                Verdict
+		trace                  string
+	}{
+		{"v7-cached", again, "", Exclusion, "v7-cached/again:aaaaabba"},
+		{"v9-naive", twoProducts, "", Liveness, "v9-naive/two-products:abba"},
+		{"v1", "", "late", Liveness, "v1:late-a.time.arrive-a.b"},
+		{"v2", "", "late", OwnRelease, "v2:aaa.late-a.time.time.b.arrive-a"},
+		{"v4", "", "late", Exclusion, "v4:aa.late-a.time.abb.arrive-a"},
+	} {
+		b := DefaultBounds()
+		b.Situation = c.situation
+		for _, kind := range FaultKinds {
+			if kind.Name == c.fault {
+				b = b.With(1, kind)
+			}
+		}
+		cell := mustExplore(t, c.rung, b)
+		at := slices.IndexFunc(cell.Found, func(one Counterexample) bool { return one.Verdict == c.verdict })
+		require.GreaterOrEqual(t, at, 0, "%s %s %s", c.rung, c.fault, c.verdict)
+		found := cell.Found[at]
+		assert.Equal(t, c.trace, found.Trace.String())
+		assert.Positive(t, found.FoundAfter)
+		story, err := Replay(t, found.Trace, DefaultBounds())
+		require.NoError(t, err)
+		assert.Contains(t, story.Broken, found.Violation, c.trace)
+	}
+}
+
+// A transaction that arrives late is compared with the stock on its own connection, which watches the stock.
+func TestALateTransactionIsCompared(t *testing.T) {
+	trace, err := ParseTrace("v16:aaa.late-a.bbbb.arrive-a")
+	require.NoError(t, err)
+	story, err := Replay(t, trace, DefaultBounds())
+	require.NoError(t, err)
+	assert.Empty(t, story.Broken)
+	assert.Contains(t, story.Ends, "b: sold unit 1")
+}
+
+// The judge objects to what a rung would have to do for it to be wrong. The rungs are right, so the commands are forged:
+// each changes a server by hand, and is said to be a client's.
+func TestTheJudgeObjects(t *testing.T) {
+	ttl := time.Minute
+	for name, c := range map[string]struct {
+		rung    string
+		forge   func(f forger)
+		verdict Verdict
+	}{
+		"another's lock is removed": {"v5.5", func(f forger) {
+			f.store.hold(f.key, "", "token", ttl)
+			f.did(0, "set")
+			f.store.redis.Del(f.key)
+			f.did(1, "eval:release")
+		}, OwnRelease},
+		"another's lock is prolonged": {"v5.5", func(f forger) {
+			f.store.hold(f.key, "", "token", ttl)
+			f.did(0, "set")
+			f.did(1, "eval:renew")
+		}, OwnRelease},
+		"a renewal makes the lock": {"v5.5", func(f forger) {
+			f.store.hold(f.key, "", "token", ttl)
+			f.did(0, "eval:renew")
+		}, LostLease},
+		"the queue is passed": {"v8", func(f forger) {
+			_, _ = f.store.redis.Push("{"+f.key+"}:queue", "place")
+			_, _ = f.store.redis.ZAdd("{"+f.key+"}:deadlines", float64(time.Now().Add(ttl).UnixMilli()), "place")
+			f.did(0, "eval:acquire-fair")
+			f.store.hold(f.key, "hash", "token", ttl)
+			f.did(1, "eval:acquire-fair")
+		}, Order},
+		"two have a lock at once": {"v11", func(f forger) {
+			f.store.hold(f.key, "zset", "one", ttl)
+			f.did(0, "eval:acquire-permit")
+			f.reads(0)
+			f.store.hold(f.key, "zset", "two", ttl)
+			f.did(1, "eval:acquire-permit")
+			f.reads(1)
+			f.reads(0)
+		}, Exclusion},
+		"two have one fencing token": {"v15", func(f forger) {
+			f.fencedRead(0, "7")
+			f.fencedRead(1, "7")
+		}, Fence},
+		"an older fencing token is accepted": {"v15", func(f forger) {
+			f.fencedRead(0, "7")
+			f.fencedRead(1, "6")
+		}, Fence},
+	} {
+		rung, err := lock.Find(c.rung)
+		require.NoError(t, err)
+		servers, err := newServers(rung, DefaultBounds())
+		require.NoError(t, err)
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(rung, DefaultBounds(), servers)
+			defer w.end()
+			c.forge(forger{w, w.nodes[0], w.keys[0]})
+			assert.Len(t, w.judge.violated, 1, name)
+			assert.Contains(t, w.judge.violated, c.verdict, name)
+		})
+	}
+}
+
+// A forger says that clients have sent commands.
+type forger struct {
+	*world
+	store *store
+	key   string
+}
+
+// did has the judge look at what a command of a client has changed.
+func (f forger) did(who int, name string) {
+	f.steps++
+	f.judge.look(&command{client: f.clients[who], server: f.store, name: name, write: true}, false)
+}
+
+// reads has a client read the stock.
+func (f forger) reads(who int) {
+	f.steps++
+	f.judge.look(&command{client: f.clients[who], server: f.world.stock, name: "get"}, false)
+}
+
+// fencedRead has a client read the stock with a fencing token.
+func (f forger) fencedRead(who int, token string) {
+	f.steps++
+	f.judge.look(&command{client: f.clients[who], server: f.world.stock, name: "eval:read", write: true,
+		args: []any{"evalsha", "digest", 0, token}}, false)
+}

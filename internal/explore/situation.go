@@ -1,0 +1,147 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/internal/lock"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+)
+
+// A Situation says what the clients order, and what they find. In the usual one, which has no name, each wants one unit
+// and the lock is free. The others ask for what some rungs promise beyond that.
+type Situation struct {
+	Name  string
+	Does  string
+	Rungs []string // that it is about
+}
+
+// The names of the situations.
+const (
+	queue       = "queue"
+	nested      = "nested"
+	again       = "again"
+	twoProducts = "two-products"
+	readers     = "readers"
+)
+
+// Situations lists the situations.
+var Situations = []Situation{
+	{queue, "a dead holder has the lock until it expires, and both wait", strings.Fields("v8")},
+	{nested, "each order takes its own lock a second time", strings.Fields("v7 v7-cached v8")},
+	{again, "the caller of a comes a second time; there are two units", strings.Fields("v7 v7-cached v8")},
+	{twoProducts, "each order is of two products, which a and b name in opposite orders", strings.Fields("v9 v9-naive")},
+	{readers, "a sells and b reads, and both wait; a dead reader has the lock until it expires", strings.Fields("v10")},
+}
+
+// In returns the bounds in a situation.
+func (b Bounds) In(s Situation) Bounds {
+	b.Situation = s.Name
+	return b
+}
+
+// FindSituation returns the situation with that name. The usual one has none.
+func FindSituation(name string) (Situation, bool) {
+	i := slices.IndexFunc(Situations, func(s Situation) bool { return s.Name == name })
+	if i < 0 {
+		return Situation{}, name == ""
+	}
+	return Situations[i], true
+}
+
+// fits returns an error if a rung cannot be explored in the situation.
+func (b Bounds) fits(r lock.Rung) error {
+	s, known := FindSituation(b.Situation)
+	switch {
+	case !known:
+		return fmt.Errorf("there is no situation %q", b.Situation)
+	case s.Name != "" && !slices.Contains(s.Rungs, r.Number):
+		return fmt.Errorf("the situation %s is not about %s", s.Name, r.Number)
+	}
+	return nil
+}
+
+// units returns how many units of each product there are at the start.
+func (b Bounds) units() int64 {
+	if b.Situation == again {
+		return b.Stock + 1
+	}
+	return b.Stock
+}
+
+func (w *world) isIn(situation string) bool { return w.bounds.Situation == situation }
+
+// products returns the products that an order is of.
+func (w *world) products() []string {
+	if w.isIn(twoProducts) {
+		return []string{product, "10001"}
+	}
+	return []string{product}
+}
+
+// ordersOf returns how many orders a client has, one after the other.
+func (w *world) ordersOf(c *client) int {
+	if w.isIn(again) && c.index == 0 {
+		return 2
+	}
+	return 1
+}
+
+// serve serves one order of a client.
+func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.Receipt, error) {
+	o := sale.Order{ID: c.name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait, Nested: w.isIn(nested)}
+	if w.ordersOf(c) > 1 {
+		o.Caller = 1
+	}
+	if names := w.products(); len(names) > 1 {
+		for _, name := range names {
+			o.Items = append(o.Items, stock.Item{Product: name, Quantity: 1})
+		}
+		if c.index%2 == 1 {
+			slices.Reverse(o.Items)
+		}
+	}
+	if w.isIn(readers) && c.index == 1 {
+		return c.shop.Read(ctx, w.rung.Number, o)
+	}
+	return c.shop.Decrease(ctx, w.rung.Number, o)
+}
+
+// leaveDead leaves the lock of a holder that has died, in the situations that begin with one.
+func (w *world) leaveDead() {
+	token := ""
+	switch {
+	case w.isIn(queue):
+		token = "dead"
+	case w.isIn(readers):
+		token = "r:dead"
+	default:
+		return
+	}
+	dead := &client{index: -1, name: "the dead holder", dead: true}
+	for _, node := range w.nodes {
+		for _, key := range w.keys {
+			until := node.hold(key, w.rung.Layout, token, leaseTTL)
+			w.judge.owned[entryID(node, key, entry{id: token})] = &owned{client: dead, until: until}
+		}
+	}
+}
+
+// hold makes an entry for a holder of a lock, in the layout that a rung has.
+func (s *store) hold(key, layout, token string, ttl time.Duration) (until time.Time) {
+	until = time.Now().Add(ttl)
+	switch layout {
+	case "hash":
+		s.redis.HSet(key, token, "1")
+	case "zset":
+		_, _ = s.redis.ZAdd(key, float64(until.UnixMilli()), token)
+	default:
+		_ = s.redis.Set(key, token)
+	}
+	s.redis.SetTTL(key, ttl)
+	return until
+}
