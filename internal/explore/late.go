@@ -1,14 +1,11 @@
 package explore
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/alicebob/miniredis/v2/server"
 )
 
 // A late command is on its way when its client gives it up. It may arrive at any later step, on the connection that it
@@ -50,9 +47,8 @@ func (cmd *command) arrive() {
 	c.late = replies
 	c.mu.Unlock()
 	for _, args := range cmd.late.requests {
-		c.server.redis.Server().Dispatch(c.peer, args)
+		c.server.carryOut(c.peer, args)
 	}
-	c.peer.Flush()
 	for line := range strings.SplitSeq(replies.String(), "\r\n") {
 		if strings.HasPrefix(line, "-") || line == "*-1" { // an error, or a transaction that was not carried out
 			cmd.err = fmt.Errorf("%w: %s", errArrival, line)
@@ -65,11 +61,7 @@ func (cmd *command) isUnknownScript() bool {
 	if len(cmd.args) < 2 || fmt.Sprint(cmd.args[0]) != "evalsha" {
 		return false
 	}
-	var reply bytes.Buffer
-	peer := server.NewPeer(bufio.NewWriter(&reply))
-	cmd.server.redis.Server().Dispatch(peer, []string{"script", "exists", fmt.Sprint(cmd.args[1])})
-	peer.Flush()
-	return !strings.Contains(reply.String(), ":1")
+	return !cmd.server.scripts.knows(fmt.Sprint(cmd.args[1]))
 }
 
 // arrivals lists the late commands that may arrive now.

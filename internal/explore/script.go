@@ -81,6 +81,8 @@ func (run *scripts) learn(digest, source string) {
 	}
 }
 
+func (run *scripts) knows(digest string) bool { return run.known[digest] != nil }
+
 func (run *scripts) set(name string, values []string) {
 	list := run.state.CreateTable(len(values), 0)
 	for _, v := range values {

@@ -13,10 +13,11 @@ import (
 // A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. It is used by one
 // schedule after the other, because a new one costs as much as half a schedule.
 type store struct {
-	redis *miniredis.Miniredis
-	name  string // stock, lock, or of a Redlock node 1, 2, 3 …
-	index int    // its place in the order of all servers
-	down  bool
+	redis   *miniredis.Miniredis
+	scripts *scripts
+	name    string // stock, lock, or of a Redlock node 1, 2, 3 …
+	index   int    // its place in the order of all servers
+	down    bool
 
 	mu sync.Mutex // held while a command, or a whole script, is carried out
 }
@@ -27,7 +28,8 @@ func newStore(name string, index int) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the Redis in memory: %w", err)
 	}
-	s.redis.Server().SetPreHook(newScripts(s.redis.Server()).carryOut)
+	s.scripts = newScripts(s.redis.Server())
+	s.redis.Server().SetPreHook(s.scripts.carryOut)
 	return s, unused.Close()
 }
 
