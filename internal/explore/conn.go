@@ -29,8 +29,10 @@ type conn struct {
 	mu       sync.Mutex
 	replies  bytes.Buffer
 	closed   bool
-	came     chan struct{} // holds one notice that there is something to read
-	channels []string      // that the client has subscribed to
+	came     chan struct{}   // holds one notice that there is something to read
+	channels []string        // that the client has subscribed to
+	ctx      context.Context // of a subscription; ends with the connection
+	end      context.CancelFunc
 	late     *bytes.Buffer // gets the replies to requests that arrive late
 }
 
@@ -82,6 +84,9 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
+		c.mu.Lock()
+		c.ctx, c.end = context.WithCancel(context.Background())
+		c.mu.Unlock()
 		switch c.wait(&command{name: args[0], keys: args[1:]}) {
 		case pass:
 		case loseRequest:
@@ -106,7 +111,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			switch c.wait(&command{name: "message", keys: c.channels, message: true}) {
 			case pass:
 				return n, nil
-			case fail:
+			case fail, tooLate:
 				return 0, net.ErrClosed
 			}
 			continue // the message is dropped
@@ -117,16 +122,19 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits at the gate with what concerns a subscription. That counts as a write of its channel.
+// wait waits at the gate with what concerns a subscription, until the connection ends. That counts as a write of its
+// channel.
 func (c *conn) wait(cmd *command) decision {
 	cmd.server, cmd.write = c.server, true
-	return c.gate.wait(context.Background(), c.client, cmd)
+	return c.gate.wait(c.ctx, c.client, cmd)
 }
 
 func (c *conn) take(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.closed: // a message that comes together with the end is lost
+		return 0, io.EOF
 	case c.replies.Len() > 0:
 		one := c.replies.Bytes()
 		if next := bytes.Index(one[1:], messageStart); next >= 0 { // each message is a step of its own
@@ -135,8 +143,6 @@ func (c *conn) take(p []byte) (int, error) {
 		n := copy(p, one)
 		c.replies.Next(n)
 		return n, nil
-	case c.closed:
-		return 0, io.EOF
 	}
 	return 0, nil
 }
@@ -161,9 +167,13 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	was := c.closed
 	c.closed = true
+	end := c.end
 	c.mu.Unlock()
 	if was {
 		return nil
+	}
+	if end != nil {
+		end()
 	}
 	if len(c.channels) > 0 {
 		c.server.redis.Server().Dispatch(c.peer, []string{"unsubscribe"})
