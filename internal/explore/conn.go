@@ -105,7 +105,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			switch c.wait(&command{name: "message", keys: c.channels, message: true}) {
 			case pass:
 				return n, nil
-			case fail:
+			case fail, tooLate:
 				return 0, net.ErrClosed
 			}
 			continue // the message is lost
@@ -127,6 +127,8 @@ func (c *conn) take(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.closed: // a message that comes together with the end is lost
+		return 0, io.EOF
 	case c.replies.Len() > 0:
 		one := c.replies.Bytes()
 		if next := bytes.Index(one[1:], messageStart); next >= 0 { // each message is a step of its own
@@ -135,8 +137,6 @@ func (c *conn) take(p []byte) (int, error) {
 		n := copy(p, one)
 		c.replies.Next(n)
 		return n, nil
-	case c.closed:
-		return 0, io.EOF
 	}
 	return 0, nil
 }

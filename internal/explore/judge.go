@@ -113,7 +113,7 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 		for _, key := range j.w.keys {
 			for _, entry := range server.entries(key) {
 				if held := j.see(entryID(server, key, entry), cmd); held != nil {
-					j.lookAtAgain(held, entry.count, cmd)
+					j.lookAtAgain(held, entry.until, entry.count, cmd)
 					held.until, held.count = entry.until, entry.count
 					votes[held.client]++
 					tokens[held.client] = entry.id

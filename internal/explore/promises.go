@@ -65,7 +65,7 @@ func (j *judge) lookAtQueue(cmd *command) {
 			p.client, p.swept = cmd.client, cmd.isSwept()
 		}
 		j.line = append(j.line, p)
-		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && c.isDone() && j.asksUndo() {
+		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && !c.held && c.isDone() && j.asksUndo() {
 			j.violate(Undo, "%s left its place in the queue to its TTL", c.name)
 		}
 	}
@@ -112,8 +112,11 @@ func (j *judge) lookAtOwnLease(c *client) {
 }
 
 // lookAtAgain checks that a client that asks for the lock that it has gets it once more.
-func (j *judge) lookAtAgain(held *owned, count string, cmd *command) {
+func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *command) {
 	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.name, "eval:acquire")
+	if asks && until.After(held.until) { // it was granted
+		held.order = cmd.order
+	}
 	if asks && held.count != "" && held.count == count && j.w.isIn(nested) && j.w.faults == 0 {
 		j.violate(Nested, "%s was refused the lock that it had itself", cmd.client.name)
 	}
@@ -177,7 +180,7 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 		spare = len(j.w.nodes)*len(j.w.keys) - j.w.quorum
 	}
 	for _, c := range j.w.clients {
-		if !c.dead && c.isDone() && expired[c] > spare {
+		if !c.dead && !c.held && c.isDone() && expired[c] > spare {
 			j.violate(Undo, "%s left the lock to its TTL", c.name)
 		}
 	}

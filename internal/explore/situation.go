@@ -111,12 +111,15 @@ func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.
 	return c.shop.Decrease(ctx, w.rung.Number, o)
 }
 
+// deadTTL is the time until the lock of a dead holder expires, before which v8's waiters do not ask again.
+const deadTTL = 700 * time.Millisecond
+
 // leaveDead leaves the lock of a holder that has died, in the situations that begin with one.
 func (w *world) leaveDead() {
-	token := ""
+	token, ttl := "", leaseTTL
 	switch {
 	case w.isIn(queue):
-		token = "dead"
+		token, ttl = "dead", deadTTL
 	case w.isIn(readers):
 		token = "r:dead"
 	default:
@@ -125,7 +128,7 @@ func (w *world) leaveDead() {
 	dead := &client{index: -1, name: "the dead holder", dead: true}
 	for _, node := range w.nodes {
 		for _, key := range w.keys {
-			until := node.hold(key, w.rung.Layout, token, leaseTTL)
+			until := node.hold(key, w.rung.Layout, token, ttl)
 			w.judge.owned[entryID(node, key, entry{id: token})] = &owned{client: dead, until: until}
 		}
 	}

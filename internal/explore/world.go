@@ -420,6 +420,8 @@ func (w *world) finish() {
 
 // settle lets so much time pass, and has the judge look just before a key expires and just after.
 func (w *world) settle(d time.Duration) {
+	synctest.Wait()
+	w.judge.look(nil, false)
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		until := end
 		if next := w.expiry(); !next.IsZero() && next.Before(end) {
