@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"stockapi/internal/explore"
 )
@@ -15,37 +18,128 @@ type task struct {
 	bounds explore.Bounds
 	cell   explore.Cell
 	err    error
+	begun  atomic.Bool
 	done   chan struct{}
+
+	stories []explore.Story // of the counterexamples
 }
 
-// run explores, and prints what was found of each cell as soon as it and all before it are done.
-func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
+// run explores, and prints what was found of each cell as soon as it and all before it are done. When the context ends
+// it stops at once: what was printed stays.
+func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer) int {
+	p := newPrinter(stdout, f.Brief)
 	if f.Replay != "" {
-		return f.replay(t, stdout, stderr)
+		return f.replay(t, p, stderr)
 	}
-	p := printer{stdout, f.Brief}
 	p.head(f)
 	tasks := f.tasks()
-	start(t, tasks, f.Workers)
-	code := asExpected
+	start(ctx, t, tasks, f.Workers)
+	show := newProgress(stderr)
+	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
 	for i, one := range tasks {
-		progress(stderr, i, len(tasks), one)
-		<-one.done
-		if one.err != nil {
-			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), one.err))
+		interrupted := !one.await(ctx, func() { show.draw(i, tasks) })
+		show.clear()
+		if interrupted {
+			r.interrupted = true
+			break
+		}
+		if err := one.tell(t); err != nil {
+			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), err))
 		}
 		if i == 0 || tasks[i-1].rung != one.rung {
 			p.rung(one.rung)
 		}
-		p.cell(t, one)
-		if one.surprise() != "" {
-			code = surprised
+		p.cell(one)
+		r.add(one)
+	}
+	return f.end(p, stderr, tasks[:r.explored], r)
+}
+
+// end prints how it came out, and writes the files that the flags name.
+func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int {
+	if !r.interrupted {
+		_, words := r.outcome()
+		p.line("")
+		p.line(words)
+	}
+	for _, file := range []struct {
+		flag  string
+		write func([]*task, *results) error
+	}{{"--json", f.writeJSON}, {"--html", f.writeHTML}, {"--markdown", f.writeMarkdown}} {
+		if err := file.write(tasks, r); err != nil {
+			return complain(stderr, fmt.Errorf("%s: %w; name a file that can be written", file.flag, err))
 		}
 	}
-	if err := f.writeJSON(tasks); err != nil {
-		return complain(stderr, fmt.Errorf("--json: %w; name a file that can be written", err))
+	switch {
+	case r.interrupted:
+		return complain(stderr, fmt.Errorf("interrupted after %d of %s", r.explored, count(r.of, "cell")))
+	case r.surprises > 0:
+		return surprised
 	}
-	return code
+	return asExpected
+}
+
+// results counts what came out.
+type results struct {
+	of, explored, surprises int
+
+	usual       bool // whether anything is expected within these bounds
+	interrupted bool
+}
+
+func (r *results) add(one *task) {
+	r.explored++
+	if one.surprise() != "" {
+		r.surprises++
+	}
+}
+
+// outcome says whether all is as expected, in the words of the load test.
+func (r *results) outcome() (good bool, words string) {
+	switch {
+	case r.interrupted:
+		return false, fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
+	case !r.usual:
+		return true, fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
+	case r.surprises > 0:
+		return false, fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
+	}
+	return true, fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
+}
+
+// await waits until a cell is explored. Meanwhile it calls show a few times a second. It returns false if the context
+// ended before.
+func (one *task) await(ctx context.Context, show func()) bool {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-one.done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			show()
+		}
+	}
+}
+
+// tell runs each counterexample once more. It returns an error if one does not break its verdict again.
+func (one *task) tell(t *testing.T) error {
+	if one.err != nil {
+		return one.err
+	}
+	for _, found := range one.cell.Found {
+		story, err := explore.Replay(t, found.Trace, one.bounds)
+		if err != nil {
+			return err
+		}
+		if !story.Breaks(found.Verdict) {
+			return fmt.Errorf("%s broke %s, and does not when it is replayed", found.Trace, found.Verdict)
+		}
+		one.stories = append(one.stories, story.Until(len(found.Trace.Steps)))
+	}
+	return nil
 }
 
 // surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
@@ -84,8 +178,8 @@ func (f *flags) bounds() explore.Bounds {
 		Switches: f.Switches, Schedules: f.Schedules, Plain: f.Plain}
 }
 
-// start explores the cells, in their order and several at a time.
-func start(t *testing.T, tasks []*task, workers int) {
+// start explores the cells, in their order and several at a time. When the context has ended it begins no other.
+func start(ctx context.Context, t *testing.T, tasks []*task, workers int) {
 	var next sync.Mutex
 	at := 0
 	for range workers {
@@ -95,10 +189,11 @@ func start(t *testing.T, tasks []*task, workers int) {
 				i := at
 				at++
 				next.Unlock()
-				if i >= len(tasks) {
+				if i >= len(tasks) || ctx.Err() != nil {
 					return
 				}
 				one := tasks[i]
+				one.begun.Store(true)
 				one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
 				close(one.done)
 			}
@@ -107,7 +202,7 @@ func start(t *testing.T, tasks []*task, workers int) {
 }
 
 // replay runs the schedule of a trace, and prints it.
-func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
+func (f *flags) replay(t *testing.T, p printer, stderr io.Writer) int {
 	trace, err := explore.ParseTrace(f.Replay)
 	if err != nil {
 		return complain(stderr, err)
@@ -116,6 +211,6 @@ func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	printer{stdout, false}.story(story)
+	p.story(story)
 	return asExpected
 }

@@ -40,7 +40,8 @@ type command struct {
 
 	decided  chan decision
 	decision decision
-	err      error // of a command that was carried out
+	err      error         // of a command that was carried out
+	replies  []redis.Cmder // of one that was carried out: those of a pipeline are several
 }
 
 // A decision of the scheduler about one command.
@@ -191,6 +192,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 				h.remember(cmd, sent)
 			}
 			sent.write = sent.write && !changedNothing(sent.name, cmd)
+			sent.replies = []redis.Cmder{cmd}
 			return err
 		}, cmd.SetErr)
 	}
@@ -204,7 +206,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		}
 		sent := h.names.command(h.server, cmds...)
 		sent.decision = h.gate.wait(ctx, h.client, sent)
-		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {
+		return h.through(ctx, sent, func() error { sent.replies = cmds; return next(ctx, cmds) }, func(err error) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}
