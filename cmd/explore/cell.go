@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -102,12 +103,22 @@ func outcomeOf(o explore.Order) history.Outcome {
 // changed is the error of a transaction whose stock had changed, as a recorded history has it.
 const changed = "redis: transaction failed"
 
+// plainReply matches replies that are the same in each run. Others have an owner token in them.
+var plainReply = regexp.MustCompile(`^(OK|true|false|nil|[-\d \[\]]*)$`)
+
 // command turns the call of a step into a command of the cell. A reply that was lost is there all the same if the call
 // was of a lock: what the lock server holds is drawn, and not what the client knows.
 func (d *drawn) command(step int) history.Command {
 	line := d.story.Lines[step]
-	cmd := history.Command{Node: line.Call.Server, Cmd: line.Call.Name, Key: line.Call.Key, At: d.at(step), End: d.at(step),
+	node := line.Call.Server
+	if node != "stock" && node != "lock" {
+		node = "node " + node
+	}
+	cmd := history.Command{Node: node, Cmd: line.Call.Name, Key: line.Call.Key, At: d.at(step), End: d.at(step),
 		Reply: line.Call.Reply, Err: line.Call.Err}
+	if !plainReply.MatchString(cmd.Reply) {
+		cmd.Reply = "a token"
+	}
 	if cmd.Cmd == "exec" { // a transaction writes the stock
 		cmd.Cmd = "set"
 		if strings.Contains(cmd.Err, changed) {

@@ -178,12 +178,10 @@ func (f *flags) pageFound(found explore.Counterexample, s explore.Story) pageFou
 	d := newDrawn(s, found.Violation, f.Stock)
 	head, rows := columnsOf(s)
 	return pageFound{Verdict: string(found.Verdict), Class: html.SignOf(d.cell.Findings),
-		Sentence: capital(s.Sentence(found.Violation)) + ".", Trace: found.Trace.String(), Length: capital(length(found)),
+		Sentence: s.Sentence(found.Violation), Trace: found.Trace.String(), Length: length(found),
 		Command: f.command("--replay " + found.Trace.String()), SVG: html.DrawSteps(d.cell, d.steps),
 		Head: head, Rows: rows}
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // letters are those by which the load test names its verdicts in short.
 var letters = map[explore.Verdict]string{

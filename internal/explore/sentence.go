@@ -139,10 +139,15 @@ func (s Story) happened(who, end int) (what []string) {
 		if line.Step.byClient() && line.Step.Who == who && line.Step.isFault() {
 			what = append(what, s.fault(i))
 		}
-		if line.Step.Kind == Hold && line.Step.Who == who {
-			what = append(what, fmt.Sprintf("held for %s s at step %d", seconds(s.heldFor(i)), i+1))
-		}
-		if slices.Contains(line.Ended, who) {
+		ended := slices.Contains(line.Ended, who)
+		switch {
+		case line.Step.Kind == Hold && line.Step.Who == who:
+			held := fmt.Sprintf("held for %s s", seconds(s.heldFor(i)))
+			if ended {
+				held += " under a lease of " + brief(LeaseTTL)
+			}
+			what = append(what, held+" at "+s.at(i))
+		case ended && line.Step.Kind < NodeDown: // what happened to a server is said before
 			what = append(what, fmt.Sprintf("whose lease of %s %s at %s (+%s s)", brief(LeaseTTL), s.ending(i), s.at(i),
 				seconds(line.After)))
 		}
@@ -175,11 +180,8 @@ func (s Story) fault(i int) string {
 
 // ending says how a lease ended that was not given back.
 func (s Story) ending(i int) string {
-	switch line := s.Lines[i]; {
-	case line.ByClient && line.Step.Kind != Hold:
+	if line := s.Lines[i]; line.Step.byClient() {
 		return "was removed by " + clientNames[line.Step.Who:line.Step.Who+1]
-	case line.Step.Kind >= NodeDown:
-		return "was gone"
 	}
 	return "was over"
 }

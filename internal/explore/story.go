@@ -102,7 +102,7 @@ func (s *Story) look(w *world) {
 	}
 	for i, held := range last.holding {
 		c := w.clients[i]
-		if held && !c.lease.holding && !(last.ByClient && last.Step.Who == i) {
+		if held && !c.lease.holding && !(last.Step.byClient() && last.Step.Who == i) {
 			last.Ended = append(last.Ended, i)
 		}
 	}

@@ -181,13 +181,9 @@ func (d *drawing) called(b *bar, middle float64) {
 	}
 }
 
-// calledAs names a command in short: a script without "eval:", and the stock where it is that.
+// calledAs names a command and its server, in short: a script without "eval:".
 func calledAs(cmd *history.Command) string {
-	name := strings.TrimPrefix(cmd.Cmd, "eval:")
-	if onStock(cmd) {
-		name += " stock"
-	}
-	return clip(name, 24)
+	return clip(strings.TrimPrefix(cmd.Cmd, "eval:")+" "+cmd.Node, 32)
 }
 
 // A Sheet holds what a page with timelines needs besides its own layout.

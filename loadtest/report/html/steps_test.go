@@ -23,8 +23,9 @@ func stepped() (*history.Cell, []html.Step) {
 		steps = append(steps, html.Step{Passed: p})
 	}
 	at := func(step int) history.Instant { return html.StepAt(step-1, passed[step-1]) }
+	nodes := map[string]string{"lock": "lock", "ProductStock_x": "stock"}
 	call := func(step int, cmd, key, reply string) history.Command {
-		return history.Command{Node: "n", Cmd: cmd, Key: key, At: at(step), End: at(step), Reply: reply}
+		return history.Command{Node: nodes[key], Cmd: cmd, Key: key, At: at(step), End: at(step), Reply: reply}
 	}
 	c := cellOf("schedule", "v4",
 		history.Op{Order: "o1", Instance: "a", Outcome: history.Sold, Units: []int64{1}, Sent: at(1), Done: history.Never,
@@ -52,16 +53,16 @@ func TestStepsLieOneUnitApart(t *testing.T) {
 	}
 	unit := x["2"] - x["1"]
 	for i := range steps {
-		assert.InDelta(t, x["1"]+float64(i)*unit, x[fmt.Sprint(i+1)], .2, "step %d", i+1)
+		assert.InDelta(t, x["1"]+float64(i)*unit, x[fmt.Sprint(i+1)], 1, "step %d", i+1)
 	}
 	bars := of(shapes, "bar", "order")
 	require.Len(t, bars, 2)
-	assert.InDelta(t, x["1"], bars[0].number("x"), .2)
-	assert.InDelta(t, x["4"], bars[1].number("x"), .2)
+	assert.InDelta(t, x["1"], bars[0].number("x"), 1)
+	assert.InDelta(t, x["4"], bars[1].number("x"), 1)
 	end := bars[0].number("x") + bars[0].number("width")
 	assert.True(t, x["2"]+unit/2 < end && end < x["3"], "the TTL is over within the step in which time passes: %g", end)
-	assert.InDelta(t, unit, of(shapes, "fault", "")[0].number("width"), .2)
-	for _, text := range []string{"step", "client a", "clock", "+2.001 s", "unit 1 sold twice", "set", "get stock"} {
+	assert.InDelta(t, unit, of(shapes, "fault", "")[0].number("width"), 1)
+	for _, text := range []string{"step", "client a", "clock", "+2.001 s", "unit 1 sold twice", "set lock", "get stock"} {
 		assert.Contains(t, texts(shapes), text)
 	}
 	assert.Len(t, of(shapes, "sent", "order"), 2, "the acquires")
