@@ -30,7 +30,11 @@ func newDrawn(s explore.Story, v explore.Violation, initial int64) *drawn {
 	d := &drawn{story: s, cell: &history.Cell{Scenario: "schedule", Rung: s.Trace.Rung, Product: product, Repetition: 1,
 		Initial: initial, TTL: explore.LeaseTTL, Limit: explore.LongestRecovery}}
 	for _, line := range s.Lines {
-		d.steps = append(d.steps, html.Step{Passed: line.After})
+		step := html.Step{Passed: line.After}
+		for _, who := range line.Ended {
+			step.Ended = append(step.Ended, product+"-"+s.Orders[who].Client)
+		}
+		d.steps = append(d.steps, step)
 	}
 	later := slices.ContainsFunc(s.Orders, func(o explore.Order) bool { return o.Later })
 	if later || len(d.steps) == 0 {
@@ -67,7 +71,8 @@ func (d *drawn) op(who int, order explore.Order) history.Op {
 	op := history.Op{Order: product + "-" + order.Client, Phase: history.Buy, Instance: order.Client, Quantity: 1,
 		Units: order.Units, Outcome: outcomeOf(order), Sent: d.at(-1), Done: history.Never}
 	if order.Later {
-		op.Phase, op.Sent, op.Done = history.Probe, d.at(len(d.steps)-2), d.at(len(d.steps)-1)
+		op.Order, op.Phase = product+"-fresh", history.Probe
+		op.Sent, op.Done = d.at(len(d.steps)-2), d.at(len(d.steps)-1)
 		return op
 	}
 	for i, line := range d.story.Lines {

@@ -180,7 +180,7 @@ func TestTheTimelineOfALockThatStays(t *testing.T) {
 	all := elementsOf(t, page)
 	said := texts(all)
 	assert.Contains(t, said, "client c")
-	assert.Contains(t, said, "c busy")
+	assert.Contains(t, said, "fresh busy")
 	assert.Contains(t, said, "later")
 	assert.NotEmpty(t, of(all, "cross", "order"))
 	assert.Contains(t, page, "a fresh order did not get through in 4 s: lock is held by another")

@@ -236,7 +236,19 @@ func describe(c choice) string {
 	case GiveUp:
 		return "its caller has gone"
 	}
-	return verbs[c.Kind] + " " + c.subject()
+	server := "the lock server"
+	if c.node != nil {
+		server = "node " + c.subject()
+	}
+	switch c.Kind {
+	case NodeDown:
+		return server + " cannot be reached"
+	case NodeBack:
+		return server + " is back"
+	case NodeEmpty:
+		return server + " restarts empty"
+	}
+	return "the clock of " + server + " jumps"
 }
 
 // text names a command and its server.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ var stepsStyle string
 type Step struct {
 	Passed time.Duration // on the clock, since the beginning
 	Label  string        // on the axis; empty: its number, from 1
+	Ended  []string      // orders that the server has no lock of any more, although they did not give it back
 }
 
 // stepApart is the time between two steps of one moment.
@@ -94,6 +96,20 @@ func (s scale) label(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
+// goneAt returns the step at which the server had no more lock of a hold's order, and false if that is not known. On
+// several nodes it is not.
+func (d *drawing) goneAt(h *hold) (at float64, known bool) {
+	if len(d.keys) > 1 {
+		return 0, false
+	}
+	for i, step := range d.steps {
+		if at := d.stepTime(i); at > h.from && at <= h.to && slices.Contains(step.Ended, h.op.Order) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
 // moment renders a time: as the number of its step, if it has one.
 func (s scale) moment(ns float64) string {
 	if len(s.steps) == 0 {
@@ -152,7 +168,7 @@ func (d *drawing) passes(until, x0, x1, middle float64) {
 			return
 		}
 	}
-	d.el("line", "", "class", "wait", "x1", x0, "x2", x1, "y1", middle, "y2", middle)
+	d.el("line", "", "class", "wait i3", "x1", x0, "x2", x1, "y1", middle, "y2", middle)
 }
 
 // sent marks a command that has no mark of its own in a report: hollow, if it was not carried out.

@@ -196,7 +196,9 @@ func (d *drawing) content() string {
 		if t.x > d.right()-30 {
 			anchor = "end"
 		}
-		s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
+		if t.text != "" {
+			s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
+		}
 	}
 	s.WriteString(d.String())
 	return s.String()
