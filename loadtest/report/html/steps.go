@@ -128,10 +128,15 @@ func (s scale) stepTicks() (out []tick) {
 	free := 0.0
 	for i := range s.steps {
 		t := tick{x: s.x(s.stepTime(i)), text: s.label(i)}
-		if half := textWidth(t.text) / 2; t.x-half < free {
+		room := textWidth(t.text)*1.06 + 4
+		from := t.x - room/2
+		if t.x > s.right()-lastTick {
+			from = t.x - room
+		}
+		if from < free {
 			t.text = ""
 		} else {
-			free = t.x + half + 4
+			free = from + room + 2
 		}
 		out = append(out, t)
 	}

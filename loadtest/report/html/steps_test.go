@@ -83,7 +83,7 @@ func TestManySteps(t *testing.T) {
 	last := 0.0
 	for _, s := range of(shapes, "axis", "") {
 		if s.text != "" && s.text != "step" {
-			assert.Greater(t, s.number("x"), last+15)
+			assert.Greater(t, s.number("x"), last+10)
 			last = s.number("x")
 		}
 	}

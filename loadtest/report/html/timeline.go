@@ -43,6 +43,7 @@ type row struct {
 const (
 	headHeight = 20.0 // the line that names a violation
 	axisHeight = 26.0
+	lastTick   = 30.0 // from the right edge: there the text of a tick ends at its line
 )
 
 const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
@@ -193,7 +194,7 @@ func (d *drawing) content() string {
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", d.top-6, "y2", height)
 		anchor := "middle"
-		if t.x > d.right()-30 {
+		if t.x > d.right()-lastTick {
 			anchor = "end"
 		}
 		if t.text != "" {
