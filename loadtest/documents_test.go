@@ -180,8 +180,8 @@ func (e runElsewhere) runs(command string) error {
 	return fmt.Errorf("nothing runs %q", command)
 }
 
-// testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test. With -bench
-// it has to run a benchmark.
+// testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test, or with
+// -bench a benchmark.
 func testsNamed(words []string) error {
 	i, kind := slices.Index(words, "-run"), "Test"
 	if i < 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// houses are the parts of this module. The first two do not import each other; the last one may import packages of both.
-// The layers of each go from top to bottom: a package imports packages of the layers below its own, and none of its own
-// layer.
+// houses are the parts of this module. The first two do not import each other; the last one may import packages of
+// both. The layers of each go from top to bottom: a package imports packages of the layers below its own, and none of
+// its own layer.
 var houses = []struct {
 	name   string
 	layers [][]string

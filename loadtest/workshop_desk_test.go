@@ -24,10 +24,10 @@ import (
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
 //
-// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi`, `go run ./loadtest`
-// and `go run ./cmd/explore` are programs built before, since linking them each time takes longer than all the rest; and the
-// ports that the text names are free ones, also where they are a default and where they are promised, so that nothing
-// else on this machine is met.
+// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi`,
+// `go run ./loadtest` and `go run ./cmd/explore` are programs built before, since linking them each time takes longer
+// than all the rest; and the ports that the text names are free ones, also where they are a default and where they are
+// promised, so that nothing else on this machine is met.
 type workshopDesk struct {
 	module, tmp string
 	bin         string

@@ -152,8 +152,9 @@ func (d *drawn) lease(who int, trace []history.Command) *history.Lease {
 			continue
 		}
 		cmd := d.command(i)
-		if i >= d.story.Leases[at].From && !cmd.ReadsStock() && !cmd.WritesStock() && !(cmd.Acquires() && cmd.Succeeded()) {
-			return nil // it did not know that it had the lock
+		knows := cmd.ReadsStock() || cmd.WritesStock() || cmd.Acquires() && cmd.Succeeded()
+		if i >= d.story.Leases[at].From && !knows {
+			return nil // no reply told it
 		}
 		lease := &history.Lease{AcquiredAt: d.at(i), ReleasedAt: history.Never}
 		for _, later := range trace {
@@ -173,38 +174,51 @@ func (d *drawn) fault(i int) {
 		return
 	}
 	f := history.Fault{At: d.at(i), End: d.at(i), Text: line.What}
-	client := func() {
-		f.Instance = d.story.Orders[line.Step.Who].Client
-		f.Order = product + "-" + f.Instance
-	}
-	server := func(until history.Instant) {
-		f.On, f.Instance, f.End = "locks", "lock", until
-		if len(strings.Split(line.Holds, ": ")) > 3 {
-			f.Instance = fmt.Sprintf("node %d", line.Step.Who+1)
-		}
-	}
 	switch line.Step.Kind {
 	case explore.Expiry:
 		f.On, f.At = "time", d.at(i-1)
+	case explore.NodeDown, explore.NodeEmpty, explore.ClockJump:
+		f = d.faultOfServer(i, f)
+	default:
+		f = d.faultOfClient(i, f)
+	}
+	d.cell.Faults = append(d.cell.Faults, f)
+}
+
+// faultOfServer tells of a fault of a lock server.
+func (d *drawn) faultOfServer(i int, f history.Fault) history.Fault {
+	line := d.story.Lines[i]
+	f.On, f.Instance = "locks", "lock server"
+	if len(strings.Split(line.Holds, ": ")) > 3 {
+		f.Instance = fmt.Sprintf("node %d", line.Step.Who+1)
+	}
+	switch line.Step.Kind {
+	case explore.NodeDown:
+		f.Text = "cannot be reached"
+		f.End = d.at(d.next(i, func(l explore.Line) bool {
+			return l.Step == explore.Step{Kind: explore.NodeBack, Who: line.Step.Who}
+		}))
+	case explore.NodeEmpty:
+		f.Text = "restarts empty"
+	default:
+		f.Text = "its clock jumps"
+	}
+	return f
+}
+
+// faultOfClient tells of a fault of a client.
+func (d *drawn) faultOfClient(i int, f history.Fault) history.Fault {
+	line := d.story.Lines[i]
+	f.Instance = d.story.Orders[line.Step.Who].Client
+	f.Order = product + "-" + f.Instance
+	switch line.Step.Kind {
 	case explore.Hold:
-		client()
 		f.At, f.Text = d.at(i-1), "held while time passes"
 		f.End = d.at(d.next(i, func(l explore.Line) bool { return l.ByClient && l.Step.Who == line.Step.Who }))
 	case explore.CrashBefore, explore.CrashAfter:
-		client()
 		f.Text, f.End = "killed", history.Never
-	case explore.NodeDown:
-		server(d.at(d.next(i, func(l explore.Line) bool {
-			return l.Step == explore.Step{Kind: explore.NodeBack, Who: line.Step.Who}
-		})))
-		f.Text = "cannot be reached"
-	case explore.NodeEmpty, explore.ClockJump:
-		server(f.End)
-		f.Text = map[explore.Kind]string{explore.NodeEmpty: "restarts empty", explore.ClockJump: "its clock jumps"}[line.Step.Kind]
-	default:
-		client()
 	}
-	d.cell.Faults = append(d.cell.Faults, f)
+	return f
 }
 
 // next returns the first step after step i for which it is so, or the last one.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -56,11 +57,17 @@ func (p printer) paint(c text.Colors, s string) string {
 
 func (p printer) line(s string) { fmt.Fprintln(p, strings.TrimRight(s, " ")) }
 
+// inseparable matches the spaces at which no line should end. They are joints while a text is wrapped.
+var inseparable = regexp.MustCompile(`(\d) (m?s\b)|\b(step|unit) (\d)`)
+
+const joint = "\x1f"
+
 // wrapped prints a text after its head. Further lines begin below the text.
 func (p printer) wrapped(head, s string) {
 	indent := text.StringWidthWithoutEscSequences(head)
 	line, room := head, p.width-indent
-	for i, word := range strings.Fields(s) {
+	for i, word := range strings.Fields(inseparable.ReplaceAllString(s, "$1$3"+joint+"$2$4")) {
+		word = strings.ReplaceAll(word, joint, " ")
 		length := utf8.RuneCountInString(word)
 		if i > 0 && room < length+1 {
 			p.line(line)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sentence says in one sentence how the schedule breaks a verdict. Its words are those of the load test; a step is named
-// by its number, because much of a schedule has the same time.
+// Sentence says in one sentence how the schedule breaks a verdict, in the words of the load test. It names a step by its
+// number, because much of a schedule has the same time.
 func (s Story) Sentence(v Violation) string {
 	said := ""
 	switch v.Verdict {
@@ -224,14 +224,15 @@ func (s Story) around(end int) string {
 
 // before lists all that happened in the first steps.
 func (s Story) before(end int) string {
-	text := s.around(end)
+	var text strings.Builder
+	text.WriteString(s.around(end))
 	for who := range s.Orders {
 		if s.Orders[who].Later {
 			continue
 		}
 		if what := s.happened(who, end); len(what) > 0 {
-			text += clientNames[who:who+1] + ", " + strings.Join(what, ", ") + ": "
+			fmt.Fprintf(&text, "%s, %s: ", clientNames[who:who+1], strings.Join(what, ", "))
 		}
 	}
-	return text
+	return text.String()
 }

@@ -102,7 +102,8 @@ func (s *Story) look(w *world) {
 	}
 	for i, held := range last.holding {
 		c := w.clients[i]
-		if held && !c.lease.holding && !(last.Step.byClient() && last.Step.Who == i) {
+		itself := last.Step.byClient() && last.Step.Who == i
+		if held && !c.lease.holding && !itself {
 			last.Ended = append(last.Ended, i)
 		}
 	}

@@ -32,8 +32,8 @@ func StepAt(i int, passed time.Duration) history.Instant {
 	return history.Instant(passed) + history.Instant(i+1)*stepApart
 }
 
-// DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for each
-// of their commands. A fault on "time" stands on the lane of the clock.
+// DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for
+// each of their commands. A fault on "time" stands on the lane of the clock.
 func DrawSteps(c *history.Cell, steps []Step) template.HTML {
 	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
 	w.focus = focusOf(evidenceOf(w.finding))
