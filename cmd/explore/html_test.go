@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -190,10 +191,7 @@ func TestTheTimelineOfALockThatStays(t *testing.T) {
 func TestThePageIsTheSame(t *testing.T) {
 	args := []string{"--rungs", "v0,v3,v5-as-printed", "--faults", "1", "--kinds", "expiry,lose-reply"}
 	first, second := written(t, "--html", args...), written(t, "--html", append(args, "--workers", "1")...)
-	for i := range min(len(first), len(second)) { // a page is too long for a difference in full
-		require.Equal(t, first[i], second[i], "%.200s", first[i:])
-	}
-	assert.Len(t, second, len(first))
+	assert.Equal(t, sha256.Sum256([]byte(first)), sha256.Sum256([]byte(second)))
 }
 
 // Every counterexample that there is has a picture.
