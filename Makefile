@@ -14,6 +14,10 @@ run: ## every rung, one instance and two, proven: the matrix
 explore: ## every order of two clients' commands, on each rung: the shortest that goes wrong
 	$(GO) run ./cmd/explore
 
+.PHONY: counterexamples
+counterexamples: ## docs/ladder.md: the shortest way to break each rung, with one fault at most
+	$(GO) run ./cmd/explore --faults 1 --schedules 10000 --brief --markdown docs/ladder.md
+
 .PHONY: build
 build: ## both programs, into bin/
 	$(GO) build -trimpath -o bin/stockapi ./cmd/stockapi

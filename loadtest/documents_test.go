@@ -180,9 +180,13 @@ func (e runElsewhere) runs(command string) error {
 	return fmt.Errorf("nothing runs %q", command)
 }
 
-// testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test.
+// testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test, or with
+// -bench a benchmark.
 func testsNamed(words []string) error {
-	i := slices.Index(words, "-run")
+	i, kind := slices.Index(words, "-run"), "Test"
+	if i < 0 {
+		i, kind = slices.Index(words, "-bench"), "Benchmark"
+	}
 	pkg := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "./") })
 	if i < 0 || pkg < 0 {
 		return fmt.Errorf("%q names no test", words)
@@ -200,7 +204,7 @@ func testsNamed(words []string) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllStringSubmatch(string(data), -1) {
+		for _, f := range regexp.MustCompile(`(?m)^func (`+kind+`\w+)`).FindAllStringSubmatch(string(data), -1) {
 			if pattern.MatchString(f[1]) {
 				return nil
 			}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,12 +24,13 @@ import (
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
 //
-// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi` and
-// `go run ./loadtest` are programs built before, since linking them each time takes longer than all the rest; and the
-// ports that the text names are free ones, also where they are a default and where they are promised, so that nothing
-// else on this machine is met.
+// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi`,
+// `go run ./loadtest` and `go run ./cmd/explore` are programs built before, since linking them each time takes longer
+// than all the rest; and the ports that the text names are free ones, also where they are a default and where they are
+// promised, so that nothing else on this machine is met.
 type workshopDesk struct {
 	module, tmp string
+	bin         string
 	env         []string
 	ports       map[string]string
 	terminals   map[int]*workshopTerminal
@@ -46,6 +49,7 @@ func newDesk(t *testing.T) *workshopDesk {
 		ports: freePorts(t, "5000", "5010", "6390"), terminals: map[int]*workshopTerminal{},
 	}
 	bin, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
+	d.bin = bin
 	for _, made := range []string{bin, home, d.tmp} {
 		require.NoError(t, os.Mkdir(made, 0o755))
 	}
@@ -81,7 +85,35 @@ func (d *workshopDesk) here(text string) string {
 	})
 }
 
-var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest")
+const goRunExplore = "go run ./cmd/explore"
+
+var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest", goRunExplore,
+	"explore")
+
+// buildExplorer builds the explorer, once, beside the service.
+var buildExplorer = sync.OnceValues(func() (path string, err error) {
+	path = filepath.Join(builtIn, "explore")
+	out, err := exec.Command("go", "build", "-o", path, "stockapi/cmd/explore").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// explorer puts the explorer on the desk, if a block needs it and it is not there.
+func (d *workshopDesk) explorer(b *workshopBlock) error {
+	if !strings.Contains(b.script, goRunExplore) {
+		return nil
+	}
+	path, err := buildExplorer()
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(path, filepath.Join(d.bin, "explore")); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
 
 // shell returns the command that runs a script.
 func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *exec.Cmd {
@@ -96,6 +128,9 @@ func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *
 func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	ctx, cancel := context.WithTimeout(ctx, workshopTime)
 	defer cancel()
+	if err := d.explorer(b); err != nil {
+		return err
+	}
 	promises := make([]string, len(b.promises))
 	for i, p := range b.promises {
 		promises[i] = d.here(p)

@@ -40,6 +40,8 @@ type flags struct {
 	Plain         bool          `help:"Also try steps that commute in both orders."`
 	Replay        string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
 	JSON          string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	HTML          string        `name:"html" placeholder:"FILE" help:"Also write a page, with a timeline of each counterexample."`
+	Markdown      string        `placeholder:"FILE" help:"Also put the shortest way to break each rung into a document, between its two marks."`
 	Brief         bool          `help:"Print one line for each counterexample, without its columns."`
 	Workers       int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
 
@@ -60,10 +62,12 @@ Examples:
   explore --rungs v0,v4
   explore --rungs v3 --faults 1 --kinds expiry
   explore --rungs v6 --nodes 3 --faults 1 --brief
+  explore --faults 1 --html found.html
   explore --faults 2 --for 10m --brief
-  explore --replay v3:aaaa.expiry.b.a
+  explore --replay v3:aaaa.expiry.ba
 
-Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run.`
+Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted: what
+was printed by then stays.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int
@@ -180,6 +184,52 @@ func (f *flags) findKinds() error {
 		}
 	}
 	return nil
+}
+
+// selection returns the flags that choose what is explored, "" if they are the defaults.
+func (f *flags) selection() string {
+	var words []string
+	if len(f.Rungs) > 0 {
+		words = append(words, "--rungs "+strings.Join(f.rungs, ","))
+	}
+	if f.Faults > 0 {
+		words = append(words, fmt.Sprintf("--faults %d", f.Faults))
+	}
+	if len(f.Kinds) > 0 {
+		words = append(words, "--kinds "+strings.Join(f.Kinds, ","))
+	}
+	add := func(differs bool, flag string, value any) {
+		if differs {
+			words = append(words, fmt.Sprintf("--%s %v", flag, value))
+		}
+	}
+	add(f.Switches > 0, "switches", f.Switches)
+	add(f.Schedules > 0, "schedules", f.Schedules)
+	if f.Plain {
+		words = append(words, "--plain")
+	}
+	return strings.Join(words, " ")
+}
+
+// command returns a command line with the flags that every schedule depends on, if they are not the defaults.
+func (f *flags) command(rest string) string {
+	usual, words := explore.DefaultBounds(), []string{"go run ./cmd/explore"}
+	if rest != "" {
+		words = append(words, rest)
+	}
+	add := func(differs bool, flag string, value any) {
+		if differs {
+			words = append(words, fmt.Sprintf("--%s %v", flag, value))
+		}
+	}
+	add(f.Clients != usual.Clients, "clients", f.Clients)
+	add(f.Nodes != usual.Nodes, "nodes", f.Nodes)
+	add(f.Stock != usual.Stock, "stock", f.Stock)
+	add(f.Wait != usual.Wait, "wait", f.Wait)
+	if f.RetryNodes {
+		words = append(words, "--retry-nodes")
+	}
+	return strings.Join(words, " ")
 }
 
 // complain says in one line why it could not run.

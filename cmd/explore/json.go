@@ -9,12 +9,14 @@ import (
 
 // A document is what --json writes.
 type document struct {
-	Clients  int            `json:"clients"`
-	Nodes    int            `json:"nodes"`
-	Stock    int64          `json:"stock"`
-	Faults   int            `json:"faults"`
-	Switches int            `json:"switches,omitempty"` // the limit, if there is one
-	Cells    []documentCell `json:"cells"`
+	Clients  int   `json:"clients"`
+	Nodes    int   `json:"nodes"`
+	Stock    int64 `json:"stock"`
+	Faults   int   `json:"faults"`
+	Switches int   `json:"switches,omitempty"` // the limit, if there is one
+	// Interrupted is true if the cells are not all: those that were explored before the program was interrupted.
+	Interrupted bool           `json:"interrupted,omitempty"`
+	Cells       []documentCell `json:"cells"`
 }
 
 // A documentCell is what was found of one rung under one kind of fault.
@@ -31,7 +33,7 @@ type documentCell struct {
 // A documentViolation is the shortest counterexample for one verdict.
 type documentViolation struct {
 	Verdict  explore.Verdict `json:"verdict"`
-	Because  string          `json:"because"`
+	Because  string          `json:"because"` // in a sentence
 	Faults   int             `json:"faults"`
 	Switches int             `json:"switches"`
 	Steps    int             `json:"steps"`
@@ -40,17 +42,18 @@ type documentViolation struct {
 }
 
 // writeJSON writes what was found to the file that --json names.
-func (f *flags) writeJSON(tasks []*task) error {
+func (f *flags) writeJSON(tasks []*task, r *results) error {
 	if f.JSON == "" {
 		return nil
 	}
-	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches}
+	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches,
+		Interrupted: r.interrupted}
 	for _, one := range tasks {
 		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
 			Exhausted: one.cell.Exhausted, Surprise: one.surprise(), Found: []documentViolation{}}
-		for _, found := range one.cell.Found {
-			cell.Found = append(cell.Found, documentViolation{found.Verdict, found.Because, found.Faults, found.Switches,
-				len(found.Trace.Steps), found.Trace.String(), found.FoundAfter})
+		for i, found := range one.cell.Found {
+			cell.Found = append(cell.Found, documentViolation{found.Verdict, one.stories[i].Sentence(found.Violation),
+				found.Faults, found.Switches, len(found.Trace.Steps), found.Trace.String(), found.FoundAfter})
 		}
 		doc.Cells = append(doc.Cells, cell)
 	}

@@ -1,14 +1,18 @@
 // Explore runs every order in which the commands of two clients can reach Redis, on the real code of each rung, and
 // prints the shortest one that goes wrong.
 //
-// Read flags.go for the settings, run.go for what it does with them, and print.go for what it prints. The exploring is
-// in package explore.
+// Read flags.go for the settings, run.go for what it does with them, and print.go for what it prints; then json.go,
+// markdown.go and html.go for the files that it writes, with cell.go for the timelines. The exploring is in package
+// explore.
 package main
 
 import (
+	"context"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"testing"
 
 	"stockapi/internal/backend"
@@ -21,11 +25,17 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800) // a schedule leaves little behind, but makes much
 	}
-	os.Exit(execute(args, os.Stdout, os.Stderr, inTest))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, args, os.Stdout, os.Stderr, inTest)
+	stop()
+	os.Exit(code)
 }
 
 // execute is the whole program: it parses args, does what they say, and returns the exit code.
-func execute(args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int) int {
+// When the context ends, it stops at once.
+func execute(
+	ctx context.Context, args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int,
+) int {
 	f, done, err := parse(args, stdout)
 	switch {
 	case err != nil:
@@ -33,7 +43,7 @@ func execute(args []string, stdout, stderr io.Writer, within func(func(*testing.
 	case done:
 		return asExpected
 	}
-	return within(func(t *testing.T) int { return f.run(t, stdout, stderr) })
+	return within(func(t *testing.T) int { return f.run(ctx, t, stdout, stderr) })
 }
 
 // inTest calls do with a test, which testing/synctest needs for its bubbles, and ends the program with its exit code.

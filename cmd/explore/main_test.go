@@ -2,19 +2,22 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"stockapi/internal/explore"
 )
 
 // explored runs the program within a test.
 func explored(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = execute(args, &out, &errs, func(do func(*testing.T) int) int { return do(t) })
+	code = execute(t.Context(), args, &out, &errs, func(do func(*testing.T) int) int { return do(t) })
 	return code, out.String(), errs.String()
 }
 
@@ -24,7 +27,52 @@ func TestARungIsExplored(t *testing.T) {
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "stock BROKEN")
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
+	assert.Contains(t, out, "b sold unit 1 at step 3; a sold unit 1 again at step 4")
 	assert.Contains(t, out, "no violation within these bounds")
+	assert.Contains(t, out, "as expected (2 of 2 cells)")
+}
+
+// The steps stand in columns, of which none is wider than the page.
+func TestTheStepsStandInColumns(t *testing.T) {
+	_, out, _ := explored(t, "--rungs", "v4,v7", "--faults", "1", "--kinds", "hold")
+	for line := range strings.Lines(out) {
+		if !strings.Contains(line, "NOT AS EXPECTED") {
+			assert.LessOrEqual(t, len([]rune(line)), pageWidth+1, line)
+		}
+	}
+	assert.Regexp(t, `(?m)^ +step +a +b +held in Redis +time$`, out)
+	var narrow bytes.Buffer
+	p := printer{Writer: &narrow, width: 80}
+	story, err := explore.Replay(t, must(explore.ParseTrace("v7:aa.hold-a.bbba")), explore.DefaultBounds())
+	assert.NoError(t, err)
+	p.story(story)
+	assert.Regexp(t, `(?m)^ +step +what +held in Redis +time$`, narrow.String())
+	for line := range strings.Lines(narrow.String()) {
+		assert.LessOrEqual(t, len([]rune(line)), 81, line)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// An interrupted run says how far it came. What it printed by then stays.
+func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	path := filepath.Join(t.TempDir(), "found.json")
+	code := execute(ctx, []string{"--rungs", "v0,v4", "--json", path}, &out, &errs,
+		func(do func(*testing.T) int) int { return do(t) })
+	assert.Equal(t, couldNotRun, code)
+	assert.Equal(t, "explore: interrupted after 0 of 2 cells\n", errs.String())
+	assert.Contains(t, out.String(), "bounds: 2 clients")
+	text, err := os.ReadFile(path)
+	assert.NoError(t, err)
+	assert.Contains(t, string(text), `"interrupted": true`)
 }
 
 func TestWhatWasFoundIsWritten(t *testing.T) {
@@ -45,7 +93,7 @@ func TestATraceIsReplayed(t *testing.T) {
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "b: sold unit 1")
-	assert.Contains(t, out, "stock BROKEN after 4 steps: b sold unit 1; a sold unit 1 again")
+	assert.Contains(t, out, "stock BROKEN after 4 steps: b sold unit 1 at step 3; a sold unit 1 again at step 4")
 }
 
 // Same bounds, same output, to the byte, whatever the number of workers.

@@ -3,66 +3,122 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"regexp"
 	"slices"
 	"strings"
-	"testing"
+	"time"
 	"unicode/utf8"
 
-	"github.com/mattn/go-isatty"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/report/terminal"
+)
+
+// pageWidth is the width of what is not printed to a terminal, and leastWidth that below which nothing is wrapped.
+const (
+	pageWidth  = 120
+	leastWidth = 40
 )
 
 // A printer prints what was found.
 type printer struct {
 	io.Writer
-	brief bool
+	brief  bool
+	width  int
+	colour bool
+}
+
+// newPrinter returns a printer that is as wide as the terminal, if its output is one.
+func newPrinter(w io.Writer, brief bool) printer {
+	p := printer{w, brief, pageWidth, terminal.Colourful(w)}
+	if t := terminal.Of(w); t != nil {
+		if columns, _ := t.Size(); columns > 0 {
+			p.width = max(columns, leastWidth)
+		}
+	}
+	return p
+}
+
+// The colours are those of the load test.
+var (
+	red    = text.Colors{text.FgRed}
+	green  = text.Colors{text.FgGreen}
+	yellow = text.Colors{text.FgYellow, text.Bold}
+)
+
+func (p printer) paint(c text.Colors, s string) string {
+	if p.colour {
+		return c.Sprint(s)
+	}
+	return s
+}
+
+func (p printer) line(s string) { fmt.Fprintln(p, strings.TrimRight(s, " ")) }
+
+// inseparable matches the spaces at which no line should end. They are joints while a text is wrapped.
+var inseparable = regexp.MustCompile(`(\d) (m?s\b)|\b(step|unit) (\d)`)
+
+const joint = "\x1f"
+
+// wrapped prints a text after its head. Further lines begin below the text.
+func (p printer) wrapped(head, s string) {
+	indent := text.StringWidthWithoutEscSequences(head)
+	line, room := head, p.width-indent
+	for i, word := range strings.Fields(inseparable.ReplaceAllString(s, "$1$3"+joint+"$2$4")) {
+		word = strings.ReplaceAll(word, joint, " ")
+		length := utf8.RuneCountInString(word)
+		if i > 0 && room < length+1 {
+			p.line(line)
+			line, room, i = strings.Repeat(" ", indent), p.width-indent, 0
+		}
+		if i > 0 {
+			line, room = line+" ", room-1
+		}
+		line, room = line+word, room-length
+	}
+	p.line(line)
 }
 
 // head prints the bounds: what is found holds within them.
-func (p printer) head(f *flags) {
-	fmt.Fprintf(p, "bounds: %d clients with an order each, %d in stock, %s in one schedule", f.Clients, f.Stock,
+func (p printer) head(f *flags) { p.wrapped("bounds: ", f.inBounds()) }
+
+// inBounds says in words what limits the schedules.
+func (f *flags) inBounds() string {
+	said := fmt.Sprintf("%d clients with an order each, %d in stock, %s in one schedule", f.Clients, f.Stock,
 		count(f.Faults, "fault"))
 	if f.Switches > 0 {
-		fmt.Fprintf(p, ", at most %s between clients", count(f.Switches, "switch"))
+		said += fmt.Sprintf(", at most %s between clients", count(f.Switches, "switch"))
 	}
-	fmt.Fprintln(p)
+	return said
 }
 
 func (p printer) rung(number string) {
 	r, err := lock.Find(number)
 	if err == nil {
-		fmt.Fprintf(p, "\n%s %s: %s\n", r.Number, r.Name, r.Does)
+		p.line("")
+		p.wrapped(r.Number+" "+r.Name+": ", r.Does)
 	}
 }
 
 // cell prints what was found of one rung under one kind of fault.
-func (p printer) cell(t *testing.T, one *task) {
+func (p printer) cell(one *task) {
 	c := one.cell
-	exhausted := "exhausted"
-	switch {
-	case !c.Exhausted:
-		exhausted = "not exhausted"
-	case !c.Shortest:
-		exhausted = "exhausted, but there may be shorter counterexamples"
+	found := p.paint(green, nothingFound)
+	if len(c.Found) > 0 {
+		found = p.paint(red, strings.Join(broken(c), ", ")+" BROKEN")
 	}
-	fmt.Fprintf(p, "  %-12s %s, %s: ", column(c), count(c.Schedules, "schedule"), exhausted)
-	if len(c.Found) == 0 {
-		fmt.Fprintln(p, "no violation within these bounds")
-	} else {
-		fmt.Fprintln(p, strings.Join(broken(c), ", ")+" BROKEN")
-	}
-	for _, found := range c.Found {
-		p.counterexample(t, one, found)
+	p.line(fmt.Sprintf("  %-12s %s: %s", column(c), ran(c), found))
+	for i, found := range c.Found {
+		p.counterexample(found, one.stories[i])
 	}
 	if surprise := one.surprise(); surprise != "" {
-		fmt.Fprintln(p, "    NOT AS EXPECTED: "+surprise)
+		p.line("    " + p.paint(yellow, "NOT AS EXPECTED: "+surprise))
 	}
 }
 
-// column names the fault of a cell, and its situation.
+// column names a cell among those of its rung: by its fault and its situation.
 func column(c explore.Cell) string {
 	switch {
 	case c.Situation == "":
@@ -73,6 +129,28 @@ func column(c explore.Cell) string {
 	return c.Situation + ", " + c.Fault
 }
 
+const nothingFound = "no violation within these bounds"
+
+// ran says how many schedules were run, and whether they are all that there are.
+func ran(c explore.Cell) string {
+	text := count(c.Schedules, "schedule")
+	switch {
+	case !c.Exhausted:
+		return text + ", not exhausted"
+	case !c.Shortest:
+		return text + ", exhausted, but there may be shorter counterexamples"
+	}
+	return text + ", exhausted"
+}
+
+// inWords says what was found of a cell.
+func inWords(c explore.Cell) string {
+	if len(c.Found) == 0 {
+		return ran(c) + ": " + nothingFound
+	}
+	return ran(c) + ": " + strings.Join(broken(c), ", ") + " BROKEN"
+}
+
 func broken(c explore.Cell) (names []string) {
 	for _, found := range c.Found {
 		names = append(names, string(found.Verdict))
@@ -80,71 +158,144 @@ func broken(c explore.Cell) (names []string) {
 	return names
 }
 
-func (p printer) counterexample(t *testing.T, one *task, found explore.Counterexample) {
-	fmt.Fprintf(p, "    %-11s %s\n    %11s %s, %s, %s: %s\n", found.Verdict, found.Because, "",
-		count(found.Faults, "fault"), count(found.Switches, "switch"), count(len(found.Trace.Steps), "step"), found.Trace)
-	if p.brief {
-		return
+func (p printer) counterexample(found explore.Counterexample, s explore.Story) {
+	p.wrapped(fmt.Sprintf("    %-11s ", found.Verdict), s.Sentence(found.Violation))
+	p.line(fmt.Sprintf("    %11s %s: %s", "", length(found), p.paint(text.Colors{text.Bold}, found.Trace.String())))
+	if !p.brief {
+		p.steps(s)
 	}
-	story, err := explore.Replay(t, found.Trace, one.bounds)
-	if err == nil {
-		story.Lines = story.Lines[:len(found.Trace.Steps)]
-		p.lines(story)
-	}
+}
+
+// length says how long a counterexample is.
+func length(c explore.Counterexample) string {
+	return fmt.Sprintf("%s, %s, %s", count(c.Faults, "fault"), count(c.Switches, "switch"),
+		count(len(c.Trace.Steps), "step"))
 }
 
 // story prints a schedule and what came of it.
 func (p printer) story(s explore.Story) {
-	fmt.Fprintln(p, s.Trace)
-	p.lines(s)
-	for _, end := range s.Ends {
-		fmt.Fprintln(p, end)
+	p.line(s.Trace.String())
+	p.steps(s)
+	for _, order := range s.Orders {
+		if !order.Later {
+			p.line(order.Client + ": " + order.End)
+		}
 	}
 	if len(s.Broken) == 0 {
-		fmt.Fprintln(p, "no violation in this schedule")
+		p.line(p.paint(green, "no violation in this schedule"))
 	}
 	for _, v := range s.Broken {
-		fmt.Fprintf(p, "%s BROKEN after %s: %s\n", v.Verdict, count(v.At, "step"), v.Because)
+		p.wrapped(p.paint(red, string(v.Verdict)+" BROKEN")+" after "+count(v.At, "step")+": ", s.Sentence(v))
 	}
 }
 
-// lines prints the steps of a schedule in columns: one for each client, one for the servers, and the time.
-func (p printer) lines(s explore.Story) {
-	rows := [][]string{{"a", "b", "held in Redis", "time"}}
-	clients := 2
-	for _, line := range s.Lines {
-		clients = max(clients, line.Step.Who+1)
+// A row is one step in columns.
+type row struct {
+	Columns []string
+	Fault   bool
+	across  bool // the first column with a text stands for all of those of the clients
+}
+
+// columnsOf returns the steps of a schedule in columns: its number, one column for each client, what the servers hold,
+// and the time.
+func columnsOf(s explore.Story) (head []string, rows []row) {
+	head = []string{"step"}
+	for _, order := range s.Orders {
+		if !order.Later {
+			head = append(head, order.Client)
+		}
 	}
-	if clients == 3 {
-		rows[0] = slices.Insert(rows[0], 2, "c")
-	}
-	for _, line := range s.Lines {
-		row := make([]string, clients, clients+2)
+	clients := len(head) - 1
+	head = append(head, "held in Redis", "time")
+	for i, line := range s.Lines {
+		one := row{make([]string, len(head)), line.Fault, !line.ByClient}
+		one.Columns[0], one.Columns[1] = fmt.Sprint(i+1), "~ "+line.What
 		if line.ByClient {
-			row[line.Step.Who] = line.What
-		} else {
-			row[0] = "~ " + line.What
+			one.Columns[1] = ""
+			one.Columns[1+line.Step.Who] = line.What
 		}
-		rows = append(rows, append(row, line.Holds, "+"+line.After.String()))
+		one.Columns[1+clients], one.Columns[2+clients] = line.Holds, "+"+line.After.Round(time.Millisecond).String()
+		rows = append(rows, one)
 	}
-	p.columns(rows)
+	return head, rows
 }
 
-func (p printer) columns(rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+const indent = 5
+
+// steps prints the steps of a schedule in columns. Where they are too wide, all clients share one.
+func (p printer) steps(s explore.Story) {
+	head, rows := columnsOf(s)
+	widths := widthsOf(head, rows)
+	if total(widths) > p.width {
+		head, rows = together(head, rows)
+		widths = widthsOf(head, rows)
+	}
+	p.row(row{Columns: head}, widths)
+	for _, one := range rows {
+		p.row(one, widths)
+	}
+}
+
+// together puts the columns of the clients into one.
+func together(head []string, rows []row) (narrow []string, out []row) {
+	clients := len(head) - 3
+	narrow = slices.Concat(head[:1], []string{"what"}, head[1+clients:])
+	for _, one := range rows {
+		what := one.Columns[1]
+		for i, text := range one.Columns[1 : 1+clients] {
+			if text != "" && !one.across {
+				what = head[1+i] + ": " + text
+			}
+		}
+		one.Columns = slices.Concat(one.Columns[:1], []string{what}, one.Columns[1+clients:])
+		one.across = false
+		out = append(out, one)
+	}
+	return narrow, out
+}
+
+// widthsOf returns the widths of the columns. A text that stands for all clients may reach over their columns.
+func widthsOf(head []string, rows []row) []int {
+	widths := make([]int, len(head))
+	for _, one := range append([]row{{Columns: head}}, rows...) {
+		for i, text := range one.Columns {
+			if !one.across || i != 1 {
+				widths[i] = max(widths[i], utf8.RuneCountInString(text))
+			}
 		}
 	}
-	for _, row := range rows {
-		var line strings.Builder
-		line.WriteString("     ")
-		for i, text := range row {
-			line.WriteString(" " + text + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + " ")
+	last := len(head) - 3
+	for _, one := range rows {
+		if one.across {
+			over := utf8.RuneCountInString(one.Columns[1]) - total(widths[1:1+last]) + indent + 2
+			widths[last] += max(over, 0)
 		}
-		fmt.Fprintln(p, strings.TrimRight(line.String(), " "))
 	}
+	return widths
+}
+
+func total(widths []int) int {
+	sum := indent
+	for _, w := range widths {
+		sum += w + 2
+	}
+	return sum
+}
+
+func (p printer) row(one row, widths []int) {
+	var line strings.Builder
+	line.WriteString(strings.Repeat(" ", indent))
+	short := 0 // what the columns before were too wide by
+	for i, text := range one.Columns {
+		room := widths[i] + 2 - short
+		if text != "" || short == 0 {
+			text = " " + text + " "
+		}
+		pad := room - utf8.RuneCountInString(text)
+		line.WriteString(text + strings.Repeat(" ", max(pad, 0)))
+		short = max(-pad, 0)
+	}
+	p.line(line.String())
 }
 
 func count(n int, what string) string {
@@ -166,23 +317,6 @@ func (p printer) howFar(f *flags, tasks []*task) {
 			exhausted++
 		}
 	}
-	fmt.Fprintf(p, "\nin %s: %d of %s exhausted, %s run\n", f.For, exhausted, count(len(tasks), "cell"),
-		count(schedules, "schedule"))
-}
-
-// progress says on a terminal how many cells were explored.
-func progress(stderr io.Writer, tasks []*task) {
-	file, ok := stderr.(*os.File)
-	if !ok || !isatty.IsTerminal(file.Fd()) {
-		return
-	}
-	done := 0
-	for _, one := range tasks {
-		select {
-		case <-one.done:
-			done++
-		default:
-		}
-	}
-	fmt.Fprintf(stderr, "\r\033[K%d of %s explored\r", done, count(len(tasks), "cell"))
+	p.line(fmt.Sprintf("in %s: %d of %s exhausted, %s run", f.For, exhausted, count(len(tasks), "cell"),
+		count(schedules, "schedule")))
 }

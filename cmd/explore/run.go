@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,39 +20,131 @@ type task struct {
 	bounds explore.Bounds
 	cell   explore.Cell
 	err    error
+	begun  atomic.Bool
 	done   chan struct{}
+
+	stories []explore.Story // of the counterexamples
 }
 
-// run explores, and prints what was found of each cell as soon as it and all before it are done.
-func (f *flags) run(t *testing.T, stdout, stderr io.Writer) int {
+// run explores, and prints what was found of each cell as soon as it and all before it are done. When the context ends
+// it stops at once: what was printed stays.
+func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer) int {
+	p := newPrinter(stdout, f.Brief)
 	if f.Replay != "" {
-		return f.replay(t, stdout, stderr)
+		return f.replay(t, p, stderr)
 	}
-	p := printer{stdout, f.Brief}
 	p.head(f)
 	tasks := f.tasks()
-	f.start(t, tasks)
-	code := asExpected
+	f.start(ctx, t, tasks)
+	show := newProgress(stderr)
+	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
 	for i, one := range tasks {
-		one.await(stderr, tasks)
-		if one.err != nil {
-			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), one.err))
+		interrupted := !one.await(ctx, func() { show.draw(i, tasks) })
+		show.clear()
+		if interrupted {
+			r.interrupted = true
+			break
+		}
+		if err := one.tell(t); err != nil {
+			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), err))
 		}
 		if i == 0 || tasks[i-1].rung != one.rung {
 			p.rung(one.rung)
 		}
-		p.cell(t, one)
-		if one.surprise() != "" {
-			code = surprised
+		p.cell(one)
+		r.add(one)
+	}
+	return f.end(p, stderr, tasks[:r.explored], r)
+}
+
+// end prints how it came out, and writes the files that the flags name.
+func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int {
+	if !r.interrupted {
+		_, words := r.outcome()
+		p.line("")
+		if f.For > 0 {
+			p.howFar(f, tasks)
+		}
+		p.line(words)
+	}
+	for _, file := range []struct {
+		flag  string
+		write func([]*task, *results) error
+	}{{"--json", f.writeJSON}, {"--html", f.writeHTML}, {"--markdown", f.writeMarkdown}} {
+		if err := file.write(tasks, r); err != nil {
+			return complain(stderr, fmt.Errorf("%s: %w; name a file that can be written", file.flag, err))
 		}
 	}
-	if f.For > 0 {
-		p.howFar(f, tasks)
+	switch {
+	case r.interrupted:
+		return complain(stderr, fmt.Errorf("interrupted after %d of %s", r.explored, count(r.of, "cell")))
+	case r.surprises > 0:
+		return surprised
 	}
-	if err := f.writeJSON(tasks); err != nil {
-		return complain(stderr, fmt.Errorf("--json: %w; name a file that can be written", err))
+	return asExpected
+}
+
+// results counts what came out.
+type results struct {
+	of, explored, surprises int
+
+	usual       bool // whether anything is expected within these bounds
+	interrupted bool
+}
+
+func (r *results) add(one *task) {
+	r.explored++
+	if one.surprise() != "" {
+		r.surprises++
 	}
-	return code
+}
+
+// outcome says whether all is as expected, in the words of the load test.
+func (r *results) outcome() (good bool, words string) {
+	switch {
+	case r.interrupted:
+		return false, fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
+	case !r.usual:
+		return true, fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
+	case r.surprises > 0:
+		return false, fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
+	}
+	return true, fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
+}
+
+// await waits until a cell is explored. Meanwhile it calls show a few times a second. It returns false if the context
+// ended before.
+func (one *task) await(ctx context.Context, show func()) bool {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-one.done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			show()
+		}
+	}
+}
+
+// tell runs each counterexample once more. It returns an error if one does not break its verdict again.
+func (one *task) tell(t *testing.T) error {
+	if one.err != nil {
+		return one.err
+	}
+	for _, found := range one.cell.Found {
+		story, err := explore.Replay(t, found.Trace, one.bounds)
+		if err != nil {
+			return err
+		}
+		if !story.Breaks(found.Verdict) {
+			return fmt.Errorf("%s broke %s, and does not when it is replayed", found.Trace, found.Verdict)
+		}
+		one.stories = append(one.stories, story.Until(len(found.Trace.Steps)))
+	}
+	return nil
 }
 
 // surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
@@ -101,13 +195,12 @@ func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds
 // bounds returns those of the flags, without faults.
 func (f *flags) bounds() explore.Bounds {
 	return explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes,
-		Switches: f.Switches, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise,
-		Plain: f.Plain}
+		Switches: f.Switches, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise, Plain: f.Plain}
 }
 
 // start explores the cells, several at a time. The largest come first, so that none of them is left alone at the end.
-// When the time is limited they come last, and get what the others leave.
-func (f *flags) start(t *testing.T, tasks []*task) {
+// When the time is limited they come last, and get what the others leave. When the context has ended it begins no other.
+func (f *flags) start(ctx context.Context, t *testing.T, tasks []*task) {
 	until := time.Now().Add(f.For)
 	queue := slices.Clone(tasks)
 	slices.SortStableFunc(queue, func(a, b *task) int {
@@ -120,7 +213,7 @@ func (f *flags) start(t *testing.T, tasks []*task) {
 	next := func() *task {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(queue) == 0 {
+		if len(queue) == 0 || ctx.Err() != nil {
 			return nil
 		}
 		one := queue[0]
@@ -128,6 +221,7 @@ func (f *flags) start(t *testing.T, tasks []*task) {
 			one.bounds.For = max(time.Until(until)*time.Duration(min(f.Workers, len(queue)))/time.Duration(len(queue)), 1)
 		}
 		queue = queue[1:]
+		one.begun.Store(true)
 		return one
 	}
 	for range f.Workers {
@@ -152,20 +246,8 @@ func size(one *task) int {
 	return 0
 }
 
-// await waits until a cell was explored, and says on a terminal how many were.
-func (one *task) await(stderr io.Writer, tasks []*task) {
-	for {
-		select {
-		case <-one.done:
-			return
-		case <-time.After(time.Second):
-			progress(stderr, tasks)
-		}
-	}
-}
-
 // replay runs the schedule of a trace, and prints it.
-func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
+func (f *flags) replay(t *testing.T, p printer, stderr io.Writer) int {
 	trace, err := explore.ParseTrace(f.Replay)
 	if err != nil {
 		return complain(stderr, err)
@@ -174,6 +256,6 @@ func (f *flags) replay(t *testing.T, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	printer{stdout, false}.story(story)
+	p.story(story)
 	return asExpected
 }

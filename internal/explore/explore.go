@@ -215,7 +215,7 @@ func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
 			story.look(w)
 			n := one.choose(choices)
 			if n >= 0 {
-				story.add(choices[n])
+				story.add(w, choices[n])
 			}
 			return n
 		})

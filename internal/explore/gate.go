@@ -47,8 +47,9 @@ type command struct {
 
 	decided  chan decision
 	decision decision
-	err      error // of a command that was carried out
-	late     *late // of a command that arrives after its client has given it up
+	err      error         // of a command that was carried out
+	late     *late         // of a command that arrives after its client has given it up
+	replies  []redis.Cmder // of one that was carried out: those of a pipeline are several
 }
 
 // A decision of the scheduler about one command.
@@ -227,6 +228,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 				h.remember(cmd, sent)
 			}
 			sent.write = sent.write && !changedNothing(sent.name, cmd)
+			sent.replies = []redis.Cmder{cmd}
 			return err
 		}, cmd.SetErr)
 	}
@@ -240,7 +242,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		}
 		sent := h.names.command(h.server, cmds...)
 		sent.decision = h.gate.wait(ctx.Done(), h.client, sent)
-		return h.through(ctx, sent, func() error { return next(ctx, cmds) }, func(err error) {
+		return h.through(ctx, sent, func() error { sent.replies = cmds; return next(ctx, cmds) }, func(err error) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}

@@ -3,18 +3,24 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
+	"stockapi/internal/trace"
 )
 
 // A Story is a schedule as it happened.
 type Story struct {
 	Trace  Trace
 	Lines  []Line
-	Ends   []string // what came of each order
+	Orders []Outcome // those of the clients, and of a further one that was sent at the end, if there was one
+	Leases []Lease
 	Broken []Violation
 	err    error
 }
@@ -23,17 +29,64 @@ type Story struct {
 type Line struct {
 	Step     Step
 	ByClient bool // whether a client takes the step; time and servers have no column of their own
+	Fault    bool
 	What     string
 	After    time.Duration // since the beginning
 	Holds    string
+	Left     int64 // in stock
+	Call     *Call // that the step concerns, or nil
+	Ended    []int // clients whose leases this step has ended, although they had not given them back
+
+	cmd     *command
+	holding []bool // which clients had the lock before
 }
 
-func (s *Story) begin(w *world) { s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation }
+// A Call is a command, or a message of a subscription.
+type Call struct {
+	Server  string // stock, lock, or of a Redlock node 1, 2, 3 …
+	Name    string // in lower case; a script by its name: "eval:release"
+	Key     string // the first one
+	Message bool
+	Reply   string // of the server, whether or not it has reached the client
+	Err     string // why there is none
+}
+
+// An Outcome is what came of one order.
+type Outcome struct {
+	Client string
+	End    string  // what it was told, in words
+	Units  []int64 // that it was told it had bought
+	Err    error   // that it was told, or nil
+	Later  bool    // whether it was sent when all others had ended
+	Done   int     // the number of steps until its answer; -1 if it has none
+}
+
+// A Lease is a lock as one client had it, by the servers' data: from the step that gave it the lock to its last step in
+// the stock. Steps count from 1.
+type Lease struct{ Client, From, Last int }
+
+// LeaseTTL is how long a lease lasts, in every schedule.
+const LeaseTTL = leaseTTL
+
+// LongestRecovery is how long after the end of all orders a new one has to get the lock.
+const LongestRecovery = leaseTTL + liveMargin
+
+func (s *Story) begin(w *world) {
+	s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation
+	for _, c := range w.clients {
+		s.Orders = append(s.Orders, Outcome{Client: c.name, Done: -1})
+	}
+}
 
 // add notes a step that is about to be taken.
-func (s *Story) add(c choice) {
+func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
-	s.Lines = append(s.Lines, Line{Step: c.Step, ByClient: c.byClient() || c.Kind == Hold, What: describe(c)})
+	line := Line{Step: c.Step, ByClient: c.byClient() || c.Kind == Hold, Fault: c.isFault(),
+		What: describe(c), cmd: c.cmd}
+	for _, client := range w.clients {
+		line.holding = append(line.holding, client.lease != nil && client.lease.holding)
+	}
+	s.Lines = append(s.Lines, line)
 }
 
 // look notes what the last step has come to.
@@ -43,6 +96,48 @@ func (s *Story) look(w *world) {
 	}
 	last := &s.Lines[len(s.Lines)-1]
 	last.After, last.Holds = time.Since(w.began), w.holds()
+	text, _ := w.stock.redis.Get(stock.Key(product))
+	last.Left, _ = strconv.ParseInt(text, 10, 64)
+	if last.cmd != nil {
+		last.Call = last.cmd.call()
+	}
+	for i, held := range last.holding {
+		c := w.clients[i]
+		itself := last.Step.byClient() && last.Step.Who == i
+		if held && !c.lease.holding && !itself {
+			last.Ended = append(last.Ended, i)
+		}
+	}
+	last.holding = nil
+	for i, c := range w.clients[:w.bounds.Clients] {
+		if one := &s.Orders[i]; one.Done < 0 && !c.dead && c.isDone() {
+			one.Done = len(s.Lines)
+		}
+	}
+}
+
+// call tells of a command whose step is over.
+func (cmd *command) call() *Call {
+	c := &Call{Server: cmd.server.name, Name: cmd.name, Message: cmd.message}
+	if len(cmd.keys) > 0 {
+		c.Key = cmd.keys[0]
+	}
+	switch {
+	case cmd.decision == refuse:
+		c.Err = "the server cannot be reached"
+	case cmd.decision == loseRequest:
+		c.Err = "lost on its way"
+	case errors.Is(cmd.err, redis.Nil):
+		c.Reply = "nil"
+	case cmd.err != nil:
+		c.Err = cmd.err.Error()
+	default:
+		at := slices.IndexFunc(cmd.replies, func(one redis.Cmder) bool { return one.Name() != "multi" })
+		if at >= 0 {
+			c.Reply = trace.Reply(cmd.replies[at])
+		}
+	}
+	return c
 }
 
 func (s *Story) missing(one *schedule, w *world) {
@@ -53,14 +148,43 @@ func (s *Story) missing(one *schedule, w *world) {
 
 // end notes what came of the orders.
 func (s *Story) end(w *world) {
-	for _, c := range w.clients[:w.bounds.Clients] {
-		s.Ends = append(s.Ends, c.name+": "+c.outcome())
+	for i, c := range w.clients {
+		if i >= w.bounds.Clients {
+			s.Orders = append(s.Orders, Outcome{Client: c.name, Later: true, Done: len(s.Lines)})
+		}
+		one := &s.Orders[i]
+		one.End = c.outcome()
+		if !c.dead && c.isDone() {
+			one.Units, one.Err = c.receipt.Units, c.err
+		}
+	}
+	for _, one := range w.judge.leases {
+		if one.client.index < w.bounds.Clients {
+			s.Leases = append(s.Leases, Lease{one.client.index, one.from, one.last})
+		}
 	}
 	for _, v := range Verdicts {
 		if violation, ok := w.judge.violated[v]; ok {
 			s.Broken = append(s.Broken, violation)
 		}
 	}
+}
+
+// Until returns the story of the first steps. What came of the orders stays.
+func (s Story) Until(steps int) Story {
+	s.Trace.Steps, s.Lines = s.Trace.Steps[:steps], s.Lines[:steps]
+	for i := range s.Orders {
+		if one := &s.Orders[i]; one.Done > steps && !one.Later {
+			s.Orders = slices.Clone(s.Orders)
+			s.Orders[i].Done = -1
+		}
+	}
+	return s
+}
+
+// Breaks reports whether the schedule breaks a verdict.
+func (s Story) Breaks(v Verdict) bool {
+	return slices.ContainsFunc(s.Broken, func(one Violation) bool { return one.Verdict == v })
 }
 
 func stepNames(choices []choice) string {
@@ -127,7 +251,19 @@ func describe(c choice) string {
 	case GiveUp:
 		return "its caller has gone"
 	}
-	return verbs[c.Kind] + " " + c.subject()
+	server := "the lock server"
+	if c.node != nil {
+		server = "node " + c.subject()
+	}
+	switch c.Kind {
+	case NodeDown:
+		return server + " cannot be reached"
+	case NodeBack:
+		return server + " is back"
+	case NodeEmpty:
+		return server + " restarts empty"
+	}
+	return "the clock of " + server + " jumps"
 }
 
 // text names a command and its server.

@@ -65,7 +65,9 @@ type client struct {
 	order atomic.Int32 // which of its orders is under way, from 0
 	told  []string     // what came of its orders
 	done  chan struct{}
-	err   error // of its last order
+
+	receipt sale.Receipt // of its last order
+	err     error
 
 	lease *lease // the judge's note of its last one
 }
@@ -193,9 +195,8 @@ func (w *world) order(c *client, wait time.Duration) {
 	go func() {
 		for n := range w.ordersOf(c) {
 			c.order.Store(int32(n))
-			var receipt sale.Receipt
-			receipt, c.err = w.serve(ctx, c, wait)
-			c.told = append(c.told, outcome(receipt, c.err))
+			c.receipt, c.err = w.serve(ctx, c, wait)
+			c.told = append(c.told, outcome(c.receipt, c.err))
 		}
 		close(c.done)
 		w.gate.notice()

@@ -200,7 +200,7 @@ func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
 	case err != nil:
 		e.Err = short(err.Error())
 	default:
-		e.Reply = short(reply(cmd))
+		e.Reply = short(Reply(cmd))
 	}
 	return e
 }
@@ -230,8 +230,8 @@ func (n Names) Describe(args []any) (name, key string) {
 	}
 }
 
-// reply returns the value of a command as text.
-func reply(cmd redis.Cmder) string {
+// Reply returns the value of a command as text, empty for one of several values.
+func Reply(cmd redis.Cmder) string {
 	switch c := cmd.(type) {
 	case *redis.StringCmd:
 		return c.Val()

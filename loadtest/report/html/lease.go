@@ -68,6 +68,9 @@ func (e end) exact() bool { return e.at-e.since <= 1.1e6 }
 // endOf returns how a hold ended.
 func (d *drawing) endOf(k *lockKey, h *hold) end {
 	early, over := k.overAt(h)
+	if at, known := d.goneAt(h); known && at < over && (h.how == expired || h.how == open) {
+		return end{at, "lock gone", at, true}
+	}
 	switch h.how {
 	case freed:
 		return end{h.to, "released", max(h.removing, h.from), false}

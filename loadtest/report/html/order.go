@@ -20,7 +20,9 @@ type bar struct {
 	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it,
 	// and one below it if the stock refused a write of the order.
 	tall, refused bool
-	row           int
+	// below is the room for the names of its commands.
+	below float64
+	row   int
 	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
@@ -37,9 +39,12 @@ func (d *drawing) newBar(op *history.Op) *bar {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
 	b.refused = refusedWriteOf(op) != nil
+	if len(d.steps) > 0 {
+		b.below = namesBelow
+	}
 	need := textWidth(b.label) + 18
 	switch {
-	case d.window.focus[op.Order] || d.eventful(b):
+	case d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0:
 		b.tall = true
 		b.labelX = max(min(b.x0, d.right()-need), gutter)
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
@@ -124,6 +129,9 @@ func pack(bars []*bar) (rows []rowRoom) {
 		}
 		if b.refused && r.below == rowHeight/2 {
 			r.height, r.below = r.height+lineBelow, r.below+lineBelow
+		}
+		if more := rowHeight/2 + b.below - r.below; more > 0 {
+			r.height, r.below = r.height+more, r.below+more
 		}
 	}
 	return rows
@@ -291,6 +299,8 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.reserve(x, middle, 3.2)
 		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)
+		case len(d.steps) > 0:
+			d.sent(cmd, x, middle)
 		}
 	}
 	d.sale(op, last, middle)
@@ -358,7 +368,7 @@ func (d *drawing) inWords(cmd *history.Command) string {
 	return text
 }
 
-func (s span) when(i history.Instant) string {
+func (s scale) when(i history.Instant) string {
 	if !i.Known() {
 		return "never"
 	}

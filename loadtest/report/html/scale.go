@@ -21,6 +21,7 @@ const (
 type scale struct {
 	span
 	width float64 // of the whole timeline
+	steps []Step  // that lie one unit apart; nil if the timeline is to scale
 }
 
 // right is the right edge of the plot.
@@ -28,7 +29,11 @@ func (s scale) right() float64 { return s.width - 14 }
 
 // x returns where a time lies. A time outside the window lies at the edge of the plot.
 func (s scale) x(ns float64) float64 {
-	x := gutter + (ns-s.lo)/s.length()*(s.right()-gutter)
+	part := (ns - s.lo) / s.length()
+	if len(s.steps) > 0 {
+		part = s.part(ns)
+	}
+	x := gutter + part*(s.right()-gutter)
 	return min(max(x, gutter), s.right())
 }
 
@@ -42,6 +47,9 @@ type tick struct {
 
 // ticks returns about eight round times of the window, in ms. A time whose text would cover another one is left out.
 func (s scale) ticks() []tick {
+	if len(s.steps) > 0 {
+		return s.stepTicks()
+	}
 	step := roundStep(s.length() / 8)
 	var out []tick
 	first := math.Ceil(s.lo / step)

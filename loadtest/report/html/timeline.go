@@ -43,6 +43,7 @@ type row struct {
 const (
 	headHeight = 20.0 // the line that names a violation
 	axisHeight = 26.0
+	lastTick   = 30.0 // from the right edge: there the text of a tick ends at its line
 )
 
 const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
@@ -91,7 +92,7 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 // newDrawing begins a timeline, and gives each instance its colour.
 func newDrawing(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
 	d := &drawing{
-		scale: scale{w.span, width}, cell: c, window: w, keys: keys, marks: newMarks(), top: axisHeight,
+		scale: scale{span: w.span, width: width}, cell: c, window: w, keys: keys, marks: newMarks(), top: axisHeight,
 		colours: map[string]string{},
 	}
 	if w.finding.Result == history.Broken {
@@ -146,7 +147,7 @@ func (d *drawing) instances() {
 			height += r.height
 			middles[i] = d.y + height - 4 - r.below
 		}
-		d.lane("instance "+name, height)
+		d.lane(d.laneOf(name), height)
 		d.stopped(bars, height)
 		for _, b := range bars {
 			r := row{b, middles[b.row]}
@@ -155,6 +156,14 @@ func (d *drawing) instances() {
 		}
 		d.y += height + 4
 	}
+}
+
+// laneOf names the lane of an instance. Steps are those of clients.
+func (d *drawing) laneOf(instance string) string {
+	if len(d.steps) > 0 {
+		return "client " + instance
+	}
+	return "instance " + instance
 }
 
 // lane draws the background of a lane, and its name.
@@ -179,13 +188,18 @@ func (d *drawing) content() string {
 	s := &svg{}
 	height := d.y + 2
 	s.WriteString(d.backgrounds.String())
+	if len(d.steps) > 0 {
+		s.text("axis", "step", 8, d.top-12)
+	}
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", d.top-6, "y2", height)
 		anchor := "middle"
-		if t.x > d.right()-30 {
+		if t.x > d.right()-lastTick {
 			anchor = "end"
 		}
-		s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
+		if t.text != "" {
+			s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
+		}
 	}
 	s.WriteString(d.String())
 	return s.String()

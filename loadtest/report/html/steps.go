@@ -1,0 +1,234 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	_ "embed"
+
+	"stockapi/loadtest/history"
+)
+
+//go:embed steps.css
+var stepsStyle string
+
+// A Step is one step of a cell whose order of events counts, and not their times: much of it happens at one moment.
+type Step struct {
+	Passed time.Duration // on the clock, since the beginning
+	Label  string        // on the axis; empty: its number, from 1
+	Ended  []string      // orders that the server has no lock of any more, although they did not give it back
+}
+
+// stepApart is the time between two steps of one moment.
+const stepApart = history.Instant(time.Microsecond)
+
+// StepAt returns the instant at which a cell that [DrawSteps] draws has step i, from 0.
+func StepAt(i int, passed time.Duration) history.Instant {
+	return history.Instant(passed) + history.Instant(i+1)*stepApart
+}
+
+// DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for
+// each of their commands. A fault on "time" stands on the lane of the clock.
+func DrawSteps(c *history.Cell, steps []Step) template.HTML {
+	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
+	w.focus = focusOf(evidenceOf(w.finding))
+	for _, op := range c.All() {
+		w.ops = append(w.ops, op)
+	}
+	last := len(steps) - 1
+	w.span = span{0, float64(StepAt(last+1, steps[last].Passed))}
+	keys := lockKeys(c, w)
+	d := newDrawing(c, w, keys, reportWidth)
+	d.steps = steps
+	d.headline()
+	d.instances()
+	d.clock()
+	d.around()
+	d.locks(keys)
+	d.overlaps()
+	joined := d.joins()
+	for _, r := range d.rows {
+		d.words(r.bar, r.middle)
+		d.called(r.bar, r.middle)
+	}
+	joined()
+	return template.HTML(d.whole()) // svg escapes all text and attributes
+}
+
+// stepTime returns the instant of step i.
+func (s scale) stepTime(i int) float64 { return float64(StepAt(i, s.steps[i].Passed)) }
+
+// part returns how far along the plot a time lies, from 0 to 1, if the steps are one unit apart.
+func (s scale) part(ns float64) float64 {
+	at := func(i int) float64 {
+		switch {
+		case i < 0:
+			return s.lo
+		case i == len(s.steps):
+			return s.hi
+		}
+		return s.stepTime(i)
+	}
+	next := sort.Search(len(s.steps), func(i int) bool { return s.stepTime(i) >= ns })
+	from, to := at(next-1), at(next)
+	return (float64(next) + (ns-from)/(to-from)) / float64(len(s.steps)+1)
+}
+
+// stepOf returns the step that has that instant, and false if none has.
+func (s scale) stepOf(ns float64) (label string, found bool) {
+	for i := range s.steps {
+		if by := ns - s.stepTime(i); by > -float64(stepApart)/2 && by < float64(stepApart)/2 {
+			return s.label(i), true
+		}
+	}
+	return "", false
+}
+
+func (s scale) label(i int) string {
+	if s.steps[i].Label != "" {
+		return s.steps[i].Label
+	}
+	return fmt.Sprint(i + 1)
+}
+
+// goneAt returns the step at which the server had no more lock of a hold's order, and false if that is not known. On
+// several nodes it is not.
+func (d *drawing) goneAt(h *hold) (at float64, known bool) {
+	if len(d.keys) > 1 {
+		return 0, false
+	}
+	for i, step := range d.steps {
+		if at := d.stepTime(i); at > h.from && at <= h.to && slices.Contains(step.Ended, h.op.Order) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// moment renders a time: as the number of its step, if it has one.
+func (s scale) moment(ns float64) string {
+	if len(s.steps) == 0 {
+		return s.span.moment(ns)
+	}
+	if label, found := s.stepOf(ns); found {
+		return "step " + label
+	}
+	return seconds(time.Duration(min(ns, 1e15)))
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("+%.3f s", d.Seconds()) }
+
+// stepTicks returns a line of the axis for each step. Where they stand close, some have no number.
+func (s scale) stepTicks() (out []tick) {
+	free := 0.0
+	for i := range s.steps {
+		t := tick{x: s.x(s.stepTime(i)), text: s.label(i)}
+		room := textWidth(t.text)*1.06 + 4
+		from := t.x - room/2
+		if t.x > s.right()-lastTick {
+			from = t.x - room
+		}
+		if from < free {
+			t.text = ""
+		} else {
+			free = from + room + 2
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// clock draws the lane of the clock: a line where time passes, hatched where that is a fault.
+func (d *drawing) clock() {
+	if d.steps[len(d.steps)-1].Passed == 0 {
+		return
+	}
+	const least = time.Millisecond
+	d.lane("clock", rowHeight+4)
+	middle, before, x0 := d.y+2+rowHeight/2, time.Duration(0), gutter
+	for i, step := range d.steps {
+		x1 := d.x(d.stepTime(i))
+		if step.Passed-before >= least {
+			d.passes(d.stepTime(i), x0, x1, middle)
+			text := seconds(step.Passed)
+			d.put("turn", append(d.within(text, x0, x1, middle+4), spot{x1 + 4, middle + 4, text, ""},
+				spot{x0 - 4, middle + 4, text, "end"})...)
+			before = step.Passed
+		}
+		x0 = x1
+	}
+	d.y += rowHeight + 8
+}
+
+// passes draws that time passes until a step.
+func (d *drawing) passes(until, x0, x1, middle float64) {
+	for _, f := range d.cell.Faults {
+		if f.On == "time" && float64(f.End) == until {
+			d.el("rect", f.Text, "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
+			return
+		}
+	}
+	d.el("line", "", "class", "wait i3", "x1", x0, "x2", x1, "y1", middle, "y2", middle)
+}
+
+// sent marks a command that has no mark of its own in a report: hollow, if it was not carried out.
+func (d *drawing) sent(cmd *history.Command, x, y float64) {
+	class, title := "sent", calledAs(cmd)+": "+cmd.Reply
+	if cmd.Err != "" {
+		class, title = "sent failed", calledAs(cmd)+": "+clip(cmd.Err, 80)
+	}
+	d.el("circle", title, "class", class, "cx", x, "cy", y, "r", 3.0)
+	d.reserve(x, y, 3)
+}
+
+// namesBelow is the room for the names of an order's commands.
+const namesBelow = 2 * lineBelow
+
+// called names the commands of an order, below their marks, where there is room.
+func (d *drawing) called(b *bar, middle float64) {
+	d.group(d.orderClass(b.op), "")
+	defer d.end()
+	for i := range b.op.Trace {
+		cmd := &b.op.Trace[i]
+		x, text, line := d.x(float64(cmd.End)), calledAs(cmd), middle+barHeight/2+15
+		half := textWidth(text) / 2
+		x = min(max(x, gutter+half), d.right()-half)
+		d.put("called", spot{x, line, text, "middle"}, spot{x, line + lineBelow - 2, text, "middle"})
+	}
+}
+
+// calledAs names a command and its server, in short: a script without "eval:".
+func calledAs(cmd *history.Command) string {
+	return clip(strings.TrimPrefix(cmd.Cmd, "eval:")+" "+cmd.Node, 32)
+}
+
+// A Sheet holds what a page with timelines needs besides its own layout.
+type Sheet struct {
+	CSS        template.CSS
+	Script     template.JS // unfolds cells, and moves between them: see report.js
+	ScriptHash string      // as a Content-Security-Policy names the script
+}
+
+// NewSheet returns the styles and the script of the report, and the styles of steps.
+func NewSheet() Sheet {
+	return Sheet{template.CSS(palette + timelineStyle + pageStyle + stepsStyle), template.JS(script), hashOf(script)}
+}
+
+// Layout returns the template of a page. The page can use the templates "legend" and "defs": the key to the timelines,
+// and the patterns that they are hatched with, which a page must have once.
+func Layout(page string) *template.Template {
+	return template.Must(template.New("page").Parse(legendLayout + page))
+}
+
+// Printable returns a writer that replaces control characters, which markup must not contain.
+func Printable(w io.Writer) io.Writer { return printable{w} }
+
+// SignOf returns the class by which a page shows what is worst among findings, as the report does.
+func SignOf(findings []history.Finding) (class string) {
+	return signOf(&history.Cell{Findings: findings}).Class
+}
