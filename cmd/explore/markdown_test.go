@@ -51,9 +51,9 @@ func kindsIn(row string) (kinds []explore.FaultKind) {
 	return kinds
 }
 
-// docs/ladder.md shows the shortest ways to break each rung. Here each trace is replayed. Each rung with one lock server
-// is also explored again under the kinds of faults of its row, and has to come to the same row. `make counterexamples`
-// makes the table anew, under all kinds.
+// docs/ladder.md shows the shortest ways to break each rung. Here each trace is replayed. Each rung with one lock
+// server is also explored again under the kinds of faults of its row, and has to come to the same row. `make
+// counterexamples` makes the table anew, under all kinds.
 func TestTheShortestWaysInTheDocuments(t *testing.T) {
 	rows, verdicts := rowsIn(t)
 	var rungs, all []string
