@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"stockapi/internal/explore"
@@ -37,54 +38,82 @@ func (f *flags) writeMarkdown(tasks []*task, r *results) error {
 	return os.WriteFile(f.Markdown, []byte(before+tableBegins+table(tasks)+tableEnds+after), 0o644)
 }
 
-// A shortest is the shortest counterexample of a rung, under all that it was explored under.
+// A shortest holds the shortest counterexamples of a rung, one for each verdict, under all that it was explored under.
 type shortest struct {
-	rung, fault string
-	found       explore.Counterexample
-	sentence    string
+	rung     string
+	found    map[explore.Verdict]explore.Counterexample
+	best     explore.Verdict // of the shortest of all, "" if there is none
+	sentence string          // about that
 }
 
 // table returns a row for each rung.
 func table(tasks []*task) string {
+	all := shortestOf(tasks)
+	verdicts := brokenIn(all)
 	var text strings.Builder
-	text.WriteString("\n| rung | breaks | how | steps | trace |\n|---|---|---|---|---|\n")
-	for _, one := range shortestOf(tasks) {
-		text.WriteString(one.row())
+	text.WriteString("\n| rung | the shortest of all, in a sentence |")
+	for _, v := range verdicts {
+		fmt.Fprintf(&text, " %s |", v)
+	}
+	text.WriteString("\n|---|---|" + strings.Repeat("---|", len(verdicts)) + "\n")
+	for _, one := range all {
+		text.WriteString(one.row(verdicts))
 	}
 	text.WriteString("\n")
 	return text.String()
 }
 
-// row returns the row of a rung.
-func (s shortest) row() string {
-	if s.sentence == "" {
-		return fmt.Sprintf("| %s | – | %s | | |\n", s.rung, nothingFound)
+// brokenIn lists the verdicts that any of the rungs breaks.
+func brokenIn(all []shortest) (verdicts []explore.Verdict) {
+	for _, v := range explore.Verdicts {
+		if slices.ContainsFunc(all, func(s shortest) bool { _, ok := s.found[v]; return ok }) {
+			verdicts = append(verdicts, v)
+		}
 	}
-	breaks := string(s.found.Verdict)
-	if s.found.Faults > 0 {
-		breaks += ", under *" + s.fault + "*"
-	}
-	return fmt.Sprintf("| %s | %s | %s | %d | `%s` |\n", s.rung, breaks, s.sentence, len(s.found.Trace.Steps),
-		s.found.Trace)
+	return verdicts
 }
 
-// shortestOf returns the shortest counterexample of each rung, in the order of the rungs: fewest faults, then fewest
-// switches, then fewest steps.
+// row returns the row of a rung: its traces, with the shortest of all in bold.
+func (s shortest) row(verdicts []explore.Verdict) string {
+	row := fmt.Sprintf("| %s | %s |", s.rung, cmp.Or(s.sentence, nothingFound))
+	for _, v := range verdicts {
+		switch found, ok := s.found[v]; {
+		case !ok:
+			row += " |"
+		case v == s.best:
+			row += fmt.Sprintf(" **`%s`** |", found.Trace)
+		default:
+			row += fmt.Sprintf(" `%s` |", found.Trace)
+		}
+	}
+	return row + "\n"
+}
+
+// shortestOf returns the shortest counterexamples of each rung, in the order of the rungs.
 func shortestOf(tasks []*task) (all []shortest) {
 	for _, one := range tasks {
 		if n := len(all); n == 0 || all[n-1].rung != one.rung {
-			all = append(all, shortest{rung: one.rung})
+			all = append(all, shortest{rung: one.rung, found: map[explore.Verdict]explore.Counterexample{}})
 		}
-		best := &all[len(all)-1]
-		for i, found := range one.cell.Found {
-			if best.sentence == "" || isShorter(found, best.found) {
-				*best = shortest{one.rung, column(one.cell), found, one.stories[i].Sentence(found.Violation)}
-			}
-		}
+		all[len(all)-1].add(one)
 	}
 	return all
 }
 
+// add takes the counterexamples of a cell that are shorter than those before.
+func (s *shortest) add(one *task) {
+	for i, found := range one.cell.Found {
+		if best, ok := s.found[found.Verdict]; ok && !isShorter(found, best) {
+			continue
+		}
+		s.found[found.Verdict] = found
+		if s.best == "" || s.best == found.Verdict || isShorter(found, s.found[s.best]) {
+			s.best, s.sentence = found.Verdict, one.stories[i].Sentence(found.Violation)
+		}
+	}
+}
+
+// isShorter compares counterexamples: by their faults, then their switches, then their steps.
 func isShorter(a, b explore.Counterexample) bool {
 	return cmp.Or(a.Faults-b.Faults, a.Switches-b.Switches, len(a.Trace.Steps)-len(b.Trace.Steps)) < 0
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sentence says in one sentence how the schedule breaks a verdict, in the words of the load test. It names a step by its
-// number, because much of a schedule has the same time.
+// Sentence says in one sentence how the schedule breaks a verdict, in the words of the load test. It names a step by
+// its number, because much of a schedule has the same time.
 func (s Story) Sentence(v Violation) string {
 	said := ""
 	switch v.Verdict {

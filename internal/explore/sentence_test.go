@@ -33,8 +33,8 @@ func TestSentences(t *testing.T) {
 			"through in 4 s: lock is held by another"},
 		{"v1:aaa.lose-request-a.b.time", Liveness, "a, whose del/lock was lost on its way at step 4: a fresh order did not " +
 			"get through in 4 s: lock is held by another"},
-		{"v1:aaa.node-down-1.ab", Liveness, "the lock server could not be reached from step 4 on: a fresh order did not get " +
-			"through in 4 s: lock is held by another"},
+		{"v1:aaa.node-down-1.ab", Liveness, "the lock server could not be reached from step 4 on: a fresh order did not " +
+			"get through in 4 s: lock is held by another"},
 	} {
 		trace, err := ParseTrace(c.trace)
 		require.NoError(t, err)

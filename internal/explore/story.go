@@ -251,6 +251,11 @@ func describe(c choice) string {
 	case GiveUp:
 		return "its caller has gone"
 	}
+	return describeServer(c)
+}
+
+// describeServer says what a step does to a lock server.
+func describeServer(c choice) string {
 	server := "the lock server"
 	if c.node != nil {
 		server = "node " + c.subject()
