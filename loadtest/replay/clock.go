@@ -1,0 +1,73 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// passing says of a kind of step how time passes.
+var passing = map[Kind]string{
+	Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
+}
+
+// passTime lets time pass until a client moves that is not held, or until just after the next key expires.
+func (p *player) passTime(ctx context.Context, line *Line) error {
+	begun := time.Now()
+	line.What = passing[line.Step.Kind]
+	if line.Step.Kind == Hold {
+		c := p.clients[line.Step.Who]
+		line.Who = c.index
+		if c.leave == nil || c.isDone() {
+			return fmt.Errorf("%s has no order under way", c.name)
+		}
+		p.gate.change(func() { c.held = true })
+	}
+	waiting := p.firstWaiting()
+	if !p.gate.takeEarly(p.inOrder()) {
+		if err := p.elapse(ctx); err != nil {
+			return err
+		}
+	}
+	for c, cmd := range waiting {
+		p.note(c, begun, "held %.3f s before %s", time.Since(begun).Seconds(), cmd.text())
+	}
+	p.settle(ctx)
+	p.gate.takeEarly(p.inOrder()) // what has come by now came because time has passed
+	return nil
+}
+
+// elapse waits for what ends a passing of time.
+func (p *player) elapse(ctx context.Context) error {
+	p.gate.forget()
+	until := time.Now().Add(horizon)
+	for _, node := range p.nodes {
+		next, err := node.expiry(ctx)
+		if err != nil {
+			return fmt.Errorf("when a key of server %s expires: %w", node.name, err)
+		}
+		if next = next.Add(afterExpiry); next.After(time.Now()) && next.Before(until) {
+			until = next
+		}
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-p.gate.arrived:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// firstWaiting returns the first command that waits of each client that has one and lives.
+func (p *player) firstWaiting() map[*actor]*command {
+	waiting := map[*actor]*command{}
+	for _, c := range p.clients {
+		if own := p.gate.of(&c.sender); !c.dead && len(own) > 0 {
+			waiting[c] = own[0]
+		}
+	}
+	return waiting
+}

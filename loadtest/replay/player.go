@@ -1,0 +1,361 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// A player plays the steps of one trace.
+type player struct {
+	trace   Trace
+	times   times
+	gate    *gate
+	clients []*actor
+	stock   *store
+	nodes   []*store  // the lock servers
+	start   time.Time // of the cell
+	began   time.Time // with the first step
+	show    func(Line)
+	fault   func(history.Fault)
+}
+
+// An actor is a client, and what is done to it and its order.
+type actor struct {
+	sender
+	pid   int
+	kill  func()
+	wires []*wire
+	buy   func(ctx context.Context) history.Op
+
+	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent
+	done  chan struct{}
+	op    history.Op // once done is closed
+	reply chan struct{}
+}
+
+// send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
+// begins again when time has passed, so it is as if it began here.
+func (p *player) send(ctx context.Context, c *actor) {
+	if c.leave != nil {
+		return
+	}
+	ctx, c.leave = context.WithCancel(ctx)
+	go func() {
+		c.op = c.buy(ctx)
+		close(c.done)
+		p.gate.orderEnded()
+	}()
+}
+
+func (c *actor) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// play takes one step after the other.
+func (p *player) play(ctx context.Context) error {
+	p.began = time.Now()
+	for i, step := range p.trace.Steps {
+		if err := p.check(step); err != nil {
+			return p.stuck(i, err)
+		}
+		line := Line{Step: step, Who: -1}
+		if err := p.take(ctx, i, &line); err != nil {
+			return p.stuck(i, err)
+		}
+		line.After, line.Holds = time.Since(p.began), p.holds(ctx, step)
+		p.show(line)
+	}
+	return nil
+}
+
+// stuck is the error of a step that cannot be taken.
+func (p *player) stuck(i int, err error) error {
+	return fmt.Errorf("step %d of the trace, %s, cannot be taken: %w; waiting are: %s", i+1, p.trace.Steps[i], err,
+		p.gate.text(p.inOrder()))
+}
+
+func (p *player) inOrder() []*sender {
+	all := make([]*sender, len(p.clients))
+	for i, c := range p.clients {
+		all[i] = &c.sender
+	}
+	return all
+}
+
+// check refuses a step that names a server that is not there, or a client that is dead.
+func (p *player) check(s Step) error {
+	switch {
+	case s.Kind >= NodeDown && s.Who >= len(p.nodes):
+		return fmt.Errorf("there are %d lock servers", len(p.nodes))
+	case s.Kind < NodeDown && p.clients[s.Who].dead:
+		return fmt.Errorf("%s is dead", p.clients[s.Who].name)
+	}
+	return nil
+}
+
+// take takes step i, and says on the line what it did.
+func (p *player) take(ctx context.Context, i int, line *Line) error {
+	s := line.Step
+	switch s.Kind {
+	case Time, Expiry, Hold:
+		return p.passTime(ctx, line)
+	case NodeDown, NodeBack, NodeEmpty, ClockJump:
+		return p.toServer(ctx, line)
+	case GiveUp:
+		return p.giveUp(ctx, line)
+	default:
+		return p.toCommand(ctx, i, line)
+	}
+}
+
+// toCommand takes a step that concerns a waiting command.
+func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
+	c := p.clients[line.Step.Who]
+	line.Who = c.index
+	p.gate.act(&c.sender)
+	defer p.gate.act(nil)
+	cmd, err := p.await(ctx, c, line.Step.Nth)
+	if err != nil {
+		return err
+	}
+	begun, text := time.Now(), cmd.text()
+	switch line.Step.Kind {
+	case CrashBefore:
+		line.What = "dies"
+		p.die(c)
+		p.note(c, begun, "killed before %s", text)
+		return nil
+	case CrashAfter:
+		line.What = text + ", then dies"
+		cmd.delivered = make(chan struct{})
+		if err := p.decide(ctx, cmd, pass); err != nil {
+			return err
+		}
+		p.die(c)
+		p.note(c, begun, "killed after %s", text)
+		return nil
+	case LoseRequest:
+		line.What = text + ": lost on its way"
+		p.note(c, begun, "whose %s was lost on its way", text)
+		err = p.decide(ctx, cmd, loseRequest)
+	case LoseReply:
+		line.What = text + ": the reply is lost"
+		p.note(c, begun, "whose reply to %s was lost", text)
+		err = p.decide(ctx, cmd, loseReply)
+	case Drop:
+		line.What = "the message is lost"
+		p.note(c, begun, "whose message was lost")
+		err = p.decide(ctx, cmd, refuse)
+	default:
+		line.What = text
+		if p.givesUpNext(i, c) { // its caller goes before the reply comes: see giveUp
+			c.reply = make(chan struct{})
+			cmd.delivered = c.reply
+		}
+		err = p.decide(ctx, cmd, pass)
+	}
+	p.settle(ctx)
+	return err
+}
+
+// decide lets a command go, and waits until the server has answered, or never will.
+func (p *player) decide(ctx context.Context, cmd *command, d decision) error {
+	if cmd.server.down && !cmd.message {
+		d = refuse
+	}
+	if !p.gate.decide(cmd, d) {
+		return fmt.Errorf("%s has closed the connection of %s", cmd.sender.name, cmd.text())
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-cmd.done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%s was not answered within %s", cmd.text(), patience)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// await returns the command of a client that a step names. It sends the order first, if need be.
+func (p *player) await(ctx context.Context, c *actor, nth int) (*command, error) {
+	p.send(ctx, c)
+	for begun := time.Now(); ; {
+		p.settle(ctx)
+		if own := p.gate.of(&c.sender); len(own) > nth {
+			return own[nth], nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case time.Since(begun) > patience && c.isDone():
+			return nil, fmt.Errorf("the order of %s has ended: %s", c.name, c.op.Outcome)
+		case time.Since(begun) > patience:
+			return nil, fmt.Errorf("%s has not sent so much", c.name)
+		}
+		time.Sleep(quietGap)
+	}
+}
+
+// die kills the instance. What it had sent, and was not carried out, never is.
+func (p *player) die(c *actor) {
+	p.gate.change(func() { c.dead = true })
+	c.kill()
+	for _, cmd := range p.gate.of(&c.sender) {
+		p.gate.remove(cmd)
+	}
+}
+
+// givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of
+// this client goes.
+func (p *player) givesUpNext(i int, c *actor) bool {
+	for _, s := range p.trace.Steps[i+1:] {
+		switch {
+		case s.Kind == GiveUp && s.Who == c.index:
+			return true
+		case s.Kind >= NodeDown || s.Kind != Time && s.Kind != Expiry && s.Who != c.index:
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// giveUp has the caller of an order go. A command that was sent cannot be taken back, and the explorer's order finds out
+// before it sends one. So the reply to the command before that is passed on only when the caller has gone.
+func (p *player) giveUp(ctx context.Context, line *Line) error {
+	c := p.clients[line.Step.Who]
+	line.Who, line.What = c.index, "its caller has gone"
+	if c.leave == nil || c.isDone() {
+		return fmt.Errorf("%s has no order under way", c.name)
+	}
+	p.gate.act(&c.sender)
+	defer p.gate.act(nil)
+	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
+		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
+	}
+	p.note(c, time.Now(), "whose caller had gone")
+	c.leave()
+	<-c.done
+	p.settle(ctx)
+	if c.reply != nil {
+		close(c.reply)
+		c.reply = nil
+		p.settle(ctx)
+	}
+	return nil
+}
+
+// toServer does something to a lock server.
+func (p *player) toServer(ctx context.Context, line *Line) (err error) {
+	node := p.nodes[line.Step.Who]
+	begun := time.Now()
+	line.What = line.Step.String()
+	switch line.Step.Kind {
+	case NodeDown:
+		p.gate.change(func() { node.down = true })
+		for _, c := range p.clients {
+			for _, w := range c.wires {
+				if w.server == node.server {
+					w.closeIdle()
+				}
+			}
+		}
+		p.noteServer(begun, "could not be reached")
+	case NodeBack:
+		p.gate.change(func() { node.down = false })
+	case NodeEmpty:
+		err = node.rdb.FlushAll(ctx).Err()
+		p.noteServer(begun, "lost all its data")
+	default:
+		err = errors.New(p.trace.Virtual())
+	}
+	p.settle(ctx)
+	return err
+}
+
+// settle waits until all live instances are at rest.
+func (p *player) settle(ctx context.Context) {
+	var pids []int
+	for _, c := range p.clients {
+		if !c.dead {
+			pids = append(pids, c.pid)
+		}
+	}
+	settle(ctx, p.gate, pids)
+}
+
+// finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
+// It returns the numbers of the instances that live.
+func (p *player) finish(ctx context.Context) (alive []int, err error) {
+	for _, node := range p.nodes {
+		p.gate.change(func() { node.down = false })
+	}
+	for _, c := range p.clients {
+		if c.reply != nil {
+			close(c.reply)
+			c.reply = nil
+		}
+	}
+	p.gate.openAll()
+	timer := time.NewTimer(p.times.lease + p.times.margin)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for i, c := range p.clients {
+		if !c.dead {
+			alive = append(alive, i)
+		}
+	}
+	return alive, nil
+}
+
+// end ends the orders that are still under way, and returns all that were sent.
+func (p *player) end() (ops []history.Op) {
+	for _, c := range p.clients {
+		if c.leave == nil {
+			continue
+		}
+		c.leave()
+		<-c.done
+		if c.dead && !p.gate.hasWritten(&c.sender) && c.op.Outcome == history.Unknown {
+			c.op.Outcome, c.op.Detail = history.NotSold,
+				c.name+" was killed before this order's write of the stock was sent; "+c.op.Detail
+			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
+		}
+		ops = append(ops, c.op)
+	}
+	return ops
+}
+
+// note records a fault of a client's order.
+func (p *player) note(c *actor, begun time.Time, format string, args ...any) {
+	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: fmt.Sprintf(format, args...),
+		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+}
+
+// noteServer records a fault of a lock server, of which the first order that is under way is the victim.
+func (p *player) noteServer(begun time.Time, text string) {
+	victim := p.clients[0]
+	for _, c := range slices.Backward(p.clients) {
+		if c.leave != nil && !c.isDone() {
+			victim = c
+		}
+	}
+	p.fault(history.Fault{Order: product + "-" + victim.name, Instance: victim.name, On: "locks",
+		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+}
