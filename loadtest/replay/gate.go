@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A gate holds the commands that have come to the wires until the trace lets them through.
@@ -34,8 +35,9 @@ type sender struct {
 	// The gate's lock guards these.
 	held  bool // its commands wait while time passes
 	dead  bool
-	early bool // it has sent something by itself since time last passed
-	wrote bool // a write of the stock has been sent to the server
+	early bool       // it has sent something by itself since time last passed
+	wrote bool       // a write of the stock has been sent to the server
+	log   []*command // what servers have answered
 }
 
 // A server is one Redis server, as the gate sees it.
@@ -54,6 +56,8 @@ type command struct {
 	message bool
 	writes  bool // the stock
 	seq     int
+
+	came, sent, answered time.Time // when it came to the wire, was sent on, and was answered
 
 	decided   chan decision
 	delivered chan struct{} // closed when its reply may be passed on
@@ -118,6 +122,7 @@ func (g *gate) add(cmd *command) (passes bool) {
 	defer g.mu.Unlock()
 	g.seq++
 	g.moves++
+	cmd.came = time.Now()
 	cmd.seq, cmd.decided, cmd.done = g.seq, make(chan decision, 1), make(chan struct{})
 	if g.open && !cmd.sender.dead {
 		return true
@@ -131,6 +136,21 @@ func (g *gate) add(cmd *command) (passes bool) {
 		cmd.sender.early = true
 	}
 	return false
+}
+
+// record notes that a server has answered a command.
+func (g *gate) record(cmd *command) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cmd.answered = time.Now()
+	cmd.sender.log = append(cmd.sender.log, cmd)
+}
+
+// logOf returns what servers have answered to a client.
+func (g *gate) logOf(c *sender) []*command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(c.log)
 }
 
 // remove forgets a command, and reports whether it still waited.

@@ -337,9 +337,24 @@ func (p *player) end() (ops []history.Op) {
 				c.name+" was killed before this order's write of the stock was sent; "+c.op.Detail
 			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
 		}
+		narrow(&c.op, p.start, p.gate.logOf(&c.sender))
 		ops = append(ops, c.op)
 	}
 	return ops
+}
+
+// narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The instance
+// knows only when it sent a command itself, which then may have waited at a wire for seconds.
+func narrow(op *history.Op, start time.Time, log []*command) {
+	for i := range op.Trace {
+		one := &op.Trace[i]
+		for _, cmd := range log {
+			came := history.At(start, cmd.came)
+			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= came && came <= one.End {
+				one.At, one.End = max(one.At, history.At(start, cmd.sent)), min(one.End, history.At(start, cmd.answered))
+			}
+		}
+	}
 }
 
 // note records a fault of a client's order.

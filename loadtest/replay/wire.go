@@ -262,14 +262,19 @@ func (c *conn) request(r request) bool {
 
 // answer sends a request on, and its reply back unless the trace says otherwise.
 func (c *conn) answer(cmd *command, r request) bool {
-	defer cmd.finish()
+	cmd.sent = time.Now()
 	reply, ok := c.carryOut(r)
+	if ok && isUnknownScript(reply) { // the client sends it again, and only then the server carries it out
+		c.remember(r.digest(), cmd)
+		return c.write(reply)
+	}
+	if ok {
+		c.gate.record(cmd)
+	}
+	defer cmd.finish()
 	switch {
 	case !ok:
 		return false
-	case isUnknownScript(reply):
-		c.remember(r.digest(), cmd)
-		return c.write(reply)
 	case cmd.decision == loseReply:
 		cmd.finish()
 		c.breakLater()
