@@ -57,7 +57,7 @@ type command struct {
 	writes  bool // the stock
 	seq     int
 
-	came, sent, answered time.Time // when it came to the wire, was sent on, and was answered
+	sent, answered time.Time // when it was sent on, and when its reply had come
 
 	decided   chan decision
 	delivered chan struct{} // closed when its reply may be passed on
@@ -122,7 +122,6 @@ func (g *gate) add(cmd *command) (passes bool) {
 	defer g.mu.Unlock()
 	g.seq++
 	g.moves++
-	cmd.came = time.Now()
 	cmd.seq, cmd.decided, cmd.done = g.seq, make(chan decision, 1), make(chan struct{})
 	if g.open && !cmd.sender.dead {
 		return true

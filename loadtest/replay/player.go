@@ -349,9 +349,9 @@ func narrow(op *history.Op, start time.Time, log []*command) {
 	for i := range op.Trace {
 		one := &op.Trace[i]
 		for _, cmd := range log {
-			came := history.At(start, cmd.came)
-			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= came && came <= one.End {
-				one.At, one.End = max(one.At, history.At(start, cmd.sent)), min(one.End, history.At(start, cmd.answered))
+			sent, answered := history.At(start, cmd.sent), history.At(start, cmd.answered)
+			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= sent && answered <= one.End {
+				one.At, one.End = sent, answered
 			}
 		}
 	}
