@@ -278,7 +278,7 @@ func (s *stage) play(ctx context.Context, longer float64, show func(Line)) (*his
 		nodes: s.stores[1:], start: cell.Start, show: show,
 		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
 	err = runner.Play(ctx, cell, urls, func(ctx context.Context) ([]int, error) {
-		s.gate.close()
+		s.gate.close(p.inOrder()...)
 		if err := p.play(ctx); err != nil {
 			return nil, err
 		}

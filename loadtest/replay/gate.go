@@ -50,12 +50,13 @@ type server struct {
 
 // A command waits at a wire. So does a message of a subscription, before its receiver gets it.
 type command struct {
-	sender  *sender
-	server  *server
-	name    string // in lower case; a script by its name: "eval:release"
-	message bool
-	writes  bool // the stock
-	seq     int
+	sender     *sender
+	server     *server
+	name       string // in lower case; a script by its name: "eval:release"
+	message    bool
+	subscribes bool
+	writes     bool // the stock
+	seq        int
 
 	sent, answered time.Time // when it was sent on, and when its reply had come
 
@@ -81,7 +82,7 @@ const (
 func (g *gate) newCommand(c *sender, s *server, r request) *command {
 	name := r.describe(g.scripts)
 	writes := s.index == 0 && slices.Contains([]string{"set", "exec", "eval:write", "eval:take"}, name)
-	return &command{sender: c, server: s, name: name, writes: writes}
+	return &command{sender: c, server: s, name: name, subscribes: r.subscribes(), writes: writes}
 }
 
 // finish says that the server has answered, or never will.
@@ -215,11 +216,14 @@ func (g *gate) decide(cmd *command, d decision) bool {
 	return true
 }
 
-// close makes the commands wait from now on.
-func (g *gate) close() {
+// close makes the commands wait from now on. What the clients have sent before, as they started, does not count.
+func (g *gate) close(clients ...*sender) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = false
+	for _, c := range clients {
+		c.wrote, c.log = false, nil
+	}
 }
 
 // openAll lets the waiting commands of live clients through, and all that come from now on.

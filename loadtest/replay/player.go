@@ -158,7 +158,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 		err = p.decide(ctx, cmd, refuse)
 	default:
 		line.What = text
-		if p.givesUpNext(i, c) { // its caller goes before the reply comes: see giveUp
+		if p.givesUpNext(i, c) && !cmd.message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
 			c.reply = make(chan struct{})
 			cmd.delivered = c.reply
 		}
@@ -352,6 +352,7 @@ func narrow(op *history.Op, start time.Time, log []*command) {
 			sent, answered := history.At(start, cmd.sent), history.At(start, cmd.answered)
 			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= sent && answered <= one.End {
 				one.At, one.End = sent, answered
+				break
 			}
 		}
 	}
