@@ -115,7 +115,7 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 func ended(op *history.Op) string {
 	text := string(op.Outcome)
 	if op.Outcome == history.Sold {
-		return fmt.Sprintf("sold unit %v", op.Units)
+		return "sold unit " + strings.Trim(fmt.Sprint(op.Units), "[]")
 	}
 	if op.Detail != "" {
 		text += ": " + op.Detail

@@ -24,7 +24,13 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		p.gate.change(func() { c.held = true })
 	}
 	waiting := p.firstWaiting()
-	if !p.gate.takeEarly(p.inOrder()) {
+	early := p.gate.takeEarly(p.inOrder())
+	if line.Step.Kind == Time { // the explorer lets time pass so only when no client that is under way has sent anything
+		for c := range waiting {
+			early = early || !c.held
+		}
+	}
+	if !early {
 		if err := p.elapse(ctx); err != nil {
 			return err
 		}

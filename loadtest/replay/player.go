@@ -97,7 +97,7 @@ func (p *player) check(s Step) error {
 	switch {
 	case s.Kind >= NodeDown && s.Who >= len(p.nodes):
 		return fmt.Errorf("there are %d lock servers", len(p.nodes))
-	case s.Kind < NodeDown && p.clients[s.Who].dead:
+	case s.isOfClient() && p.clients[s.Who].dead:
 		return fmt.Errorf("%s is dead", p.clients[s.Who].name)
 	}
 	return nil

@@ -44,6 +44,9 @@ var verbs = map[Kind]string{
 	NodeDown: "node-down", NodeBack: "node-back", NodeEmpty: "node-empty", ClockJump: "clock-jump",
 }
 
+// isOfClient reports whether the step names a client.
+func (s Step) isOfClient() bool { return s.Kind < NodeDown && s.Kind != Time && s.Kind != Expiry }
+
 // clientNames are the names of the clients, and of their instances.
 const clientNames = "abc"
 
@@ -88,7 +91,7 @@ func (t Trace) String() string {
 func (t Trace) clients() int {
 	n := 2
 	for _, s := range t.Steps {
-		if s.Kind < NodeDown {
+		if s.isOfClient() {
 			n = max(n, s.Who+1)
 		}
 	}
