@@ -75,19 +75,11 @@ type replays struct {
 // one replays one trace, and prints its steps as they happen, and then the verdicts.
 func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
 	fmt.Fprintln(r.stdout, e.Trace)
-	printLine(r.stdout, "a", "b", "held in Redis", "time")
-	cell, err := r.environment.Play(ctx, e.Trace, 1, func(l replay.Line) {
-		columns := [2]string{}
-		what := l.What
-		if l.Who < 0 {
-			what = "~ " + what
-		}
-		columns[min(max(l.Who, 0), 1)] = what
-		printLine(r.stdout, columns[0], columns[1], l.Holds, fmt.Sprintf("+%.3f s", l.After.Seconds()))
-	})
+	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{Begin: r.begin, Step: r.step})
 	if err != nil {
 		return couldNotRun, err
 	}
+	cell.Breaks = e.Breaks
 	r.run.Cells = append(r.run.Cells, cell)
 	fmt.Fprintln(r.stdout)
 	for _, op := range cell.All() {
@@ -109,6 +101,28 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 		fmt.Fprintf(r.stdout, "as expected: %s BROKEN\n", e.Verdicts())
 	}
 	return asExpected, nil
+}
+
+// begin prints the head of the columns.
+func (r *replays) begin(longer float64, because error) {
+	switch {
+	case because != nil:
+		fmt.Fprintf(r.stdout, "%s; once more, with all times %g times as long\n", because, longer)
+	case longer > 1:
+		fmt.Fprintf(r.stdout, "not broken; once more, with all times %g times as long\n", longer)
+	}
+	printLine(r.stdout, "a", "b", "held in Redis", "time")
+}
+
+// step prints a step.
+func (r *replays) step(l replay.Line) {
+	columns := [2]string{}
+	what := l.What
+	if l.Who < 0 {
+		what = "~ " + what
+	}
+	columns[min(max(l.Who, 0), 1)] = what
+	printLine(r.stdout, columns[0], columns[1], l.Holds, fmt.Sprintf("+%.3f s", l.After.Seconds()))
 }
 
 // ended says what an order was told.
@@ -161,7 +175,10 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry, atOnce int) (
 		if ctx.Err() != nil {
 			continue
 		}
-		if one.cell != nil {
+		if one.err == nil {
+			if e.Not == "" {
+				one.cell.Breaks = e.Breaks
+			}
 			r.run.Cells = append(r.run.Cells, one.cell)
 		}
 		text, good := judged(e, one.cell, one.err)
@@ -183,11 +200,10 @@ func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, err
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	nothing := func(replay.Line) {}
 	if e.Not != "" {
-		return r.environment.Play(ctx, e.Trace, 1, nothing)
+		return r.environment.Play(ctx, e.Trace, 1, func(replay.Line) {})
 	}
-	return r.environment.Prove(ctx, e.Trace, e.Breaks, nothing)
+	return r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{})
 }
 
 // judged says what came of a trace, and whether that is as expected.

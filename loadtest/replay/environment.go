@@ -252,7 +252,7 @@ func (s *stage) close() {
 
 // play plays the trace, from filling the shelf to the verdicts.
 func (s *stage) play(ctx context.Context, longer float64, show func(Line)) (*history.Cell, error) {
-	cell := &history.Cell{Scenario: Scenario, Rung: s.rung.Number, Name: s.rung.Name, Repetition: 1, Product: product,
+	cell := &history.Cell{Scenario: history.ReplayOf(s.trace.String()), Rung: s.rung.Number, Name: s.rung.Name, Repetition: 1, Product: product,
 		Initial: s.options.Stock, TTL: s.times.lease, Limit: s.times.within, Start: time.Now()}
 	if longer > 1 {
 		cell.Longer = longer
@@ -292,9 +292,6 @@ func (s *stage) play(ctx context.Context, longer float64, show func(Line)) (*his
 	}
 	return cell, err
 }
-
-// Scenario is the name of the cells that replays make.
-const Scenario = "replay"
 
 // wait returns how long an order waits for the lock.
 func (s *stage) wait(ctx context.Context) (time.Duration, error) {

@@ -20,6 +20,8 @@ type gate struct {
 	seq     int           // counts the commands
 	moves   int           // counts what happened at all
 	acting  *sender       // the one whose step is being taken
+	still   bool          // no time is to pass, so no client has a reason to give a command up
+	given   string        // the first command that a client gave up while no time was to pass
 	arrived chan struct{} // holds one notice that a command has come, or that an order has ended
 }
 
@@ -98,7 +100,7 @@ func (g *gate) wait(cmd *command, gone <-chan struct{}) decision {
 	case d := <-cmd.decided:
 		return g.sending(cmd, d)
 	case <-gone:
-		if g.remove(cmd) {
+		if g.giveUp(cmd) {
 			return g.sending(cmd, tooLate)
 		}
 		return g.sending(cmd, <-cmd.decided)
@@ -163,6 +165,24 @@ func (g *gate) remove(cmd *command) bool {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
 	return i >= 0
+}
+
+// giveUp forgets a command whose client has closed the connection, and reports whether it still waited.
+func (g *gate) giveUp(cmd *command) bool {
+	waited := g.remove(cmd)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if waited && g.still && !cmd.sender.dead && g.given == "" {
+		g.given = fmt.Sprintf("%s gave up %s", cmd.sender.name, cmd.text())
+	}
+	return waited
+}
+
+// givenUp returns which command a client gave up while no time was to pass, "" if none did.
+func (g *gate) givenUp() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.given
 }
 
 // notice says that something has happened, to the clock that lets time pass.

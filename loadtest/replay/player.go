@@ -69,8 +69,13 @@ func (p *player) play(ctx context.Context) error {
 			return p.stuck(i, err)
 		}
 		line := Line{Step: step, Who: -1}
+		still := step.Kind == Grant || step.Kind == LoseRequest || step.Kind == LoseReply || step.Kind == Drop
+		p.gate.change(func() { p.gate.still = still })
 		if err := p.take(ctx, i, &line); err != nil {
 			return p.stuck(i, err)
+		}
+		if given := p.gate.givenUp(); given != "" {
+			return p.stuck(i, fmt.Errorf("%s: the machine is too slow", given))
 		}
 		line.After, line.Holds = time.Since(p.began), p.holds(ctx, step)
 		p.show(line)
@@ -299,6 +304,7 @@ func (p *player) settle(ctx context.Context) {
 // finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
 // It returns the numbers of the instances that live.
 func (p *player) finish(ctx context.Context) (alive []int, err error) {
+	p.gate.change(func() { p.gate.still = false })
 	for _, node := range p.nodes {
 		p.gate.change(func() { node.down = false })
 	}
