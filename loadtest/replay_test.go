@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/explore"
 	"stockapi/loadtest/replay"
 )
 
@@ -33,8 +34,8 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 	assert.Empty(t, left())
 }
 
-// A list is replayed as a whole. A trace that does not break what the list says is a surprise, and so is one that breaks
-// what the list says that it does not.
+// A trace that does not break what the list says is a surprise, and so is one that breaks what the list says that it
+// does not.
 func TestAListOfTracesIsReplayed(t *testing.T) {
 	need(t, "redis-server")
 	path, left := stockapi(t), ownTemp(t)
@@ -52,15 +53,51 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 	assert.Equal(t, 8, strings.Count(out, ": BROKEN: "))
 	assert.Contains(t, out, "v4:aa.clock-jump-1.bbba: not on real processes: virtual only")
 
-	lines = []string{"none stock v0:abba # nobody knows why", "expiry own-release v3:aaaa.expiry.ab", "none stock v4:aaaaa"}
+	lines = []string{
+		"none stock v0:abba # nobody knows why", "expiry own-release v3:aaaa.expiry.ab", "none stock v4:aaaaa",
+	}
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
 	code, out, errs = loadtest(t, "replay", "--file", file, "--stockapi", path)
 	assert.Equal(t, surprised, code, out+errs)
 	assert.Contains(t, out, "v0:abba: BROKEN, although the list says that it is not: nobody knows why")
 	assert.Contains(t, out, "v3:aaaa.expiry.ab: NOT BROKEN: [own-release]; broken are []")
-	assert.Contains(t, out, "v4:aaaaa: NOT REPLAYED: step 5 of the trace, a, cannot be taken: the order of a has ended: sold; "+
-		"waiting are: nothing")
+	assert.Contains(t, out, "v4:aaaaa: NOT REPLAYED: step 5 of the trace, a, cannot be taken: "+
+		"the order of a has ended: sold; waiting are: nothing")
 	assert.Contains(t, out, "NOT as expected: 3 of 3 traces")
+	assert.Empty(t, left())
+}
+
+// On real processes each step carries out the command that the explorer says, and each order ends as there: with a
+// lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
+// goes, and a crash.
+func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
+	need(t, "redis-server")
+	path, left := stockapi(t), ownTemp(t)
+	for text, ends := range map[string][]string{
+		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
+		"v7:abbbbaaabbbb":             {"a: sold unit 1", "b: refused: 409 sold-out"},
+		"v6:b3b2a3aabbbb3b2ba3a2a":    {"a: busy: 423", "b: sold unit 1"},
+		"v1.5:a.give-up-a.b":          {"a: not-sold", "b: busy: 423"},
+		"v16:aaa.crash-a.bbbb":        {"a: not-sold: a was killed before", "b: sold unit 1"},
+		"v8:abbbbaaa.drop-b.time.bbb": {"a: sold unit 1", "b: refused: 409 sold-out"},
+	} {
+		trace, err := explore.ParseTrace(text)
+		require.NoError(t, err)
+		story, err := explore.Replay(t, trace, explore.DefaultBounds())
+		if !assert.NoError(t, err, text) {
+			continue
+		}
+		code, out, errs := loadtest(t, "replay", text, "--stockapi", path)
+		require.Equal(t, asExpected, code, out+errs)
+		out = out[strings.LastIndex(out, "  a   "):] // of the last attempt
+		steps := strings.Split(out, "\n")[1:]
+		for i := range trace.Steps {
+			assert.Contains(t, steps[i], strings.ReplaceAll(story.Lines[i].What, " 1", ""), "%s, step %d\n%s", text, i+1, out)
+		}
+		for _, end := range ends {
+			assert.Contains(t, out, end, text)
+		}
+	}
 	assert.Empty(t, left())
 }
 
@@ -110,12 +147,12 @@ func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
 func TestTheListOfCounterexamples(t *testing.T) {
 	list, err := replay.ReadList("replay/counterexamples.txt")
 	require.NoError(t, err)
-	real := 0
+	onProcesses := 0
 	for _, e := range list {
 		assert.Equal(t, e.Not != "", replay.Check(e.Trace) != nil, e.Trace)
 		if e.Not == "" {
-			real++
+			onProcesses++
 		}
 	}
-	assert.Greater(t, real, 100)
+	assert.Greater(t, onProcesses, 100)
 }

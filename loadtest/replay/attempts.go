@@ -19,7 +19,9 @@ type Shown struct {
 }
 
 // Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
-func (e *Environment) Prove(ctx context.Context, t Trace, breaks []history.Verdict, shown Shown) (*history.Cell, error) {
+func (e *Environment) Prove(
+	ctx context.Context, t Trace, breaks []history.Verdict, shown Shown,
+) (*history.Cell, error) {
 	if err := Check(t); err != nil {
 		return nil, err
 	}

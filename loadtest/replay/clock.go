@@ -68,8 +68,8 @@ func (p *player) elapse(ctx context.Context) error {
 }
 
 // firstWaiting returns the first command that waits of each client that has one and lives.
-func (p *player) firstWaiting() map[*actor]*command {
-	waiting := map[*actor]*command{}
+func (p *player) firstWaiting() map[*participant]*command {
+	waiting := map[*participant]*command{}
 	for _, c := range p.clients {
 		if own := p.gate.of(&c.sender); !c.dead && len(own) > 0 {
 			waiting[c] = own[0]

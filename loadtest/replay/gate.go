@@ -13,16 +13,15 @@ import (
 type gate struct {
 	scripts map[string]string // the names of scripts, by digest
 
-	mu      sync.Mutex
-	open    bool // commands of live clients pass at once
-	ended   bool // commands never pass
-	waiting []*command
-	seq     int           // counts the commands
-	moves   int           // counts what happened at all
-	acting  *sender       // the one whose step is being taken
-	still   bool          // no time is to pass, so no client has a reason to give a command up
-	given   string        // the first command that a client gave up while no time was to pass
-	arrived chan struct{} // holds one notice that a command has come, or that an order has ended
+	mu       sync.Mutex
+	open     bool // commands of live clients pass at once
+	waiting  []*command
+	seq      int           // counts the commands
+	moves    int           // counts what happened at all
+	stepping *sender       // the one whose step is being taken
+	still    bool          // no time is to pass, so no client has a reason to give a command up
+	given    string        // the first command that a client gave up while no time was to pass
+	arrived  chan struct{} // holds one notice that a command has come, or that an order has ended
 }
 
 func newGate(scripts map[string]string) *gate {
@@ -134,7 +133,7 @@ func (g *gate) add(cmd *command) (passes bool) {
 		return false
 	}
 	g.notice()
-	if g.acting != cmd.sender && !cmd.message {
+	if g.stepping != cmd.sender && !cmd.message {
 		cmd.sender.early = true
 	}
 	return false
@@ -201,11 +200,11 @@ func (g *gate) orderEnded() {
 	g.notice()
 }
 
-// act says whose step is being taken, nil for nobody's.
-func (g *gate) act(c *sender) {
+// setStepping says whose step is being taken, nil for nobody's.
+func (g *gate) setStepping(c *sender) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.acting = c
+	g.stepping = c
 }
 
 // of returns the waiting commands of a client in the explorer's order: by server, then by name, then as they came.

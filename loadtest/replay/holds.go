@@ -41,8 +41,8 @@ func (s *store) keys(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, ":fence") }), err
 }
 
-// entries returns what a key holds, in any of the layouts that rungs have: a string, a hash of owners, or a sorted set of
-// deadlines.
+// entries returns what a key holds, in any of the layouts that rungs have: a string, a hash of owners, or a sorted set
+// of deadlines.
 func (s *store) entries(ctx context.Context, key string) (held []entry, err error) {
 	kind, err := s.rdb.Type(ctx, key).Result()
 	if err != nil {

@@ -42,5 +42,6 @@ func TestWhatIsBroken(t *testing.T) {
 		{Verdict: history.Exclusion, Result: history.OK}}}
 	assert.Equal(t, []history.Verdict{history.Stock}, Broken(cell))
 	assert.Empty(t, Missing(cell, []history.Verdict{history.Stock}))
-	assert.Equal(t, []history.Verdict{history.Exclusion}, Missing(cell, []history.Verdict{history.Stock, history.Exclusion}))
+	both := []history.Verdict{history.Stock, history.Exclusion}
+	assert.Equal(t, both[1:], Missing(cell, both))
 }

@@ -2,9 +2,7 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -15,7 +13,7 @@ type player struct {
 	trace   Trace
 	times   times
 	gate    *gate
-	clients []*actor
+	clients []*participant
 	stock   *store
 	nodes   []*store  // the lock servers
 	start   time.Time // of the cell
@@ -24,8 +22,8 @@ type player struct {
 	fault   func(history.Fault)
 }
 
-// An actor is a client, and what is done to it and its order.
-type actor struct {
+// A participant is a client of the trace: its instance, and its order.
+type participant struct {
 	sender
 	pid   int
 	kill  func()
@@ -40,7 +38,7 @@ type actor struct {
 
 // send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
 // begins again when time has passed, so it is as if it began here.
-func (p *player) send(ctx context.Context, c *actor) {
+func (p *player) send(ctx context.Context, c *participant) {
 	if c.leave != nil {
 		return
 	}
@@ -52,7 +50,7 @@ func (p *player) send(ctx context.Context, c *actor) {
 	}()
 }
 
-func (c *actor) isDone() bool {
+func (c *participant) isDone() bool {
 	select {
 	case <-c.done:
 		return true
@@ -127,8 +125,8 @@ func (p *player) take(ctx context.Context, i int, line *Line) error {
 func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	c := p.clients[line.Step.Who]
 	line.Who = c.index
-	p.gate.act(&c.sender)
-	defer p.gate.act(nil)
+	p.gate.setStepping(&c.sender)
+	defer p.gate.setStepping(nil)
 	cmd, err := p.await(ctx, c, line.Step.Nth)
 	if err != nil {
 		return err
@@ -194,7 +192,7 @@ func (p *player) decide(ctx context.Context, cmd *command, d decision) error {
 }
 
 // await returns the command of a client that a step names. It sends the order first, if need be.
-func (p *player) await(ctx context.Context, c *actor, nth int) (*command, error) {
+func (p *player) await(ctx context.Context, c *participant, nth int) (*command, error) {
 	p.send(ctx, c)
 	for begun := time.Now(); ; {
 		p.settle(ctx)
@@ -211,83 +209,6 @@ func (p *player) await(ctx context.Context, c *actor, nth int) (*command, error)
 		}
 		time.Sleep(quietGap)
 	}
-}
-
-// die kills the instance. What it had sent, and was not carried out, never is.
-func (p *player) die(c *actor) {
-	p.gate.change(func() { c.dead = true })
-	c.kill()
-	for _, cmd := range p.gate.of(&c.sender) {
-		p.gate.remove(cmd)
-	}
-}
-
-// givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of
-// this client goes.
-func (p *player) givesUpNext(i int, c *actor) bool {
-	for _, s := range p.trace.Steps[i+1:] {
-		switch {
-		case s.Kind == GiveUp && s.Who == c.index:
-			return true
-		case s.Kind >= NodeDown || s.Kind != Time && s.Kind != Expiry && s.Who != c.index:
-			continue
-		}
-		return false
-	}
-	return false
-}
-
-// giveUp has the caller of an order go. A command that was sent cannot be taken back, and the explorer's order finds out
-// before it sends one. So the reply to the command before that is passed on only when the caller has gone.
-func (p *player) giveUp(ctx context.Context, line *Line) error {
-	c := p.clients[line.Step.Who]
-	line.Who, line.What = c.index, "its caller has gone"
-	if c.leave == nil || c.isDone() {
-		return fmt.Errorf("%s has no order under way", c.name)
-	}
-	p.gate.act(&c.sender)
-	defer p.gate.act(nil)
-	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
-		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
-	}
-	p.note(c, time.Now(), "whose caller had gone")
-	c.leave()
-	<-c.done
-	p.settle(ctx)
-	if c.reply != nil {
-		close(c.reply)
-		c.reply = nil
-		p.settle(ctx)
-	}
-	return nil
-}
-
-// toServer does something to a lock server.
-func (p *player) toServer(ctx context.Context, line *Line) (err error) {
-	node := p.nodes[line.Step.Who]
-	begun := time.Now()
-	line.What = line.Step.String()
-	switch line.Step.Kind {
-	case NodeDown:
-		p.gate.change(func() { node.down = true })
-		for _, c := range p.clients {
-			for _, w := range c.wires {
-				if w.server == node.server {
-					w.closeIdle()
-				}
-			}
-		}
-		p.noteServer(begun, "could not be reached")
-	case NodeBack:
-		p.gate.change(func() { node.down = false })
-	case NodeEmpty:
-		err = node.rdb.FlushAll(ctx).Err()
-		p.noteServer(begun, "lost all its data")
-	default:
-		err = errors.New(p.trace.Virtual())
-	}
-	p.settle(ctx)
-	return err
 }
 
 // settle waits until all live instances are at rest.
@@ -349,8 +270,8 @@ func (p *player) end() (ops []history.Op) {
 	return ops
 }
 
-// narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The instance
-// knows only when it sent a command itself, which then may have waited at a wire for seconds.
+// narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
+// instance knows only when it sent a command itself, which then may have waited at a wire for seconds.
 func narrow(op *history.Op, start time.Time, log []*command) {
 	for i := range op.Trace {
 		one := &op.Trace[i]
@@ -362,22 +283,4 @@ func narrow(op *history.Op, start time.Time, log []*command) {
 			}
 		}
 	}
-}
-
-// note records a fault of a client's order.
-func (p *player) note(c *actor, begun time.Time, format string, args ...any) {
-	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: fmt.Sprintf(format, args...),
-		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
-}
-
-// noteServer records a fault of a lock server, of which the first order that is under way is the victim.
-func (p *player) noteServer(begun time.Time, text string) {
-	victim := p.clients[0]
-	for _, c := range slices.Backward(p.clients) {
-		if c.leave != nil && !c.isDone() {
-			victim = c
-		}
-	}
-	p.fault(history.Fault{Order: product + "-" + victim.name, Instance: victim.name, On: "locks",
-		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }

@@ -19,8 +19,8 @@ const (
 )
 
 // settle waits until the instances have done all that they can do without a reply and without more time: nothing comes
-// to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would find if
-// no time had passed.
+// to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would find
+// if no time had passed.
 func settle(ctx context.Context, g *gate, pids []int) {
 	for begun := time.Now(); time.Since(begun) < settleTime && ctx.Err() == nil; {
 		before := g.happened()

@@ -68,7 +68,7 @@ func (s Step) String() string {
 	return verbs[s.Kind] + "-" + subject
 }
 
-// A Trace is one schedule of one rung: v3:aaaa.expiry.ba
+// A Trace is one schedule of one rung, such as v3:aaaa.expiry.ba.
 type Trace struct {
 	Rung  string
 	Steps []Step

@@ -39,7 +39,7 @@ func TestTheTimesAreThoseOfTheExplorer(t *testing.T) {
 	assert.Equal(t, explore.LongestWait, usual.wait)
 	assert.Equal(t, 4*time.Second, usual.longer(2).lease)
 	assert.Equal(t, usual, usual.longer(1))
-	assert.EqualValues(t, explore.DefaultBounds().Clients, Trace{}.clients())
+	assert.Equal(t, explore.DefaultBounds().Clients, Trace{}.clients())
 }
 
 func TestATraceThatCannotBeReplayedSaysWhy(t *testing.T) {

@@ -218,7 +218,7 @@ func TestACommandThatComesEarlyIsNoted(t *testing.T) {
 	g := newGate(nil)
 	g.close()
 	a, b, stock := &sender{name: "a"}, &sender{index: 1, name: "b"}, &server{name: "stock"}
-	g.act(a)
+	g.setStepping(a)
 	g.add(&command{sender: a, server: stock, name: "get"})
 	assert.False(t, g.takeEarly([]*sender{a, b}))
 	g.add(&command{sender: b, server: stock, name: "message", message: true})
@@ -229,8 +229,9 @@ func TestACommandThatComesEarlyIsNoted(t *testing.T) {
 }
 
 func TestRepliesAreReadToTheirEnd(t *testing.T) {
-	for _, reply := range []string{"+OK\r\n", "-ERR no\r\n", ":1\r\n", "$-1\r\n", "$2\r\n\r\n\r\n", "*2\r\n$1\r\na\r\n*1\r\n:1\r\n",
-		"*-1\r\n", "%1\r\n$1\r\na\r\n:1\r\n", "_\r\n", "#t\r\n", ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n", "*0\r\n"} {
+	for _, reply := range []string{"+OK\r\n", "-ERR no\r\n", ":1\r\n", "$-1\r\n", "$2\r\n\r\n\r\n",
+		"*2\r\n$1\r\na\r\n*1\r\n:1\r\n", "*-1\r\n", "%1\r\n$1\r\na\r\n:1\r\n", "_\r\n", "#t\r\n",
+		">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n", "*0\r\n"} {
 		raw, err := readReply(bufio.NewReader(strings.NewReader(reply+"+next\r\n")), nil)
 		require.NoError(t, err, reply)
 		assert.Equal(t, reply, string(raw))
