@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -39,6 +40,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		p.note(c, begun, "held %.3f s before %s", time.Since(begun).Seconds(), cmd.text())
 	}
 	p.settle(ctx)
+	p.passed = time.Now()
 	p.gate.takeEarly(p.inOrder()) // what has come by now came because time has passed
 	return nil
 }
@@ -46,15 +48,9 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 // elapse waits for what ends a passing of time.
 func (p *player) elapse(ctx context.Context) error {
 	p.gate.forget()
-	until := time.Now().Add(horizon)
-	for _, node := range p.nodes {
-		next, err := node.expiry(ctx)
-		if err != nil {
-			return fmt.Errorf("when a key of server %s expires: %w", node.name, err)
-		}
-		if next = next.Add(afterExpiry); next.After(time.Now()) && next.Before(until) {
-			until = next
-		}
+	until, err := p.expiry(ctx)
+	if err != nil {
+		return err
 	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
@@ -65,6 +61,32 @@ func (p *player) elapse(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// expiry returns when the next key expires, or the horizon. What was set since time last passed was set at one instant
+// for the explorer, and expires at one instant. Here it does so one after the other, and the last one counts.
+func (p *player) expiry(ctx context.Context) (time.Time, error) {
+	var ends []time.Time
+	now := time.Now()
+	for _, node := range p.nodes {
+		of, err := node.expiries(ctx)
+		if err != nil {
+			return now, fmt.Errorf("when a key of server %s expires: %w", node.name, err)
+		}
+		ends = append(ends, of...)
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	until := now.Add(horizon)
+	if len(ends) == 0 || ends[0].After(until) {
+		return until, nil
+	}
+	together := ends[0].Add(now.Sub(p.passed))
+	for _, end := range ends {
+		if !end.After(together) {
+			until = end
+		}
+	}
+	return until.Add(afterExpiry), nil
 }
 
 // firstWaiting returns the first command that waits of each client that has one and lives.

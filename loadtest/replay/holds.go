@@ -81,22 +81,21 @@ func (s *store) entries(ctx context.Context, key string) (held []entry, err erro
 	}
 }
 
-// expiry returns when the next key of a lock server, or the next member with a deadline, ends. It returns zero if none
-// does.
-func (s *store) expiry(ctx context.Context) (first time.Time, err error) {
+// expiries returns when the keys of a lock server, and the members with a deadline, end that have not ended.
+func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 	keys, err := s.keys(ctx)
 	for _, key := range keys {
 		held, err := s.entries(ctx, key)
 		if err != nil {
-			return first, err
+			return ends, err
 		}
 		for _, one := range held {
-			if !one.until.IsZero() && (first.IsZero() || one.until.Before(first)) {
-				first = one.until
+			if one.until.After(time.Now()) {
+				ends = append(ends, one.until)
 			}
 		}
 	}
-	return first, err
+	return ends, err
 }
 
 // look notes which client each token belongs to: one that is new was made by the step that was just taken.

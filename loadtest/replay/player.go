@@ -18,6 +18,7 @@ type player struct {
 	nodes   []*store  // the lock servers
 	start   time.Time // of the cell
 	began   time.Time // with the first step
+	passed  time.Time // when time last passed
 	show    func(Line)
 	fault   func(history.Fault)
 }
@@ -62,6 +63,7 @@ func (c *participant) isDone() bool {
 // play takes one step after the other.
 func (p *player) play(ctx context.Context) error {
 	p.began = time.Now()
+	p.passed = p.began
 	for i, step := range p.trace.Steps {
 		if err := p.check(step); err != nil {
 			return p.stuck(i, err)
