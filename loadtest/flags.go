@@ -16,6 +16,7 @@ type commands struct {
 	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
+	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
@@ -41,6 +42,7 @@ Examples:
   loadtest report results.json -o report.html
   loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
+  loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
@@ -85,7 +87,7 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "contract"}); near != "" {
+	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "replay", "contract"}); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}
 	return err

@@ -79,7 +79,8 @@ Run two: stockapi, and stockapi --addr 127.0.0.1:5010. GET /rungs lists the rung
 Every flag can be set by an environment variable: STOCKAPI_ADDR for --addr. Values that may hold a password can be read
 from a file, so that no list of processes shows them: --sql-file for --sql, and so on.
 
-Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready.`
+Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready;
+stockapi scripts lists the digests of its Lua scripts.`
 
 // parse fills target from the command line and the environment. It returns false after it has printed help or version.
 func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {

@@ -43,6 +43,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runRedis(ctx, args[1:], stdin, stdout)
 	case "ready":
 		return runReady(ctx, args[1:], stdout)
+	case "scripts":
+		return runScripts(args[1:], stdout)
 	}
 	return runServe(ctx, args, stdin, stdout, stderr)
 }

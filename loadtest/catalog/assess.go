@@ -72,6 +72,9 @@ type difference struct {
 // differences returns all differences of a cell, whether it is valid or not.
 func differences(c *history.Cell) []difference {
 	e, known := Expected(c.Scenario, c.Rung)
+	if c.IsReplay() {
+		return unbroken(c)
+	}
 	if !known {
 		return []difference{{text: "the table expects nothing of this cell"}}
 	}
@@ -89,6 +92,17 @@ func differences(c *history.Cell) []difference {
 			text += ": " + f.Because
 		}
 		out = append(out, difference{text, byTheClock(c, v, f.Result)})
+	}
+	return out
+}
+
+// unbroken returns what the replay of a trace was to break and did not. What else it breaks is no surprise: after the
+// last step of the trace its orders end as they may.
+func unbroken(c *history.Cell) (out []difference) {
+	for _, v := range c.Breaks {
+		if f := c.Finding(v); f.Result != history.Broken {
+			out = append(out, difference{fmt.Sprintf("%s was expected to be %s and is %s", v, history.Broken, f.Result), false})
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,20 @@ func asTheTableSays(name, rung string) *history.Cell {
 		c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Results[v]})
 	}
 	return c
+}
+
+// What is expected of the replay of a trace stands in its cell.
+func TestAReplayIsToBreakWhatItsTraceBreaks(t *testing.T) {
+	cell := &history.Cell{Scenario: history.ReplayOf("v4:aa.expiry.bbba"), Rung: "v4", Findings: []history.Finding{
+		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
+	}}
+	assert.Empty(t, catalog.Surprises(cell), "nothing was expected")
+	cell.Breaks = []history.Verdict{history.Stock}
+	assert.Empty(t, catalog.Surprises(cell))
+	cell.Breaks = []history.Verdict{history.Stock, history.Exclusion}
+	surprises := catalog.Surprises(cell)
+	assert.Len(t, surprises, 1)
+	assert.Contains(t, strings.Join(surprises, ""), "exclusion was expected to be BROKEN and is ok")
 }
 
 func TestBothDirectionsAreASurprise(t *testing.T) {

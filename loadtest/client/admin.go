@@ -23,11 +23,13 @@ type Ladder struct {
 
 // A Rung is one rung as an instance offers it.
 type Rung struct {
-	Number    string   `json:"number"`
-	Name      string   `json:"name"`
-	Needs     []string `json:"needs"`
-	Available bool     `json:"available"`
-	Note      string   `json:"note"`
+	Number string   `json:"number"`
+	Name   string   `json:"name"`
+	Needs  []string `json:"needs"`
+	// Wait is how long an order waits for the lock by default.
+	Wait      string `json:"wait"`
+	Available bool   `json:"available"`
+	Note      string `json:"note"`
 }
 
 // Rung returns the rung of that number.

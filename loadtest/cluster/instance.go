@@ -136,6 +136,9 @@ func Kill(instances []*Instance) {
 	all.Wait()
 }
 
+// Pid returns the number of its process.
+func (in *Instance) Pid() int { return in.cmd.Process.Pid }
+
 // ExpectExit announces that the instance is going to exit, so that its exit does not end the run. The returned channel
 // is closed when it has exited.
 func (in *Instance) ExpectExit() <-chan struct{} {

@@ -46,6 +46,11 @@ func (c *Cluster) startRedis(ctx context.Context, start starter, name string, se
 	}}, nil
 }
 
+// StartRedis starts a further server of the backend's kind.
+func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Redis, error) {
+	return c.startRedis(ctx, b.start, name)
+}
+
 // Kill kills the server, as a power cut does.
 func (r *Redis) Kill() {
 	r.exitExpected.Store(true)

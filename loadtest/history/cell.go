@@ -30,6 +30,9 @@ type Cell struct {
 	// Aborted says why the scenario was not run to its end, if so: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
 
+	// Breaks are the verdicts that the cell is to break, if it is the replay of a trace: see [ReplayOf].
+	Breaks []Verdict `json:"breaks,omitempty"`
+
 	// InLine means that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`
 
@@ -62,6 +65,15 @@ type Cell struct {
 
 	stored *stored // the orders that are not in Ops; nil without a spool
 }
+
+// replayed begins the name of the scenario of a cell that is the replay of a trace.
+const replayed = "replay "
+
+// ReplayOf returns the name of the scenario of a cell that is the replay of a trace.
+func ReplayOf(trace string) string { return replayed + trace }
+
+// IsReplay reports whether the cell is the replay of a trace. What is expected of it stands in Breaks, not in a table.
+func (c *Cell) IsReplay() bool { return strings.HasPrefix(c.Scenario, replayed) }
 
 // An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
 type Instance struct {

@@ -99,6 +99,42 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	return c, ctx.Err()
 }
 
+// Play runs a cell whose orders are sent by play, which returns the numbers of the instances that get fresh requests
+// afterwards. Then end ends the orders and returns them.
+func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string,
+	play func(context.Context) (probes []int, err error), end func() []history.Op) error {
+	if err := r.identify(ctx, c, urls); err != nil {
+		return err
+	}
+	if err := r.fillShelf(ctx, c); err != nil || c.NotRun != "" {
+		return err
+	}
+	probes, err := play(ctx)
+	if err == nil && len(probes) > 0 {
+		err = r.probe(ctx, c, probes, false)
+	}
+	for _, op := range end() {
+		err = errors.Join(err, c.Add(&op))
+	}
+	c.Elapsed = time.Since(c.Start)
+	if err != nil {
+		return err
+	}
+	r.resolve(ctx, c)
+	r.readClocksAgain(ctx, c)
+	r.readLeft(ctx, c)
+	c.Findings, c.Coverage = audit.Judge(c)
+	return ctx.Err()
+}
+
+// Send sends an order for one unit of the cell's product to the instance of that number, and waits for its end, at most
+// for that long.
+func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, timeout time.Duration) history.Op {
+	o := r.order(c, id, 1)
+	o.Timeout = timeout
+	return r.buy(ctx, c, c.Start, to, history.Buy, o)
+}
+
 // fillShelf puts the product on the shelf, if the cell takes place. If several parties run the cell, the first one does
 // it, and each checks that all of its instances see it: instances with separate shelves would never sell each other's
 // units.

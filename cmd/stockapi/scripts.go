@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// runScripts prints the digest and the name of each script that an instance sends. Somebody who watches the connections
+// of an instance sees the digests alone.
+func runScripts(args []string, stdout io.Writer) error {
+	const about = "Lists the Lua scripts that an instance sends to Redis: the SHA-1 digest and the name of each."
+	if ok, err := parse(&struct{}{}, "stockapi scripts", about, args, stdout); !ok {
+		return err
+	}
+	names := scriptNames()
+	for _, digest := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintln(stdout, digest, names[digest])
+	}
+	return nil
+}

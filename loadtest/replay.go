@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/replay"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
+)
+
+// run replays the traces, and returns the exit code.
+func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	entries, err := f.entries()
+	if err != nil {
+		return complain(stderr, err)
+	}
+	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
+	defer shown.Close()
+	environment, ctx, err := replay.Open(ctx, f.options(shown.Say))
+	if err != nil {
+		return complain(stderr, err)
+	}
+	run := &history.Run{ID: "replay", Started: time.Now(), Loadtest: thisBuild(), Selected: len(entries),
+		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
+		Backend: environment.Backend,
+		Load:    history.Load{Requests: 2, Concurrency: 2, Stock: f.Stock, Wait: f.Wait, Repeat: 1}}
+	replays := replays{run: run, stdout: stdout, environment: environment}
+	shown.Clear()
+	var code int
+	if f.File == "" {
+		code, err = replays.one(ctx, entries[0])
+	} else {
+		code = replays.all(ctx, entries, f.AtOnce)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+	}
+	if err = errors.Join(err, environment.Close(), f.write(run)); err != nil {
+		return complain(stderr, err)
+	}
+	return code
+}
+
+// write writes the files that were asked for.
+func (f *replayFlags) write(run *history.Run) (err error) {
+	if f.JSON != "" {
+		err = history.Write(f.JSON, run)
+	}
+	if f.HTML != "" {
+		err = errors.Join(err, report.WritePage(run, f.HTML))
+	}
+	return err
+}
+
+// replays are the replays of one command.
+type replays struct {
+	run         *history.Run
+	stdout      io.Writer
+	environment *replay.Environment
+}
+
+// one replays one trace, and prints its steps as they happen, and then the verdicts.
+func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
+	fmt.Fprintln(r.stdout, e.Trace)
+	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{Begin: r.begin, Step: r.step})
+	if err != nil {
+		return couldNotRun, err
+	}
+	cell.Breaks = e.Breaks
+	r.run.Cells = append(r.run.Cells, cell)
+	fmt.Fprintln(r.stdout)
+	for _, op := range cell.All() {
+		if op.Phase == history.Buy {
+			fmt.Fprintf(r.stdout, "%s: %s\n", cell.Short(op.Order), ended(op))
+		}
+	}
+	for _, f := range cell.Findings {
+		if f.Verdict != history.Valid && f.Result != history.NotApplicable {
+			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, f.Because)))
+		}
+	}
+	missing := replay.Missing(cell, e.Breaks)
+	switch {
+	case len(missing) > 0:
+		fmt.Fprintf(r.stdout, "NOT as expected: %v is not broken\n", missing)
+		return surprised, nil
+	case len(e.Breaks) > 0:
+		fmt.Fprintf(r.stdout, "as expected: %s BROKEN\n", e.Verdicts())
+	}
+	return asExpected, nil
+}
+
+// begin prints the head of the columns.
+func (r *replays) begin(longer float64, because error) {
+	switch {
+	case because != nil:
+		fmt.Fprintf(r.stdout, "%s; once more, with all times %g times as long\n", because, longer)
+	case longer > 1:
+		fmt.Fprintf(r.stdout, "not broken; once more, with all times %g times as long\n", longer)
+	}
+	printLine(r.stdout, "a", "b", "held in Redis", "time")
+}
+
+// step prints a step.
+func (r *replays) step(l replay.Line) {
+	columns := [2]string{}
+	what := l.What
+	if l.Who < 0 {
+		what = "~ " + what
+	}
+	columns[min(max(l.Who, 0), 1)] = what
+	printLine(r.stdout, columns[0], columns[1], l.Holds, fmt.Sprintf("+%.3f s", l.After.Seconds()))
+}
+
+// ended says what an order was told.
+func ended(op *history.Op) string {
+	text := string(op.Outcome)
+	if op.Outcome == history.Sold {
+		return "sold unit " + strings.Trim(fmt.Sprint(op.Units), "[]")
+	}
+	if op.Detail != "" {
+		text += ": " + op.Detail
+	}
+	return text
+}
+
+// widths are those of the columns. The steps are printed as they happen, so no width is known before.
+var widths = [...]int{32, 32, 34, 0}
+
+func printLine(w io.Writer, columns ...string) {
+	var line strings.Builder
+	for i, text := range columns {
+		line.WriteString("  " + text + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(text))))
+	}
+	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// all replays the traces of a list, so many at a time, and prints a line for each.
+func (r *replays) all(ctx context.Context, entries []replay.Entry, atOnce int) (code int) {
+	type result struct {
+		cell *history.Cell
+		err  error
+	}
+	results := make([]chan result, len(entries))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range results {
+		results[i] = make(chan result, 1)
+	}
+	go func() {
+		for i, e := range entries {
+			group.Go(func() error {
+				cell, err := r.prove(ctx, e)
+				results[i] <- result{cell, err}
+				return nil
+			})
+		}
+	}()
+	bad := 0
+	for i, e := range entries {
+		one := <-results[i]
+		if ctx.Err() != nil {
+			continue
+		}
+		if one.err == nil {
+			if e.Not == "" {
+				one.cell.Breaks = e.Breaks
+			}
+			r.run.Cells = append(r.run.Cells, one.cell)
+		}
+		text, good := judged(e, one.cell, one.err)
+		if !good {
+			bad++
+		}
+		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", e.Fault, e.Verdicts(), e.Trace, text)
+	}
+	if bad > 0 {
+		fmt.Fprintf(r.stdout, "NOT as expected: %d of %d traces\n", bad, len(entries))
+		return surprised
+	}
+	fmt.Fprintf(r.stdout, "as expected (%d traces)\n", len(entries))
+	return asExpected
+}
+
+// prove replays a trace until it breaks what it is to break. One that is not to break it is replayed once.
+func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if e.Not != "" {
+		return r.environment.Play(ctx, e.Trace, 1, func(replay.Line) {})
+	}
+	return r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{})
+}
+
+// judged says what came of a trace, and whether that is as expected.
+func judged(e replay.Entry, cell *history.Cell, err error) (text string, good bool) {
+	missing := e.Breaks
+	if err == nil {
+		missing = replay.Missing(cell, e.Breaks)
+	}
+	switch {
+	case e.Not != "" && len(missing) == len(e.Breaks):
+		return "not on real processes: " + e.Not, true
+	case e.Not != "":
+		return "BROKEN, although the list says that it is not: " + e.Not, false
+	case err != nil:
+		return "NOT REPLAYED: " + err.Error(), false
+	case len(missing) > 0:
+		return fmt.Sprintf("NOT BROKEN: %v; broken are %v", missing, replay.Broken(cell)), false
+	}
+	return "BROKEN: " + cell.Finding(e.Breaks[0]).Because, true
+}

@@ -1,0 +1,44 @@
+package replay
+
+import (
+	"context"
+
+	"stockapi/loadtest/history"
+)
+
+// attempts are how often a trace is replayed, and how many times as long as usual everything then takes. A machine that
+// is busy may be too slow for the first: a timer that ends too early adds a command that the trace does not have.
+var attempts = []float64{1, 2, 4}
+
+// Shown gets what is to be shown of a trace while it is replayed; nil functions get nothing.
+type Shown struct {
+	// Begin is called before each attempt, with how many times as long as usual everything takes, and why the one before
+	// it could not be finished, if so.
+	Begin func(longer float64, because error)
+	Step  func(Line)
+}
+
+// Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
+func (e *Environment) Prove(
+	ctx context.Context, t Trace, breaks []history.Verdict, shown Shown,
+) (*history.Cell, error) {
+	if err := Check(t); err != nil {
+		return nil, err
+	}
+	var cell *history.Cell
+	var err error
+	for _, longer := range attempts {
+		if shown.Begin != nil {
+			shown.Begin(longer, err)
+		}
+		cell, err = e.Play(ctx, t, longer, func(l Line) {
+			if shown.Step != nil {
+				shown.Step(l)
+			}
+		})
+		if ctx.Err() != nil || err == nil && len(Missing(cell, breaks)) == 0 {
+			break
+		}
+	}
+	return cell, err
+}

@@ -1,0 +1,101 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// passing says of a kind of step how time passes.
+var passing = map[Kind]string{
+	Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
+}
+
+// passTime lets time pass until a client moves that is not held, or until just after the next key expires.
+func (p *player) passTime(ctx context.Context, line *Line) error {
+	begun := time.Now()
+	line.What = passing[line.Step.Kind]
+	if line.Step.Kind == Hold {
+		c := p.clients[line.Step.Who]
+		line.Who = c.index
+		if c.leave == nil || c.isDone() {
+			return fmt.Errorf("%s has no order under way", c.name)
+		}
+		p.gate.change(func() { c.held = true })
+	}
+	waiting := p.firstWaiting()
+	early := p.gate.takeEarly(p.inOrder())
+	if line.Step.Kind == Time { // the explorer lets time pass so only when no client that is under way has sent anything
+		for c := range waiting {
+			early = early || !c.held
+		}
+	}
+	if !early {
+		if err := p.elapse(ctx); err != nil {
+			return err
+		}
+	}
+	for c, cmd := range waiting {
+		p.note(c, begun, "held %.3f s before %s", time.Since(begun).Seconds(), cmd.text())
+	}
+	p.settle(ctx)
+	p.passed = time.Now()
+	p.gate.takeEarly(p.inOrder()) // what has come by now came because time has passed
+	return nil
+}
+
+// elapse waits for what ends a passing of time.
+func (p *player) elapse(ctx context.Context) error {
+	p.gate.forget()
+	until, err := p.expiry(ctx)
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-p.gate.arrived:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// expiry returns when the next key expires, or the horizon. What was set since time last passed was set at one instant
+// for the explorer, and expires at one instant. Here it does so one after the other, and the last one counts.
+func (p *player) expiry(ctx context.Context) (time.Time, error) {
+	var ends []time.Time
+	now := time.Now()
+	for _, node := range p.nodes {
+		of, err := node.expiries(ctx)
+		if err != nil {
+			return now, fmt.Errorf("when a key of server %s expires: %w", node.name, err)
+		}
+		ends = append(ends, of...)
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	until := now.Add(horizon)
+	if len(ends) == 0 || ends[0].After(until) {
+		return until, nil
+	}
+	together := ends[0].Add(now.Sub(p.passed))
+	for _, end := range ends {
+		if !end.After(together) {
+			until = end
+		}
+	}
+	return until.Add(afterExpiry), nil
+}
+
+// firstWaiting returns the first command that waits of each client that has one and lives.
+func (p *player) firstWaiting() map[*participant]*command {
+	waiting := map[*participant]*command{}
+	for _, c := range p.clients {
+		if own := p.gate.of(&c.sender); !c.dead && len(own) > 0 {
+			waiting[c] = own[0]
+		}
+	}
+	return waiting
+}

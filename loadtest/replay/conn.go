@@ -1,0 +1,257 @@
+package replay
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+)
+
+// A conn is one connection of the instance, and the one to the server that belongs to it.
+type conn struct {
+	*wire
+	instance, upstream net.Conn
+	replies            *bufio.Reader
+
+	came chan []byte   // what the client sends
+	gone chan struct{} // closed when the client has closed the connection, or the wire has
+	once sync.Once
+
+	mu         sync.Mutex
+	busy       bool // a request is under way
+	subscribed bool
+}
+
+func (c *conn) close() {
+	c.once.Do(func() {
+		close(c.gone)
+		_ = c.instance.Close()
+		_ = c.upstream.Close()
+	})
+}
+
+// reset breaks the connection, as a server does that is gone.
+func (c *conn) reset() {
+	if tcp, ok := c.instance.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	c.close()
+}
+
+// read reads what the client sends, so that its end is known while a command waits.
+func (c *conn) read() {
+	defer c.close()
+	for {
+		part := make([]byte, 4<<10)
+		n, err := c.instance.Read(part)
+		if n > 0 {
+			select {
+			case c.came <- part[:n]:
+			case <-c.gone:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// run serves one request after the other.
+func (c *conn) run() {
+	for {
+		r, ok := c.next()
+		if !ok {
+			return
+		}
+		switch {
+		case r.subscribes():
+			ok = c.subscribe(r)
+		case c.isSubscribed():
+			_, err := c.upstream.Write(r.raw)
+			ok = err == nil
+		case r.isSetup():
+			ok = c.forward(r)
+		default:
+			ok = c.request(r)
+		}
+		c.setBusy(false)
+		if !ok {
+			return
+		}
+	}
+}
+
+// next returns the next request of the client.
+func (c *conn) next() (request, bool) {
+	var b []byte
+	for {
+		select {
+		case part := <-c.came:
+			b = append(b, part...)
+		case <-c.gone:
+			return request{}, false
+		}
+		c.setBusy(true)
+		r, whole, err := parseRequest(b)
+		if err != nil {
+			return r, false
+		}
+		if whole {
+			return r, true
+		}
+	}
+}
+
+func (c *conn) setBusy(busy bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = busy
+}
+
+func (c *conn) isIdle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.busy && !c.subscribed
+}
+
+func (c *conn) isSubscribed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subscribed
+}
+
+// request does with a request what the trace decides. It returns false if the connection is of no more use.
+func (c *conn) request(r request) bool {
+	cmd, again := c.again(r)
+	if !again {
+		cmd = c.gate.newCommand(c.sender, c.server, r)
+		c.gate.wait(cmd, c.gone)
+	}
+	switch cmd.decision {
+	case pass, loseReply:
+		return c.answer(cmd, r)
+	case loseRequest:
+		cmd.finish()
+		c.breakLater()
+	case refuse:
+		c.reset()
+	}
+	cmd.finish()
+	return false
+}
+
+// answer sends a request on, and its reply back unless the trace says otherwise.
+func (c *conn) answer(cmd *command, r request) bool {
+	cmd.sent = time.Now()
+	reply, ok := c.carryOut(r)
+	if ok && isUnknownScript(reply) { // the client sends it again, and only then the server carries it out
+		c.remember(r.digest(), cmd)
+		return c.write(reply)
+	}
+	if ok {
+		c.gate.record(cmd)
+	}
+	defer cmd.finish()
+	switch {
+	case !ok:
+		return false
+	case cmd.decision == loseReply:
+		cmd.finish()
+		c.breakLater()
+		return false
+	case cmd.delivered != nil:
+		cmd.finish()
+		select {
+		case <-cmd.delivered:
+		case <-c.gone:
+			return false
+		}
+	}
+	return c.write(reply)
+}
+
+// carryOut sends a request to the server, and returns the replies to all of its commands.
+func (c *conn) carryOut(r request) (replies []byte, ok bool) {
+	if _, err := c.upstream.Write(r.raw); err != nil {
+		return nil, false
+	}
+	for range r.cmds {
+		var err error
+		if replies, err = readReply(c.replies, replies); err != nil {
+			return replies, false
+		}
+	}
+	return replies, true
+}
+
+// forward sends a request on and its replies back, whatever the trace says.
+func (c *conn) forward(r request) bool {
+	replies, ok := c.carryOut(r)
+	return ok && c.write(replies)
+}
+
+func (c *conn) write(reply []byte) bool {
+	_, err := c.instance.Write(reply)
+	return err == nil
+}
+
+// breakLater breaks the connection when the client has waited for the reply for some time.
+func (c *conn) breakLater() {
+	timer := time.NewTimer(c.lost)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		c.reset()
+	case <-c.gone:
+	}
+}
+
+// subscribe has the server carry out a subscription when the trace lets it through. From then on the server sends what
+// it likes.
+func (c *conn) subscribe(r request) bool {
+	cmd := c.gate.newCommand(c.sender, c.server, r)
+	if c.gate.wait(cmd, c.gone) != pass {
+		cmd.finish()
+		return false
+	}
+	c.mu.Lock()
+	first := !c.subscribed
+	c.subscribed = true
+	c.mu.Unlock()
+	if first {
+		c.all.Go(func() { c.deliver(cmd) })
+	} else {
+		cmd.finish()
+	}
+	_, err := c.upstream.Write(r.raw)
+	return err == nil
+}
+
+// deliver passes on what the server sends on a subscription. A message waits until the trace lets it through, and so
+// does what comes after it.
+func (c *conn) deliver(subscription *command) {
+	defer c.close()
+	defer subscription.finish()
+	for {
+		reply, err := readReply(c.replies, nil)
+		if err != nil {
+			return
+		}
+		if !isMessage(reply) {
+			if !c.write(reply) {
+				return
+			}
+			subscription.finish()
+			continue
+		}
+		cmd := &command{sender: c.sender, server: c.server, name: "message", message: true}
+		switch c.gate.wait(cmd, c.gone) {
+		case pass:
+			c.write(reply)
+		case tooLate:
+			return
+		}
+		cmd.finish()
+	}
+}

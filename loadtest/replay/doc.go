@@ -1,0 +1,18 @@
+// Package replay plays a trace that the explorer has found on real processes: each client is an instance of stockapi of
+// its own, the servers are Redis servers, and the commands are carried out in the order of the trace. What came out is
+// judged as any cell.
+//
+// Each instance reaches each server over a wire, which knows the protocol of Redis. A command that comes to a wire
+// waits there until the trace lets it through. The instances know nothing of that: they run the code that they always
+// run. Time is real, so a lease of the replay lasts for seconds.
+//
+// # Reading order
+//
+//   - step.go: steps and traces, as the explorer writes them. times.go: how long things last.
+//   - resp.go, wire.go, conn.go, gate.go: a command's way to a server, and what the trace may decide about it.
+//   - quiet.go: when an instance has nothing left to do. holds.go: what the servers hold.
+//   - player.go, faults.go, clock.go, line.go: the steps of one trace.
+//   - environment.go, replay.go: the servers and instances of one replay, from their start to the verdicts.
+//   - attempts.go: a trace is replayed until it breaks what it is to break.
+//   - list.go: a file with many traces, and what each of them breaks.
+package replay

@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+)
+
+// Options say on what traces are replayed. The explorer has the same settings.
+type Options struct {
+	// Self is the command that makes this executable a guardian: see [cluster.Options].
+	Self []string
+	// Backend and Stockapi say what is started: see [cluster.Options].
+	Backend, Stockapi string
+	// Stock is the number of units at the start, Nodes that of the Redlock nodes.
+	Stock int64
+	Nodes int
+	// Wait is the longest that an order waits for the lock, on rungs that wait; 0 for the usual one. RetryNodes makes the
+	// orders on Redlock nodes wait too.
+	Wait       time.Duration
+	RetryNodes bool
+	// Say gets texts for a progress line; nil if nobody shows them.
+	Say func(string)
+}
+
+// An Environment starts the servers and the instances of replays. Several can be under way.
+type Environment struct {
+	Backend history.Backend
+
+	options  Options
+	cluster  *cluster.Cluster
+	servers  *cluster.Backend
+	stockapi string
+	scripts  map[string]string
+}
+
+// Open makes an environment. When one of its processes dies on its own, the returned context ends with that as its
+// cause.
+func Open(ctx context.Context, o Options) (*Environment, context.Context, error) {
+	of := cluster.Options{Self: o.Self, Backend: o.Backend, Stockapi: o.Stockapi, Product: "lt-replay", Say: o.Say}
+	if of.Say == nil {
+		of.Say = func(string) {}
+	}
+	if err := of.Check(); err != nil {
+		return nil, ctx, err
+	}
+	c, ctx, err := cluster.New(ctx, of)
+	if err != nil {
+		return nil, ctx, err
+	}
+	e := &Environment{options: o, cluster: c}
+	if err := e.begin(ctx); err != nil {
+		return nil, ctx, errors.Join(err, c.Close())
+	}
+	return e, ctx, nil
+}
+
+func (e *Environment) begin(ctx context.Context) error {
+	path, which, err := e.cluster.Stockapi(ctx)
+	if err != nil {
+		return err
+	}
+	if e.scripts, err = scriptNames(ctx, path); err != nil {
+		return err
+	}
+	if e.servers, err = e.cluster.StartBackend(ctx, path); err != nil {
+		return err
+	}
+	e.servers.Stockapi, e.stockapi = which, path
+	e.Backend = e.servers.Backend
+	return nil
+}
+
+// Close ends all that was started.
+func (e *Environment) Close() error { return e.cluster.Close() }
+
+// scriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders the commands of a client by
+// their names.
+func scriptNames(ctx context.Context, path string) (map[string]string, error) {
+	out, err := exec.CommandContext(ctx, path, "scripts").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s scripts: %w; replay needs a stockapi of its own build", path, err)
+	}
+	names := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		digest, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		names[digest] = name
+	}
+	return names, nil
+}
+
+// Check returns why a trace cannot be replayed; nil if nothing is known against it.
+func Check(t Trace) error {
+	rung := catalog.RungOf(t.Rung)
+	switch {
+	case rung.Number == "":
+		return fmt.Errorf("there is no rung %s", t.Rung)
+	case rung.Kind != catalog.Redis && !rung.OnNodes() && rung.Kind != catalog.NoLock:
+		return fmt.Errorf("%s cannot be replayed: its locks are not in Redis", t.Rung)
+	case t.Virtual() != "":
+		return fmt.Errorf("%s is %s", t, t.Virtual())
+	}
+	return nil
+}
+
+// Play replays a trace, with all times so many times as long as usual. It calls show after each step. An error means
+// that the trace could not be replayed. What it breaks is a finding, not an error.
+func (e *Environment) Play(ctx context.Context, t Trace, longer float64, show func(Line)) (*history.Cell, error) {
+	if err := Check(t); err != nil {
+		return nil, err
+	}
+	r := &replay{Environment: e, trace: t, rung: catalog.RungOf(t.Rung), times: usual}
+	if e.options.Wait > 0 {
+		r.times.wait = e.options.Wait
+	}
+	r.times = r.times.longer(longer)
+	defer r.close()
+	if err := r.start(ctx); err != nil {
+		return nil, err
+	}
+	return r.play(ctx, longer, show)
+}

@@ -1,0 +1,106 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// die kills the instance. What it had sent, and was not carried out, never is.
+func (p *player) die(c *participant) {
+	p.gate.change(func() { c.dead = true })
+	c.kill()
+	for _, cmd := range p.gate.of(&c.sender) {
+		p.gate.remove(cmd)
+	}
+}
+
+// givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of
+// this client goes.
+func (p *player) givesUpNext(i int, c *participant) bool {
+	for _, s := range p.trace.Steps[i+1:] {
+		switch {
+		case s.Kind == GiveUp && s.Who == c.index:
+			return true
+		case s.Kind >= NodeDown || s.Kind != Time && s.Kind != Expiry && s.Who != c.index:
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// giveUp has the caller of an order go. A command that was sent cannot be taken back, and the explorer's order finds
+// out before it sends one. So the reply to the command before that is passed on only when the caller has gone.
+func (p *player) giveUp(ctx context.Context, line *Line) error {
+	c := p.clients[line.Step.Who]
+	line.Who, line.What = c.index, "its caller has gone"
+	if c.leave == nil || c.isDone() {
+		return fmt.Errorf("%s has no order under way", c.name)
+	}
+	p.gate.setStepping(&c.sender)
+	defer p.gate.setStepping(nil)
+	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
+		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
+	}
+	p.note(c, time.Now(), "whose caller had gone")
+	c.leave()
+	<-c.done
+	p.settle(ctx)
+	if c.reply != nil {
+		close(c.reply)
+		c.reply = nil
+		p.settle(ctx)
+	}
+	return nil
+}
+
+// toServer does something to a lock server.
+func (p *player) toServer(ctx context.Context, line *Line) (err error) {
+	node := p.nodes[line.Step.Who]
+	begun := time.Now()
+	line.What = line.Step.String()
+	switch line.Step.Kind {
+	case NodeDown:
+		p.gate.change(func() { node.down = true })
+		for _, c := range p.clients {
+			for _, w := range c.wires {
+				if w.server == node.server {
+					w.closeIdle()
+				}
+			}
+		}
+		p.noteServer(begun, "could not be reached")
+	case NodeBack:
+		p.gate.change(func() { node.down = false })
+	case NodeEmpty:
+		err = node.rdb.FlushAll(ctx).Err()
+		p.noteServer(begun, "lost all its data")
+	default:
+		err = errors.New(p.trace.Virtual())
+	}
+	p.settle(ctx)
+	return err
+}
+
+// note records a fault of a client's order.
+func (p *player) note(c *participant, begun time.Time, format string, args ...any) {
+	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: fmt.Sprintf(format, args...),
+		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+}
+
+// noteServer records a fault of a lock server, of which the first order that is under way is the victim.
+func (p *player) noteServer(begun time.Time, text string) {
+	victim := p.clients[0]
+	for _, c := range slices.Backward(p.clients) {
+		if c.leave != nil && !c.isDone() {
+			victim = c
+		}
+	}
+	p.fault(history.Fault{Order: product + "-" + victim.name, Instance: victim.name, On: "locks",
+		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+}

@@ -1,0 +1,327 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A gate holds the commands that have come to the wires until the trace lets them through.
+type gate struct {
+	scripts map[string]string // the names of scripts, by digest
+
+	mu       sync.Mutex
+	open     bool // commands of live clients pass at once
+	waiting  []*command
+	seq      int           // counts the commands
+	moves    int           // counts what happened at all
+	stepping *sender       // the one whose step is being taken
+	still    bool          // no time is to pass, so no client has a reason to give a command up
+	given    string        // the first command that a client gave up while no time was to pass
+	arrived  chan struct{} // holds one notice that a command has come, or that an order has ended
+}
+
+func newGate(scripts map[string]string) *gate {
+	return &gate{scripts: scripts, open: true, arrived: make(chan struct{}, 1)}
+}
+
+// A sender is an instance, as the gate sees it.
+type sender struct {
+	index int
+	name  string
+
+	// The gate's lock guards these.
+	held  bool // its commands wait while time passes
+	dead  bool
+	early bool       // it has sent something by itself since time last passed
+	wrote bool       // a write of the stock has been sent to the server
+	log   []*command // what servers have answered
+}
+
+// A server is one Redis server, as the gate sees it.
+type server struct {
+	index int // 0: that of the stock
+	name  string
+	host  string // host:port
+	down  bool   // the gate's lock guards it
+}
+
+// A command waits at a wire. So does a message of a subscription, before its receiver gets it.
+type command struct {
+	sender     *sender
+	server     *server
+	name       string // in lower case; a script by its name: "eval:release"
+	message    bool
+	subscribes bool
+	writes     bool // the stock
+	seq        int
+
+	sent, answered time.Time // when it was sent on, and when its reply had come
+
+	decided   chan decision
+	delivered chan struct{} // closed when its reply may be passed on
+	done      chan struct{} // closed when the server has answered, or never will
+	ended     sync.Once
+	decision  decision
+}
+
+// A decision of the trace about one command.
+type decision uint8
+
+const (
+	pass        decision = iota
+	refuse               // the server cannot be reached; a message is dropped
+	loseRequest          // it is never sent on
+	loseReply            // it is sent on, and its reply is not
+	tooLate              // no decision: its connection is closed
+)
+
+// newCommand describes a request for the gate.
+func (g *gate) newCommand(c *sender, s *server, r request) *command {
+	name := r.describe(g.scripts)
+	writes := s.index == 0 && slices.Contains([]string{"set", "exec", "eval:write", "eval:take"}, name)
+	return &command{sender: c, server: s, name: name, subscribes: r.subscribes(), writes: writes}
+}
+
+// finish says that the server has answered, or never will.
+func (cmd *command) finish() { cmd.ended.Do(func() { close(cmd.done) }) }
+
+// wait returns what the trace decides about a command. It returns tooLate if gone is closed first: a request whose
+// client has closed the connection is never sent on.
+func (g *gate) wait(cmd *command, gone <-chan struct{}) decision {
+	if g.add(cmd) {
+		return g.sending(cmd, pass)
+	}
+	select {
+	case d := <-cmd.decided:
+		return g.sending(cmd, d)
+	case <-gone:
+		if g.giveUp(cmd) {
+			return g.sending(cmd, tooLate)
+		}
+		return g.sending(cmd, <-cmd.decided)
+	}
+}
+
+// sending notes what is done with a command.
+func (g *gate) sending(cmd *command, d decision) decision {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d != tooLate && cmd.server.down && !cmd.message {
+		d = refuse
+	}
+	cmd.decision = d
+	cmd.sender.wrote = cmd.sender.wrote || cmd.writes && (d == pass || d == loseReply)
+	return d
+}
+
+// add notes a command that has come. It returns true if nothing is to be decided about it.
+func (g *gate) add(cmd *command) (passes bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seq++
+	g.moves++
+	cmd.seq, cmd.decided, cmd.done = g.seq, make(chan decision, 1), make(chan struct{})
+	if g.open && !cmd.sender.dead {
+		return true
+	}
+	g.waiting = append(g.waiting, cmd)
+	if cmd.sender.dead || cmd.sender.held {
+		return false
+	}
+	g.notice()
+	if g.stepping != cmd.sender && !cmd.message {
+		cmd.sender.early = true
+	}
+	return false
+}
+
+// record notes that a server has answered a command.
+func (g *gate) record(cmd *command) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cmd.answered = time.Now()
+	cmd.sender.log = append(cmd.sender.log, cmd)
+}
+
+// logOf returns what servers have answered to a client.
+func (g *gate) logOf(c *sender) []*command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(c.log)
+}
+
+// remove forgets a command, and reports whether it still waited.
+func (g *gate) remove(cmd *command) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.moves++
+	i := slices.Index(g.waiting, cmd)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// giveUp forgets a command whose client has closed the connection, and reports whether it still waited.
+func (g *gate) giveUp(cmd *command) bool {
+	waited := g.remove(cmd)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if waited && g.still && !cmd.sender.dead && g.given == "" {
+		g.given = fmt.Sprintf("%s gave up %s", cmd.sender.name, cmd.text())
+	}
+	return waited
+}
+
+// givenUp returns which command a client gave up while no time was to pass, "" if none did.
+func (g *gate) givenUp() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.given
+}
+
+// notice says that something has happened, to the clock that lets time pass.
+func (g *gate) notice() {
+	select {
+	case g.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// orderEnded notes the end of an order.
+func (g *gate) orderEnded() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.moves++
+	g.notice()
+}
+
+// setStepping says whose step is being taken, nil for nobody's.
+func (g *gate) setStepping(c *sender) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stepping = c
+}
+
+// of returns the waiting commands of a client in the explorer's order: by server, then by name, then as they came.
+func (g *gate) of(c *sender) []*command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var own []*command
+	for _, cmd := range g.waiting {
+		if cmd.sender == c {
+			own = append(own, cmd)
+		}
+	}
+	slices.SortFunc(own, func(a, b *command) int {
+		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), a.seq-b.seq)
+	})
+	return own
+}
+
+// decide lets a command go, in the way of the decision. It reports whether the command still waited.
+func (g *gate) decide(cmd *command, d decision) bool {
+	if !g.remove(cmd) {
+		return false
+	}
+	g.mu.Lock()
+	cmd.sender.held = false
+	g.mu.Unlock()
+	cmd.decided <- d
+	return true
+}
+
+// close makes the commands wait from now on. What the clients have sent before, as they started, does not count.
+func (g *gate) close(clients ...*sender) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = false
+	for _, c := range clients {
+		c.wrote, c.log = false, nil
+	}
+}
+
+// openAll lets the waiting commands of live clients through, and all that come from now on.
+func (g *gate) openAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = true
+	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
+		if !cmd.sender.dead {
+			cmd.decided <- pass
+		}
+		return true
+	})
+}
+
+// hasWritten reports whether a write of the stock was sent on.
+func (g *gate) hasWritten(c *sender) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return c.wrote
+}
+
+// change changes what the gate's lock guards.
+func (g *gate) change(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	do()
+}
+
+// happened counts all that has happened.
+func (g *gate) happened() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.moves
+}
+
+// takeEarly reports whether a client that is not held has sent something by itself since time last passed, and forgets
+// that. In real time a timer may end while commands are carried out, and then no more time has to pass for it.
+func (g *gate) takeEarly(clients []*sender) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	early := false
+	for _, c := range clients {
+		early = early || c.early && !c.held && !c.dead
+		c.early = false
+	}
+	return early
+}
+
+// forget forgets the notice of what has happened.
+func (g *gate) forget() {
+	select {
+	case <-g.arrived:
+	default:
+	}
+}
+
+// text names what waits, for an error.
+func (g *gate) text(clients []*sender) string {
+	var parts []string
+	for _, c := range clients {
+		for i, cmd := range g.of(c) {
+			parts = append(parts, fmt.Sprintf("%s (%s)", Step{Who: c.index, Nth: i}, cmd.text()))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// text names a command and its server.
+func (cmd *command) text() string {
+	if cmd.message {
+		return "gets the message"
+	}
+	on := ""
+	if cmd.server.name != "stock" && cmd.server.name != "lock" {
+		on = " on node"
+	}
+	return cmd.name + on + " " + cmd.server.name
+}

@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func newTestStore(t *testing.T) *store {
+	t.Helper()
+	s, err := newStore(1, "lock", "redis://"+miniredis.RunT(t).Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.rdb.Close() })
+	return s
+}
+
+// What a lock server holds is told in any layout, and whose it is.
+func TestWhatALockServerHolds(t *testing.T) {
+	s, ctx := newTestStore(t), t.Context()
+	assert.Equal(t, "lock: free", s.text(ctx, ""))
+	deadline := float64(time.Now().Add(3 * time.Second).UnixMilli())
+	for _, err := range []error{
+		s.rdb.Set(ctx, "{k}:fence", "7", time.Minute).Err(), // outlasts the lock
+		s.rdb.LPush(ctx, "{k}:queue", "x").Err(),            // holds nothing
+		s.rdb.Set(ctx, "key", "token", 0).Err(),
+	} {
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "lock: a", s.text(ctx, "a"))
+	assert.Equal(t, "lock: a", s.text(ctx, "b"), "it still is a's")
+	require.NoError(t, s.rdb.Del(ctx, "key").Err())
+	assert.Equal(t, "lock: free", s.text(ctx, ""))
+	require.NoError(t, s.rdb.HSet(ctx, "key", "token", 1).Err())
+	require.NoError(t, s.rdb.PExpire(ctx, "key", 2*time.Second).Err())
+	assert.Regexp(t, `^lock: b [12]\.\d\d s$`, s.text(ctx, "b"))
+	require.NoError(t, s.rdb.Del(ctx, "key").Err())
+	require.NoError(t, s.rdb.Do(ctx, "ZADD", "key", strconv.FormatFloat(deadline, 'f', 0, 64), "one", 1, "long ago").Err())
+	assert.Regexp(t, `^lock: \? [23]\.\d\d s$`, s.text(ctx, ""))
+	ends, err := s.expiries(ctx)
+	require.NoError(t, err)
+	assert.Len(t, ends, 1, "the fence is none, nor is what has ended")
+	s.down = true
+	assert.Equal(t, "lock: down", s.text(ctx, ""))
+}
+
+// Keys that were set since time last passed expire together.
+func TestTimePassesToTheEndOfWhatWasSetTogether(t *testing.T) {
+	first, second := newTestStore(t), newTestStore(t)
+	p := &player{nodes: []*store{first, second}, passed: time.Now().Add(-100 * time.Millisecond)}
+	now := time.Now()
+	until, err := p.expiry(t.Context())
+	require.NoError(t, err)
+	assert.WithinDuration(t, now.Add(horizon), until, time.Second, "nothing expires")
+	for i, ttl := range []time.Duration{2000, 2050, 3000} {
+		of := []*store{first, second, second}[i]
+		require.NoError(t, of.rdb.Set(t.Context(), strconv.Itoa(i), "x", ttl*time.Millisecond).Err())
+	}
+	until, err = p.expiry(t.Context())
+	require.NoError(t, err)
+	assert.WithinDuration(t, now.Add(2050*time.Millisecond), until, 45*time.Millisecond)
+}
+
+func TestAProcessThatSleepsIsAtRest(t *testing.T) {
+	asleep, known := allSleep(nil)
+	if !known {
+		t.Skip("the system does not say what a process does")
+	}
+	assert.True(t, asleep)
+	busy, stop := make(chan bool), make(chan bool)
+	go func() {
+		close(busy)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	<-busy
+	asleep, _ = allSleep([]int{os.Getpid()})
+	assert.False(t, asleep, "this thread runs")
+	close(stop)
+}

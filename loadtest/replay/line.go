@@ -1,0 +1,33 @@
+package replay
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// A Line is one step as it was taken.
+type Line struct {
+	Step  Step
+	Who   int    // the client whose column it stands in; -1: nobody's
+	What  string // what was done
+	Holds string // what the servers held afterwards
+	After time.Duration
+}
+
+// holds says what the servers hold after a step.
+func (p *player) holds(ctx context.Context, s Step) string {
+	by := ""
+	if s.Kind == Grant || s.Kind >= CrashBefore && s.Kind <= GiveUp {
+		by = p.clients[s.Who].name
+	}
+	var parts []string
+	for _, node := range p.nodes {
+		parts = append(parts, node.text(ctx, by))
+	}
+	left, err := p.stock.rdb.Get(ctx, "ProductStock_"+product).Result()
+	if err != nil {
+		left = "?"
+	}
+	return strings.Join(append(parts, "stock: "+left), "  ")
+}

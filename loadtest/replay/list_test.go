@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/explore"
+	"stockapi/loadtest/history"
+)
+
+func TestAListIsRead(t *testing.T) {
+	list, err := parseList(strings.NewReader(`# What the explorer found.
+
+expiry      own-release      v3:aaaa.expiry.ba
+clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
+`))
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	assert.Equal(t, "v3:aaaa.expiry.ba", list[0].Trace.String())
+	assert.Equal(t, "expiry", list[0].Fault)
+	assert.Empty(t, list[0].Not)
+	assert.Equal(t, []history.Verdict{history.Stock, history.Exclusion}, list[1].Breaks)
+	assert.Equal(t, "stock,exclusion", list[1].Verdicts())
+	assert.Equal(t, "virtual only", list[1].Not)
+	for text, wrong := range map[string]string{
+		"v3:aaaa":               "line 1: a line has a fault, verdicts and a trace",
+		"\nnone luck v0:abba":   `line 2: there is no verdict "luck"`,
+		"none stock v0:abba\nx": "line 2",
+		"none stock v0:ax":      `"ax" is no step`,
+	} {
+		_, err := parseList(strings.NewReader(text))
+		assert.ErrorContains(t, err, wrong)
+	}
+	_, err = ReadList("no such file")
+	assert.Error(t, err)
+}
+
+// The list is what the explorer finds, on the rungs that it explores in no time. If this fails, scripts/counterexamples
+// has to write the list again.
+func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
+	list, err := ReadList("counterexamples.txt")
+	require.NoError(t, err)
+	listed := map[string][]history.Verdict{}
+	for _, e := range list {
+		listed[e.Trace.String()] = e.Breaks
+	}
+	for _, rung := range []string{"v0", "v1", "v3", "v5-as-printed", "v15"} {
+		for _, kind := range explore.FaultKinds {
+			cell, err := explore.Explore(t, rung, explore.DefaultBounds().With(1, kind))
+			require.NoError(t, err)
+			for _, found := range cell.Found {
+				assert.Contains(t, listed[found.Trace.String()], history.Verdict(found.Verdict), "%s under %s: %s",
+					rung, kind.Name, found.Trace)
+			}
+		}
+	}
+}
+
+func TestWhatIsBroken(t *testing.T) {
+	cell := &history.Cell{Findings: []history.Finding{{Verdict: history.Stock, Result: history.Broken},
+		{Verdict: history.Exclusion, Result: history.OK}}}
+	assert.Equal(t, []history.Verdict{history.Stock}, Broken(cell))
+	assert.Empty(t, Missing(cell, []history.Verdict{history.Stock}))
+	both := []history.Verdict{history.Stock, history.Exclusion}
+	assert.Equal(t, both[1:], Missing(cell, both))
+}

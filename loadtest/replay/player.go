@@ -1,0 +1,288 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// A player plays the steps of one trace.
+type player struct {
+	trace   Trace
+	times   times
+	gate    *gate
+	clients []*participant
+	stock   *store
+	nodes   []*store  // the lock servers
+	start   time.Time // of the cell
+	began   time.Time // with the first step
+	passed  time.Time // when time last passed
+	show    func(Line)
+	fault   func(history.Fault)
+}
+
+// A participant is a client of the trace: its instance, and its order.
+type participant struct {
+	sender
+	pid   int
+	kill  func()
+	wires []*wire
+	buy   func(ctx context.Context) history.Op
+
+	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent
+	done  chan struct{}
+	op    history.Op // once done is closed
+	reply chan struct{}
+}
+
+// send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
+// begins again when time has passed, so it is as if it began here.
+func (p *player) send(ctx context.Context, c *participant) {
+	if c.leave != nil {
+		return
+	}
+	ctx, c.leave = context.WithCancel(ctx)
+	go func() {
+		c.op = c.buy(ctx)
+		close(c.done)
+		p.gate.orderEnded()
+	}()
+}
+
+func (c *participant) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// play takes one step after the other.
+func (p *player) play(ctx context.Context) error {
+	p.began = time.Now()
+	p.passed = p.began
+	for i, step := range p.trace.Steps {
+		if err := p.check(step); err != nil {
+			return p.stuck(i, err)
+		}
+		line := Line{Step: step, Who: -1}
+		still := step.Kind == Grant || step.Kind == LoseRequest || step.Kind == LoseReply || step.Kind == Drop
+		p.gate.change(func() { p.gate.still = still })
+		if err := p.take(ctx, i, &line); err != nil {
+			return p.stuck(i, err)
+		}
+		if given := p.gate.givenUp(); given != "" {
+			return p.stuck(i, fmt.Errorf("%s: the machine is too slow", given))
+		}
+		line.After, line.Holds = time.Since(p.began), p.holds(ctx, step)
+		p.show(line)
+	}
+	return nil
+}
+
+// stuck is the error of a step that cannot be taken.
+func (p *player) stuck(i int, err error) error {
+	return fmt.Errorf("step %d of the trace, %s, cannot be taken: %w; waiting are: %s", i+1, p.trace.Steps[i], err,
+		p.gate.text(p.inOrder()))
+}
+
+func (p *player) inOrder() []*sender {
+	all := make([]*sender, len(p.clients))
+	for i, c := range p.clients {
+		all[i] = &c.sender
+	}
+	return all
+}
+
+// check refuses a step that names a server that is not there, or a client that is dead.
+func (p *player) check(s Step) error {
+	switch {
+	case s.Kind >= NodeDown && s.Who >= len(p.nodes):
+		return fmt.Errorf("there are %d lock servers", len(p.nodes))
+	case s.isOfClient() && p.clients[s.Who].dead:
+		return fmt.Errorf("%s is dead", p.clients[s.Who].name)
+	}
+	return nil
+}
+
+// take takes step i, and says on the line what it did.
+func (p *player) take(ctx context.Context, i int, line *Line) error {
+	s := line.Step
+	switch s.Kind {
+	case Time, Expiry, Hold:
+		return p.passTime(ctx, line)
+	case NodeDown, NodeBack, NodeEmpty, ClockJump:
+		return p.toServer(ctx, line)
+	case GiveUp:
+		return p.giveUp(ctx, line)
+	default:
+		return p.toCommand(ctx, i, line)
+	}
+}
+
+// toCommand takes a step that concerns a waiting command.
+func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
+	c := p.clients[line.Step.Who]
+	line.Who = c.index
+	p.gate.setStepping(&c.sender)
+	defer p.gate.setStepping(nil)
+	cmd, err := p.await(ctx, c, line.Step.Nth)
+	if err != nil {
+		return err
+	}
+	begun, text := time.Now(), cmd.text()
+	switch line.Step.Kind {
+	case CrashBefore:
+		line.What = "dies"
+		p.die(c)
+		p.note(c, begun, "killed before %s", text)
+		return nil
+	case CrashAfter:
+		line.What = text + ", then dies"
+		cmd.delivered = make(chan struct{})
+		if err := p.decide(ctx, cmd, pass); err != nil {
+			return err
+		}
+		p.die(c)
+		p.note(c, begun, "killed after %s", text)
+		return nil
+	case LoseRequest:
+		line.What = text + ": lost on its way"
+		p.note(c, begun, "whose %s was lost on its way", text)
+		err = p.decide(ctx, cmd, loseRequest)
+	case LoseReply:
+		line.What = text + ": the reply is lost"
+		p.note(c, begun, "whose reply to %s was lost", text)
+		err = p.decide(ctx, cmd, loseReply)
+	case Drop:
+		line.What = "the message is lost"
+		p.note(c, begun, "whose message was lost")
+		err = p.decide(ctx, cmd, refuse)
+	default:
+		line.What = text
+		if p.givesUpNext(i, c) && !cmd.message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
+			c.reply = make(chan struct{})
+			cmd.delivered = c.reply
+		}
+		err = p.decide(ctx, cmd, pass)
+	}
+	p.settle(ctx)
+	return err
+}
+
+// decide lets a command go, and waits until the server has answered, or never will.
+func (p *player) decide(ctx context.Context, cmd *command, d decision) error {
+	if cmd.server.down && !cmd.message {
+		d = refuse
+	}
+	if !p.gate.decide(cmd, d) {
+		return fmt.Errorf("%s has closed the connection of %s", cmd.sender.name, cmd.text())
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-cmd.done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%s was not answered within %s", cmd.text(), patience)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// await returns the command of a client that a step names. It sends the order first, if need be.
+func (p *player) await(ctx context.Context, c *participant, nth int) (*command, error) {
+	p.send(ctx, c)
+	for begun := time.Now(); ; {
+		p.settle(ctx)
+		if own := p.gate.of(&c.sender); len(own) > nth {
+			return own[nth], nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case time.Since(begun) > patience && c.isDone():
+			return nil, fmt.Errorf("the order of %s has ended: %s", c.name, c.op.Outcome)
+		case time.Since(begun) > patience:
+			return nil, fmt.Errorf("%s has not sent so much", c.name)
+		}
+		time.Sleep(quietGap)
+	}
+}
+
+// settle waits until all live instances are at rest.
+func (p *player) settle(ctx context.Context) {
+	var pids []int
+	for _, c := range p.clients {
+		if !c.dead {
+			pids = append(pids, c.pid)
+		}
+	}
+	settle(ctx, p.gate, pids)
+}
+
+// finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
+// It returns the numbers of the instances that live.
+func (p *player) finish(ctx context.Context) (alive []int, err error) {
+	p.gate.change(func() { p.gate.still = false })
+	for _, node := range p.nodes {
+		p.gate.change(func() { node.down = false })
+	}
+	for _, c := range p.clients {
+		if c.reply != nil {
+			close(c.reply)
+			c.reply = nil
+		}
+	}
+	p.gate.openAll()
+	timer := time.NewTimer(p.times.lease + p.times.margin)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for i, c := range p.clients {
+		if !c.dead {
+			alive = append(alive, i)
+		}
+	}
+	return alive, nil
+}
+
+// end ends the orders that are still under way, and returns all that were sent.
+func (p *player) end() (ops []history.Op) {
+	for _, c := range p.clients {
+		if c.leave == nil {
+			continue
+		}
+		c.leave()
+		<-c.done
+		if c.dead && !p.gate.hasWritten(&c.sender) && c.op.Outcome == history.Unknown {
+			c.op.Outcome, c.op.Detail = history.NotSold,
+				c.name+" was killed before this order's write of the stock was sent; "+c.op.Detail
+			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
+		}
+		narrow(&c.op, p.start, p.gate.logOf(&c.sender))
+		ops = append(ops, c.op)
+	}
+	return ops
+}
+
+// narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
+// instance knows only when it sent a command itself, which then may have waited at a wire for seconds.
+func narrow(op *history.Op, start time.Time, log []*command) {
+	for i := range op.Trace {
+		one := &op.Trace[i]
+		for _, cmd := range log {
+			sent, answered := history.At(start, cmd.sent), history.At(start, cmd.answered)
+			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= sent && answered <= one.End {
+				one.At, one.End = sent, answered
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package replay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// A command that waited at a wire took effect when it was sent on, and not when the instance sent it. A script that the
+// server did not know was sent twice, and took effect the second time.
+func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
+	start := time.Now()
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	lock := &server{index: 1, name: "lock", host: "lock:1"}
+	log := []*command{
+		{server: lock, name: "del", sent: at(2000), answered: at(2010)},
+		{server: lock, name: "eval:release", sent: at(3000), answered: at(3001)},
+	}
+	trace := func(cmd, node string, from, to int) history.Command {
+		return history.Command{Cmd: cmd, Node: node, At: history.At(start, at(from)), End: history.At(start, at(to))}
+	}
+	op := history.Op{Trace: []history.Command{
+		trace("del", "lock:1", 50, 2020), trace("del", "stock:1", 50, 2020), trace("get", "lock:1", 50, 2020),
+		trace("eval:release", "lock:1", 2030, 2990), trace("eval:release", "lock:1", 2995, 3005),
+	}}
+	narrow(&op, start, log)
+	assert.Equal(t, []history.Command{
+		trace("del", "lock:1", 2000, 2010), trace("del", "stock:1", 50, 2020), trace("get", "lock:1", 50, 2020),
+		trace("eval:release", "lock:1", 2030, 2990), trace("eval:release", "lock:1", 3000, 3001),
+	}, op.Trace)
+}
+
+// An instance that gives a command up while no time is to pass has timed out: the replay is too slow.
+func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
+	g := newGate(nil)
+	g.close()
+	c, s := &sender{name: "a"}, &server{name: "stock"}
+	gone := make(chan struct{})
+	close(gone)
+	cmd := func() *command { return &command{sender: c, server: s, name: "get"} }
+	assert.Equal(t, tooLate, g.wait(cmd(), gone))
+	assert.Empty(t, g.givenUp(), "time passes")
+	g.still = true
+	assert.Equal(t, tooLate, g.wait(cmd(), gone))
+	assert.Equal(t, "a gave up get stock", g.givenUp())
+}
+
+func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
+	trace, err := ParseTrace("v4:aa")
+	require.NoError(t, err)
+	c := &participant{sender: sender{name: "a"}}
+	p := &player{trace: trace, gate: newGate(nil), clients: []*participant{c}}
+	p.gate.close()
+	p.gate.add(&command{sender: &c.sender, server: &server{name: "stock"}, name: "get"})
+	assert.EqualError(t, p.stuck(1, assert.AnError),
+		"step 2 of the trace, a, cannot be taken: "+assert.AnError.Error()+"; waiting are: a (get stock)")
+	assert.ErrorContains(t, p.check(Step{Kind: NodeDown, Who: 3}), "there are 0 lock servers")
+	c.dead = true
+	assert.ErrorContains(t, p.check(Step{}), "a is dead")
+	assert.NoError(t, p.check(Step{Kind: Time}))
+}

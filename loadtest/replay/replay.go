@@ -1,0 +1,195 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// A replay holds the servers, wires and instances of one replay.
+type replay struct {
+	*Environment
+	trace Trace
+	rung  catalog.Rung
+	times times
+
+	gate      *gate
+	redises   []*cluster.Redis
+	stores    []*store // the first keeps the stock, the others the locks
+	clients   []*participant
+	instances []*cluster.Instance
+	client    *client.Client
+}
+
+// start starts the servers, then the wires and the instances. The gate is open meanwhile.
+func (r *replay) start(ctx context.Context) error {
+	r.gate, r.client = newGate(r.scripts), client.New(4, "")
+	names := []string{"stock", "lock"}
+	if r.rung.OnNodes() {
+		names = append(names[:1], []string{"1", "2", "3", "4", "5"}[:r.options.Nodes]...)
+	}
+	r.redises = make([]*cluster.Redis, len(names))
+	all, starting := errgroup.WithContext(ctx)
+	for i, name := range names {
+		all.Go(func() (err error) {
+			r.redises[i], err = r.cluster.StartRedis(starting, r.servers, "server "+name+" of a replay")
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	for i, name := range names {
+		one, err := newStore(i, name, r.redises[i].URL)
+		if err != nil {
+			return err
+		}
+		r.stores = append(r.stores, one)
+	}
+	return r.startInstances(ctx)
+}
+
+func (r *replay) startInstances(ctx context.Context) error {
+	r.instances = make([]*cluster.Instance, r.trace.clients())
+	all, starting := errgroup.WithContext(ctx)
+	for i := range r.instances {
+		c := &participant{sender: sender{index: i, name: clientNames[i : i+1]}, done: make(chan struct{})}
+		r.clients = append(r.clients, c)
+		reached, err := r.wire(c)
+		if err != nil {
+			return errors.Join(err, all.Wait())
+		}
+		all.Go(func() (err error) {
+			r.instances[i], err = r.cluster.StartInstance(starting, r.stockapi, c.name, reached, false, r.flags()...)
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+// flags are those of the instances. A command that waits at a wire must not time out.
+func (r *replay) flags() []string {
+	return []string{"--redis-timeout", held.String(), "--redlock-timeout", nodeTime.String(),
+		"--retry", r.times.retry.String(), "--redlock-retry", r.times.retry.String()}
+}
+
+// wire starts the wires of an instance, and returns the servers as it reaches them.
+func (r *replay) wire(c *participant) (*cluster.Backend, error) {
+	reached := *r.servers
+	reached.SQL, reached.ZooKeeper, reached.Redlock = "", "", nil
+	for _, one := range r.stores {
+		w, err := newWire(r.gate, &c.sender, one.server, r.times.lost)
+		if err != nil {
+			return nil, err
+		}
+		c.wires = append(c.wires, w)
+		at := (&url.URL{Scheme: "redis", Host: w.host()}).String()
+		switch {
+		case one.index == 0:
+			reached.URL = at
+		case r.rung.OnNodes():
+			reached.Redlock = append(reached.Redlock, at)
+		default:
+			reached.Locks = at
+		}
+	}
+	return &reached, nil
+}
+
+// close ends the instances, the wires and the servers.
+func (r *replay) close() {
+	r.client.Close()
+	for i, in := range r.instances {
+		if in != nil {
+			cluster.Kill(r.instances[i : i+1])
+		}
+	}
+	var all sync.WaitGroup
+	for _, c := range r.clients {
+		for _, w := range c.wires {
+			all.Go(w.Close)
+		}
+	}
+	all.Wait()
+	for _, one := range r.stores {
+		_ = one.rdb.Close()
+	}
+	for _, server := range r.redises {
+		if server != nil {
+			all.Go(server.Kill)
+		}
+	}
+	all.Wait()
+}
+
+// play plays the trace, from filling the shelf to the verdicts.
+func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*history.Cell, error) {
+	cell := &history.Cell{Scenario: history.ReplayOf(r.trace.String()), Rung: r.rung.Number, Name: r.rung.Name,
+		Repetition: 1, Product: product, Initial: r.options.Stock, TTL: r.times.lease, Limit: r.times.within,
+		Start: time.Now()}
+	if longer > 1 {
+		cell.Longer = longer
+	}
+	wait, err := r.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	behind := map[string]string{}
+	runner := &scenario.Runner{Client: r.client, Targets: &scenario.FaultTargets{Behind: behind},
+		Load: history.Load{Stock: cell.Initial, Wait: wait, TTL: r.times.lease}}
+	var urls []string
+	for i, c := range r.clients {
+		in := r.instances[i]
+		urls = append(urls, in.URL)
+		c.pid, c.kill = in.Pid(), in.Kill
+		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.name, held) }
+		for _, w := range c.wires {
+			behind[w.host()] = w.server.host
+		}
+	}
+	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
+		nodes: r.stores[1:], start: cell.Start, show: show,
+		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
+	err = runner.Play(ctx, cell, urls, func(ctx context.Context) ([]int, error) {
+		r.gate.close(p.inOrder()...)
+		if err := p.play(ctx); err != nil {
+			return nil, err
+		}
+		return p.finish(ctx)
+	}, func() []history.Op {
+		r.gate.openAll()
+		return p.end()
+	})
+	if err == nil && cell.NotRun != "" {
+		err = errors.New(cell.NotRun)
+	}
+	return cell, err
+}
+
+// wait returns how long an order waits for the lock.
+func (r *replay) wait(ctx context.Context) (time.Duration, error) {
+	if r.rung.OnNodes() && !r.options.RetryNodes {
+		return 0, nil
+	}
+	ladder, err := r.client.Ladder(ctx, r.instances[0].URL)
+	if err != nil {
+		return 0, err
+	}
+	rung, known := ladder.Rung(r.rung.Number)
+	if !known {
+		return 0, fmt.Errorf("this stockapi does not know %s", r.rung.Number)
+	}
+	wait, err := time.ParseDuration(rung.Wait)
+	return min(wait, r.times.wait), err
+}

@@ -1,0 +1,43 @@
+package replay
+
+import "time"
+
+// times are how long things last in a replay: those of the explorer, with nothing virtual about them.
+type times struct {
+	lease  time.Duration
+	wait   time.Duration // the longest that an order waits for the lock, on rungs that wait
+	retry  time.Duration // the longest between two tries of a waiter that polls
+	lost   time.Duration // until the connection breaks whose request or reply was lost
+	margin time.Duration // a fresh request is sent a lease and this after the last step
+	within time.Duration // a fresh request gets through in this time
+}
+
+// usual are the times of the explorer. A test compares them.
+var usual = times{lease: 2 * time.Second, wait: 3 * time.Second, retry: time.Second, lost: 500 * time.Millisecond,
+	margin: 2 * time.Second, within: time.Second}
+
+// longer returns the times multiplied by a factor.
+func (t times) longer(by float64) times {
+	if by <= 1 {
+		return t
+	}
+	for _, d := range []*time.Duration{&t.lease, &t.wait, &t.retry, &t.lost, &t.margin, &t.within} {
+		*d = time.Duration(by * float64(*d))
+	}
+	return t
+}
+
+const (
+	// held is an instance's timeout for a server. It is longer than a command can wait at a wire.
+	held = 2 * time.Minute
+	// nodeTime is its timeout for a Redlock node, which bounds a release. That of an acquire is a share of the lease.
+	nodeTime = 2 * time.Second
+	// patience is how long a step waits for the command that it names.
+	patience = 3 * time.Second
+	// horizon is how long time passes if nothing happens.
+	horizon = 10 * time.Second
+	// afterExpiry is how much longer time passes than until a key expires: Redis counts in milliseconds.
+	afterExpiry = 2 * time.Millisecond
+)
+
+const product = "10000"

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/explore"
+	"stockapi/loadtest/replay"
+)
+
+// The way from the command line to the verdict, on real servers. CI replays all counterexamples.
+func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
+	need(t, "redis-server")
+	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	file, page := filepath.Join(dir, "replay.json"), filepath.Join(dir, "replay.html")
+	code, out, errs := loadtest(t, "replay", "v0:abba", "--stockapi", path, "--expect", "stock", "--json", file,
+		"--html", page)
+	require.Equal(t, asExpected, code, out+errs)
+	assert.Regexp(t, `(?m)^  set stock +lock: free  stock: 0 +\+\d\.\d{3} s$`, out)
+	assert.Contains(t, out, "a: sold unit 1\nb: sold unit 1\n")
+	assert.Regexp(t, `(?m)^stock +BROKEN +[ab] sold unit 1 to order [ab] at `, out)
+	assert.Contains(t, out, "as expected: stock BROKEN")
+	for _, name := range []string{file, page} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Positive(t, info.Size())
+	}
+	assert.Empty(t, left())
+}
+
+// A trace that does not break what the list says is a surprise, and so is one that breaks what the list says that it
+// does not.
+func TestAListOfTracesIsReplayed(t *testing.T) {
+	need(t, "redis-server")
+	path, left := stockapi(t), ownTemp(t)
+	file := filepath.Join(t.TempDir(), "list.txt")
+	lines := []string{
+		"expiry own-release v3:aaaa.expiry.ba", "crash liveness v1:crash-after-a.b", "hold exclusion v15:aa.hold-a.bba",
+		"node-empty stock v5:aa.node-empty-1.bbba", "lose-reply liveness v1.5:lose-reply-a.b.time",
+		"give-up liveness v1.5:a.give-up-a.b", "node-down liveness v1:aaa.node-down-1.ab",
+		"hold exclusion v6:aaaa.hold-a.bbbba", "clock-jump stock v4:aa.clock-jump-1.bbba # virtual only",
+	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
+	code, out, errs := loadtest(t, "replay", "--file", file, "--stockapi", path)
+	assert.Equal(t, asExpected, code, out+errs)
+	assert.Contains(t, out, "as expected (9 traces)")
+	assert.Equal(t, 8, strings.Count(out, ": BROKEN: "))
+	assert.Contains(t, out, "v4:aa.clock-jump-1.bbba: not on real processes: virtual only")
+
+	lines = []string{
+		"none stock v0:abba # nobody knows why", "expiry own-release v3:aaaa.expiry.ab", "none stock v4:aaaaa",
+	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
+	code, out, errs = loadtest(t, "replay", "--file", file, "--stockapi", path)
+	assert.Equal(t, surprised, code, out+errs)
+	assert.Contains(t, out, "v0:abba: BROKEN, although the list says that it is not: nobody knows why")
+	assert.Contains(t, out, "v3:aaaa.expiry.ab: NOT BROKEN: [own-release]; broken are []")
+	assert.Contains(t, out, "v4:aaaaa: NOT REPLAYED: step 5 of the trace, a, cannot be taken: "+
+		"the order of a has ended: sold; waiting are: nothing")
+	assert.Contains(t, out, "NOT as expected: 3 of 3 traces")
+	assert.Empty(t, left())
+}
+
+// On real processes each step carries out the command that the explorer says, and each order ends as there: with a
+// lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
+// goes, and a crash.
+func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
+	need(t, "redis-server")
+	path, left := stockapi(t), ownTemp(t)
+	for text, ends := range map[string][]string{
+		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
+		"v7:abbbbaaabbbb":             {"a: sold unit 1", "b: refused: 409 sold-out"},
+		"v6:b3b2a3aabbbb3b2ba3a2a":    {"a: busy: 423", "b: sold unit 1"},
+		"v1.5:a.give-up-a.b":          {"a: not-sold", "b: busy: 423"},
+		"v16:aaa.crash-a.bbbb":        {"a: not-sold: a was killed before", "b: sold unit 1"},
+		"v8:abbbbaaa.drop-b.time.bbb": {"a: sold unit 1", "b: refused: 409 sold-out"},
+	} {
+		trace, err := explore.ParseTrace(text)
+		require.NoError(t, err)
+		story, err := explore.Replay(t, trace, explore.DefaultBounds())
+		if !assert.NoError(t, err, text) {
+			continue
+		}
+		code, out, errs := loadtest(t, "replay", text, "--stockapi", path)
+		require.Equal(t, asExpected, code, out+errs)
+		out = out[strings.LastIndex(out, "  a   "):] // of the last attempt
+		steps := strings.Split(out, "\n")[1:]
+		for i := range trace.Steps {
+			assert.Contains(t, steps[i], strings.ReplaceAll(story.Lines[i].What, " 1", ""), "%s, step %d\n%s", text, i+1, out)
+		}
+		for _, end := range ends {
+			assert.Contains(t, out, end, text)
+		}
+	}
+	assert.Empty(t, left())
+}
+
+func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
+	need(t, "redis-server")
+	path, left := stockapi(t), ownTemp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var errs strings.Builder
+	out := &trigger{after: "set lock", then: cancel}
+	code := execute(ctx, []string{"replay", "v3:aaaa.expiry.ba", "--stockapi", path}, out, &errs)
+	assert.Equal(t, couldNotRun, code)
+	assert.Equal(t, "loadtest: interrupted\n", errs.String())
+	assert.Empty(t, left())
+}
+
+func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list.txt")
+	require.NoError(t, os.WriteFile(list, []byte("none luck v0:abba"), 0o600))
+	for args, wrong := range map[string]string{
+		"replay":                                    "name a trace, such as v3:aaaa.expiry.ba",
+		"replay v0:abba --file x":                   "name a trace",
+		"replay v0":                                 "a trace is a rung and its steps",
+		"replay v99:a":                              "there is no rung v99",
+		"replay v13:a":                              "its locks are not in Redis",
+		"replay v4:aa.clock-jump-1.bbba":            "virtual only",
+		"replay v0:abba --expect luck":              `--expect: there is no verdict "luck"`,
+		"replay --file no-such-file":                "no such file",
+		"replay --file " + list:                     "line 1: there is no verdict",
+		"replay v0:abba --nodes 9":                  "--nodes between 1 and 5",
+		"replay v0:abba --backend x":                "--backend must be one of",
+		"replay --file " + list + " --expect stock": "--expect is for one trace",
+	} {
+		code, out, errs := loadtest(t, strings.Fields(args)...)
+		assert.Equal(t, couldNotRun, code, args)
+		assert.Empty(t, out, args)
+		assert.Contains(t, errs, wrong, args)
+		assert.Equal(t, 1, strings.Count(errs, "\n"), args)
+	}
+	t.Setenv("PATH", t.TempDir())
+	code, _, errs := loadtest(t, "replay", "v0:abba")
+	assert.Equal(t, couldNotRun, code)
+	assert.Equal(t, "loadtest: there is no redis-server on PATH: install it, or use --backend embedded\n", errs)
+}
+
+// The list that CI replays says of every trace what it breaks, and the only reason for not breaking it is a clock.
+func TestTheListOfCounterexamples(t *testing.T) {
+	list, err := replay.ReadList("replay/counterexamples.txt")
+	require.NoError(t, err)
+	onProcesses := 0
+	for _, e := range list {
+		assert.Equal(t, e.Not != "", replay.Check(e.Trace) != nil, e.Trace)
+		if e.Not == "" {
+			onProcesses++
+		}
+	}
+	assert.Greater(t, onProcesses, 100)
+}
