@@ -38,6 +38,7 @@ type command struct {
 	write   bool     // whether it writes; once it was carried out: whether it has written
 	opens   bool     // whether it may begin a lease; once it was carried out: whether it has
 	message bool
+	whole   bool // whether it is a script that is sent again whole, because the server did not know it
 	args    []any
 	nth     int   // how many commands with this name and key the client sent to this server before
 	since   int   // the steps that had been taken when it came to the gate
@@ -314,5 +315,8 @@ func (h *hook) again(cmd redis.Cmder) (*command, bool) {
 	digest := digestOf(cmd.Args())
 	sent, ok := h.unknown[digest]
 	delete(h.unknown, digest)
+	if ok {
+		sent.whole = true
+	}
 	return sent, ok
 }

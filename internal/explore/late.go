@@ -58,7 +58,7 @@ func (cmd *command) arrive() {
 
 // isUnknownScript reports whether the server will refuse a command because it does not know the script.
 func (cmd *command) isUnknownScript() bool {
-	if len(cmd.args) < 2 || fmt.Sprint(cmd.args[0]) != "evalsha" {
+	if cmd.whole || len(cmd.args) < 2 || fmt.Sprint(cmd.args[0]) != "evalsha" {
 		return false
 	}
 	return !cmd.server.scripts.knows(fmt.Sprint(cmd.args[1]))

@@ -155,3 +155,12 @@ func (f forger) fencedRead(who int, token string) {
 	f.judge.look(&command{client: f.clients[who], server: f.world.stock, name: "eval:read", write: true,
 		args: []any{"evalsha", "digest", 0, token}}, false)
 }
+
+// A script that a server does not know yet comes late all the same. A replay begins with such servers.
+func TestALateScriptIsLateOnAFreshServer(t *testing.T) {
+	trace, err := ParseTrace("v15:aa.late-a")
+	require.NoError(t, err)
+	story, err := Replay(t, trace, DefaultBounds())
+	require.NoError(t, err)
+	assert.Contains(t, story.Lines[2].Holds, "stock: 1", "it has not arrived")
+}
