@@ -59,7 +59,7 @@ func (w *world) choices() []choice {
 	case len(moving) > 0:
 	case len(ready) == 0:
 		list = append(list, choice{Step: Step{Kind: Time}})
-	case w.pauses < maxPauses && w.isPending():
+	case w.pauses < w.mostPauses() && w.isPending():
 		list = append(list, choice{Step: Step{Kind: Time}, paused: true})
 	}
 	list = append(list, w.arrivals()...)

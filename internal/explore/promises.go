@@ -96,7 +96,7 @@ func (j *judge) lookAtTurn(c *client) {
 		case p.client == c:
 			return
 		case p.client == nil || p.isExpired():
-		case j.w.rung.Number == "v10" && !(j.w.isIn(readers) && c.index == 1): // of two writers, either may be next
+		case j.w.rung.Number == "v10" && !j.w.isReader(c): // of two writers, either may be next
 		default:
 			j.violate(Order, "%s got the lock past %s, which waited in line", c.name, p.client.name)
 		}
@@ -126,7 +126,7 @@ func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *com
 func (j *judge) lookAtEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
-		if waited && !c.dead && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
+		if waited && !c.dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
 			j.violate(Liveness, "%s waited %s in vain, and nobody had failed", c.name, j.w.wait())
 		}
 	}
