@@ -43,8 +43,8 @@ func sameRound(a, b choice) bool {
 		a.cmd.since == b.cmd.since && a.cmd.round == b.cmd.round
 }
 
-// commuteInPlace reports whether two steps commute and their order changes no number of switches either: they are of one
-// client, or one of them is of none.
+// commuteInPlace reports whether two steps commute, and their order changes no number of switches either: they are of
+// one client, or one of them is of none.
 func commuteInPlace(a, b choice) bool {
 	return (a.Who == b.Who || !a.byClient() || !b.byClient()) && independent(a, b)
 }
