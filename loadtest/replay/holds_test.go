@@ -3,6 +3,7 @@ package replay
 import (
 	"os"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,19 +72,14 @@ func TestAProcessThatSleepsIsAtRest(t *testing.T) {
 		t.Skip("the system does not say what a process does")
 	}
 	assert.True(t, asleep)
-	busy, stop := make(chan bool), make(chan bool)
+	busy, stop := make(chan bool), atomic.Bool{}
 	go func() {
 		close(busy)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		for !stop.Load() {
 		}
 	}()
 	<-busy
 	asleep, _ = allSleep([]int{os.Getpid()})
 	assert.False(t, asleep, "this thread runs")
-	close(stop)
+	stop.Store(true)
 }

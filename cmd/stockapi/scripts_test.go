@@ -1,0 +1,18 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheScriptsAreListed(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run(t.Context(), []string{"scripts"}, strings.NewReader(""), &out, &out))
+	assert.Regexp(t, `(?m)^[0-9a-f]{40} release-reentrant$`, out.String())
+	assert.Regexp(t, `(?m)^[0-9a-f]{40} take$`, out.String())
+	assert.Equal(t, len(scriptNames()), strings.Count(out.String(), "\n"))
+	require.ErrorIs(t, run(t.Context(), []string{"scripts", "--bogus"}, strings.NewReader(""), &out, &out), errUsage)
+}
