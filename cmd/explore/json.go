@@ -46,7 +46,8 @@ func (f *flags) writeJSON(tasks []*task) error {
 	}
 	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches}
 	for _, one := range tasks {
-		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
+		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault,
+			Schedules: one.cell.Schedules,
 			Exhausted: one.cell.Exhausted, Surprise: one.surprise(), Found: []documentViolation{}}
 		for _, found := range one.cell.Found {
 			cell.Found = append(cell.Found, documentViolation{found.Verdict, found.Because, found.Faults, found.Switches,
