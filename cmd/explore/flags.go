@@ -77,7 +77,8 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	f = &flags{}
 	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
-		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "situations": strings.Join(situationNames(), ", "), "usual": usual, "wait": explore.LongestWait.String(),
+		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "usual": usual,
+			"situations": strings.Join(situationNames(), ", "), "wait": explore.LongestWait.String(),
 			"cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {

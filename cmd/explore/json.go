@@ -49,7 +49,8 @@ func (f *flags) writeJSON(tasks []*task, r *results) error {
 	doc := document{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Faults: f.Faults, Switches: f.Switches,
 		Interrupted: r.interrupted}
 	for _, one := range tasks {
-		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault, Schedules: one.cell.Schedules,
+		cell := documentCell{Rung: one.cell.Rung, Situation: one.cell.Situation, Fault: one.cell.Fault,
+			Schedules: one.cell.Schedules,
 			Exhausted: one.cell.Exhausted, Surprise: one.surprise(), Found: []documentViolation{}}
 		for i, found := range one.cell.Found {
 			cell.Found = append(cell.Found, documentViolation{found.Verdict, one.stories[i].Sentence(found.Violation),

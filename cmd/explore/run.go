@@ -171,7 +171,7 @@ func (f *flags) tasks() (tasks []*task) {
 	return tasks
 }
 
-// faults returns the bounds of each cell of a rung in a situation. A situation that was not named on the command line is
+// faults returns the bounds of each cell of a rung in a situation. A situation that was not named by a flag is
 // explored under the kinds of faults that it is of interest for: those that have an expectation.
 func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds) {
 	bounds := f.bounds().In(s)

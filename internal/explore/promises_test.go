@@ -67,8 +67,8 @@ func TestALateTransactionIsCompared(t *testing.T) {
 	assert.Equal(t, "sold unit 1", story.Orders[1].End)
 }
 
-// The judge objects to what a rung would have to do for it to be wrong. The rungs are right, so the commands are forged:
-// each changes a server by hand, and is said to be a client's.
+// The judge objects to what a rung would have to do for it to be wrong. The rungs are right, so commands are
+// forged: each changes a server by hand, and is said to be a client's.
 func TestTheJudgeObjects(t *testing.T) {
 	ttl := time.Minute
 	for name, c := range map[string]struct {
@@ -146,13 +146,13 @@ func (f forger) did(who int, name string) {
 // reads has a client read the stock.
 func (f forger) reads(who int) {
 	f.steps++
-	f.judge.look(&command{client: f.clients[who], server: f.world.stock, name: "get"}, false)
+	f.judge.look(&command{client: f.clients[who], server: f.stock, name: "get"}, false)
 }
 
 // fencedRead has a client read the stock with a fencing token.
 func (f forger) fencedRead(who int, token string) {
 	f.steps++
-	f.judge.look(&command{client: f.clients[who], server: f.world.stock, name: "eval:read", write: true,
+	f.judge.look(&command{client: f.clients[who], server: f.stock, name: "eval:read", write: true,
 		args: []any{"evalsha", "digest", 0, token}}, false)
 }
 

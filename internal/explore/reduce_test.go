@@ -53,7 +53,7 @@ func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 }
 
 // A command may end another one of its client before that is carried out: a release ends a renewal that waits. No
-// schedule then shows a race with the renewal. All the same the reduced search takes every step that the plain one takes.
+// schedule then shows a race with the renewal. Still the reduced search takes every step that the plain one takes.
 func TestTheReducedSearchTakesEveryStep(t *testing.T) {
 	for _, rung := range []string{"v4", "v5", "v5.5", "v11", "v15"} {
 		for _, kind := range FaultKinds {

@@ -35,7 +35,7 @@ var Situations = []Situation{
 	{nested, "each order takes its own lock a second time", strings.Fields("v7 v7-cached v8")},
 	{again, "the caller of a comes a second time; there are two units", strings.Fields("v7 v7-cached v8")},
 	{twoProducts, "each order is of two products, which a and b name in opposite orders", strings.Fields("v9 v9-naive")},
-	{readers, "a sells and waits, and b reads at any time; a dead reader has the lock until it expires", strings.Fields("v10")},
+	{readers, "a sells and waits, b reads at any time; a dead reader has the lock for a while", strings.Fields("v10")},
 }
 
 // In returns the bounds in a situation.
@@ -129,7 +129,8 @@ const deadTTL = 700 * time.Millisecond
 
 // leaveDead leaves the lock of a holder that has died, in the situations that begin with one.
 func (w *world) leaveDead() {
-	token, ttl := "", leaseTTL
+	var token string
+	ttl := leaseTTL
 	switch {
 	case w.isIn(queue):
 		token, ttl = "dead", deadTTL

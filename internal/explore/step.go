@@ -86,7 +86,7 @@ func (s Step) String() string {
 //
 // Before the colon stands the rung. Letters are clients whose next command is carried out; a digit after one says which
 // of the commands that it has waiting, counted from 1. Words are time that passes, and faults. A situation that is not
-// the usual one follows the rung: v9-naive/two-products:abab
+// the usual one follows the rung, as in v9-naive/two-products:abba.
 type Trace struct {
 	Rung      string
 	Situation string // "" for the usual one
