@@ -183,9 +183,9 @@ func (e runElsewhere) runs(command string) error {
 // testsNamed returns an error unless a `go test -run PATTERN PACKAGE`, in any order, runs at least one test, or with
 // -bench a benchmark.
 func testsNamed(words []string) error {
-	i, kind := slices.Index(words, "-run"), "Test"
+	i, kind := slices.Index(words, "-bench"), "Benchmark"
 	if i < 0 {
-		i, kind = slices.Index(words, "-bench"), "Benchmark"
+		i, kind = slices.Index(words, "-run"), "Test"
 	}
 	pkg := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "./") })
 	if i < 0 || pkg < 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -35,9 +36,9 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 	}
 	p.head(f)
 	tasks := f.tasks()
+	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
 	f.start(ctx, t, tasks)
 	show := newProgress(stderr)
-	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
 	for i, one := range tasks {
 		interrupted := !one.await(ctx, func() { show.draw(i, tasks) })
 		show.clear()
@@ -227,11 +228,17 @@ func (f *flags) start(ctx context.Context, t *testing.T, tasks []*task) {
 	for range f.Workers {
 		go func() {
 			for one := next(); one != nil; one = next() {
-				one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
-				close(one.done)
+				one.explore(t)
 			}
 		}()
 	}
+}
+
+// explore explores the cell. A test that fails ends the goroutine, and then nobody has to wait for it.
+func (one *task) explore(t *testing.T) {
+	defer close(one.done)
+	one.err = errors.New("the search was ended")
+	one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
 }
 
 // size ranks a cell by how many schedules it has: most if there are several lock servers, more if orders wait.

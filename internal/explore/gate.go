@@ -95,6 +95,13 @@ func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) decision {
 	}
 }
 
+// change changes what the scheduler knows of a client, and what a goroutine of the client reads here.
+func (g *gate) change(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f()
+}
+
 // step notes that the scheduler takes a step. What comes to the gate from now on is a consequence of it.
 func (g *gate) step() {
 	g.mu.Lock()
@@ -228,8 +235,10 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			if redis.HasErrorPrefix(err, "NOSCRIPT") {
 				h.remember(cmd, sent)
 			}
-			sent.write = sent.write && !changedNothing(sent.name, cmd)
-			sent.replies = []redis.Cmder{cmd}
+			if sent.decision != comeLate { // of which nothing is known here
+				sent.write = sent.write && !changedNothing(sent.name, cmd)
+				sent.replies = []redis.Cmder{cmd}
+			}
 			return err
 		}, cmd.SetErr)
 	}
@@ -243,7 +252,12 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		}
 		sent := h.names.command(h.server, cmds...)
 		sent.decision = h.gate.wait(ctx.Done(), h.client, sent)
-		return h.through(ctx, sent, func() error { sent.replies = cmds; return next(ctx, cmds) }, func(err error) {
+		return h.through(ctx, sent, func() error {
+			if sent.decision != comeLate {
+				sent.replies = cmds
+			}
+			return next(ctx, cmds)
+		}, func(err error) {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}

@@ -274,11 +274,13 @@ func (w *world) noteLease(cmd *command) {
 // doToClient carries out a step of a client.
 func (w *world) doToClient(c choice, client *client) {
 	switch c.Kind {
-	case Grant, CrashAfter:
+	case Grant:
 		w.decide(c, pass)
-		client.dead = c.Kind == CrashAfter
+	case CrashAfter:
+		w.gate.change(func() { client.dead = true }) // before its goroutines go on
+		w.decide(c, pass)
 	case CrashBefore:
-		client.dead = true
+		w.gate.change(func() { client.dead = true })
 	case LoseRequest:
 		w.decide(c, loseRequest)
 	case LoseReply:
@@ -314,7 +316,7 @@ func (w *world) doToServer(c choice) {
 // decide lets one command go.
 func (w *world) decide(c choice, d decision) {
 	sender := c.cmd.client
-	sender.started, sender.held = true, false
+	w.gate.change(func() { sender.started, sender.held = true, false })
 	if d != refuse && c.cmd.server.down && !c.cmd.message {
 		d = refuse
 	}
@@ -324,7 +326,7 @@ func (w *world) decide(c choice, d decision) {
 // passTime lets time pass until a client moves, or until just after the next key expires.
 func (w *world) passTime(c choice) {
 	if c.Kind == Hold {
-		w.clients[c.Who].held = true
+		w.gate.change(func() { w.clients[c.Who].held = true })
 	}
 	if c.paused {
 		w.pauses++

@@ -100,12 +100,12 @@ func scriptNames(ctx context.Context, path string) (map[string]string, error) {
 func Check(t Trace) error {
 	rung := catalog.RungOf(t.Rung)
 	switch {
+	case t.Virtual() != "":
+		return fmt.Errorf("%s is %s", t, t.Virtual())
 	case rung.Number == "":
 		return fmt.Errorf("there is no rung %s", t.Rung)
 	case rung.Kind != catalog.Redis && !rung.OnNodes() && rung.Kind != catalog.NoLock:
 		return fmt.Errorf("%s cannot be replayed: its locks are not in Redis", t.Rung)
-	case t.Virtual() != "":
-		return fmt.Errorf("%s is %s", t, t.Virtual())
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ const (
 	CrashAfter              // the client dies after a command was carried out
 	LoseRequest             // a command does not reach the server
 	LoseReply               // a command is carried out, and its reply does not come
+	Late                    // a command is on its way until its client gives it up
+	Arrive                  // it arrives after that
 	Drop                    // a message of a subscription is lost
 	GiveUp                  // the caller of an order has gone
 	NodeDown                // a lock server cannot be reached
@@ -40,7 +42,7 @@ const (
 // verbs are the kinds as a trace names them. The subject follows: crash-a.
 var verbs = map[Kind]string{
 	Time: "time", Expiry: "expiry", Hold: "hold", CrashBefore: "crash", CrashAfter: "crash-after",
-	LoseRequest: "lose-request", LoseReply: "lose-reply", Drop: "drop", GiveUp: "give-up",
+	LoseRequest: "lose-request", LoseReply: "lose-reply", Late: "late", Arrive: "arrive", Drop: "drop", GiveUp: "give-up",
 	NodeDown: "node-down", NodeBack: "node-back", NodeEmpty: "node-empty", ClockJump: "clock-jump",
 }
 
@@ -100,9 +102,15 @@ func (t Trace) clients() int {
 
 // Virtual returns why the trace can be run in virtual time alone; empty if it can be replayed.
 func (t Trace) Virtual() string {
+	if strings.Contains(t.Rung, "/") {
+		return "virtual only: a replay has two orders of one unit each, and a free lock"
+	}
 	for _, s := range t.Steps {
-		if s.Kind == ClockJump {
+		switch s.Kind {
+		case ClockJump:
 			return "virtual only: the clock of one real server cannot be made to jump"
+		case Late, Arrive:
+			return "virtual only: a wire ends with the connection of its client, and what waits there is never sent on"
 		}
 	}
 	return ""
