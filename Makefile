@@ -16,7 +16,7 @@ explore: ## every order of two clients' commands, on each rung: the shortest tha
 
 .PHONY: counterexamples
 counterexamples: ## docs/ladder.md: the shortest way to break each rung, with one fault at most
-	$(GO) run ./cmd/explore --faults 1 --schedules 10000 --brief --markdown docs/ladder.md
+	$(GO) run ./cmd/explore --faults 1 --situations usual --brief --markdown docs/ladder.md
 
 .PHONY: build
 build: ## both programs, into bin/

@@ -200,7 +200,7 @@ func (f *flags) bounds() explore.Bounds {
 }
 
 // start explores the cells, several at a time. The largest come first, so that none of them is left alone at the end.
-// When the time is limited they come last, and get what the others leave. When the context has ended it begins no other.
+// When the time is limited they come last, and get what the others leave. When the context has ended, no other begins.
 func (f *flags) start(ctx context.Context, t *testing.T, tasks []*task) {
 	until := time.Now().Add(f.For)
 	queue := slices.Clone(tasks)

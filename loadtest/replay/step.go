@@ -30,9 +30,9 @@ const (
 	LoseRequest             // a command does not reach the server
 	LoseReply               // a command is carried out, and its reply does not come
 	Late                    // a command is on its way until its client gives it up
-	Arrive                  // it arrives after that
 	Drop                    // a message of a subscription is lost
 	GiveUp                  // the caller of an order has gone
+	Arrive                  // a late command arrives
 	NodeDown                // a lock server cannot be reached
 	NodeBack                // it is back, with its data
 	NodeEmpty               // a lock server loses its data
