@@ -90,7 +90,7 @@ func (d *drawn) op(who int, order explore.Outcome) history.Op {
 	return op
 }
 
-// outcomeOf is what the order's client knows.
+// outcomeOf returns the outcome as the client of the order knows it.
 func outcomeOf(o explore.Outcome) history.Outcome {
 	switch {
 	case len(o.Units) > 0:

@@ -20,7 +20,7 @@ var pageLayout string
 
 var pageTemplate = html.Layout(pageLayout)
 
-// A page is what --html writes: what was found, with a timeline of each shortest counterexample.
+// A page shows the cells, with a timeline of each shortest counterexample. --html writes it.
 type page struct {
 	html.Sheet
 	Title, Outcome string
@@ -40,7 +40,7 @@ type pageLine struct {
 	Cells          []*pageCell // one for each fault, nil where there is none
 }
 
-// A pageCell is what was found of one rung under one kind of fault.
+// A pageCell shows one rung under one kind of fault.
 type pageCell struct {
 	ID, Rung, Fault    string
 	Class, Word, Count string

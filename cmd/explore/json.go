@@ -7,7 +7,7 @@ import (
 	"stockapi/internal/explore"
 )
 
-// A document is what --json writes.
+// A document holds the bounds and the cells. --json writes it.
 type document struct {
 	Clients  int   `json:"clients"`
 	Nodes    int   `json:"nodes"`
@@ -19,7 +19,7 @@ type document struct {
 	Cells       []documentCell `json:"cells"`
 }
 
-// A documentCell is what was found of one rung under one kind of fault.
+// A documentCell holds the result of one rung under one kind of fault.
 type documentCell struct {
 	Rung      string              `json:"rung"`
 	Situation string              `json:"situation,omitempty"`

@@ -60,8 +60,8 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 
 // end prints how it came out, and writes the files that the flags name.
 func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int {
+	_, words := r.outcome()
 	if !r.interrupted {
-		_, words := r.outcome()
 		p.line("")
 		if f.For > 0 {
 			p.howFar(f, tasks)
@@ -78,7 +78,7 @@ func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int 
 	}
 	switch {
 	case r.interrupted:
-		return complain(stderr, fmt.Errorf("interrupted after %d of %s", r.explored, count(r.of, "cell")))
+		return complain(stderr, errors.New(words))
 	case r.surprises > 0:
 		return surprised
 	}
