@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/internal/explore"
+	"stockapi/loadtest/schedule"
 )
 
 // explored runs the program within a test.
@@ -43,7 +44,7 @@ func TestTheStepsStandInColumns(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +step +a +b +held in Redis +time$`, out)
 	var narrow bytes.Buffer
 	p := printer{Writer: &narrow, width: 80}
-	story, err := explore.Replay(t, must(explore.ParseTrace("v7:aa.hold-a.bbba")), explore.DefaultBounds())
+	story, err := explore.Replay(t, must(schedule.ParseTrace("v7:aa.hold-a.bbba")), explore.DefaultBounds())
 	assert.NoError(t, err)
 	p.story(story)
 	assert.Regexp(t, `(?m)^ +step +what +held in Redis +time$`, narrow.String())

@@ -13,6 +13,7 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 const ladder = "../../docs/ladder.md"
@@ -98,7 +99,7 @@ func tracesReplayed(t *testing.T, row string, verdicts []explore.Verdict) (said 
 		if parts == nil {
 			continue
 		}
-		trace, err := explore.ParseTrace(parts[1])
+		trace, err := schedule.ParseTrace(parts[1])
 		require.NoError(t, err, row)
 		story, err := explore.Replay(t, trace, explore.DefaultBounds())
 		require.NoError(t, err, row)

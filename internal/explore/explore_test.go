@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // explorable are the rungs whose locks are in Redis.
@@ -74,7 +75,7 @@ func TestACounterexampleIsReplayed(t *testing.T) {
 		cell := mustExplore(t, rung, DefaultBounds())
 		require.NotEmpty(t, cell.Found, rung)
 		for _, one := range cell.Found {
-			trace, err := ParseTrace(one.Trace.String())
+			trace, err := schedule.ParseTrace(one.Trace.String())
 			require.NoError(t, err)
 			story, err := Replay(t, trace, DefaultBounds())
 			require.NoError(t, err)
@@ -85,37 +86,18 @@ func TestACounterexampleIsReplayed(t *testing.T) {
 
 func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
 	for text, wrong := range map[string]string{
-		"v4":            "not \"v4\"",
-		"v4:ax":         "\"ax\" is no step",
-		"v4:aaaaa":      "step 5 of the trace, a, cannot be taken; possible are: b",
-		"v99:a":         "no rung",
-		"v13:a":         "not in Redis",
-		"v4:a.drop-a":   "step 2 of the trace, drop-a, cannot be taken",
-		"v4:node-down-": "is no step",
-		"v4/:a":         "not \"v4/:a\"",
-		"v4/rain:a":     "there is no situation \"rain\"",
-		"v4/nested:a":   "the situation nested is not about v4",
-		"v4:arrive-a":   "step 1 of the trace, arrive-a, cannot be taken",
+		"v4:aaaaa":    "step 5 of the trace, a, cannot be taken; possible are: b",
+		"v99:a":       "no rung",
+		"v13:a":       "not in Redis",
+		"v4:a.drop-a": "step 2 of the trace, drop-a, cannot be taken",
+		"v4/rain:a":   "there is no situation \"rain\"",
+		"v4/nested:a": "the situation nested is not about v4",
+		"v4:arrive-a": "step 1 of the trace, arrive-a, cannot be taken",
 	} {
-		trace, err := ParseTrace(text)
-		if err == nil {
-			_, err = Replay(t, trace, DefaultBounds())
-		}
-		assert.ErrorContains(t, err, wrong, text)
-	}
-}
-
-func TestATraceIsReadAsItWasWritten(t *testing.T) {
-	for _, text := range []string{
-		"v3:aaaa.expiry.b.a", "v6:a2ab3.time.hold-a.crash-b.crash-after-a2", "v4:", "v7:lose-request-a.lose-reply-b.drop-a",
-		"v6:node-down-1.node-back-1.node-empty-2.clock-jump-3.give-up-a", "v5.5:abc",
-		"v9-naive/two-products:abab", "v5:late-a.time.arrive-a.late-b2.arrive-b2",
-	} {
-		trace, err := ParseTrace(text)
+		trace, err := schedule.ParseTrace(text)
 		require.NoError(t, err, text)
-		again, err := ParseTrace(trace.String())
-		require.NoError(t, err)
-		assert.Equal(t, trace, again)
+		_, err = Replay(t, trace, DefaultBounds())
+		assert.ErrorContains(t, err, wrong, text)
 	}
 }
 

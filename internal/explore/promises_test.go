@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // Without a fault, each situation comes to what the table predicts.
@@ -59,7 +60,7 @@ func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
 
 // A transaction that arrives late is compared with the stock on its own connection, which watches the stock.
 func TestALateTransactionIsCompared(t *testing.T) {
-	trace, err := ParseTrace("v16:aaa.late-a.bbbb.arrive-a")
+	trace, err := schedule.ParseTrace("v16:aaa.late-a.bbbb.arrive-a")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func (f forger) fencedRead(who int, token string) {
 
 // A script that a server does not know yet comes late all the same. A replay begins with such servers.
 func TestALateScriptIsLateOnAFreshServer(t *testing.T) {
-	trace, err := ParseTrace("v15:aa.late-a")
+	trace, err := schedule.ParseTrace("v15:aa.late-a")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)

@@ -13,11 +13,12 @@ import (
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
+	"stockapi/loadtest/schedule"
 )
 
 // A Story is a schedule as it happened.
 type Story struct {
-	Trace  Trace
+	Trace  schedule.Trace
 	Lines  []Line
 	Orders []Outcome // those of the clients, and of a further one that was sent at the end, if there was one
 	Leases []Lease
@@ -27,7 +28,7 @@ type Story struct {
 
 // A Line is one step: what was done, by whom, and what the servers held afterwards.
 type Line struct {
-	Step     Step
+	Step     schedule.Step
 	ByClient bool // whether a client takes the step; time and servers have no column of their own
 	Fault    bool
 	What     string
@@ -81,7 +82,7 @@ func (s *Story) begin(w *world) {
 // add notes a step that is about to be taken.
 func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
-	line := Line{Step: c.Step, ByClient: c.byClient() || c.Kind == Hold, Fault: c.isFault(),
+	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(),
 		What: describe(c), cmd: c.cmd}
 	for _, client := range w.clients {
 		line.holding = append(line.holding, client.lease != nil && client.lease.holding)
@@ -103,7 +104,7 @@ func (s *Story) look(w *world) {
 	}
 	for i, held := range last.holding {
 		c := w.clients[i]
-		itself := last.Step.byClient() && last.Step.Who == i
+		itself := last.Step.ByClient() && last.Step.Who == i
 		if held && !c.lease.holding && !itself {
 			last.Ended = append(last.Ended, i)
 		}
@@ -140,7 +141,7 @@ func (cmd *command) call() *Call {
 	return c
 }
 
-func (s *Story) missing(one *schedule, w *world) {
+func (s *Story) missing(one *run, w *world) {
 	at := len(one.steps)
 	s.err = fmt.Errorf("step %d of the trace, %s, cannot be taken; possible are: %s", at+1, one.path.steps[at],
 		stepNames(w.choices()))
@@ -226,29 +227,29 @@ func describe(c choice) string {
 		command = c.cmd.text()
 	}
 	switch c.Kind {
-	case Grant:
+	case schedule.Grant:
 		return command
-	case Time:
+	case schedule.Time:
 		return "time passes"
-	case Expiry:
+	case schedule.Expiry:
 		return "time passes, commands wait"
-	case Hold:
+	case schedule.Hold:
 		return "is held, time passes"
-	case CrashBefore:
+	case schedule.CrashBefore:
 		return "dies"
-	case CrashAfter:
+	case schedule.CrashAfter:
 		return command + ", then dies"
-	case LoseRequest:
+	case schedule.LoseRequest:
 		return command + ": lost on its way"
-	case LoseReply:
+	case schedule.LoseReply:
 		return command + ": the reply is lost"
-	case Late:
+	case schedule.Late:
 		return command + ": still on its way when its client gives it up"
-	case Arrive:
+	case schedule.Arrive:
 		return command + " arrives late"
-	case Drop:
+	case schedule.Drop:
 		return "the message is lost"
-	case GiveUp:
+	case schedule.GiveUp:
 		return "its caller has gone"
 	}
 	return describeServer(c)
@@ -258,14 +259,14 @@ func describe(c choice) string {
 func describeServer(c choice) string {
 	server := "the lock server"
 	if c.node != nil {
-		server = "node " + c.subject()
+		server = "node " + itoa(int64(c.Who+1))
 	}
 	switch c.Kind {
-	case NodeDown:
+	case schedule.NodeDown:
 		return server + " cannot be reached"
-	case NodeBack:
+	case schedule.NodeBack:
 		return server + " is back"
-	case NodeEmpty:
+	case schedule.NodeEmpty:
 		return server + " restarts empty"
 	}
 	return "the clock of " + server + " jumps"
@@ -274,13 +275,9 @@ func describeServer(c choice) string {
 // text names a command and its server.
 func (cmd *command) text() string {
 	if cmd.message {
-		return "gets the message"
+		return schedule.Message
 	}
-	on := ""
-	if cmd.server.name != "stock" && cmd.server.name != "lock" {
-		on = " on node"
-	}
-	return cmd.name + on + " " + cmd.server.name
+	return schedule.CommandText(cmd.name, cmd.server.name)
 }
 
 // holds says what the servers hold.

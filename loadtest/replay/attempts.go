@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // attempts are how often a trace is replayed, and how many times as long as usual everything then takes. A machine that
@@ -20,7 +21,7 @@ type Shown struct {
 
 // Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
 func (e *Environment) Prove(
-	ctx context.Context, t Trace, breaks []history.Verdict, shown Shown,
+	ctx context.Context, t schedule.Trace, breaks []history.Verdict, shown Shown,
 ) (*history.Cell, error) {
 	if err := Check(t); err != nil {
 		return nil, err
