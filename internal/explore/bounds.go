@@ -49,7 +49,7 @@ const (
 	sweepReach    = 1400 * time.Millisecond // a command that comes later than this after it was sent is not swept
 )
 
-// LongestWait is how long an order waits for a lock, on rungs that wait. It is longer than a lease.
+// LongestWait limits how long an order waits for a lock, on rungs that wait. It is longer than a lease.
 const LongestWait = 3 * time.Second
 
 const (

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Cell is what was found of one rung under one kind of fault.
+// A Cell records the search of one rung under one kind of fault: how far it came, and what it found.
 type Cell struct {
 	Rung      string
 	Situation string // "" for the usual one

@@ -67,7 +67,7 @@ func (s *search) trace(steps []schedule.Step) schedule.Trace {
 	return schedule.Trace{Rung: s.rung.Number, Situation: s.bounds.Situation, Steps: steps}
 }
 
-// errDiverged says that a schedule did not go the same way twice.
+// errDiverged ends a search: the same choices have to make the same schedule.
 var errDiverged = errors.New("a schedule did not go the same way twice")
 
 // A path is the beginning of a schedule that is still to be run.

@@ -52,7 +52,7 @@ type Call struct {
 	Err     string // why there is none
 }
 
-// An Outcome is what came of one order.
+// An Outcome is the answer to one order, as its client was told.
 type Outcome struct {
 	Client string
 	End    string  // what it was told, in words
@@ -66,10 +66,10 @@ type Outcome struct {
 // the stock. Steps count from 1.
 type Lease struct{ Client, From, Last int }
 
-// LeaseTTL is how long a lease lasts, in every schedule.
+// LeaseTTL is the TTL of each lease, in every schedule.
 const LeaseTTL = leaseTTL
 
-// LongestRecovery is how long after the end of all orders a new one has to get the lock.
+// LongestRecovery limits the time from the end of all orders until a new one gets the lock.
 const LongestRecovery = leaseTTL + liveMargin
 
 func (s *Story) begin(w *world) {
@@ -196,7 +196,7 @@ func stepNames(choices []choice) string {
 	return strings.Join(names, " ")
 }
 
-// outcome says what the client was told.
+// outcome returns the answers to the client's orders.
 func (c *client) outcome() string {
 	switch {
 	case c.dead:
@@ -207,7 +207,7 @@ func (c *client) outcome() string {
 	return strings.Join(c.told, "; ")
 }
 
-// outcome says what came of one order.
+// outcome returns the answer to one order, in words.
 func outcome(receipt sale.Receipt, err error) string {
 	switch {
 	case errors.Is(err, stock.ErrSoldOut):
@@ -280,7 +280,7 @@ func (cmd *command) text() string {
 	return schedule.CommandText(cmd.name, cmd.server.name)
 }
 
-// holds says what the servers hold.
+// holds lists the holders of the locks on each server, and the stock.
 func (w *world) holds() string {
 	var parts []string
 	left, _ := w.stock.redis.Get(stock.Key(product))
@@ -303,7 +303,7 @@ func (w *world) label(node *store, product int) string {
 	return node.name + " " + itoa(int64(product+1))
 }
 
-// holder says who has the lock with that key on a server, and for how long.
+// holder names the clients that have the lock with that key on a server, each with the rest of its TTL.
 func (w *world) holder(node *store, key string) string {
 	if node.down {
 		return "down"

@@ -82,7 +82,7 @@ func (c *client) isDone() bool {
 	}
 }
 
-// servers are what one schedule after the other runs on.
+// servers are the Redis servers of a search. One schedule after the other runs on them.
 type servers struct {
 	stock *store
 	nodes []*store
@@ -151,7 +151,7 @@ func (w *world) wait() time.Duration {
 	return min(w.rung.Wait, w.bounds.Wait)
 }
 
-// reused is what all schedules may use.
+// reused holds objects without a state that counts, which all schedules share.
 var reused = struct {
 	metrics *metrics.Metrics
 	log     *slog.Logger

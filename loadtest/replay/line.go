@@ -17,7 +17,7 @@ type Line struct {
 	After time.Duration
 }
 
-// holds says what the servers hold after a step.
+// holds lists the holders of the locks on each server after a step, and the stock.
 func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	by := ""
 	if s.ByClient() {
