@@ -56,6 +56,7 @@ func kindsIn(row string) (kinds []explore.FaultKind) {
 // server is also explored again under the kinds of faults of its row, and has to come to the same row. `make
 // counterexamples` makes the table anew, under all kinds.
 func TestTheShortestWaysInTheDocuments(t *testing.T) {
+	t.Parallel()
 	rows, verdicts := rowsIn(t)
 	var rungs, all []string
 	for _, row := range rows {

@@ -15,6 +15,7 @@ import (
 
 // Without a fault, each situation comes to what the table predicts.
 func TestEverySituationWithoutAFault(t *testing.T) {
+	t.Parallel()
 	for _, s := range Situations {
 		for _, rung := range s.Rungs {
 			cell := mustExplore(t, rung, DefaultBounds().In(s))
@@ -28,6 +29,7 @@ func TestEverySituationWithoutAFault(t *testing.T) {
 
 // The shortest counterexamples of situations, and of a command that arrives late.
 func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rung, situation, fault string
 		verdict                Verdict
