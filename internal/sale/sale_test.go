@@ -27,7 +27,7 @@ import (
 
 // Most tests here wait, and compute little: as many at once as there are processors would be few.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "32")
+	_ = flag.Set("test.parallel", parallel)
 	backend.Silence()
 	goleak.VerifyTestMain(m)
 }
