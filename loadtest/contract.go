@@ -15,7 +15,7 @@ import (
 // contractFlags are the flags of the command contract.
 type contractFlags struct {
 	URL        string `arg:"" help:"Where the service listens, such as http://127.0.0.1:5000."`
-	Rung       string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first that the service lists."`
+	Rung       string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first one listed."`
 	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the service. Also ${env}."`
 }
 

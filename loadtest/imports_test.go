@@ -40,7 +40,7 @@ var houses = []struct {
 		{"loadtest/cluster", "loadtest/joint", "loadtest/report/terminal"},
 		{"loadtest/catalog", "loadtest/audit", "loadtest/load", "loadtest/client"},
 		{
-			"loadtest/history", "loadtest/latch", "loadtest/latch/latchtest",
+			"loadtest/history", "loadtest/schedule", "loadtest/latch", "loadtest/latch/latchtest",
 			"loadtest/contract", "loadtest/contract/contracttest", "loadtest/report/terminal/terminaltest",
 		},
 	}},

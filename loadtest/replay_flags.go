@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/replay"
+	"stockapi/loadtest/schedule"
 )
 
 // replayFlags are the flags of the command replay.
@@ -39,7 +40,7 @@ func (f *replayFlags) entries() ([]replay.Entry, error) {
 	case f.File != "":
 		return replay.ReadList(f.File)
 	}
-	trace, err := replay.ParseTrace(f.Trace)
+	trace, err := schedule.ParseTrace(f.Trace)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/loadtest/replay"
+	"stockapi/loadtest/schedule"
 )
 
 // The way from the command line to the verdict, on real servers. CI replays all counterexamples.
@@ -83,7 +84,7 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 		"v16:aaa.crash-a.bbbb":        {"a: not-sold: a was killed before", "b: sold unit 1"},
 		"v8:abbbbaaa.drop-b.time.bbb": {"a: sold unit 1", "b: refused: 409 sold-out"},
 	} {
-		trace, err := explore.ParseTrace(text)
+		trace, err := schedule.ParseTrace(text)
 		require.NoError(t, err)
 		story, err := explore.Replay(t, trace, explore.DefaultBounds())
 		if !assert.NoError(t, err, text) {

@@ -13,6 +13,7 @@ import (
 	"stockapi/internal/stock"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/schedule"
 )
 
 // product begins the ids of the orders of a cell.
@@ -131,9 +132,9 @@ func (d *drawn) command(step int) history.Command {
 		}
 	}
 	switch {
-	case line.Step.Kind == explore.Drop:
+	case line.Step.Kind == schedule.Drop:
 		cmd.Err = "the message is lost"
-	case line.Call.Server == "stock" && line.Step.Kind == explore.LoseReply:
+	case line.Call.Server == "stock" && line.Step.Kind == schedule.LoseReply:
 		cmd.Err = "the reply is lost"
 	}
 	return cmd
@@ -148,7 +149,7 @@ func (d *drawn) lease(who int, trace []history.Command) *history.Lease {
 	}
 	for i := d.story.Leases[at].From - 1; i < len(d.story.Lines); i++ {
 		line := d.story.Lines[i]
-		if line.Step != (explore.Step{Kind: explore.Grant, Who: who, Nth: line.Step.Nth}) {
+		if line.Step != (schedule.Step{Kind: schedule.Grant, Who: who, Nth: line.Step.Nth}) {
 			continue
 		}
 		cmd := d.command(i)
@@ -175,9 +176,9 @@ func (d *drawn) fault(i int) {
 	}
 	f := history.Fault{At: d.at(i), End: d.at(i), Text: line.What}
 	switch line.Step.Kind {
-	case explore.Expiry:
+	case schedule.Expiry:
 		f.On, f.At = "time", d.at(i-1)
-	case explore.NodeDown, explore.NodeEmpty, explore.ClockJump:
+	case schedule.NodeDown, schedule.NodeEmpty, schedule.ClockJump:
 		f = d.faultOfServer(i, f)
 	default:
 		f = d.faultOfClient(i, f)
@@ -193,12 +194,12 @@ func (d *drawn) faultOfServer(i int, f history.Fault) history.Fault {
 		f.Instance = fmt.Sprintf("node %d", line.Step.Who+1)
 	}
 	switch line.Step.Kind {
-	case explore.NodeDown:
+	case schedule.NodeDown:
 		f.Text = "cannot be reached"
 		f.End = d.at(d.next(i, func(l explore.Line) bool {
-			return l.Step == explore.Step{Kind: explore.NodeBack, Who: line.Step.Who}
+			return l.Step == schedule.Step{Kind: schedule.NodeBack, Who: line.Step.Who}
 		}))
-	case explore.NodeEmpty:
+	case schedule.NodeEmpty:
 		f.Text = "restarts empty"
 	default:
 		f.Text = "its clock jumps"
@@ -212,10 +213,10 @@ func (d *drawn) faultOfClient(i int, f history.Fault) history.Fault {
 	f.Instance = d.story.Orders[line.Step.Who].Client
 	f.Order = product + "-" + f.Instance
 	switch line.Step.Kind {
-	case explore.Hold:
+	case schedule.Hold:
 		f.At, f.Text = d.at(i-1), "held while time passes"
 		f.End = d.at(d.next(i, func(l explore.Line) bool { return l.ByClient && l.Step.Who == line.Step.Who }))
-	case explore.CrashBefore, explore.CrashAfter:
+	case schedule.CrashBefore, schedule.CrashAfter:
 		f.Text, f.End = "killed", history.Never
 	}
 	return f

@@ -22,28 +22,31 @@ const (
 	couldNotRun = 2
 )
 
-// flags is the command line.
+// flags is the command line. parse fills in what stands in ${}.
 type flags struct {
-	Rungs         []string      `placeholder:"RUNG,…" help:"Rungs to explore, by number or name. Default: all whose locks are in Redis."`
-	Faults        int           `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds         []string      `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
-	Situations    []string      `placeholder:"SITUATION,…" help:"What the clients order, where rungs promise something about it: ${situations}; or ${usual}, where each wants one unit. Default: all, as far as they are about a rung."`
-	Clients       int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Nodes         int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
-	Stock         int64         `default:"1" help:"Units at the start. ${default}."`
-	Wait          time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, on rungs that wait. ${default}."`
-	RetryNodes    bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
-	Switches      int           `default:"0" help:"Most switches from one client to another in one schedule. Under a limit, steps that commute are tried in both orders. 0: no limit."`
+	Rungs      []string `placeholder:"RUNG,…" help:"Rungs, by number or name. Default: all whose locks are in Redis."`
+	Faults     int      `default:"0" help:"Most faults in one schedule. ${default}."`
+	Kinds      []string `placeholder:"KIND,…" help:"Kinds of faults: ${kinds}. Default: all."`
+	Situations []string `placeholder:"SITUATION,…" help:"${situations}"`
+
+	Clients    int           `default:"2" help:"Clients, each with one order: 2 or 3. ${default}."`
+	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5. ${default}."`
+	Stock      int64         `default:"1" help:"Units at the start. ${default}."`
+	Wait       time.Duration `default:"${wait}" help:"Longest that an order waits for the lock, if it waits. ${default}."`
+	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
+
+	Switches      int           `default:"0" help:"${switches}"`
 	Schedules     int           `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
-	For           time.Duration `default:"0" help:"End the search after that time, and say how far it got: 10m for instance. Then the same flags may print something else. 0: no limit."`
+	For           time.Duration `default:"0" help:"${for}"`
 	UntilSurprise bool          `help:"End the search of a cell with the first schedule that is not as expected."`
 	Plain         bool          `help:"Also try steps that commute in both orders."`
-	Replay        string        `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON          string        `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	HTML          string        `name:"html" placeholder:"FILE" help:"Also write a page, with a timeline of each counterexample."`
-	Markdown      string        `placeholder:"FILE" help:"Also put the shortest way to break each rung into a document, between its two marks."`
-	Brief         bool          `help:"Print one line for each counterexample, without its columns."`
 	Workers       int           `default:"${cores}" help:"Rungs that are explored at a time. ${default}."`
+
+	Replay   string `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	JSON     string `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page, with timelines of the counterexamples."`
+	Markdown string `placeholder:"FILE" help:"Also put the shortest way to break each rung between the marks of FILE."`
+	Brief    bool   `help:"Print one line for each counterexample, without its columns."`
 
 	rungs      []string
 	kinds      []explore.FaultKind
@@ -77,9 +80,16 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	f = &flags{}
 	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
-		kong.Vars{"kinds": strings.Join(kindNames(), ", "), "usual": usual,
-			"situations": strings.Join(situationNames(), ", "), "wait": explore.LongestWait.String(),
-			"cores": fmt.Sprint(runtime.GOMAXPROCS(0))},
+		kong.Vars{
+			"kinds": strings.Join(kindNames(), ", "),
+			"situations": fmt.Sprintf("What the clients order, where rungs promise something about it: %s; or %s, where each "+
+				"wants one unit. Default: all, as far as they are about a rung.", strings.Join(situationNames(), ", "), usual),
+			"wait": explore.LongestWait.String(), "cores": fmt.Sprint(runtime.GOMAXPROCS(0)),
+			"switches": "Most switches from one client to another in one schedule. Under a limit, steps that commute are " +
+				"tried in both orders. 0: no limit.",
+			"for": "End the search after that time, and say how far it got: 10m for instance. Then the same flags may print " +
+				"something else. 0: no limit.",
+		},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, false, err

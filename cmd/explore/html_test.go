@@ -189,6 +189,7 @@ func TestTheTimelineOfALockThatStays(t *testing.T) {
 
 // Same bounds, same page, to the byte.
 func TestThePageIsTheSame(t *testing.T) {
+	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v5-as-printed", "--faults", "1", "--kinds", "expiry,lose-reply"}
 	first, second := written(t, "--html", args...), written(t, "--html", append(args, "--workers", "1")...)
 	assert.Equal(t, sha256.Sum256([]byte(first)), sha256.Sum256([]byte(second)))
@@ -196,6 +197,7 @@ func TestThePageIsTheSame(t *testing.T) {
 
 // Every counterexample that there is has a picture.
 func TestEveryKindOfFaultIsDrawn(t *testing.T) {
+	t.Parallel()
 	page := written(t, "--html", "--rungs", "v1,v2,v15,v5-as-printed", "--faults", "1")
 	all := elementsOf(t, page)
 	lanes := strings.Join(texts(of(all, "name", "timeline")), " ")

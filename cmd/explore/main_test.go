@@ -5,13 +5,23 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/explore"
+	"stockapi/loadtest/schedule"
 )
+
+// The garbage collector is set as main sets it.
+func TestMain(m *testing.M) {
+	backend.Silence()
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
 
 // explored runs the program within a test.
 func explored(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -34,6 +44,7 @@ func TestARungIsExplored(t *testing.T) {
 
 // The steps stand in columns, of which none is wider than the page.
 func TestTheStepsStandInColumns(t *testing.T) {
+	t.Parallel()
 	_, out, _ := explored(t, "--rungs", "v4,v7", "--faults", "1", "--kinds", "hold")
 	for line := range strings.Lines(out) {
 		if !strings.Contains(line, "NOT AS EXPECTED") {
@@ -43,7 +54,7 @@ func TestTheStepsStandInColumns(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +step +a +b +held in Redis +time$`, out)
 	var narrow bytes.Buffer
 	p := printer{Writer: &narrow, width: 80}
-	story, err := explore.Replay(t, must(explore.ParseTrace("v7:aa.hold-a.bbba")), explore.DefaultBounds())
+	story, err := explore.Replay(t, must(schedule.ParseTrace("v7:aa.hold-a.bbba")), explore.DefaultBounds())
 	assert.NoError(t, err)
 	p.story(story)
 	assert.Regexp(t, `(?m)^ +step +what +held in Redis +time$`, narrow.String())
@@ -98,6 +109,7 @@ func TestATraceIsReplayed(t *testing.T) {
 
 // Same bounds, same output, to the byte, whatever the number of workers.
 func TestTheOutputIsTheSame(t *testing.T) {
+	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
 	_, first, _ := explored(t, args...)
 	_, second, _ := explored(t, append(args, "--workers", "1")...)
@@ -106,6 +118,7 @@ func TestTheOutputIsTheSame(t *testing.T) {
 
 // Three clients are explored in all orders, and within a number of switches.
 func TestThreeClientsAreExplored(t *testing.T) {
+	t.Parallel()
 	for _, switches := range []string{"0", "3"} {
 		code, out, errs := explored(t, "--rungs", "v0,v4", "--clients", "3", "--switches", switches, "--brief")
 		assert.Equal(t, asExpected, code, errs)
@@ -116,6 +129,7 @@ func TestThreeClientsAreExplored(t *testing.T) {
 
 // A search that ends too early says how far it got, and that it did not get to the end.
 func TestASearchThatEndsEarlySaysSo(t *testing.T) {
+	t.Parallel()
 	code, out, errs := explored(t, "--rungs", "v6", "--faults", "2", "--for", "1s", "--brief")
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "not exhausted")

@@ -13,6 +13,7 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 const ladder = "../../docs/ladder.md"
@@ -55,6 +56,7 @@ func kindsIn(row string) (kinds []explore.FaultKind) {
 // server is also explored again under the kinds of faults of its row, and has to come to the same row. `make
 // counterexamples` makes the table anew, under all kinds.
 func TestTheShortestWaysInTheDocuments(t *testing.T) {
+	t.Parallel()
 	rows, verdicts := rowsIn(t)
 	var rungs, all []string
 	for _, row := range rows {
@@ -98,7 +100,7 @@ func tracesReplayed(t *testing.T, row string, verdicts []explore.Verdict) (said 
 		if parts == nil {
 			continue
 		}
-		trace, err := explore.ParseTrace(parts[1])
+		trace, err := schedule.ParseTrace(parts[1])
 		require.NoError(t, err, row)
 		story, err := explore.Replay(t, trace, explore.DefaultBounds())
 		require.NoError(t, err, row)

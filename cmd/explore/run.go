@@ -13,6 +13,7 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // A task is one cell to explore, and then what was found.
@@ -255,7 +256,7 @@ func size(one *task) int {
 
 // replay runs the schedule of a trace, and prints it.
 func (f *flags) replay(t *testing.T, p printer, stderr io.Writer) int {
-	trace, err := explore.ParseTrace(f.Replay)
+	trace, err := schedule.ParseTrace(f.Replay)
 	if err != nil {
 		return complain(stderr, err)
 	}

@@ -4,15 +4,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // Bounds limit what is explored. What was found holds within them, and for nothing else.
 type Bounds struct {
-	Clients int    // each sells one unit, in a process of its own
-	Nodes   int    // Redlock nodes
-	Stock   int64  // units at the start
-	Faults  int    // in one schedule
-	Kinds   []Kind // of faults
+	Clients int             // each sells one unit, in a process of its own
+	Nodes   int             // Redlock nodes
+	Stock   int64           // units at the start
+	Faults  int             // in one schedule
+	Kinds   []schedule.Kind // of faults
 	// Situation names what the clients order, and what they find; "" is the usual one, where each wants one unit. See
 	// [Situations].
 	Situation string
@@ -47,7 +49,7 @@ const (
 	sweepReach    = 1400 * time.Millisecond // a command that comes later than this after it was sent is not swept
 )
 
-// LongestWait is how long an order waits for a lock, on rungs that wait. It is longer than a lease.
+// LongestWait limits how long an order waits for a lock, on rungs that wait. It is longer than a lease.
 const LongestWait = 3 * time.Second
 
 const (
@@ -74,22 +76,22 @@ func (b Bounds) AreUsual() bool {
 type FaultKind struct {
 	Name  string
 	Does  string
-	kinds []Kind
+	kinds []schedule.Kind
 }
 
 // FaultKinds lists the kinds of faults.
 var FaultKinds = []FaultKind{
-	{"expiry", "time passes to just past the next expiry or timer, whatever waits", []Kind{Expiry}},
-	{"hold", "the commands of one client wait while time passes", []Kind{Hold}},
-	{"crash", "a client dies before or after a command", []Kind{CrashBefore, CrashAfter}},
-	{"lose-request", "a command does not reach its server", []Kind{LoseRequest}},
-	{"lose-reply", "a command is carried out, and its reply does not come", []Kind{LoseReply}},
-	{"late", "a command arrives after its client has given it up, or never", []Kind{Late}},
-	{"drop", "a message of a subscription is lost", []Kind{Drop}},
-	{"give-up", "the caller of an order has gone", []Kind{GiveUp}},
-	{"node-down", "a lock server cannot be reached, for a time or for ever", []Kind{NodeDown}},
-	{"node-empty", "a lock server restarts without its data", []Kind{NodeEmpty}},
-	{"clock-jump", "the clock of a lock server jumps by a lease", []Kind{ClockJump}},
+	{"expiry", "time passes to just past the next expiry or timer, whatever waits", []schedule.Kind{schedule.Expiry}},
+	{"hold", "the commands of one client wait while time passes", []schedule.Kind{schedule.Hold}},
+	{"crash", "a client dies before or after a command", []schedule.Kind{schedule.CrashBefore, schedule.CrashAfter}},
+	{"lose-request", "a command does not reach its server", []schedule.Kind{schedule.LoseRequest}},
+	{"lose-reply", "a command is carried out, and its reply does not come", []schedule.Kind{schedule.LoseReply}},
+	{"late", "a command arrives after its client has given it up, or never", []schedule.Kind{schedule.Late}},
+	{"drop", "a message of a subscription is lost", []schedule.Kind{schedule.Drop}},
+	{"give-up", "the caller of an order has gone", []schedule.Kind{schedule.GiveUp}},
+	{"node-down", "a lock server cannot be reached, for a time or for ever", []schedule.Kind{schedule.NodeDown}},
+	{"node-empty", "a lock server restarts without its data", []schedule.Kind{schedule.NodeEmpty}},
+	{"clock-jump", "the clock of a lock server jumps by a lease", []schedule.Kind{schedule.ClockJump}},
 }
 
 // With returns the bounds with so many faults of that kind.
@@ -101,7 +103,7 @@ func (b Bounds) With(faults int, kinds ...FaultKind) Bounds {
 	return b
 }
 
-func allKinds() []Kind { return Bounds{}.With(0, FaultKinds...).Kinds }
+func allKinds() []schedule.Kind { return Bounds{}.With(0, FaultKinds...).Kinds }
 
 // FaultNames names the kinds of faults that the bounds allow, "none" if none.
 func FaultNames(b Bounds) string {

@@ -8,20 +8,21 @@ import (
 	"strconv"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // A choice is a step that the scheduler may take next.
 type choice struct {
-	Step
+	schedule.Step
 	cmd    *command // that the step concerns, or nil
 	node   *store   // the Redlock node that the step concerns, and nothing else
 	paused bool     // time that passes while a command is ready
 }
 
-// A stepID names a step in the same way before and after other steps. In a [Step], a command is named by its place
+// A stepID names a step in the same way before and after other steps. A [schedule.Step] names a command by its place
 // among those that wait, which changes.
 type stepID struct {
-	kind   Kind
+	kind   schedule.Kind
 	who    int
 	server string
 	name   string
@@ -39,7 +40,11 @@ func (c choice) id() stepID {
 
 // reaches reports whether the step's command is carried out.
 func (c choice) reaches() bool {
-	return c.Kind == Grant || c.Kind == CrashAfter || c.Kind == LoseReply || c.Kind == Arrive
+	switch c.Kind {
+	case schedule.Grant, schedule.CrashAfter, schedule.LoseReply, schedule.Arrive:
+		return true
+	}
+	return false
 }
 
 // choices lists the steps that may be taken now, the commands first. When no order is under way any more, only the
@@ -49,7 +54,7 @@ func (w *world) choices() []choice {
 	moving, ready := w.moving()
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			list = append(list, choice{Step: Step{Grant, c.index, n}, cmd: cmd})
+			list = append(list, choice{Step: schedule.Step{Kind: schedule.Grant, Who: c.index, Nth: n}, cmd: cmd})
 		}
 	}
 	if w.isOver() {
@@ -58,14 +63,14 @@ func (w *world) choices() []choice {
 	switch {
 	case len(moving) > 0:
 	case len(ready) == 0:
-		list = append(list, choice{Step: Step{Kind: Time}})
+		list = append(list, choice{Step: schedule.Step{Kind: schedule.Time}})
 	case w.pauses < w.mostPauses() && w.isPending():
-		list = append(list, choice{Step: Step{Kind: Time}, paused: true})
+		list = append(list, choice{Step: schedule.Step{Kind: schedule.Time}, paused: true})
 	}
 	list = append(list, w.arrivals()...)
 	for i, node := range w.nodes {
 		if node.down {
-			list = append(list, choice{Step: Step{NodeBack, i, 0}, node: w.redlockNode(i)})
+			list = append(list, choice{Step: schedule.Step{Kind: schedule.NodeBack, Who: i}, node: w.redlockNode(i)})
 		}
 	}
 	if w.faults < w.bounds.Faults {
@@ -105,17 +110,17 @@ func (w *world) isPending() bool {
 func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 	for _, kind := range w.bounds.Kinds {
 		switch kind {
-		case Expiry:
+		case schedule.Expiry:
 			if len(moving) > 0 && w.isPending() {
-				list = append(list, choice{Step: Step{Kind: Expiry}})
+				list = append(list, choice{Step: schedule.Step{Kind: schedule.Expiry}})
 			}
-		case Hold: // while others move no time passes, so it can begin when they no longer do
+		case schedule.Hold: // while others move no time passes, so it can begin when they no longer do
 			if len(moving) == 1 && w.isPending() {
-				list = append(list, choice{Step: Step{Hold, moving[0].index, 0}})
+				list = append(list, choice{Step: schedule.Step{Kind: schedule.Hold, Who: moving[0].index}})
 			}
-		case CrashBefore, GiveUp:
+		case schedule.CrashBefore, schedule.GiveUp:
 			list = append(list, w.clientFaults(kind, ready)...)
-		case CrashAfter, LoseRequest, LoseReply, Late, Drop:
+		case schedule.CrashAfter, schedule.LoseRequest, schedule.LoseReply, schedule.Late, schedule.Drop:
 			list = append(list, w.commandFaults(kind, ready)...)
 		default:
 			list = append(list, w.serverFaults(kind)...)
@@ -125,23 +130,23 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 }
 
 // clientFaults lists the faults of one kind that concern a client whose order is under way.
-func (w *world) clientFaults(kind Kind, ready []*client) (list []choice) {
+func (w *world) clientFaults(kind schedule.Kind, ready []*client) (list []choice) {
 	for _, c := range w.clients {
-		crashes := kind == CrashBefore && slices.Contains(ready, c)
-		leaves := kind == GiveUp && !c.dead && !c.left && !c.isDone()
+		crashes := kind == schedule.CrashBefore && slices.Contains(ready, c)
+		leaves := kind == schedule.GiveUp && !c.dead && !c.left && !c.isDone()
 		if c.started && (crashes || leaves) {
-			list = append(list, choice{Step: Step{kind, c.index, 0}})
+			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.index}})
 		}
 	}
 	return list
 }
 
 // commandFaults lists the faults of one kind that concern a command.
-func (w *world) commandFaults(kind Kind, ready []*client) (list []choice) {
+func (w *world) commandFaults(kind schedule.Kind, ready []*client) (list []choice) {
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			if cmd.message == (kind == Drop) && (cmd.name != "subscribe" || kind == LoseRequest) {
-				list = append(list, choice{Step: Step{kind, c.index, n}, cmd: cmd})
+			if cmd.message == (kind == schedule.Drop) && (cmd.name != "subscribe" || kind == schedule.LoseRequest) {
+				list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.index, Nth: n}, cmd: cmd})
 			}
 		}
 	}
@@ -149,13 +154,13 @@ func (w *world) commandFaults(kind Kind, ready []*client) (list []choice) {
 }
 
 // serverFaults lists the faults of one kind that concern a lock server.
-func (w *world) serverFaults(kind Kind) (list []choice) {
+func (w *world) serverFaults(kind schedule.Kind) (list []choice) {
 	if !w.locks {
 		return nil
 	}
 	for i, node := range w.nodes {
-		if kind == NodeDown && !node.down || kind != NodeDown && !node.isFree() {
-			list = append(list, choice{Step: Step{kind, i, 0}, node: w.redlockNode(i)})
+		if kind == schedule.NodeDown && !node.down || kind != schedule.NodeDown && !node.isFree() {
+			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: i}, node: w.redlockNode(i)})
 		}
 	}
 	return list

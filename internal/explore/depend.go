@@ -1,18 +1,22 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"stockapi/loadtest/schedule"
+)
 
 // independent reports whether two steps that may be taken in the same state come to the same in either order, so that
 // one order is enough. The argument is in docs/explore.md.
 func independent(a, b choice) bool {
 	switch {
-	case a.isFault() && b.isFault(): // one may use up the bound on faults
+	case a.IsFault() && b.IsFault(): // one may use up the bound on faults
 		return false
-	case a.node != nil && b.byClient(): // it concerns the commands to that server
+	case a.node != nil && b.ByClient(): // it concerns the commands to that server
 		return b.cmd == nil || b.cmd.server != a.node
-	case b.node != nil && a.byClient():
+	case b.node != nil && a.ByClient():
 		return independent(b, a)
-	case !a.byClient() || !b.byClient(): // time concerns everybody
+	case !a.ByClient() || !b.ByClient(): // time concerns everybody
 		return false
 	case a.Who == b.Who:
 		return sameRound(a, b)
@@ -39,18 +43,18 @@ func conflict(a, b choice) bool {
 // sameRound reports whether two commands of one client are the same request to different servers, sent at once. Such a
 // client waits for all answers, in whatever order they come.
 func sameRound(a, b choice) bool {
-	return a.Kind == Grant && b.Kind == Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
+	return a.Kind == schedule.Grant && b.Kind == schedule.Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
 		a.cmd.since == b.cmd.since && a.cmd.round == b.cmd.round
 }
 
 // commuteInPlace reports whether two steps commute, and their order changes no number of switches either: they are of
 // one client, or one of them is of none.
 func commuteInPlace(a, b choice) bool {
-	return (a.Who == b.Who || !a.byClient() || !b.byClient()) && independent(a, b)
+	return (a.Who == b.Who || !a.ByClient() || !b.ByClient()) && independent(a, b)
 }
 
 // isWork reports whether a command is for the stock.
 func (cmd *command) isWork() bool { return cmd.server.index == 0 }
 
 // touches reports whether a step has to do with the keys of its command.
-func (c choice) touches() bool { return c.reaches() || c.Kind == Drop }
+func (c choice) touches() bool { return c.reaches() || c.Kind == schedule.Drop }

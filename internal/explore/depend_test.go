@@ -4,10 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/schedule"
 )
 
 // grant returns a step that carries out a command of a client.
-func grant(who int, cmd command) choice { return choice{Step: Step{Kind: Grant, Who: who}, cmd: &cmd} }
+func grant(who int, cmd command) choice {
+	return choice{Step: schedule.Step{Kind: schedule.Grant, Who: who}, cmd: &cmd}
+}
 
 // Steps of two clients commute if it does not matter which comes first, for the servers or for the judge.
 func TestWhichStepsCommute(t *testing.T) {
@@ -32,10 +36,11 @@ func TestWhichStepsCommute(t *testing.T) {
 	} {
 		assert.Equal(t, c.commute, independent(grant(0, c.a), grant(1, c.b)), c.why)
 		assert.Equal(t, c.commute, independent(grant(1, c.b), grant(0, c.a)), c.why)
-		assert.False(t, independent(choice{Step: Step{Kind: Time}}, grant(0, c.a)), "time concerns everybody")
+		time := choice{Step: schedule.Step{Kind: schedule.Time}}
+		assert.False(t, independent(time, grant(0, c.a)), "time concerns everybody")
 	}
 	lost := grant(0, acquire)
-	lost.Kind = LoseRequest
+	lost.Kind = schedule.LoseRequest
 	assert.True(t, independent(lost, grant(1, acquire)), "it is not carried out")
 }
 

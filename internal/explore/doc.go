@@ -17,7 +17,7 @@
 //
 // # Reading order
 //
-//   - step.go: steps and traces. bounds.go: what limits a search.
+//   - bounds.go: what limits a search. Steps and traces are those of loadtest/schedule.
 //   - conn.go, gate.go, command.go: a client's way to a server.
 //   - store.go, script.go: the servers. world.go, choice.go: one schedule, and what the scheduler may choose.
 //   - judge.go: the verdicts.

@@ -38,7 +38,7 @@ var expectations = func() (all []Expectation) {
 	return all
 }()
 
-// A row is what a kind of fault does to all rungs.
+// A row holds the expectations of all rungs under one kind of fault, in one situation.
 type row struct {
 	fault     string
 	groups    []group
@@ -163,8 +163,8 @@ var table = []row{
 	})},
 }
 
-// situationTable is what the situations do to the rungs that they are about. A row has no fault, or a kind that the
-// situation is of interest for.
+// situationTable holds the expectations of the situations, each for the rungs that it is about. A row has no fault, or
+// a kind that the situation is of interest for.
 var situationTable = []row{
 	{situation: queue, fault: "none", groups: []group{
 		{"v8", holds, "the lock goes to the head of the queue, whoever asks first when it has expired"},

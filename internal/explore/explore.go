@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
-// A Cell is what was found of one rung under one kind of fault.
+// A Cell records the search of one rung under one kind of fault: how far it came, and what it found.
 type Cell struct {
 	Rung      string
 	Situation string // "" for the usual one
@@ -193,7 +194,7 @@ func (s *search) isHopeless(p path) bool {
 
 // Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
 // as they happened, and what they broke.
-func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
+func Replay(t *testing.T, trace schedule.Trace, b Bounds) (Story, error) {
 	b.Situation = trace.Situation
 	s, err := newSearch(t, trace.Rung, b)
 	if err != nil {
@@ -201,12 +202,12 @@ func Replay(t *testing.T, trace Trace, b Bounds) (Story, error) {
 	}
 	s.bounds.Kinds = allKinds()
 	for _, step := range trace.Steps {
-		if step.isFault() {
+		if step.IsFault() {
 			s.bounds.Faults++
 		}
 	}
 	var story Story
-	one := &schedule{search: s, path: path{steps: trace.Steps}, frontier: &depthFirst{}, last: -1}
+	one := &run{search: s, path: path{steps: trace.Steps}, frontier: &depthFirst{}, last: -1}
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(s.rung, s.bounds, s.servers)
 		defer w.end()

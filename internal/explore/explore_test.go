@@ -1,12 +1,18 @@
 package explore
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // explorable are the rungs whose locks are in Redis.
@@ -19,15 +25,55 @@ func explorable() (numbers []string) {
 	return numbers
 }
 
+// searched has a function for each search that a test has asked for. Several tests ask for the same one.
+var searched sync.Map
+
+// once runs a search, or returns what it came to when a test asked for it before. The tests run side by side.
+func once[T any](kind, rung string, b Bounds, search func() T) T {
+	f, _ := searched.LoadOrStore(fmt.Sprintf("%s %s %+v", kind, rung, b), sync.OnceValue(search))
+	return f.(func() T)()
+}
+
 func mustExplore(t *testing.T, rung string, b Bounds) Cell {
 	t.Helper()
-	cell, err := Explore(t, rung, b)
-	require.NoError(t, err, rung)
-	return cell
+	type found struct {
+		cell Cell
+		err  error
+	}
+	f := once("explore", rung, b, func() found {
+		cell, err := Explore(t, rung, b)
+		return found{cell, err}
+	})
+	require.NoError(t, f.err, rung)
+	return f.cell
+}
+
+// reduced runs the reduced search of a cell, and does not look for shorter counterexamples. It returns the steps that
+// were taken too.
+func reduced(t *testing.T, rung string, b Bounds) (Cell, map[stepID]bool) {
+	t.Helper()
+	type found struct {
+		cell  Cell
+		taken map[stepID]bool
+		err   error
+	}
+	f := once("reduce", rung, b, func() found {
+		s, err := newSearch(t, rung, b)
+		if err != nil {
+			return found{err: err}
+		}
+		s.taken = map[stepID]bool{}
+		cell := Cell{Rung: rung, Fault: FaultNames(b), Exhausted: (&reduction{search: s}).all()}
+		cell.Schedules, cell.Found = s.complete, slices.Collect(maps.Values(s.best))
+		return found{cell, s.taken, s.diverged}
+	})
+	require.NoError(t, f.err, rung)
+	return f.cell, f.taken
 }
 
 // Without a fault, only the rungs that the table names break.
 func TestEveryRungWithoutAFault(t *testing.T) {
+	t.Parallel()
 	for _, rung := range explorable() {
 		cell := mustExplore(t, rung, DefaultBounds())
 		assert.True(t, cell.Exhausted, rung)
@@ -40,6 +86,7 @@ func TestEveryRungWithoutAFault(t *testing.T) {
 
 // The shortest counterexamples of the rungs that are easiest to understand.
 func TestTheShortestCounterexamples(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rung, fault string
 		verdict     Verdict
@@ -70,11 +117,12 @@ func TestTheShortestCounterexamples(t *testing.T) {
 
 // A counterexample is a schedule that can be run again, and breaks the same verdict at the same step.
 func TestACounterexampleIsReplayed(t *testing.T) {
+	t.Parallel()
 	for _, rung := range []string{"v0", "v5-as-printed", "v11-two"} {
 		cell := mustExplore(t, rung, DefaultBounds())
 		require.NotEmpty(t, cell.Found, rung)
 		for _, one := range cell.Found {
-			trace, err := ParseTrace(one.Trace.String())
+			trace, err := schedule.ParseTrace(one.Trace.String())
 			require.NoError(t, err)
 			story, err := Replay(t, trace, DefaultBounds())
 			require.NoError(t, err)
@@ -85,49 +133,33 @@ func TestACounterexampleIsReplayed(t *testing.T) {
 
 func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
 	for text, wrong := range map[string]string{
-		"v4":            "not \"v4\"",
-		"v4:ax":         "\"ax\" is no step",
-		"v4:aaaaa":      "step 5 of the trace, a, cannot be taken; possible are: b",
-		"v99:a":         "no rung",
-		"v13:a":         "not in Redis",
-		"v4:a.drop-a":   "step 2 of the trace, drop-a, cannot be taken",
-		"v4:node-down-": "is no step",
-		"v4/:a":         "not \"v4/:a\"",
-		"v4/rain:a":     "there is no situation \"rain\"",
-		"v4/nested:a":   "the situation nested is not about v4",
-		"v4:arrive-a":   "step 1 of the trace, arrive-a, cannot be taken",
+		"v4:aaaaa":    "step 5 of the trace, a, cannot be taken; possible are: b",
+		"v99:a":       "no rung",
+		"v13:a":       "not in Redis",
+		"v4:a.drop-a": "step 2 of the trace, drop-a, cannot be taken",
+		"v4/rain:a":   "there is no situation \"rain\"",
+		"v4/nested:a": "the situation nested is not about v4",
+		"v4:arrive-a": "step 1 of the trace, arrive-a, cannot be taken",
 	} {
-		trace, err := ParseTrace(text)
-		if err == nil {
-			_, err = Replay(t, trace, DefaultBounds())
-		}
+		trace, err := schedule.ParseTrace(text)
+		require.NoError(t, err, text)
+		_, err = Replay(t, trace, DefaultBounds())
 		assert.ErrorContains(t, err, wrong, text)
 	}
 }
 
-func TestATraceIsReadAsItWasWritten(t *testing.T) {
-	for _, text := range []string{
-		"v3:aaaa.expiry.b.a", "v6:a2ab3.time.hold-a.crash-b.crash-after-a2", "v4:", "v7:lose-request-a.lose-reply-b.drop-a",
-		"v6:node-down-1.node-back-1.node-empty-2.clock-jump-3.give-up-a", "v5.5:abc",
-		"v9-naive/two-products:abab", "v5:late-a.time.arrive-a.late-b2.arrive-b2",
-	} {
-		trace, err := ParseTrace(text)
-		require.NoError(t, err, text)
-		again, err := ParseTrace(trace.String())
-		require.NoError(t, err)
-		assert.Equal(t, trace, again)
-	}
-}
+// quickRungs are those that are explored under each kind of fault here. The rungs that wait or have several nodes take
+// minutes: the program explores them.
+var quickRungs = strings.Fields("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v15 v15-write-only v16 v17")
 
-// Under one fault, each rung breaks the verdicts that the table predicts, and no other. The rungs that wait or have
-// several nodes take minutes: the program explores them.
+// Under one fault, each rung breaks the verdicts that the table predicts, and no other.
 func TestEveryKindOfFault(t *testing.T) {
+	t.Parallel()
 	for _, kind := range FaultKinds {
-		for _, rung := range []string{"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v15", "v15-write-only",
-			"v16", "v17"} {
+		for _, rung := range quickRungs {
 			_, expected := Expect(rung, "", kind.Name)
 			require.True(t, expected, "%s %s", rung, kind.Name)
-			cell := mustExplore(t, rung, DefaultBounds().With(1, kind))
+			cell, _ := reduced(t, rung, DefaultBounds().With(1, kind))
 			assert.True(t, cell.Exhausted)
 			assert.Empty(t, cell.Surprise(), "%s %s: %v", rung, kind.Name, cell.Found)
 		}

@@ -1,18 +1,18 @@
 package explore
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A gate holds each command of each client until the scheduler lets it through. It is the only place where a client
@@ -134,7 +134,7 @@ func (cmd *command) key() string {
 	return cmd.keys[0]
 }
 
-// of returns the waiting commands of a client, in an order that does not depend on which goroutine came first.
+// of returns the waiting commands of a client, in the order in which a trace counts them.
 func (g *gate) of(c *client) []*command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,16 +144,17 @@ func (g *gate) of(c *client) []*command {
 			own = append(own, cmd)
 		}
 	}
-	slices.SortStableFunc(own, func(a, b *command) int {
-		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), strings.Compare(a.key(), b.key()),
-			a.nth-b.nth)
-	})
+	slices.SortStableFunc(own, func(a, b *command) int { return a.place().Compare(b.place()) })
 	for _, cmd := range own {
 		if cmd.round == 0 {
 			cmd.round = 1 + slices.IndexFunc(own, cmd.saysTheSame)
 		}
 	}
 	return own
+}
+
+func (cmd *command) place() schedule.Place {
+	return schedule.Place{Server: cmd.server.index, Name: cmd.name, Key: cmd.key(), Nth: cmd.nth}
 }
 
 // saysTheSame reports whether two commands of one client came at once, with the same arguments.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A late command is on its way when its client gives it up. It may arrive at any later step, on the connection that it
@@ -69,7 +71,7 @@ func (w *world) arrivals() (list []choice) {
 	nth := map[int]int{}
 	for _, cmd := range w.late {
 		who := cmd.client.index
-		list = append(list, choice{Step: Step{Arrive, who, nth[who]}, cmd: cmd})
+		list = append(list, choice{Step: schedule.Step{Kind: schedule.Arrive, Who: who, Nth: nth[who]}, cmd: cmd})
 		nth[who]++
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // promises are the rungs that promise what a verdict asks for. The other verdicts are asked of all.
@@ -29,8 +30,8 @@ func Promises(rung string, v Verdict) bool {
 func (w *world) promises(v Verdict) bool { return Promises(w.rung.Number, v) }
 
 // hadOnly reports whether all faults so far are of these kinds.
-func (w *world) hadOnly(kinds ...Kind) bool {
-	return !slices.ContainsFunc(w.kinds, func(k Kind) bool { return !slices.Contains(kinds, k) })
+func (w *world) hadOnly(kinds ...schedule.Kind) bool {
+	return !slices.ContainsFunc(w.kinds, func(k schedule.Kind) bool { return !slices.Contains(kinds, k) })
 }
 
 // A place is a client's place in the line for a lock.
@@ -136,7 +137,7 @@ func (j *judge) lookAtEnds() {
 // expired, then a waiter that still waits was not called. Two that each hold a lock that the other waits for will wait
 // until their time is over.
 func (j *judge) lookIdle() {
-	if j.w.promises(WakeUp) && j.released && j.w.hadOnly(GiveUp) {
+	if j.w.promises(WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
 		for _, c := range j.w.clients {
 			if c.waits() && !c.left {
 				j.violate(WakeUp, "the lock is free, and nobody has called %s, which waits for it", c.name)
@@ -166,7 +167,8 @@ func (j *judge) lookForDeadlock() {
 
 // asksUndo reports whether each client should have been able to remove what it has given up.
 func (j *judge) asksUndo() bool {
-	return j.w.promises(Undo) && j.w.hadOnly(Expiry, Hold, LoseRequest, LoseReply, Late, Drop, GiveUp)
+	return j.w.promises(Undo) && j.w.hadOnly(schedule.Expiry, schedule.Hold, schedule.LoseRequest, schedule.LoseReply,
+		schedule.Late, schedule.Drop, schedule.GiveUp)
 }
 
 // lookAtLeft looks at how many entries of a client have expired. It should have removed them, if its order is over. On

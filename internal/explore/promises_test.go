@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // Without a fault, each situation comes to what the table predicts.
 func TestEverySituationWithoutAFault(t *testing.T) {
+	t.Parallel()
 	for _, s := range Situations {
 		for _, rung := range s.Rungs {
 			cell := mustExplore(t, rung, DefaultBounds().In(s))
@@ -27,6 +29,7 @@ func TestEverySituationWithoutAFault(t *testing.T) {
 
 // The shortest counterexamples of situations, and of a command that arrives late.
 func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rung, situation, fault string
 		verdict                Verdict
@@ -59,7 +62,7 @@ func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
 
 // A transaction that arrives late is compared with the stock on its own connection, which watches the stock.
 func TestALateTransactionIsCompared(t *testing.T) {
-	trace, err := ParseTrace("v16:aaa.late-a.bbbb.arrive-a")
+	trace, err := schedule.ParseTrace("v16:aaa.late-a.bbbb.arrive-a")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)
@@ -158,7 +161,7 @@ func (f forger) fencedRead(who int, token string) {
 
 // A script that a server does not know yet comes late all the same. A replay begins with such servers.
 func TestALateScriptIsLateOnAFreshServer(t *testing.T) {
-	trace, err := ParseTrace("v15:aa.late-a")
+	trace, err := schedule.ParseTrace("v15:aa.late-a")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A reduction tries one order of steps that commute, and the other only where two steps that do not commute came after
@@ -76,7 +78,7 @@ func (s *state) find(id stepID) int {
 
 // run runs a schedule that begins with the steps that its states have taken.
 func (r *reduction) run(prefix int) {
-	one := &schedule{search: r.search, last: -1}
+	one := &run{search: r.search, last: -1}
 	synctest.Test(r.t, func(*testing.T) {
 		w := newWorld(r.rung, r.bounds, r.servers)
 		defer w.end()
@@ -96,7 +98,7 @@ func (r *reduction) run(prefix int) {
 }
 
 // choose is the scheduler. It repeats the prefix, whose last step is new, and goes on with what a schedule takes first.
-func (r *reduction) choose(one *schedule, choices []choice, prefix int) int {
+func (r *reduction) choose(one *run, choices []choice, prefix int) int {
 	at := len(one.steps)
 	if at >= prefix && !r.arrive(one, choices) {
 		return -1
@@ -116,13 +118,13 @@ func (r *reduction) choose(one *schedule, choices []choice, prefix int) int {
 
 // arrive notes a new state and what is to be tried there: one command, and all faults and time, which no schedule shows
 // that did without them. It returns false if all that could be tried sleeps.
-func (r *reduction) arrive(one *schedule, choices []choice) bool {
+func (r *reduction) arrive(one *run, choices []choice) bool {
 	s := &state{choices: choices, asleep: r.sleepers()}
 	var first *choice
 	for i, c := range choices {
 		switch {
 		case s.sleeps(c.id()):
-		case c.Kind != Grant:
+		case c.Kind != schedule.Grant:
 			s.todo = append(s.todo, c.id())
 		case first == nil || one.preference(c) < one.preference(*first):
 			first = &choices[i]
@@ -161,7 +163,7 @@ func (s *state) sleeps(id stepID) bool {
 
 // raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is
 // known whether its command has written anything.
-func (r *reduction) raceLast(one *schedule, prefix int) {
+func (r *reduction) raceLast(one *run, prefix int) {
 	if at := len(one.steps) - 1; at >= 0 && at >= prefix-1 {
 		r.race(at)
 	}
@@ -223,7 +225,7 @@ func (s *state) withRivals(c choice) []stepID {
 	for i := 0; i < len(tried); i++ {
 		for _, other := range s.choices {
 			id := other.id()
-			if other.Kind == Grant && other.Who == c.Who && !independent(tried[i], other) &&
+			if other.Kind == schedule.Grant && other.Who == c.Who && !independent(tried[i], other) &&
 				!slices.Contains(ids, id) && !slices.Contains(s.todo, id) && !s.sleeps(id) {
 				ids, tried = append(ids, id), append(tried, other)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/schedule"
 )
 
 // A search runs schedules of one rung within its bounds. Each is run from its beginning: the state of a client is that
@@ -41,7 +42,7 @@ func (s *search) isCutShort() bool {
 // A Counterexample is a schedule that breaks a verdict.
 type Counterexample struct {
 	Violation
-	Trace      Trace
+	Trace      schedule.Trace
 	Faults     int
 	Switches   int
 	FoundAfter int // so many runs: then the verdict was broken first, by this schedule or a longer one
@@ -58,18 +59,20 @@ func (c Counterexample) less(other Counterexample) bool {
 	case len(c.Trace.Steps) != len(other.Trace.Steps):
 		return len(c.Trace.Steps) < len(other.Trace.Steps)
 	}
-	return slices.CompareFunc(c.Trace.Steps, other.Trace.Steps, Step.compare) < 0
+	return slices.CompareFunc(c.Trace.Steps, other.Trace.Steps, schedule.Step.Compare) < 0
 }
 
 // trace returns the trace of steps.
-func (s *search) trace(steps []Step) Trace { return Trace{s.rung.Number, s.bounds.Situation, steps} }
+func (s *search) trace(steps []schedule.Step) schedule.Trace {
+	return schedule.Trace{Rung: s.rung.Number, Situation: s.bounds.Situation, Steps: steps}
+}
 
-// errDiverged says that a schedule did not go the same way twice.
+// errDiverged ends a search: the same choices have to make the same schedule.
 var errDiverged = errors.New("a schedule did not go the same way twice")
 
 // A path is the beginning of a schedule that is still to be run.
 type path struct {
-	steps    []Step
+	steps    []schedule.Step
 	asleep   []stepID // steps that need not be taken where the last step of the path is: they were tried before
 	switches int
 }
@@ -128,7 +131,7 @@ func (f *fewestSwitches) Less(i, j int) bool {
 	if len(a.steps) != len(b.steps) {
 		return len(a.steps) < len(b.steps)
 	}
-	return slices.CompareFunc(a.steps, b.steps, Step.compare) < 0
+	return slices.CompareFunc(a.steps, b.steps, schedule.Step.Compare) < 0
 }
 
 // Swap is part of heap.Interface.
@@ -144,13 +147,13 @@ func (f *fewestSwitches) Pop() any {
 	return last
 }
 
-// A schedule is one run.
-type schedule struct {
+// A run is one schedule that a search runs.
+type run struct {
 	search   *search
 	path     path
 	frontier frontier
 
-	steps    []Step
+	steps    []schedule.Step
 	switches []int // after each step
 	last     int   // the client of the last step by a client, or -1
 	asleep   []stepID
@@ -158,7 +161,7 @@ type schedule struct {
 
 // run runs a schedule that begins with a path, and adds the paths that branch off it to the frontier.
 func (s *search) run(p path, f frontier) {
-	one := &schedule{search: s, path: p, frontier: f, last: -1}
+	one := &run{search: s, path: p, frontier: f, last: -1}
 	synctest.Test(s.t, func(*testing.T) {
 		w := newWorld(s.rung, s.bounds, s.servers)
 		defer w.end()
@@ -173,7 +176,7 @@ func (s *search) run(p path, f frontier) {
 }
 
 // record keeps the shortest counterexamples. What a schedule broke before it was stopped, it broke.
-func (o *schedule) record(w *world) {
+func (o *run) record(w *world) {
 	s := o.search
 	for verdict, violation := range w.judge.violated {
 		if _, known := s.first[verdict]; !known {
@@ -182,7 +185,7 @@ func (o *schedule) record(w *world) {
 		at := violation.At
 		faults := 0
 		for _, step := range o.steps[:at] {
-			if step.isFault() {
+			if step.IsFault() {
 				faults++
 			}
 		}
@@ -197,7 +200,7 @@ func (o *schedule) record(w *world) {
 }
 
 // choose is the scheduler of a search. It follows the path, and goes on with the same client for as long as it can.
-func (o *schedule) choose(choices []choice) int {
+func (o *run) choose(choices []choice) int {
 	at := len(o.steps)
 	if at < len(o.path.steps) {
 		n := slices.IndexFunc(choices, func(c choice) bool { return c.Step == o.path.steps[at] })
@@ -230,26 +233,26 @@ func (o *schedule) choose(choices []choice) int {
 }
 
 // divergence is the error of a schedule in which a step cannot be taken that was taken before.
-func (o *schedule) divergence(step Step, choices []choice) error {
+func (o *run) divergence(step schedule.Step, choices []choice) error {
 	return fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged, step,
 		o.search.trace(o.steps), stepNames(choices))
 }
 
 // preference is lower for steps that a schedule takes first.
-func (o *schedule) preference(c choice) int {
+func (o *run) preference(c choice) int {
 	switch {
-	case c.isFault():
+	case c.IsFault():
 		return 3
-	case c.Kind == Grant && c.Who == o.last:
+	case c.Kind == schedule.Grant && c.Who == o.last:
 		return 0
-	case c.Kind == Grant:
+	case c.Kind == schedule.Grant:
 		return 1
 	}
 	return 2
 }
 
 // branch adds the other ways on to the frontier.
-func (o *schedule) branch(choices []choice, awake []int) {
+func (o *run) branch(choices []choice, awake []int) {
 	tried := slices.Clone(o.asleep)
 	paths := make([]path, 0, len(awake))
 	for i, n := range awake {
@@ -268,16 +271,16 @@ func (o *schedule) branch(choices []choice, awake []int) {
 }
 
 // switchesTo returns how many switches there are after a further step.
-func (o *schedule) switchesTo(c choice) int {
+func (o *run) switchesTo(c choice) int {
 	n := o.switched()
-	if c.byClient() && o.last >= 0 && c.Who != o.last {
+	if c.ByClient() && o.last >= 0 && c.Who != o.last {
 		n++
 	}
 	return n
 }
 
 // switched returns how many switches there are so far.
-func (o *schedule) switched() int {
+func (o *run) switched() int {
 	if len(o.switches) == 0 {
 		return 0
 	}
@@ -285,7 +288,7 @@ func (o *schedule) switched() int {
 }
 
 // take goes on by one step. Steps that sleep go on sleeping if they are independent of it.
-func (o *schedule) take(choices []choice, n int) {
+func (o *run) take(choices []choice, n int) {
 	taken := choices[n]
 	o.note(taken)
 	var still []stepID
@@ -298,13 +301,13 @@ func (o *schedule) take(choices []choice, n int) {
 }
 
 // note keeps a step that is taken.
-func (o *schedule) note(taken choice) {
+func (o *run) note(taken choice) {
 	o.switches = append(o.switches, o.switchesTo(taken))
 	o.steps = append(o.steps, taken.Step)
 	if o.search.taken != nil {
 		o.search.taken[taken.id()] = true
 	}
-	if taken.byClient() {
+	if taken.ByClient() {
 		o.last = taken.Who
 	}
 }

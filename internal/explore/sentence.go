@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // Sentence says in one sentence how the schedule breaks a verdict, in the words of the load test. It names a step by
@@ -126,7 +128,7 @@ func (s Story) who(i, end int) string { return s.client(s.Lines[i].Step.Who, end
 
 // client names a client, with what happened to it before step number end: "a, whose lease ended at step 4,".
 func (s Story) client(who, end int) string {
-	name := clientNames[who : who+1]
+	name := schedule.ClientName(who)
 	if what := s.happened(who, end); len(what) > 0 {
 		return name + ", " + strings.Join(what, ", ") + ","
 	}
@@ -136,18 +138,18 @@ func (s Story) client(who, end int) string {
 // happened lists what happened to a client in the first steps: its faults, and the end of its leases.
 func (s Story) happened(who, end int) (what []string) {
 	for i, line := range s.Lines[:min(end, len(s.Lines))] {
-		if line.Step.byClient() && line.Step.Who == who && line.Step.isFault() {
+		if line.Step.ByClient() && line.Step.Who == who && line.Step.IsFault() {
 			what = append(what, s.fault(i))
 		}
 		ended := slices.Contains(line.Ended, who)
 		switch {
-		case line.Step.Kind == Hold && line.Step.Who == who:
+		case line.Step.Kind == schedule.Hold && line.Step.Who == who:
 			held := fmt.Sprintf("held for %s s", seconds(s.heldFor(i)))
 			if ended {
 				held += " under a lease of " + brief(LeaseTTL)
 			}
 			what = append(what, held+" at "+s.at(i))
-		case ended && line.Step.Kind < NodeDown: // what happened to a server is said before
+		case ended && !line.Step.OfServer(): // what happened to a server is said before
 			what = append(what, fmt.Sprintf("whose lease of %s %s at %s (+%s s)", brief(LeaseTTL), s.ending(i), s.at(i),
 				seconds(line.After)))
 		}
@@ -162,17 +164,17 @@ func (s Story) fault(i int) string {
 		command = line.Call.Name + "/" + line.Call.Server
 	}
 	switch line.Step.Kind {
-	case CrashBefore:
+	case schedule.CrashBefore:
 		return fmt.Sprintf("killed at step %d", i+1)
-	case CrashAfter:
+	case schedule.CrashAfter:
 		return fmt.Sprintf("killed after %s at step %d", command, i+1)
-	case LoseRequest:
+	case schedule.LoseRequest:
 		return fmt.Sprintf("whose %s was lost on its way at step %d", command, i+1)
-	case LoseReply:
+	case schedule.LoseReply:
 		return fmt.Sprintf("whose reply to %s was lost at step %d", command, i+1)
-	case Drop:
+	case schedule.Drop:
 		return fmt.Sprintf("whose message was lost at step %d", i+1)
-	case GiveUp:
+	case schedule.GiveUp:
 		return fmt.Sprintf("whose caller had gone at step %d", i+1)
 	}
 	return fmt.Sprintf("%s at step %d", line.What, i+1)
@@ -180,8 +182,8 @@ func (s Story) fault(i int) string {
 
 // ending says how a lease ended that was not given back.
 func (s Story) ending(i int) string {
-	if line := s.Lines[i]; line.Step.byClient() {
-		return "was removed by " + clientNames[line.Step.Who:line.Step.Who+1]
+	if line := s.Lines[i]; line.Step.ByClient() {
+		return "was removed by " + schedule.ClientName(line.Step.Who)
 	}
 	return "was over"
 }
@@ -194,7 +196,7 @@ func (s Story) heldFor(i int) time.Duration {
 	}
 	until := s.Lines[len(s.Lines)-1].After
 	for j := i + 1; j < len(s.Lines); j++ {
-		if line := s.Lines[j]; line.Step.byClient() && line.Step.Who == s.Lines[i].Step.Who {
+		if line := s.Lines[j]; line.Step.ByClient() && line.Step.Who == s.Lines[i].Step.Who {
 			until = s.Lines[j-1].After
 			break
 		}
@@ -211,11 +213,11 @@ func (s Story) around(end int) string {
 			server = fmt.Sprintf("node %d", line.Step.Who+1)
 		}
 		switch line.Step.Kind {
-		case NodeDown:
+		case schedule.NodeDown:
 			fmt.Fprintf(&text, "%s could not be reached from step %d on: ", server, i+1)
-		case NodeEmpty:
+		case schedule.NodeEmpty:
 			fmt.Fprintf(&text, "%s restarted empty at step %d: ", server, i+1)
-		case ClockJump:
+		case schedule.ClockJump:
 			fmt.Fprintf(&text, "the clock of %s jumped by %s at step %d: ", server, brief(LeaseTTL), i+1)
 		}
 	}
@@ -231,7 +233,7 @@ func (s Story) before(end int) string {
 			continue
 		}
 		if what := s.happened(who, end); len(what) > 0 {
-			fmt.Fprintf(&text, "%s, %s: ", clientNames[who:who+1], strings.Join(what, ", "))
+			fmt.Fprintf(&text, "%s, %s: ", schedule.ClientName(who), strings.Join(what, ", "))
 		}
 	}
 	return text.String()

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A sentence says who did what at which step, and what had happened to each of them before.
@@ -36,7 +38,7 @@ func TestSentences(t *testing.T) {
 		{"v1:aaa.node-down-1.ab", Liveness, "the lock server could not be reached from step 4 on: a fresh order did not " +
 			"get through in 4 s: lock is held by another"},
 	} {
-		trace, err := ParseTrace(c.trace)
+		trace, err := schedule.ParseTrace(c.trace)
 		require.NoError(t, err)
 		story, err := Replay(t, trace, DefaultBounds())
 		require.NoError(t, err, c.trace)
@@ -51,7 +53,7 @@ func TestSentences(t *testing.T) {
 
 // A story tells what each command did, whose lease a step ended, and what each order was told.
 func TestAStory(t *testing.T) {
-	trace, err := ParseTrace("v4:aa.expiry.bbba")
+	trace, err := schedule.ParseTrace("v4:aa.expiry.bbba")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)

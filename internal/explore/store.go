@@ -48,7 +48,7 @@ func (s *store) begin() {
 	s.redis.ClockTTL(true)
 }
 
-// An entry is what the server holds for one holder of a lock.
+// An entry is one holder of a lock in the data of a server: a key, a field of a hash, or a member of a sorted set.
 type entry struct {
 	id    string    // the token
 	until time.Time // when it ends; zero: it does not

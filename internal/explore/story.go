@@ -13,11 +13,12 @@ import (
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
+	"stockapi/loadtest/schedule"
 )
 
 // A Story is a schedule as it happened.
 type Story struct {
-	Trace  Trace
+	Trace  schedule.Trace
 	Lines  []Line
 	Orders []Outcome // those of the clients, and of a further one that was sent at the end, if there was one
 	Leases []Lease
@@ -27,7 +28,7 @@ type Story struct {
 
 // A Line is one step: what was done, by whom, and what the servers held afterwards.
 type Line struct {
-	Step     Step
+	Step     schedule.Step
 	ByClient bool // whether a client takes the step; time and servers have no column of their own
 	Fault    bool
 	What     string
@@ -51,7 +52,7 @@ type Call struct {
 	Err     string // why there is none
 }
 
-// An Outcome is what came of one order.
+// An Outcome is the answer to one order, as its client was told.
 type Outcome struct {
 	Client string
 	End    string  // what it was told, in words
@@ -65,10 +66,10 @@ type Outcome struct {
 // the stock. Steps count from 1.
 type Lease struct{ Client, From, Last int }
 
-// LeaseTTL is how long a lease lasts, in every schedule.
+// LeaseTTL is the TTL of each lease, in every schedule.
 const LeaseTTL = leaseTTL
 
-// LongestRecovery is how long after the end of all orders a new one has to get the lock.
+// LongestRecovery limits the time from the end of all orders until a new one gets the lock.
 const LongestRecovery = leaseTTL + liveMargin
 
 func (s *Story) begin(w *world) {
@@ -81,7 +82,7 @@ func (s *Story) begin(w *world) {
 // add notes a step that is about to be taken.
 func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
-	line := Line{Step: c.Step, ByClient: c.byClient() || c.Kind == Hold, Fault: c.isFault(),
+	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(),
 		What: describe(c), cmd: c.cmd}
 	for _, client := range w.clients {
 		line.holding = append(line.holding, client.lease != nil && client.lease.holding)
@@ -103,7 +104,7 @@ func (s *Story) look(w *world) {
 	}
 	for i, held := range last.holding {
 		c := w.clients[i]
-		itself := last.Step.byClient() && last.Step.Who == i
+		itself := last.Step.ByClient() && last.Step.Who == i
 		if held && !c.lease.holding && !itself {
 			last.Ended = append(last.Ended, i)
 		}
@@ -140,7 +141,7 @@ func (cmd *command) call() *Call {
 	return c
 }
 
-func (s *Story) missing(one *schedule, w *world) {
+func (s *Story) missing(one *run, w *world) {
 	at := len(one.steps)
 	s.err = fmt.Errorf("step %d of the trace, %s, cannot be taken; possible are: %s", at+1, one.path.steps[at],
 		stepNames(w.choices()))
@@ -195,7 +196,7 @@ func stepNames(choices []choice) string {
 	return strings.Join(names, " ")
 }
 
-// outcome says what the client was told.
+// outcome returns the answers to the client's orders.
 func (c *client) outcome() string {
 	switch {
 	case c.dead:
@@ -206,7 +207,7 @@ func (c *client) outcome() string {
 	return strings.Join(c.told, "; ")
 }
 
-// outcome says what came of one order.
+// outcome returns the answer to one order, in words.
 func outcome(receipt sale.Receipt, err error) string {
 	switch {
 	case errors.Is(err, stock.ErrSoldOut):
@@ -226,29 +227,29 @@ func describe(c choice) string {
 		command = c.cmd.text()
 	}
 	switch c.Kind {
-	case Grant:
+	case schedule.Grant:
 		return command
-	case Time:
+	case schedule.Time:
 		return "time passes"
-	case Expiry:
+	case schedule.Expiry:
 		return "time passes, commands wait"
-	case Hold:
+	case schedule.Hold:
 		return "is held, time passes"
-	case CrashBefore:
+	case schedule.CrashBefore:
 		return "dies"
-	case CrashAfter:
+	case schedule.CrashAfter:
 		return command + ", then dies"
-	case LoseRequest:
+	case schedule.LoseRequest:
 		return command + ": lost on its way"
-	case LoseReply:
+	case schedule.LoseReply:
 		return command + ": the reply is lost"
-	case Late:
+	case schedule.Late:
 		return command + ": still on its way when its client gives it up"
-	case Arrive:
+	case schedule.Arrive:
 		return command + " arrives late"
-	case Drop:
+	case schedule.Drop:
 		return "the message is lost"
-	case GiveUp:
+	case schedule.GiveUp:
 		return "its caller has gone"
 	}
 	return describeServer(c)
@@ -258,14 +259,14 @@ func describe(c choice) string {
 func describeServer(c choice) string {
 	server := "the lock server"
 	if c.node != nil {
-		server = "node " + c.subject()
+		server = "node " + itoa(int64(c.Who+1))
 	}
 	switch c.Kind {
-	case NodeDown:
+	case schedule.NodeDown:
 		return server + " cannot be reached"
-	case NodeBack:
+	case schedule.NodeBack:
 		return server + " is back"
-	case NodeEmpty:
+	case schedule.NodeEmpty:
 		return server + " restarts empty"
 	}
 	return "the clock of " + server + " jumps"
@@ -274,16 +275,12 @@ func describeServer(c choice) string {
 // text names a command and its server.
 func (cmd *command) text() string {
 	if cmd.message {
-		return "gets the message"
+		return schedule.Message
 	}
-	on := ""
-	if cmd.server.name != "stock" && cmd.server.name != "lock" {
-		on = " on node"
-	}
-	return cmd.name + on + " " + cmd.server.name
+	return schedule.CommandText(cmd.name, cmd.server.name)
 }
 
-// holds says what the servers hold.
+// holds lists the holders of the locks on each server, and the stock.
 func (w *world) holds() string {
 	var parts []string
 	left, _ := w.stock.redis.Get(stock.Key(product))
@@ -306,7 +303,7 @@ func (w *world) label(node *store, product int) string {
 	return node.name + " " + itoa(int64(product+1))
 }
 
-// holder says who has the lock with that key on a server, and for how long.
+// holder names the clients that have the lock with that key on a server, each with the rest of its TTL.
 func (w *world) holder(node *store, key string) string {
 	if node.down {
 		return "down"

@@ -16,6 +16,7 @@ import (
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
+	"stockapi/loadtest/schedule"
 )
 
 // A world is one schedule under way: the servers, the clients, and the gate between them. It lives in one bubble of
@@ -38,7 +39,7 @@ type world struct {
 	began   time.Time
 	steps   int
 	faults  int
-	kinds   []Kind // of the faults so far
+	kinds   []schedule.Kind // of the faults so far
 	pauses  int
 	stuck   bool
 	carried []*command // all commands that were carried out
@@ -81,7 +82,7 @@ func (c *client) isDone() bool {
 	}
 }
 
-// servers are what one schedule after the other runs on.
+// servers are the Redis servers of a search. One schedule after the other runs on them.
 type servers struct {
 	stock *store
 	nodes []*store
@@ -150,7 +151,7 @@ func (w *world) wait() time.Duration {
 	return min(w.rung.Wait, w.bounds.Wait)
 }
 
-// reused is what all schedules may use.
+// reused holds objects without a state that counts, which all schedules share.
 var reused = struct {
 	metrics *metrics.Metrics
 	log     *slog.Logger
@@ -231,27 +232,27 @@ func (w *world) run(choose func([]choice) int) bool {
 
 // do carries out a step, and has the judge look at what it has changed.
 func (w *world) do(c choice) {
-	if c.isFault() {
+	if c.IsFault() {
 		w.faults++
 		w.kinds = append(w.kinds, c.Kind)
 	}
 	switch {
-	case c.Kind >= NodeDown:
+	case c.OfServer():
 		w.doToServer(c)
-	case c.byClient():
+	case c.ByClient():
 		w.doToClient(c, w.clients[c.Who])
 	default:
 		w.passTime(c)
 	}
 	synctest.Wait()
-	if c.Kind == Late && c.cmd.late != nil {
+	if c.Kind == schedule.Late && c.cmd.late != nil {
 		w.late = append(w.late, c.cmd)
 	}
 	var cmd *command
 	if c.cmd != nil && c.reaches() && !c.cmd.server.down && !c.cmd.message {
 		cmd = c.cmd
 	}
-	w.judge.look(cmd, c.Kind >= NodeDown)
+	w.judge.look(cmd, c.OfServer())
 	w.noteLease(cmd)
 }
 
@@ -274,24 +275,24 @@ func (w *world) noteLease(cmd *command) {
 // doToClient carries out a step of a client.
 func (w *world) doToClient(c choice, client *client) {
 	switch c.Kind {
-	case Grant:
+	case schedule.Grant:
 		w.decide(c, pass)
-	case CrashAfter:
+	case schedule.CrashAfter:
 		w.gate.change(func() { client.dead = true }) // before its goroutines go on
 		w.decide(c, pass)
-	case CrashBefore:
+	case schedule.CrashBefore:
 		w.gate.change(func() { client.dead = true })
-	case LoseRequest:
+	case schedule.LoseRequest:
 		w.decide(c, loseRequest)
-	case LoseReply:
+	case schedule.LoseReply:
 		w.decide(c, loseReply)
-	case Late:
+	case schedule.Late:
 		w.decide(c, comeLate)
-	case Arrive:
+	case schedule.Arrive:
 		w.arrive(c.cmd)
-	case Drop:
+	case schedule.Drop:
 		w.decide(c, refuse)
-	case GiveUp:
+	case schedule.GiveUp:
 		client.leave()
 		client.left = true
 	}
@@ -301,14 +302,14 @@ func (w *world) doToClient(c choice, client *client) {
 func (w *world) doToServer(c choice) {
 	server := w.nodes[c.Who]
 	switch c.Kind {
-	case NodeDown, NodeBack:
-		server.down = c.Kind == NodeDown
-	case NodeEmpty:
+	case schedule.NodeDown, schedule.NodeBack:
+		server.down = c.Kind == schedule.NodeDown
+	case schedule.NodeEmpty:
 		if w.redlockNode(c.Who) == nil {
 			time.Sleep(restartTime)
 		}
 		server.redis.FlushAll()
-	case ClockJump:
+	case schedule.ClockJump:
 		server.redis.FastForward(leaseTTL)
 	}
 }
@@ -325,7 +326,7 @@ func (w *world) decide(c choice, d decision) {
 
 // passTime lets time pass until a client moves, or until just after the next key expires.
 func (w *world) passTime(c choice) {
-	if c.Kind == Hold {
+	if c.Kind == schedule.Hold {
 		w.gate.change(func() { w.clients[c.Who].held = true })
 	}
 	if c.paused {
@@ -350,7 +351,7 @@ func (w *world) passTime(c choice) {
 	select {
 	case <-w.gate.arrived:
 	case <-timer.C:
-		w.stuck = !expires && c.Kind == Time && !c.paused
+		w.stuck = !expires && c.Kind == schedule.Time && !c.paused
 	}
 	synctest.Wait()
 	w.loseLate()

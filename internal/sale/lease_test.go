@@ -19,6 +19,7 @@ import (
 // A process that is stopped in the middle of its work, and goes on after its lease has ended, looks before whatever
 // renews the lease has run: here that never runs again. It sells nothing. v5 does not look.
 func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-naive", "v9-nodes", "v10", "v11", "v12",
 		"v15"} {
 		t.Run(id, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 			b.OnRenew = func(bool) { <-stuck }
 			s := New("a", stock.NewShelf(b.Redis), b, metrics.New("a"), slog.New(slog.DiscardHandler))
 			o := order()
-			o.TTL, o.Work = 300*time.Millisecond, 900*time.Millisecond
+			o.TTL, o.Work = 500*time.Millisecond, time.Second
 			time.AfterFunc(2*o.Work, func() { close(stuck) }) // for the release, which joins the renewing
 			receipt, err := s.Decrease(context.Background(), id, o)
 			if id == "v5" {
@@ -52,9 +53,9 @@ func TestALeaseThatIsNotRenewed(t *testing.T) {
 		"v13", "v14", "v14-hasty", "v16", "v17"}
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o := order()
-		o.TTL, o.Work, o.NoRenew = 300*time.Millisecond, time.Minute, true
+		o.TTL, o.Work, o.NoRenew = 500*time.Millisecond, time.Minute, true
 		if slices.Contains(sell, r.Number) {
-			o.Work = 4 * o.TTL
+			o.Work = 2 * o.TTL
 		}
 		start := time.Now()
 		receipt, err := s.Decrease(context.Background(), r.Number, o)

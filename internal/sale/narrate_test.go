@@ -82,20 +82,31 @@ func TestEveryRungIsNarrated(t *testing.T) {
 }
 
 // A lease that ends at work is told on every rung below v5, as soon as its TTL is over.
+func TestALeaseThatEndsIsNarrated(t *testing.T) {
+	t.Parallel()
+	for _, rung := range []string{"v1.5", "v2", "v3", "v4"} {
+		t.Run(rung, func(t *testing.T) {
+			t.Parallel()
+			s, _ := newShop(t, backendtest.StartEmbedded(t))
+			out := narrated(s)
+			o := order()
+			o.ID, o.TTL, o.Work = "slow", time.Second, 1200*time.Millisecond
+			_, err := s.Decrease(context.Background(), rung, o)
+			require.NoError(t, err)
+			steps := out.steps(o.ID)
+			require.Len(t, steps, 7, "%q", steps)
+			assert.Equal(t, "! its lease is over (TTL 1s)", steps[4])
+			assert.Contains(t, steps[5], ", without a lease")
+			assert.Contains(t, steps[6], "! lease lost: ")
+		})
+	}
+}
+
+// A lease that was broken is told when its renewal is refused.
 func TestALostLeaseIsNarrated(t *testing.T) {
+	t.Parallel()
 	s, b := newShop(t, backendtest.StartEmbedded(t))
 	out := narrated(s)
-	for _, rung := range []string{"v1.5", "v2", "v3", "v4"} {
-		o := order()
-		o.ID, o.TTL, o.Work = "slow-"+rung, time.Second, 1200*time.Millisecond
-		_, err := s.Decrease(context.Background(), rung, o)
-		require.NoError(t, err)
-		steps := out.steps(o.ID)
-		require.Len(t, steps, 7, "%q", steps)
-		assert.Equal(t, "! its lease is over (TTL 1s)", steps[4], rung)
-		assert.Contains(t, steps[5], ", without a lease", rung)
-		assert.Contains(t, steps[6], "! lease lost: ", rung)
-	}
 	o := order()
 	o.ID, o.TTL, o.Work = "broken", 2*time.Second, 10*time.Second
 	go func() {

@@ -27,12 +27,15 @@ import (
 
 // Most tests here wait, and compute little: as many at once as there are processors would be few.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8")
+	_ = flag.Set("test.parallel", parallel)
 	backend.Silence()
 	goleak.VerifyTestMain(m)
 }
 
 const product = "10000"
+
+// zooKeepers limits how many servers of ZooKeeper run at once: each is a Java process, which computes as it starts.
+var zooKeepers = make(chan struct{}, 4)
 
 // newShop returns an instance's shop with 100 units, and its backends.
 func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
@@ -52,6 +55,9 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 		SQL:     backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
 		Process: lock.Process{Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}}
 	if slices.Contains(r.Needs, lock.NeedZooKeeper) {
+		backendtest.RequireZooKeeper(t)
+		zooKeepers <- struct{}{}
+		t.Cleanup(func() { <-zooKeepers })
 		b.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
 			Session: 10 * time.Second, Hooks: []backend.ZooKeeperHook{trace.ZooKeeperHook("node")}})
 	}
@@ -79,6 +85,7 @@ func left(t *testing.T, s *Shop) int64 {
 
 // eachRung runs a test once for each rung, on a Redis of its own.
 func eachRung(t *testing.T, test func(t *testing.T, r Status, s *Shop, b lock.Backends)) {
+	t.Parallel()
 	for _, r := range lock.Ladder() {
 		t.Run(r.Number, func(t *testing.T) {
 			t.Parallel()
@@ -170,6 +177,7 @@ func breakLock(t *testing.T, s *Shop, rung string, b lock.Backends) (done func()
 
 // A lease found lost before the write aborts the sale, on the rungs that look.
 func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
+	t.Parallel()
 	s, b := newShop(t, backendtest.StartEmbedded(t))
 	o := order()
 	o.TTL, o.Work = 2*time.Second, time.Minute
@@ -183,6 +191,7 @@ func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
 
 // A lease found lost after the write is a sale all the same: an error would hide that the unit was sold.
 func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v3", "v4", "v5"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +208,7 @@ func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
 }
 
 func TestABusyLock(t *testing.T) {
+	t.Parallel()
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	holder := order()
 	holder.Work = time.Second
@@ -270,6 +280,7 @@ func TestAMutexTurnsNobodyAway(t *testing.T) {
 
 // A shop that closes sends those away that wait, and lets those finish that hold a lock.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v0.5", "v4"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -309,6 +320,7 @@ func TestRungsThatLackTheirBackend(t *testing.T) {
 
 // Every script that a rung sends is known by a name in the traces, redsync's own included.
 func TestEveryScriptHasAName(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"v4", "v5", "v5-as-printed", "v5.5", "v6", "v15"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
-// attempts are how often a trace is replayed, and how many times as long as usual everything then takes. A machine that
-// is busy may be too slow for the first: a timer that ends too early adds a command that the trace does not have.
+// attempts has a factor for each replay of a trace, by which its times are longer than usual. A machine that is busy
+// may be too slow for the first: a timer that ends too early adds a command that the trace does not have.
 var attempts = []float64{1, 2, 4}
 
 // Shown gets what is to be shown of a trace while it is replayed; nil functions get nothing.
@@ -20,7 +21,7 @@ type Shown struct {
 
 // Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
 func (e *Environment) Prove(
-	ctx context.Context, t Trace, breaks []history.Verdict, shown Shown,
+	ctx context.Context, t schedule.Trace, breaks []history.Verdict, shown Shown,
 ) (*history.Cell, error) {
 	if err := Check(t); err != nil {
 		return nil, err

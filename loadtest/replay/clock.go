@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // passing says of a kind of step how time passes.
-var passing = map[Kind]string{
-	Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
+var passing = map[schedule.Kind]string{
+	schedule.Time: "time passes", schedule.Expiry: "time passes, commands wait", schedule.Hold: "is held, time passes",
 }
 
 // passTime lets time pass until a client moves that is not held, or until just after the next key expires.
 func (p *player) passTime(ctx context.Context, line *Line) error {
 	begun := time.Now()
 	line.What = passing[line.Step.Kind]
-	if line.Step.Kind == Hold {
+	if line.Step.Kind == schedule.Hold {
 		c := p.clients[line.Step.Who]
 		line.Who = c.index
 		if c.leave == nil || c.isDone() {
@@ -26,7 +28,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	waiting := p.firstWaiting()
 	early := p.gate.takeEarly(p.inOrder())
-	if line.Step.Kind == Time { // the explorer lets time pass so only when no client that is under way has sent anything
+	if line.Step.Kind == schedule.Time { // for the explorer no client that is under way has sent anything then
 		for c := range waiting {
 			early = early || !c.held
 		}

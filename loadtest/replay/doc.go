@@ -8,7 +8,7 @@
 //
 // # Reading order
 //
-//   - step.go: steps and traces, as the explorer writes them. times.go: how long things last.
+//   - times.go: how long things last. Steps and traces are those of loadtest/schedule.
 //   - resp.go, wire.go, conn.go, gate.go: a command's way to a server, and what the trace may decide about it.
 //   - quiet.go: when an instance has nothing left to do. holds.go: what the servers hold.
 //   - player.go, faults.go, clock.go, line.go: the steps of one trace.

@@ -11,6 +11,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // Options say on what traces are replayed. The explorer has the same settings.
@@ -96,12 +97,28 @@ func scriptNames(ctx context.Context, path string) (map[string]string, error) {
 	return names, nil
 }
 
+// virtual returns why a trace can be run in virtual time alone; empty if it can be replayed.
+func virtual(t schedule.Trace) string {
+	if t.Situation != "" {
+		return "virtual only: a replay has two orders of one unit each, and a free lock"
+	}
+	for _, s := range t.Steps {
+		switch s.Kind {
+		case schedule.ClockJump:
+			return "virtual only: the clock of one real server cannot be made to jump"
+		case schedule.Late, schedule.Arrive:
+			return "virtual only: a wire ends with the connection of its client, and what waits there is never sent on"
+		}
+	}
+	return ""
+}
+
 // Check returns why a trace cannot be replayed; nil if nothing is known against it.
-func Check(t Trace) error {
+func Check(t schedule.Trace) error {
 	rung := catalog.RungOf(t.Rung)
 	switch {
-	case t.Virtual() != "":
-		return fmt.Errorf("%s is %s", t, t.Virtual())
+	case virtual(t) != "":
+		return fmt.Errorf("%s is %s", t, virtual(t))
 	case rung.Number == "":
 		return fmt.Errorf("there is no rung %s", t.Rung)
 	case rung.Kind != catalog.Redis && !rung.OnNodes() && rung.Kind != catalog.NoLock:
@@ -112,7 +129,9 @@ func Check(t Trace) error {
 
 // Play replays a trace, with all times so many times as long as usual. It calls show after each step. An error means
 // that the trace could not be replayed. What it breaks is a finding, not an error.
-func (e *Environment) Play(ctx context.Context, t Trace, longer float64, show func(Line)) (*history.Cell, error) {
+func (e *Environment) Play(
+	ctx context.Context, t schedule.Trace, longer float64, show func(Line),
+) (*history.Cell, error) {
 	if err := Check(t); err != nil {
 		return nil, err
 	}

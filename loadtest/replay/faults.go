@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // die kills the instance. What it had sent, and was not carried out, never is.
@@ -24,9 +25,9 @@ func (p *player) die(c *participant) {
 func (p *player) givesUpNext(i int, c *participant) bool {
 	for _, s := range p.trace.Steps[i+1:] {
 		switch {
-		case s.Kind == GiveUp && s.Who == c.index:
+		case s.Kind == schedule.GiveUp && s.Who == c.index:
 			return true
-		case s.Kind >= NodeDown || s.Kind != Time && s.Kind != Expiry && s.Who != c.index:
+		case s.OfServer() || s.NamesClient() && s.Who != c.index:
 			continue
 		}
 		return false
@@ -65,7 +66,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	begun := time.Now()
 	line.What = line.Step.String()
 	switch line.Step.Kind {
-	case NodeDown:
+	case schedule.NodeDown:
 		p.gate.change(func() { node.down = true })
 		for _, c := range p.clients {
 			for _, w := range c.wires {
@@ -75,13 +76,13 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 			}
 		}
 		p.noteServer(begun, "could not be reached")
-	case NodeBack:
+	case schedule.NodeBack:
 		p.gate.change(func() { node.down = false })
-	case NodeEmpty:
+	case schedule.NodeEmpty:
 		err = node.rdb.FlushAll(ctx).Err()
 		p.noteServer(begun, "lost all its data")
 	default:
-		err = errors.New(p.trace.Virtual())
+		err = errors.New(virtual(p.trace))
 	}
 	p.settle(ctx)
 	return err

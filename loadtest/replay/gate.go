@@ -1,12 +1,13 @@
 package replay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A gate holds the commands that have come to the wires until the trace lets them through.
@@ -207,7 +208,8 @@ func (g *gate) setStepping(c *sender) {
 	g.stepping = c
 }
 
-// of returns the waiting commands of a client in the explorer's order: by server, then by name, then as they came.
+// of returns the waiting commands of a client, in the order in which a trace counts them. A key is not looked at: a
+// replay has one lock.
 func (g *gate) of(c *sender) []*command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -217,10 +219,12 @@ func (g *gate) of(c *sender) []*command {
 			own = append(own, cmd)
 		}
 	}
-	slices.SortFunc(own, func(a, b *command) int {
-		return cmp.Or(a.server.index-b.server.index, strings.Compare(a.name, b.name), a.seq-b.seq)
-	})
+	slices.SortFunc(own, func(a, b *command) int { return a.place().Compare(b.place()) })
 	return own
+}
+
+func (cmd *command) place() schedule.Place {
+	return schedule.Place{Server: cmd.server.index, Name: cmd.name, Nth: cmd.seq}
 }
 
 // decide lets a command go, in the way of the decision. It reports whether the command still waited.
@@ -305,7 +309,7 @@ func (g *gate) text(clients []*sender) string {
 	var parts []string
 	for _, c := range clients {
 		for i, cmd := range g.of(c) {
-			parts = append(parts, fmt.Sprintf("%s (%s)", Step{Who: c.index, Nth: i}, cmd.text()))
+			parts = append(parts, fmt.Sprintf("%s (%s)", schedule.Step{Who: c.index, Nth: i}, cmd.text()))
 		}
 	}
 	if len(parts) == 0 {
@@ -317,11 +321,7 @@ func (g *gate) text(clients []*sender) string {
 // text names a command and its server.
 func (cmd *command) text() string {
 	if cmd.message {
-		return "gets the message"
+		return schedule.Message
 	}
-	on := ""
-	if cmd.server.name != "stock" && cmd.server.name != "lock" {
-		on = " on node"
-	}
-	return cmd.name + on + " " + cmd.server.name
+	return schedule.CommandText(cmd.name, cmd.server.name)
 }

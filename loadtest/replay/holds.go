@@ -28,7 +28,7 @@ func newStore(index int, name, url string) (*store, error) {
 		owners: map[string]string{}}, nil
 }
 
-// An entry is what a server holds for one holder of a lock.
+// An entry is one holder of a lock in the data of a server.
 type entry struct {
 	token string
 	until time.Time // when it ends; zero: it does not
@@ -119,7 +119,7 @@ func (s *store) look(ctx context.Context, by string) (held []entry, err error) {
 	return held, err
 }
 
-// text says what a lock server holds for whom. By is the client whose step was the last one.
+// text lists the holders of a server's locks. By is the client whose step was the last one.
 func (s *store) text(ctx context.Context, by string) string {
 	held, err := s.look(ctx, by)
 	var parts []string

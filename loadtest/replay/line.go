@@ -4,21 +4,23 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A Line is one step as it was taken.
 type Line struct {
-	Step  Step
+	Step  schedule.Step
 	Who   int    // the client whose column it stands in; -1: nobody's
 	What  string // what was done
 	Holds string // what the servers held afterwards
 	After time.Duration
 }
 
-// holds says what the servers hold after a step.
-func (p *player) holds(ctx context.Context, s Step) string {
+// holds lists the holders of the locks on each server after a step, and the stock.
+func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	by := ""
-	if s.Kind == Grant || s.Kind >= CrashBefore && s.Kind <= GiveUp {
+	if s.ByClient() {
 		by = p.clients[s.Who].name
 	}
 	var parts []string

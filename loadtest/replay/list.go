@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // An Entry is a trace of a list, and what it is to break.
 type Entry struct {
-	Trace  Trace
+	Trace  schedule.Trace
 	Fault  string // the kind of fault that it was found under
 	Breaks []history.Verdict
 	// Not says why real processes do not break that; empty if they do.
@@ -75,7 +76,7 @@ func parseEntry(fields []string) (e Entry, err error) {
 	if e.Breaks, err = ParseVerdicts(strings.Split(fields[1], ",")); err != nil {
 		return e, err
 	}
-	e.Trace, err = ParseTrace(fields[2])
+	e.Trace, err = schedule.ParseTrace(fields[2])
 	return e, err
 }
 

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // A player plays the steps of one trace.
 type player struct {
-	trace   Trace
+	trace   schedule.Trace
 	times   times
 	gate    *gate
 	clients []*participant
@@ -69,8 +70,7 @@ func (p *player) play(ctx context.Context) error {
 			return p.stuck(i, err)
 		}
 		line := Line{Step: step, Who: -1}
-		still := step.Kind == Grant || step.Kind == LoseRequest || step.Kind == LoseReply || step.Kind == Drop
-		p.gate.change(func() { p.gate.still = still })
+		p.gate.change(func() { p.gate.still = isStill(step) })
 		if err := p.take(ctx, i, &line); err != nil {
 			return p.stuck(i, err)
 		}
@@ -81,6 +81,15 @@ func (p *player) play(ctx context.Context) error {
 		p.show(line)
 	}
 	return nil
+}
+
+// isStill reports whether no time is to pass in a step.
+func isStill(s schedule.Step) bool {
+	switch s.Kind {
+	case schedule.Grant, schedule.LoseRequest, schedule.LoseReply, schedule.Drop:
+		return true
+	}
+	return false
 }
 
 // stuck is the error of a step that cannot be taken.
@@ -98,11 +107,11 @@ func (p *player) inOrder() []*sender {
 }
 
 // check refuses a step that names a server that is not there, or a client that is dead.
-func (p *player) check(s Step) error {
+func (p *player) check(s schedule.Step) error {
 	switch {
-	case s.Kind >= NodeDown && s.Who >= len(p.nodes):
+	case s.OfServer() && s.Who >= len(p.nodes):
 		return fmt.Errorf("there are %d lock servers", len(p.nodes))
-	case s.isOfClient() && p.clients[s.Who].dead:
+	case s.NamesClient() && p.clients[s.Who].dead:
 		return fmt.Errorf("%s is dead", p.clients[s.Who].name)
 	}
 	return nil
@@ -112,11 +121,11 @@ func (p *player) check(s Step) error {
 func (p *player) take(ctx context.Context, i int, line *Line) error {
 	s := line.Step
 	switch s.Kind {
-	case Time, Expiry, Hold:
+	case schedule.Time, schedule.Expiry, schedule.Hold:
 		return p.passTime(ctx, line)
-	case NodeDown, NodeBack, NodeEmpty, ClockJump:
+	case schedule.NodeDown, schedule.NodeBack, schedule.NodeEmpty, schedule.ClockJump:
 		return p.toServer(ctx, line)
-	case GiveUp:
+	case schedule.GiveUp:
 		return p.giveUp(ctx, line)
 	default:
 		return p.toCommand(ctx, i, line)
@@ -135,12 +144,12 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	}
 	begun, text := time.Now(), cmd.text()
 	switch line.Step.Kind {
-	case CrashBefore:
+	case schedule.CrashBefore:
 		line.What = "dies"
 		p.die(c)
 		p.note(c, begun, "killed before %s", text)
 		return nil
-	case CrashAfter:
+	case schedule.CrashAfter:
 		line.What = text + ", then dies"
 		cmd.delivered = make(chan struct{})
 		if err := p.decide(ctx, cmd, pass); err != nil {
@@ -149,15 +158,15 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 		p.die(c)
 		p.note(c, begun, "killed after %s", text)
 		return nil
-	case LoseRequest:
+	case schedule.LoseRequest:
 		line.What = text + ": lost on its way"
 		p.note(c, begun, "whose %s was lost on its way", text)
 		err = p.decide(ctx, cmd, loseRequest)
-	case LoseReply:
+	case schedule.LoseReply:
 		line.What = text + ": the reply is lost"
 		p.note(c, begun, "whose reply to %s was lost", text)
 		err = p.decide(ctx, cmd, loseReply)
-	case Drop:
+	case schedule.Drop:
 		line.What = "the message is lost"
 		p.note(c, begun, "whose message was lost")
 		err = p.decide(ctx, cmd, refuse)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // A command that waited at a wire took effect when it was sent on, and not when the instance sent it. A script that the
@@ -50,7 +51,7 @@ func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
 }
 
 func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
-	trace, err := ParseTrace("v4:aa")
+	trace, err := schedule.ParseTrace("v4:aa")
 	require.NoError(t, err)
 	c := &participant{sender: sender{name: "a"}}
 	p := &player{trace: trace, gate: newGate(nil), clients: []*participant{c}}
@@ -58,8 +59,8 @@ func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
 	p.gate.add(&command{sender: &c.sender, server: &server{name: "stock"}, name: "get"})
 	assert.EqualError(t, p.stuck(1, assert.AnError),
 		"step 2 of the trace, a, cannot be taken: "+assert.AnError.Error()+"; waiting are: a (get stock)")
-	assert.ErrorContains(t, p.check(Step{Kind: NodeDown, Who: 3}), "there are 0 lock servers")
+	assert.ErrorContains(t, p.check(schedule.Step{Kind: schedule.NodeDown, Who: 3}), "there are 0 lock servers")
 	c.dead = true
-	assert.ErrorContains(t, p.check(Step{}), "a is dead")
-	assert.NoError(t, p.check(Step{Kind: Time}))
+	assert.ErrorContains(t, p.check(schedule.Step{}), "a is dead")
+	assert.NoError(t, p.check(schedule.Step{Kind: schedule.Time}))
 }

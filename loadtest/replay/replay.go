@@ -15,12 +15,13 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/schedule"
 )
 
 // A replay holds the servers, wires and instances of one replay.
 type replay struct {
 	*Environment
-	trace Trace
+	trace schedule.Trace
 	rung  catalog.Rung
 	times times
 
@@ -60,11 +61,22 @@ func (r *replay) start(ctx context.Context) error {
 	return r.startInstances(ctx)
 }
 
+// clientsOf returns how many clients a trace has: two at least.
+func clientsOf(t schedule.Trace) int {
+	n := 2
+	for _, s := range t.Steps {
+		if s.NamesClient() {
+			n = max(n, s.Who+1)
+		}
+	}
+	return n
+}
+
 func (r *replay) startInstances(ctx context.Context) error {
-	r.instances = make([]*cluster.Instance, r.trace.clients())
+	r.instances = make([]*cluster.Instance, clientsOf(r.trace))
 	all, starting := errgroup.WithContext(ctx)
 	for i := range r.instances {
-		c := &participant{sender: sender{index: i, name: clientNames[i : i+1]}, done: make(chan struct{})}
+		c := &participant{sender: sender{index: i, name: schedule.ClientName(i)}, done: make(chan struct{})}
 		r.clients = append(r.clients, c)
 		reached, err := r.wire(c)
 		if err != nil {

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// A request is what a client sends at once: one command, a pipeline, or a transaction.
+// A request is a message of a client to a server: one command, a pipeline, or a transaction.
 type request struct {
 	raw  []byte
 	cmds [][]string
 }
 
-// errNoRequest says that a client does not send what a client of Redis sends.
+// errNoRequest ends a connection whose client does not speak the protocol of Redis.
 var errNoRequest = errors.New("this is no request to Redis")
 
 // parseRequest reads all commands in b. It returns false if b is not whole yet: the end of a command is missing, or the

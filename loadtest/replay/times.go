@@ -2,7 +2,7 @@ package replay
 
 import "time"
 
-// times are how long things last in a replay: those of the explorer, with nothing virtual about them.
+// times has the durations of a replay. They are those of the explorer, and pass in real time.
 type times struct {
 	lease  time.Duration
 	wait   time.Duration // the longest that an order waits for the lock, on rungs that wait
@@ -32,11 +32,11 @@ const (
 	held = 2 * time.Minute
 	// nodeTime is its timeout for a Redlock node, which bounds a release. That of an acquire is a share of the lease.
 	nodeTime = 2 * time.Second
-	// patience is how long a step waits for the command that it names.
+	// patience limits how long a step waits for the command that it names.
 	patience = 3 * time.Second
-	// horizon is how long time passes if nothing happens.
+	// horizon limits how long time passes if nothing happens.
 	horizon = 10 * time.Second
-	// afterExpiry is how much longer time passes than until a key expires: Redis counts in milliseconds.
+	// afterExpiry is added when time passes until a key expires: Redis counts in milliseconds.
 	afterExpiry = 2 * time.Millisecond
 )
 

@@ -1,0 +1,7 @@
+// Package schedule defines the notation for schedules: the steps that the explorer takes and that a replay takes again
+// on real processes, and the trace, which is a schedule in one line.
+//
+//   - step.go: one step, and its kinds.
+//   - trace.go: a trace as text, written and read.
+//   - place.go: which of a client's waiting commands a step means, and the name of a command.
+package schedule

@@ -1,0 +1,90 @@
+package schedule
+
+import (
+	"cmp"
+	"strconv"
+)
+
+// A Step is one decision about what happens next.
+type Step struct {
+	Kind Kind
+	Who  int // the client, or for a fault of a server the lock server, both from 0
+	Nth  int // which of the client's waiting commands, from 0: see Place
+}
+
+// A Kind says what a step does.
+type Kind uint8
+
+// The kinds of steps. All are faults but Grant, Time, Arrive and NodeBack.
+const (
+	Grant       Kind = iota // a command is carried out, or a message delivered
+	Time                    // time passes, until somebody moves or a key expires
+	Expiry                  // the same, while commands wait that could be carried out
+	Hold                    // the commands of one client wait while time passes; its next grant ends that
+	CrashBefore             // the client dies before its commands are sent
+	CrashAfter              // the client dies after a command was carried out
+	LoseRequest             // a command does not reach the server; its client gets a timeout
+	LoseReply               // a command is carried out, and its client gets a timeout
+	Late                    // a command is on its way until its client gets a timeout, and may still arrive
+	Drop                    // a message of a subscription is lost
+	GiveUp                  // the caller of an order has gone
+	Arrive                  // a late command arrives: no fault, but the rest of one
+	NodeDown                // a lock server cannot be reached
+	NodeBack                // it is back, with its data: no fault, but its end
+	NodeEmpty               // a lock server restarts without its data
+	ClockJump               // a lock server's clock jumps by a TTL: all leases there expire
+)
+
+// verbs name the kinds in a trace, but for Grant. The subject follows: crash-a.
+var verbs = [...]string{
+	Time: "time", Expiry: "expiry", Hold: "hold", CrashBefore: "crash", CrashAfter: "crash-after",
+	LoseRequest: "lose-request", LoseReply: "lose-reply", Late: "late", Drop: "drop", GiveUp: "give-up", Arrive: "arrive",
+	NodeDown: "node-down", NodeBack: "node-back", NodeEmpty: "node-empty", ClockJump: "clock-jump",
+}
+
+// clientNames has a letter for each client that a trace can name.
+const clientNames = "abc"
+
+// ClientName returns the name of a client, a for 0.
+func ClientName(who int) string { return clientNames[who : who+1] }
+
+// IsFault reports whether the step is a fault.
+func (s Step) IsFault() bool { return s.Kind > Time && s.Kind != NodeBack && s.Kind != Arrive }
+
+// ByClient reports whether the step is one of a client, or of its caller.
+func (s Step) ByClient() bool { return s.NamesClient() && s.Kind != Hold }
+
+// NamesClient reports whether Who is a client.
+func (s Step) NamesClient() bool { return !s.passesTime() && !s.OfServer() }
+
+// OfServer reports whether Who is a lock server.
+func (s Step) OfServer() bool { return s.Kind >= NodeDown }
+
+// passesTime reports whether the step names nobody: time concerns all.
+func (s Step) passesTime() bool { return s.Kind == Time || s.Kind == Expiry }
+
+// Compare orders steps: commands before time and faults, and a before b.
+func (s Step) Compare(other Step) int {
+	return cmp.Or(int(s.Kind)-int(other.Kind), s.Who-other.Who, s.Nth-other.Nth)
+}
+
+// String returns the step as a trace has it.
+func (s Step) String() string {
+	switch {
+	case s.passesTime():
+		return verbs[s.Kind]
+	case s.OfServer():
+		return verbs[s.Kind] + "-" + strconv.Itoa(s.Who+1)
+	case s.Kind == Grant:
+		return s.sender()
+	}
+	return verbs[s.Kind] + "-" + s.sender()
+}
+
+// sender names the client, and with a digit which of its commands is meant, if it is not the first.
+func (s Step) sender() string {
+	if s.Nth == 0 {
+		return ClientName(s.Who)
+	}
+	return ClientName(s.Who) + strconv.Itoa(s.Nth+1)
+}
