@@ -40,7 +40,7 @@ type Bounds struct {
 // The times of a schedule. The clock is virtual, so their relations count, and not their lengths.
 const (
 	leaseTTL      = 2 * time.Second
-	clientTimeout = 500 * time.Millisecond  // of a command whose reply does not come
+	clientTimeout = 470 * time.Millisecond  // of a command whose reply does not come: no sum of it is a time of a timer
 	retryDelay    = time.Second             // the longest between two tries of a waiter that polls
 	liveMargin    = 2 * time.Second         // a new order gets the lock within a lease and this
 	restartTime   = time.Millisecond        // of a server, so that its clock does not stand still

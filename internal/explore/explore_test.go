@@ -193,3 +193,18 @@ func TestASurpriseIsSaid(t *testing.T) {
 	assert.Contains(t, Cell{Rung: "v0", Fault: "none", Exhausted: true}.Surprise(), "stock should break")
 	assert.Empty(t, Cell{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
 }
+
+// Two timers that rang at one instant would let a schedule go two ways. Here a reply is waited for twice, and the
+// renewals begin.
+func TestNoTwoTimersRingAtOnce(t *testing.T) {
+	t.Parallel()
+	trace, err := schedule.ParseTrace("v9-nodes:aaaaaaaabb.lose-request-b.time.lose-request-b.time")
+	require.NoError(t, err)
+	first, err := Replay(t, trace, DefaultBounds())
+	require.NoError(t, err)
+	for range 20 {
+		again, err := Replay(t, trace, DefaultBounds())
+		require.NoError(t, err)
+		require.Equal(t, first.Lines, again.Lines)
+	}
+}
