@@ -96,7 +96,7 @@ func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
 		a := asking(t, s, 1)
 		a.Redis.AddHook(confirmation(confirmed.Load))
 		kept := a.lock(t, "kept", slowTTL)
-		time.Sleep(2 * slowTTL)
+		time.Sleep(3 * slowTTL / 2) // before the last of its three renewals is used up
 		require.NoError(t, kept.Context.Err())
 		unlock(t, kept)
 
