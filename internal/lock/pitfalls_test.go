@@ -392,7 +392,7 @@ func TestRoundTrips(t *testing.T) {
 					return do(ctx)
 				}
 				backends := Backends{Redis: client, Redlock: []redis.UniversalClient{client}, SQL: database,
-					Process: Process{Life: t.Context()}}
+					RedlockTimeout: nodeTimeout, Process: Process{Life: t.Context()}}
 				if slices.Contains(r.Needs, NeedZooKeeper) {
 					backends.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
 						Session: time.Minute, // so long that no ping is counted
