@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,10 +24,10 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Leases on the embedded Redis end in the virtual time of a bubble of testing/synctest, so the machine's speed does not
-// count. Databases, ZooKeeper and redis-server know only real time. Their tests wait for a lease to end and compute
-// little, so more of them run in parallel than there are processors. The embedded Redis creates a Lua state for each script and drops it: with the usual heap, half of the
-// work would be garbage collection. The flag -parallel and the variable GOGC still count.
+// On the embedded Redis, leases end in virtual time: see onEmbedded. Other servers have only real time. Their tests
+// wait for a lease to end and compute little, so more of them run in parallel than there are processors. The embedded
+// Redis creates a Lua state for each script and drops it: with the usual heap, half of the work would be garbage
+// collection. The flag -parallel and the variable GOGC still count.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	if os.Getenv("GOGC") == "" {
@@ -76,45 +75,6 @@ func shopOn(t testing.TB, server *backendtest.Server) *shop {
 		return clients
 	})
 	return s
-}
-
-// onEmbedded runs a test of a rung on the embedded Redis: in virtual time if the rung needs nothing else, and in real
-// time if it needs a database. The test cannot call t.Run or t.Parallel.
-func onEmbedded(t *testing.T, id string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
-	t.Helper()
-	r := rung(t, id)
-	if !onRedisAlone(r) {
-		test(t, newShop(t, backendtest.StartEmbedded, nodes), r)
-		return
-	}
-	synctest.Test(t, func(t *testing.T) { test(t, newShop(t, backendtest.StartVirtual, nodes), r) })
-}
-
-// onEachShop runs a test of a rung on each kind of server: on the embedded Redis as onEmbedded does, and on redis-server
-// in real time.
-func onEachShop(t *testing.T, id string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
-	t.Helper()
-	t.Run(backendtest.Embedded, func(t *testing.T) { onEmbedded(t, id, nodes, test) })
-	t.Run(backendtest.RedisServer, func(t *testing.T) {
-		backendtest.Require(t)
-		test(t, newShop(t, backendtest.StartRedis, nodes), rung(t, id))
-	})
-}
-
-// onRungs runs a test of each of these rungs as onEmbedded does, in parallel.
-func onRungs(t *testing.T, ids []string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
-	t.Helper()
-	for _, id := range ids {
-		t.Run(id, func(t *testing.T) {
-			t.Parallel()
-			onEmbedded(t, id, nodes, test)
-		})
-	}
-}
-
-// onRedisAlone reports whether a rung needs no server, or none but Redis.
-func onRedisAlone(r Rung) bool {
-	return !slices.ContainsFunc(r.Needs, func(need string) bool { return need != NeedRedis && need != NeedRedlock })
 }
 
 // An instance stands for a process. It has its own clients and rungs, and a crash ends all of them at once.
@@ -298,15 +258,6 @@ func (s *shop) remove(t *testing.T, key string) {
 	for _, client := range s.bare() {
 		assert.NoError(t, client.Del(context.Background(), key).Err())
 	}
-}
-
-// onEach runs a test of a rung on each kind of server, with two instances, and a client for plain commands, as another
-// program could send them. On the embedded Redis it is as onEmbedded says.
-func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) {
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
 }
 
 // deadNode starts a node that accepts connections and handles each by serve.

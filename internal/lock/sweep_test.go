@@ -361,7 +361,8 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 	})
 }
 
-// A lease that was granted too late is released: by the server's clock it has just begun. v5 does not look at the clock.
+// A lease that was granted too late is released: by the server's clock it has just begun. v5 does not look at the
+// clock.
 func TestALateGrantIsGivenBack(t *testing.T) {
 	t.Parallel()
 	const lease = 700 * time.Millisecond
