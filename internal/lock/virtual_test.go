@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,16 @@ func onRungs(t *testing.T, ids []string, nodes int, test func(t *testing.T, s *s
 			onEmbedded(t, id, nodes, test)
 		})
 	}
+}
+
+// deadVirtual is deadNode in virtual time.
+func deadVirtual(serve func(conn net.Conn)) *backendtest.Server {
+	return backendtest.Virtual(func(conn net.Conn) {
+		go func() {
+			defer conn.Close()
+			serve(conn)
+		}()
+	})
 }
 
 // onRedisAlone reports whether a rung needs no server, or none but Redis.

@@ -21,11 +21,16 @@ func StartVirtual(t testing.TB) *Server {
 	_ = unused.Close()
 	redis.ClockTTL(true)
 	t.Cleanup(redis.Close)
-	server := redis.Server()
+	return Virtual(redis.Server().ServeConn)
+}
+
+// Virtual returns a server of StartVirtual's kind that is only a function: it gets the server's end of each connection,
+// and returns at once.
+func Virtual(serve func(net.Conn)) *Server {
 	return &Server{URL: "redis://virtual", Kind: Embedded,
 		dial: func(context.Context, string, string) (net.Conn, error) {
-			client, served := pipe()
-			server.ServeConn(served)
+			client, server := pipe()
+			serve(server)
 			return client, nil
 		}}
 }
