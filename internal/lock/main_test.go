@@ -24,9 +24,10 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Most tests here wait for a lease to end and compute little, so more of them run in parallel than there are
-// processors. The embedded Redis creates a Lua state for each script and drops it: with the usual heap, half of the
-// work would be garbage collection. The flag -parallel and the variable GOGC still count.
+// On the embedded Redis, leases end in virtual time: see onEmbedded. Other servers have only real time. Their tests
+// wait for a lease to end and compute little, so more of them run in parallel than there are processors. The embedded
+// Redis creates a Lua state for each script and drops it: with the usual heap, half of the work would be garbage
+// collection. The flag -parallel and the variable GOGC still count.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	if os.Getenv("GOGC") == "" {
@@ -45,19 +46,34 @@ type shop struct {
 	zookeeper func() *backendtest.ZooKeeperServer
 	janitor   atomic.Pointer[backend.ZooKeeper]
 	sql       string // DSN
+	// bare returns a client for plain commands to each of redlock, and to redis.
+	bare func() []redis.UniversalClient
 }
 
 func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int) *shop {
 	t.Helper()
-	s := &shop{redis: start(t), sql: backendtest.SQLiteFile(t)}
+	s := shopOn(t, start(t))
+	for range nodes {
+		s.redlock = append(s.redlock, start(t))
+	}
+	return s
+}
+
+// shopOn returns a shop with that Redis.
+func shopOn(t testing.TB, server *backendtest.Server) *shop {
+	t.Helper()
+	s := &shop{redis: server, sql: backendtest.SQLiteFile(t)}
 	s.zookeeper = sync.OnceValue(func() *backendtest.ZooKeeperServer {
 		server := backendtest.StartZooKeeper(t)
 		s.janitor.Store(server.Session(t, backend.ZooKeeperOptions{Session: 10 * time.Second}))
 		return server
 	})
-	for range nodes {
-		s.redlock = append(s.redlock, start(t))
-	}
+	s.bare = sync.OnceValue(func() (clients []redis.UniversalClient) {
+		for _, server := range append(slices.Clone(s.redlock), s.redis) {
+			clients = append(clients, backendtest.Client(t, server))
+		}
+		return clients
+	})
 	return s
 }
 
@@ -185,13 +201,16 @@ func unlock(t *testing.T, lease *Lease) {
 	assert.NotErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 }
 
-// freeWithin reports whether the lock becomes free before d has passed.
+// freeWithin reports whether the lock becomes free before d has passed. It tries less and less often: each try costs
+// processor time, and a busy machine looks like a broken lock.
 func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
 	t.Helper()
-	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	delay := 5 * time.Millisecond
+	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(delay) {
 		if i.tryOnce(t, key) {
 			return true
 		}
+		delay = min(2*delay, max(d/50, 5*time.Millisecond))
 	}
 	return false
 }
@@ -236,20 +255,9 @@ func (s *shop) remove(t *testing.T, key string) {
 	defer db.Close() // not only at the end of the test: a hand-over may need many tries, a server has 100 connections
 	_, err := Backends{SQL: db}.breakSQL(context.Background(), key)
 	assert.NoError(t, err)
-	for _, server := range append(slices.Clone(s.redlock), s.redis) {
-		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
+	for _, client := range s.bare() {
+		assert.NoError(t, client.Del(context.Background(), key).Err())
 	}
-}
-
-// onEach runs a test of a rung on each kind of server, with two instances, and a client for plain commands, as another
-// program could send them.
-func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
-	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, id)
-		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
-	})
 }
 
 // deadNode starts a node that accepts connections and handles each by serve.

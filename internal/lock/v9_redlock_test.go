@@ -16,8 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // Redlock as a multilock, compared with v6. With one of three nodes down, nobody gets v9-nodes until the node is back,
@@ -27,20 +25,21 @@ func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
 		for down := range 3 {
 			t.Run(fmt.Sprint(id, " ", down), func(t *testing.T) {
-				s := newShop(t, backendtest.StartEmbedded, 3-down)
-				for range down {
-					s.redlock = append(s.redlock, deadNode(t, hangsUp))
-				}
-				a := s.instance(t, rung(t, id))
-				lease, err := a.try(context.Background(), "k", time.Minute)
-				require.Equal(t, down <= most, err == nil, "%v", err)
-				if err == nil {
-					unlock(t, lease)
-				}
-				for _, node := range a.Redlock[:3-down] {
-					empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
-					assert.Eventually(t, empty, margin, 5*time.Millisecond)
-				}
+				onEmbedded(t, id, 3-down, func(t *testing.T, s *shop, r Rung) {
+					for range down {
+						s.redlock = append(s.redlock, deadVirtual(hangsUp))
+					}
+					a := s.instance(t, r)
+					lease, err := a.try(context.Background(), "k", time.Minute)
+					require.Equal(t, down <= most, err == nil, "%v", err)
+					if err == nil {
+						unlock(t, lease)
+					}
+					for _, node := range a.Redlock[:3-down] {
+						empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
+						assert.Eventually(t, empty, margin, 5*time.Millisecond)
+					}
+				})
 			})
 		}
 	}
@@ -53,14 +52,15 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
 		for forget := range 4 {
 			t.Run(fmt.Sprint(id, " ", forget), func(t *testing.T) {
-				s := newShop(t, backendtest.StartEmbedded, 3)
-				a, b := s.instance(t, rung(t, id)), s.instance(t, rung(t, id))
-				lease := a.lock(t, "k", time.Minute)
-				for _, node := range a.Redlock[:forget] {
-					require.NoError(t, node.Del(context.Background(), "k").Err())
-				}
-				assert.Equal(t, forget <= most, !b.tryOnce(t, "k"))
-				_ = lease.Unlock(context.Background())
+				onEmbedded(t, id, 3, func(t *testing.T, s *shop, r Rung) {
+					a, b := s.instance(t, r), s.instance(t, r)
+					lease := a.lock(t, "k", time.Minute)
+					for _, node := range a.Redlock[:forget] {
+						require.NoError(t, node.Del(context.Background(), "k").Err())
+					}
+					assert.Equal(t, forget <= most, !b.tryOnce(t, "k"))
+					_ = lease.Unlock(context.Background())
+				})
 			})
 		}
 	}
@@ -133,23 +133,24 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 // others.
 func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, backendtest.StartEmbedded, 1)
-	s.redlock = append(s.redlock, deadNode(t, silent), deadNode(t, silent))
-	a := s.instance(t, rung(t, "v6"))
-	var rounds atomic.Int64
-	var orders sync.WaitGroup
-	for range 100 {
-		orders.Go(func() {
-			_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
-				lease, err := a.tryLock(ctx, "k", time.Minute)
-				if strings.Contains(fmt.Sprint(err), "did not answer") {
-					rounds.Add(1)
-				}
-				return lease, err
+	onEmbedded(t, "v6", 1, func(t *testing.T, s *shop, r Rung) {
+		s.redlock = append(s.redlock, deadVirtual(silent), deadVirtual(silent))
+		a := s.instance(t, r)
+		var rounds atomic.Int64
+		var orders sync.WaitGroup
+		for range 100 {
+			orders.Go(func() {
+				_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
+					lease, err := a.tryLock(ctx, "k", time.Minute)
+					if strings.Contains(fmt.Sprint(err), "did not answer") {
+						rounds.Add(1)
+					}
+					return lease, err
+				})
+				assert.True(t, errors.Is(err, ErrNoQuorum) || errors.Is(err, ErrBusy), "%v", err)
 			})
-			assert.True(t, errors.Is(err, ErrNoQuorum) || errors.Is(err, ErrBusy), "%v", err)
-		})
-	}
-	orders.Wait()
-	assert.Less(t, rounds.Load(), int64(100), "some got the result of others")
+		}
+		orders.Wait()
+		assert.Less(t, rounds.Load(), int64(100), "some got the result of others")
+	})
 }

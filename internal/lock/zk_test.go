@@ -449,10 +449,14 @@ func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
-		lease := must(a.tryLock(WithoutRenewal(t.Context()), key(t), time.Millisecond))
-		time.Sleep(2 * zkSession)
-		stillInside(t, lease)
-		unlock(t, lease)
+		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), time.Millisecond) }
+		assert.True(t, askAgain(t, true, func(time.Duration) bool {
+			lease, err := poll(WithoutRenewal(t.Context()), zkSession+margin, Fixed(50*time.Millisecond), attempt)
+			require.NoError(t, err)
+			time.Sleep(2 * zkSession)
+			alive := lease.Context.Err() == nil
+			return lease.Unlock(t.Context()) == nil && alive
+		}))
 	})
 }
 
