@@ -139,7 +139,7 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	for _, m := range innocents {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			for i := range m.times() {
+			for i, measured := 0, 0; measured < m.times() && i < 2*m.times(); i++ {
 				code, found, out := m.run(t)
 				require.NotContains(t, found, "BROKEN", "try %d:\n%s", i+1, out)
 				require.NotEmpty(t, found, out)
@@ -147,6 +147,7 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 					require.True(t, tooSlow(code, out), out) // a machine that is too slow accuses nobody
 					continue
 				}
+				measured++
 				if m.or != "" && found == m.or {
 					require.Equal(t, surprised, code, out)
 					continue

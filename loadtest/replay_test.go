@@ -41,7 +41,6 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 // does not.
 func TestAListOfTracesIsReplayed(t *testing.T) {
 	need(t, "redis-server")
-	t.Parallel()
 	path, tmp := stockapi(t), ownTemp(t)
 	file := filepath.Join(t.TempDir(), "list.txt")
 	lines := []string{
@@ -73,10 +72,10 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 
 // On real processes each step carries out the command that the explorer says, and each order ends as there: with a
 // lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, and a crash.
+// goes, and a crash. It does not run in parallel: a lease is renewed in between if the steps take longer than a third of
+// it.
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 	need(t, "redis-server")
-	t.Parallel()
 	path, tmp := stockapi(t), ownTemp(t)
 	for text, ends := range map[string][]string{
 		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
