@@ -62,8 +62,8 @@ func withoutLeaks(code int) int {
 	return code
 }
 
-// exitAtOnce makes the processes that the tests start exit at once. With the race detector each would sleep for a second
-// first, and a run waits for two of them: its guardian's exit and its own.
+// exitAtOnce makes the processes that the tests start exit at once. With the race detector each would first sleep for a
+// second: the guardian of each run, and the run itself.
 func exitAtOnce() {
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 }

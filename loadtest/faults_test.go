@@ -81,7 +81,8 @@ func TestFailoverThroughSentinel(t *testing.T) {
 	}
 	t.Parallel()
 	path, tmp := stockapi(t), ownTemp(t)
-	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v5.7,v6,v15,v17",
+	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "redis-server",
+		"--rungs", "v5.5,v5.7,v6,v15,v17",
 		"--scenarios", "failover,failover-lagging,node-failover,node-failover-delayed,split-brain,"+
 			"split-brain-min-replicas,split-brain-in-lag,stock-failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)

@@ -72,8 +72,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 
 // On real processes each step carries out the command that the explorer says, and each order ends as there: with a
 // lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, and a crash. It does not run in parallel: a lease is renewed in between if the steps take longer than a third of
-// it.
+// goes, and a crash. It does not run in parallel: on a busy machine a lease would be renewed between the steps.
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 	need(t, "redis-server")
 	path, tmp := stockapi(t), ownTemp(t)
