@@ -39,6 +39,7 @@ func TestAContractThatCannotBeAskedFor(t *testing.T) {
 
 // What loadtest needs of a service, stockapi has: on a rung without a lock, on one with, on one with fencing tokens.
 func TestStockapiFulfilsTheContract(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(stockapi(t), "--redis", "embedded", "--addr", "127.0.0.1:0", "--log-format", "json",
 		"--admin-token", "secret",
 		"--exit-with-stdin")

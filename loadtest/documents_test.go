@@ -10,11 +10,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 )
 
 // documents returns the files that readers are sent to, but for WORKSHOP.md.
@@ -27,12 +27,17 @@ func documents(t *testing.T) []string {
 
 // TestDocuments runs every command of the README and of docs/, as TestWorkshop does.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
 	for _, path := range documents(t) {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			_, parts := readDocument(t, path)
-			doParts(t, parts)
+		all.Go(func() {
+			t.Run(filepath.Base(path), func(t *testing.T) {
+				_, parts := readDocument(t, path)
+				doParts(t, parts)
+			})
 		})
 	}
+	all.Wait()
 }
 
 // texts is the document whose rows name a load test each.
@@ -41,14 +46,14 @@ const texts = "../docs/texts.md"
 // TestTexts runs the load test of every row of the texts. It has to be as expected. A cell that needs a server which is
 // not here is left out, unless all servers have to be here.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	need(t, "bash")
 	document, _ := readDocument(t, texts)
 	commands := loadTestsIn(document)
 	require.Greater(t, len(commands), 30)
-	var all errgroup.Group
-	all.SetLimit(3)
+	var all sync.WaitGroup
 	for _, command := range commands {
-		all.Go(func() error {
+		all.Go(func() {
 			t.Run(command, func(t *testing.T) {
 				d := newDesk(t)
 				defer d.leave(t)
@@ -58,10 +63,9 @@ func TestTexts(t *testing.T) {
 				}
 				require.NoError(t, err)
 			})
-			return nil
 		})
 	}
-	_ = all.Wait()
+	all.Wait()
 }
 
 // loadTestsIn returns the load tests that the text names, each once.

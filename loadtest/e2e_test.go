@@ -3,15 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,17 +31,51 @@ func TestMain(m *testing.M) {
 	case len(os.Args) == 2 && os.Args[1] == "guardian":
 		cluster.Guard(os.Stdin)
 	case os.Getenv("LOADTEST_TEST_MAIN") != "":
-		os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(withoutLeaks(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 	default:
+		runMoreInParallel()
+		exitAtOnce()
 		code := m.Run()
-		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
-		link := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
-		if err := goleak.Find(link); err != nil && code == 0 {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
+		if code == 0 {
+			code = withoutLeaks(code)
 		}
 		_ = os.RemoveAll(builtIn)
 		os.Exit(code)
+	}
+}
+
+// leaked is the exit code of a process that leaves goroutines behind.
+const leaked = 70
+
+// withoutLeaks returns the exit code, or leaked if goroutines are left behind.
+func withoutLeaks(code int) int {
+	// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
+	link := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
+	err := goleak.Find(link)
+	for tries := 1; err != nil && tries < 20; tries++ { // one that delays a packet ends with the delay, seconds later
+		err = goleak.Find(link)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return leaked
+	}
+	return code
+}
+
+// exitAtOnce makes the processes that the tests start exit at once. With the race detector each would first sleep for a
+// second: the guardian of each run, and the run itself.
+func exitAtOnce() {
+	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
+}
+
+// runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise. Most of their time
+// passes while a lease or a timeout ends. A test that needs the processor all the time does not run in parallel.
+func runMoreInParallel() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 }
 
@@ -75,8 +108,9 @@ func stockapi(t *testing.T) string {
 }
 
 func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
-	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4",
+	t.Parallel()
+	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
+	code, stdout, stderr := tmp.loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4",
 		"--scenarios", "one-instance,two-instances", "--out", dir)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "Do not compare the rungs' speed here")
@@ -91,11 +125,12 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 	windows, err := filepath.Glob(filepath.Join(dir, "porcupine", "*"))
 	require.NoError(t, err)
 	assert.Len(t, windows, 3, "both of v0, and v0.5 over two")
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
-	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
+	tmp.useHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: cancel}
@@ -111,10 +146,11 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	assert.Equal(t, couldNotRun, code, "as the run itself")
 	assert.Regexp(t, last, stdout)
 	assert.Contains(t, stdout, "the run was not finished: interrupted")
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
 	path, url := stockapi(t), foreignRedis(t)
 	code, out, errs := measured(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed",
 		"--admin-token", "secret")
@@ -153,28 +189,21 @@ func keysOn(t *testing.T, url string) []string {
 }
 
 func TestARedisThatDiesEndsTheRun(t *testing.T) {
+	t.Parallel()
 	needsProc(t)
-	path, left := stockapi(t), ownTemp(t)
+	path, tmp := stockapi(t), ownTemp(t)
 	var out strings.Builder
-	stderr := &trigger{after: "1/", then: func() { kill(t, "redis --addr") }}
-	code := execute(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
-		"--scenarios", "one-instance,two-instances", "--repeat", "500"}, &out, stderr)
-	assert.Equal(t, couldNotRun, code)
+	stderr := &trigger{after: "1/", then: func() { tmp.kill("redis --addr") }}
+	cmd := tmp.command("--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+		"--scenarios", "one-instance,two-instances", "--repeat", "500")
+	cmd.Stdout, cmd.Stderr = &out, stderr
+	_ = cmd.Run()
+	assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
 	assert.Regexp(t, `loadtest: embedded redis died on its own \(signal: killed\), its last line: redis://\S+, `+
 		`with \d+ of 1000 cells measured\n$`,
 		stderr.String())
 	assert.Contains(t, out.String(), "v4 lua-release", "what was measured is kept")
-	assert.Empty(t, left())
-}
-
-// kill kills the one child of this test whose command line holds the text.
-func kill(t *testing.T, text string) {
-	t.Helper()
-	for pid, line := range processes(os.Getenv("TMPDIR")) {
-		if p, err := os.FindProcess(pid); err == nil && strings.Contains(line, text) {
-			_ = p.Kill()
-		}
-	}
+	assert.Empty(t, tmp.left(t))
 }
 
 // trigger is a writer that does something when it has seen a text.
@@ -194,116 +223,78 @@ func (w *trigger) Write(b []byte) (int, error) {
 }
 
 func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
+	t.Parallel()
 	for _, backend := range []string{"embedded", "redis-server"} {
 		t.Run(backend, func(t *testing.T) {
 			if _, err := exec.LookPath("redis-server"); backend == "redis-server" && err != nil {
 				t.Skip("no redis-server on PATH")
 			}
+			t.Parallel()
 			needsProc(t)
-			path, left := stockapi(t), ownTemp(t)
-			killedUnderWay(t, func() {
-				assert.GreaterOrEqual(t, len(left()), 10, "a directory, a guardian, a Redis, a janitor, five nodes, an instance")
+			path, tmp := stockapi(t), ownTemp(t)
+			tmp.killedUnderWay(t, func(string) {
+				assert.GreaterOrEqual(t, len(tmp.left(t)), 10,
+					"a directory, a guardian, a Redis, a janitor, five nodes, an instance")
 			}, "--stockapi", path, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
-			assert.Eventually(t, func() bool { return len(left()) == 0 }, 20*time.Second, 20*time.Millisecond)
+			assert.Eventually(t, func() bool { return len(tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}
 }
 
 // The guardian may be killed too, at the same moment. Then its directory is left, but no process.
 func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends processes with their parent")
 	}
 	for _, database := range []string{"mariadb", "postgres"} {
 		t.Run(database, func(t *testing.T) {
+			t.Parallel()
 			path := stockapi(t)
 			for _, server := range []string{"redis-server", "java", "mariadbd"} {
 				if _, err := exec.LookPath(server); err != nil {
 					t.Skip("no " + server + " on PATH")
 				}
 			}
-			ownTemp(t)
-			t.Cleanup(func() { killAll(t) })
+			tmp := ownTemp(t)
+			t.Cleanup(func() { tmp.kill("") })
 			running := func(text string) bool {
-				for _, line := range processes(os.Getenv("TMPDIR")) {
+				for _, line := range tmp.processes() {
 					if strings.Contains(line, text) {
 						return true
 					}
 				}
 				return false
 			}
-			killedUnderWay(t, func() {
+			tmp.killedUnderWay(t, func(string) {
 				for _, server := range []string{"redis-server", "java", database, "--instance a", "guardian"} {
 					require.Eventually(t, func() bool { return running(server) }, time.Minute, 10*time.Millisecond, server)
 				}
-				kill(t, "guardian")
+				tmp.kill("guardian")
 			}, "--stockapi", path, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
-			assert.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second,
-				20*time.Millisecond)
+			assert.Eventually(t, func() bool { return len(tmp.processes()) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}
 }
 
-// killedUnderWay runs a loadtest, looks around when its first cell is done and the second under way, and kills it.
-func killedUnderWay(t *testing.T, look func(), args ...string) {
+// killedUnderWay runs a loadtest, and kills it when its first cell is done and the second under way. Before that it
+// calls look with the first line of its progress.
+func (d tempDir) killedUnderWay(t *testing.T, look func(said string), args ...string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
+	cmd := d.command(args...)
 	lines, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	_, err = bufio.NewReader(lines).ReadString('\n')
+	defer func() { _ = cmd.Wait() }()
+	said, err := bufio.NewReader(lines).ReadString('\n')
 	require.NoError(t, err)
-	look()
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-}
-
-// ownTemp gives this test a directory for temporary files of its own, in which nothing must be left at its end.
-func ownTemp(t *testing.T) (left func() []string) {
-	t.Helper()
-	tmp := t.TempDir()
-	require.NoError(t, os.Chmod(filepath.Dir(tmp), 0o711)) // for servers that do not run as root
-	t.Setenv("TMPDIR", tmp)
-	t.Setenv("TMP", tmp)
-	return func() []string { return leftIn(t, tmp) }
-}
-
-// leftIn returns the files in a directory for temporary files, and the processes that use it.
-func leftIn(t *testing.T, tmp string) []string {
-	t.Helper()
-	entries, err := filepath.Glob(filepath.Join(tmp, "*"))
-	require.NoError(t, err)
-	return slices.AppendSeq(entries, maps.Values(processes(tmp)))
-}
-
-func needsProc(t *testing.T) {
-	t.Helper()
-	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skip("this system does not tell which processes there are")
-	}
-}
-
-// processes returns the command lines of those that were told to keep their temporary files there, or that do: it finds
-// the children of a process that is no more, whoever their parent is by now. A redis-server writes its title over its
-// environment, and is known by where it is.
-func processes(tmp string) map[int]string {
-	directories, _ := filepath.Glob("/proc/[0-9]*")
-	found := map[int]string{}
-	for _, dir := range directories {
-		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		where, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		if strings.Contains(string(environment), "TMPDIR="+tmp) || strings.HasPrefix(where, tmp) {
-			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-			pid, _ := strconv.Atoi(filepath.Base(dir))
-			found[pid] = strings.ReplaceAll(string(line), "\x00", " ")
-		}
-	}
-	return found
+	defer func() { _ = cmd.Process.Kill() }() // also if look skips the test
+	look(said)
 }
 
 // All cells run on the same instances, which are named after their ports.
 func TestInstancesOnGivenPorts(t *testing.T) {
+	t.Parallel()
 	service := stockapi(t)
 	free := freePorts(t, "5000", "5010")
 	ports := []string{free["5000"], free["5010"]}

@@ -19,6 +19,7 @@ type fakeShop struct {
 	// oversell sells every tenth unit twice, whatever the rung; lacks is a rung that cannot be had here.
 	oversell bool
 	lacks    string
+	now      time.Time // the last time that a trace or a lease names
 	*httptest.Server
 }
 
@@ -91,8 +92,11 @@ func (f *fakeShop) decrease(w http.ResponseWriter, r *http.Request) {
 
 func (f *fakeShop) lockOf(id string) (lease, trace any) {
 	now := func() string {
-		time.Sleep(time.Microsecond)
-		return time.Now().Format(time.RFC3339Nano)
+		before := f.now
+		for !f.now.After(before) { // no two times are the same, whatever the resolution of the clock
+			f.now = time.Now()
+		}
+		return f.now.Format(time.RFC3339Nano)
 	}
 	command := func(cmd, reply string) map[string]any {
 		return map[string]any{"node": "n", "cmd": cmd, "key": "lock", "at": now(), "end": now(), "reply": reply}

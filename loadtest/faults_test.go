@@ -20,8 +20,9 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no process can be stopped here")
 	}
-	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
+	t.Parallel()
+	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
 		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence",
 		"--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
 	assert.Equal(t, asExpected, code, stdout+stderr)
@@ -42,7 +43,7 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	code, again, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, withoutPlaces(stdout), longerLease.ReplaceAllString(again, "$1$2"))
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 
 	run, err := history.Read(filepath.Join(dir, "results.json"))
 	require.NoError(t, err)
@@ -54,8 +55,9 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 }
 
 func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
-	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4",
+	t.Parallel()
+	path, tmp := stockapi(t), ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4",
 		"--rungs", "v4,v5,v5.5,v6,v15",
 		"--scenarios", "cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,"+
 			"quorum-returns,node-restart,delayed-restart,clock-jump,failover")
@@ -67,7 +69,7 @@ func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
 	assert.Regexp(t, `b sold unit 98 to order 2 at \S+ s; a, one of whose three nodes `+
 		`restarted empty,\s+sold\s+unit\s+98\s+again`, stdout)
 	assert.Regexp(t, `needs redis-server`, stdout, "what cannot be had here has not passed")
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestFailoverThroughSentinel(t *testing.T) {
@@ -77,8 +79,10 @@ func TestFailoverThroughSentinel(t *testing.T) {
 		}
 		t.Skip("needs redis-server on PATH")
 	}
-	path, left := stockapi(t), ownTemp(t)
-	code, stdout, stderr := measured(t, "--stockapi", path, "--backend", "redis-server", "--rungs", "v5.5,v5.7,v6,v15,v17",
+	t.Parallel()
+	path, tmp := stockapi(t), ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "redis-server",
+		"--rungs", "v5.5,v5.7,v6,v15,v17",
 		"--scenarios", "failover,failover-lagging,node-failover,node-failover-delayed,split-brain,"+
 			"split-brain-min-replicas,split-brain-in-lag,stock-failover")
 	assert.Equal(t, asExpected, code, stdout+stderr)
@@ -90,7 +94,7 @@ func TestFailoverThroughSentinel(t *testing.T) {
 	assert.Regexp(t, `(?m)^split-brain-min-replicas +ok +ok +– +– +–$`, stdout)
 	assert.Regexp(t, `(?m)^split-brain-in-lag +SE +ok +– +– +–$`, stdout)
 	assert.Regexp(t, `(?m)^stock-failover +S +S +S +S +S$`, stdout)
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 // TestAWrongExpectationIsASurprise turns one line of the table round: the same cell is then not as expected.

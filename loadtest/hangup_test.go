@@ -5,7 +5,6 @@ package main
 import (
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -19,14 +18,16 @@ func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("under nohup no terminal ends anything")
 	}
-	path, left := stockapi(t), ownTemp(t)
-	var out strings.Builder
-	stderr := &trigger{after: "1/", then: func() { assert.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP)) }}
-	code := execute(t.Context(), []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
-		"--scenarios", "one-instance", "--repeat", "500"}, &out, stderr)
-	assert.Equal(t, couldNotRun, code)
+	t.Parallel()
+	path, tmp := stockapi(t), ownTemp(t)
+	cmd := tmp.command("--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+		"--scenarios", "one-instance", "--repeat", "500")
+	stderr := &trigger{after: "1/", then: func() { assert.NoError(t, cmd.Process.Signal(syscall.SIGHUP)) }}
+	cmd.Stderr = stderr
+	_ = cmd.Run()
+	assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
 	assert.Contains(t, stderr.String(), "loadtest: interrupted, with ")
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestAnAuditOfCellsThatWereNotRunSaysThatItCouldNot(t *testing.T) {

@@ -26,16 +26,15 @@ type output struct {
 }
 
 // joined runs so many load generators at the same time, each with arguments of its own.
-func joined(t *testing.T, parties int, args func(i int) []string) []output {
+func joined(t *testing.T, run program, parties int, args func(i int) []string) []output {
 	t.Helper()
 	all := make([]output, parties)
 	var running sync.WaitGroup
 	for i := range all {
 		running.Go(func() {
-			var out, errs bytes.Buffer
 			common := []string{"--join", "test", "--parties", fmt.Sprint(parties)}
-			code := execute(t.Context(), append(common, args(i)...), &out, &errs)
-			all[i] = output{code, out.String(), errs.String()}
+			code, stdout, stderr := run(t, append(common, args(i)...)...)
+			all[i] = output{code, stdout, stderr}
 		})
 	}
 	running.Wait()
@@ -44,9 +43,10 @@ func joined(t *testing.T, parties int, args func(i int) []string) []output {
 
 // Two load generators with two instances each, on a Redis that they share.
 func TestTwoLoadGeneratorsMakeOneRun(t *testing.T) {
-	path, url, dir, left := stockapi(t), foreignRedis(t), t.TempDir(), ownTemp(t)
+	t.Parallel()
+	path, url, dir, tmp := stockapi(t), foreignRedis(t), t.TempDir(), ownTemp(t)
 	file := func(i int) string { return filepath.Join(dir, fmt.Sprint(i)) }
-	all := joined(t, 2, func(i int) []string {
+	all := joined(t, tmp.loadtest, 2, func(i int) []string {
 		return []string{"--stockapi", path, "--backend", url, "--rungs", "v0,v4,v6,v12", "--json", file(i)}
 	})
 	for _, o := range all {
@@ -72,7 +72,7 @@ func TestTwoLoadGeneratorsMakeOneRun(t *testing.T) {
 	assert.NotEmpty(t, soldByBoth(recorded.Cells[0]), "a unit of which one party alone sees nothing wrong")
 	assert.Empty(t, soldByBoth(recorded.Cells[1]))
 	assert.Empty(t, keysOn(t, url))
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 // soldByBoth returns the units that buyers of both parties got.
@@ -94,8 +94,9 @@ func soldByBoth(c *history.Cell) []int64 {
 }
 
 func TestThreeLoadGeneratorsOnTheSameTargets(t *testing.T) {
+	t.Parallel()
 	shop, meet := newFakeShop(t), latchtest.Embedded(t)
-	for _, o := range joined(t, 3, func(int) []string {
+	for _, o := range joined(t, loadtest, 3, func(int) []string {
 		return []string{"--targets", shop.URL, "--meet", meet, "--rungs", "v4", "--requests", "70"}
 	}) {
 		assert.Equal(t, asExpected, o.code, o.stdout+o.stderr)
@@ -107,7 +108,7 @@ func TestThreeLoadGeneratorsOnTheSameTargets(t *testing.T) {
 	assert.Empty(t, keysOn(t, meet))
 
 	shop.oversell = true
-	for _, o := range joined(t, 3, func(int) []string {
+	for _, o := range joined(t, loadtest, 3, func(int) []string {
 		return []string{"--targets", shop.URL, "--meet", meet, "--rungs", "v4", "--scenarios", "one-instance"}
 	}) {
 		assert.Equal(t, surprised, o.code, "all of them are surprised")
@@ -116,9 +117,10 @@ func TestThreeLoadGeneratorsOnTheSameTargets(t *testing.T) {
 }
 
 func TestPartiesWithShelvesOfTheirOwnProveNothing(t *testing.T) {
+	t.Parallel()
 	shops, meet := []*fakeShop{newFakeShop(t), newFakeShop(t)}, latchtest.Embedded(t)
 	var told strings.Builder
-	for _, o := range joined(t, 2, func(i int) []string {
+	for _, o := range joined(t, loadtest, 2, func(i int) []string {
 		url := shops[i].URL
 		return []string{"--targets", url + "," + url, "--meet", meet, "--rungs", "v4", "--scenarios", "two-instances"}
 	}) {
@@ -134,6 +136,7 @@ func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits until a lease has ended")
 	}
+	t.Parallel()
 	shop, meet, file := newFakeShop(t), latchtest.Embedded(t), filepath.Join(t.TempDir(), "h.json")
 	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4",
 		"--scenarios", "one-instance",
@@ -163,6 +166,7 @@ func TestAPartyThatDiesEndsTheRunForAll(t *testing.T) {
 }
 
 func TestAPartyThatIsInterruptedEndsTheRunForAll(t *testing.T) {
+	t.Parallel()
 	shop, meet := newFakeShop(t), latchtest.Embedded(t)
 	args := []string{"--join", "test", "--targets", shop.URL, "--meet", meet, "--rungs", "v4",
 		"--scenarios", "one-instance",

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,40 +11,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noEnd returns the keys that have no TTL: at this instant, whoever is under way.
+// noEnd returns all keys, each with "no TTL" after it if it has none: at this instant, whoever is under way.
 var noEnd = redis.NewScript(`
 local found = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
-  if redis.call('PTTL', key) == -1 then found[#found + 1] = key end
+  if redis.call('PTTL', key) == -1 then key = key .. ' no TTL' end
+  found[#found + 1] = key
 end
 return found`)
 
 // Everything that a run is told to stop for, and everything that started it, may be killed at any instant. So at no
 // instant there is a key without a TTL, a lock of v1 included.
 func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
+	t.Parallel()
 	needsProc(t)
-	path, url := stockapi(t), foreignRedis(t)
-	left := ownTemp(t)
+	path, url, tmp := stockapi(t), foreignRedis(t), ownTemp(t)
 	o, err := redis.ParseURL(url)
 	require.NoError(t, err)
 	client := redis.NewClient(o)
 	defer client.Close()
 
-	cmd := exec.Command(os.Args[0], "--stockapi", path, "--backend", url, "--scenarios", "two-instances",
+	cmd := tmp.command("--stockapi", path, "--backend", url, "--scenarios", "two-instances",
 		"--rungs", "v1,v1.5,v5,v7,v8,v9,v10,v11,v15", "--requests", "30", "--concurrency", "10", "--work", "20ms")
-	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { killAll(t) })
+	t.Cleanup(func() { tmp.kill("") })
 	stays, seen := map[string]bool{}, map[string]bool{}
 	ofLastRung := func() bool {
 		found, err := noEnd.Run(context.Background(), client, nil).StringSlice()
 		assert.NoError(t, err)
 		for _, key := range found {
-			stays[key] = true
-		}
-		all, err := client.Keys(context.Background(), "*").Result()
-		assert.NoError(t, err)
-		for _, key := range all {
+			if strings.HasSuffix(key, " no TTL") {
+				stays[key] = true
+			}
 			_, rung, _ := strings.Cut(key[max(strings.Index(key, "lt-"), 0):], "-v")
 			rung, _, _ = strings.Cut(rung, "}")
 			seen[rung] = true
@@ -54,23 +50,12 @@ func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
 		return seen["15"]
 	}
 	require.Eventually(t, ofLastRung, 2*time.Minute, time.Millisecond)
-	killAll(t)
+	tmp.kill("")
 	_ = cmd.Wait()
-	require.Eventually(t, func() bool { return len(processes(os.Getenv("TMPDIR"))) == 0 }, 20*time.Second,
-		20*time.Millisecond, left)
+	require.Eventually(t, func() bool { return len(tmp.processes()) == 0 }, 20*time.Second, 20*time.Millisecond)
 	ofLastRung()
 	remain, err := client.Keys(context.Background(), "*").Result()
 	require.NoError(t, err)
 	assert.NotEmpty(t, remain, "nobody could remove it")
 	assert.Empty(t, stays, "these stay for good")
-}
-
-// killAll kills every process that keeps its temporary files where this test does, all at one moment.
-func killAll(t *testing.T) {
-	t.Helper()
-	for pid := range processes(os.Getenv("TMPDIR")) {
-		if p, err := os.FindProcess(pid); err == nil && pid != os.Getpid() {
-			_ = p.Kill()
-		}
-	}
 }

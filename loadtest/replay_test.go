@@ -20,9 +20,10 @@ import (
 // The way from the command line to the verdict, on real servers. CI replays all counterexamples.
 func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 	need(t, "redis-server")
-	path, dir, left := stockapi(t), t.TempDir(), ownTemp(t)
+	t.Parallel()
+	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
 	file, page := filepath.Join(dir, "replay.json"), filepath.Join(dir, "replay.html")
-	code, out, errs := loadtest(t, "replay", "v0:abba", "--stockapi", path, "--expect", "stock", "--json", file,
+	code, out, errs := tmp.loadtest(t, "replay", "v0:abba", "--stockapi", path, "--expect", "stock", "--json", file,
 		"--html", page)
 	require.Equal(t, asExpected, code, out+errs)
 	assert.Regexp(t, `(?m)^  set stock +lock: free  stock: 0 +\+\d\.\d{3} s$`, out)
@@ -34,14 +35,14 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 		require.NoError(t, err)
 		assert.Positive(t, info.Size())
 	}
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 // A trace that does not break what the list says is a surprise, and so is one that breaks what the list says that it
 // does not.
 func TestAListOfTracesIsReplayed(t *testing.T) {
 	need(t, "redis-server")
-	path, left := stockapi(t), ownTemp(t)
+	path, tmp := stockapi(t), ownTemp(t)
 	file := filepath.Join(t.TempDir(), "list.txt")
 	lines := []string{
 		"expiry own-release v3:aaaa.expiry.ba", "crash liveness v1:crash-after-a.b", "hold exclusion v15:aa.hold-a.bba",
@@ -50,7 +51,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 		"hold exclusion v6:aaaa.hold-a.bbbba", "clock-jump stock v4:aa.clock-jump-1.bbba # virtual only",
 	}
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
-	code, out, errs := loadtest(t, "replay", "--file", file, "--stockapi", path)
+	code, out, errs := tmp.loadtest(t, "replay", "--file", file, "--stockapi", path)
 	assert.Equal(t, asExpected, code, out+errs)
 	assert.Contains(t, out, "as expected (9 traces)")
 	assert.Equal(t, 8, strings.Count(out, ": BROKEN: "))
@@ -60,22 +61,22 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 		"none stock v0:abba # nobody knows why", "expiry own-release v3:aaaa.expiry.ab", "none stock v4:aaaaa",
 	}
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
-	code, out, errs = loadtest(t, "replay", "--file", file, "--stockapi", path)
+	code, out, errs = tmp.loadtest(t, "replay", "--file", file, "--stockapi", path)
 	assert.Equal(t, surprised, code, out+errs)
 	assert.Contains(t, out, "v0:abba: BROKEN, although the list says that it is not: nobody knows why")
 	assert.Contains(t, out, "v3:aaaa.expiry.ab: NOT BROKEN: [own-release]; broken are []")
 	assert.Contains(t, out, "v4:aaaaa: NOT REPLAYED: step 5 of the trace, a, cannot be taken: "+
 		"the order of a has ended: sold; waiting are: nothing")
 	assert.Contains(t, out, "NOT as expected: 3 of 3 traces")
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 // On real processes each step carries out the command that the explorer says, and each order ends as there: with a
 // lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, and a crash.
+// goes, and a crash. It does not run in parallel: on a busy machine a lease would be renewed between the steps.
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 	need(t, "redis-server")
-	path, left := stockapi(t), ownTemp(t)
+	path, tmp := stockapi(t), ownTemp(t)
 	for text, ends := range map[string][]string{
 		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
 		"v7:abbbbaaabbbb":             {"a: sold unit 1", "b: refused: 409 sold-out"},
@@ -90,7 +91,7 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 		if !assert.NoError(t, err, text) {
 			continue
 		}
-		code, out, errs := loadtest(t, "replay", text, "--stockapi", path)
+		code, out, errs := tmp.loadtest(t, "replay", text, "--stockapi", path)
 		require.Equal(t, asExpected, code, out+errs)
 		out = out[strings.LastIndex(out, "  a   "):] // of the last attempt
 		steps := strings.Split(out, "\n")[1:]
@@ -101,12 +102,13 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 			assert.Contains(t, out, end, text)
 		}
 	}
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
 	need(t, "redis-server")
-	path, left := stockapi(t), ownTemp(t)
+	path, tmp := stockapi(t), ownTemp(t)
+	tmp.useHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var errs strings.Builder
@@ -114,7 +116,7 @@ func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
 	code := execute(ctx, []string{"replay", "v3:aaaa.expiry.ba", "--stockapi", path}, out, &errs)
 	assert.Equal(t, couldNotRun, code)
 	assert.Equal(t, "loadtest: interrupted\n", errs.String())
-	assert.Empty(t, left())
+	assert.Empty(t, tmp.left(t))
 }
 
 func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {

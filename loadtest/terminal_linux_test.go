@@ -12,9 +12,11 @@ import (
 
 // The program on a terminal leaves its header and its result there, in lines that fit.
 func TestARunOnATerminalLeavesItsResultAlone(t *testing.T) {
+	t.Parallel()
 	const rungs = "v1,v1.5,v2,v3,v4,v5,v5-as-printed,v6"
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			t.Parallel()
 			shop := newFakeShop(t)
 			tty, screen, closed := terminaltest.Open(t, size[0], size[1])
 			code := execute(t.Context(), []string{"--targets", shop.URL + "," + shop.URL, "--requests", "10", "--stock", "3",

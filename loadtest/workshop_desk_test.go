@@ -29,28 +29,35 @@ import (
 // than all the rest; and the ports that the text names are free ones, also where they are a default and where they are
 // promised, so that nothing else on this machine is met.
 type workshopDesk struct {
-	module, tmp string
-	bin         string
-	env         []string
-	ports       map[string]string
-	terminals   map[int]*workshopTerminal
+	module    string
+	tmp       tempDir
+	bin       string
+	env       []string
+	ports     map[string]string
+	terminals map[int]*workshopTerminal
 }
 
 // workshopTime bounds a script, and the time until a terminal says what is promised of it.
 const workshopTime = 5 * time.Minute
 
-// newDesk sets up a desk, which leave has to end.
+// desks bounds the desks in use: most of the time a lease is waited for at each, but a command has to find a processor
+// soon, or its leases end while it works.
+var desks = make(chan struct{}, 4)
+
+// newDesk sets up a desk when one is free. leave has to end it.
 func newDesk(t *testing.T) *workshopDesk {
 	t.Helper()
+	desks <- struct{}{}
+	t.Cleanup(func() { <-desks })
 	dir, service := t.TempDir(), stockapi(t)
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // a database server does not run as root
 	d := &workshopDesk{
-		module: filepath.Join(dir, "stockapi"), tmp: filepath.Join(dir, "tmp"),
+		module: filepath.Join(dir, "stockapi"), tmp: tempDir(filepath.Join(dir, "tmp")),
 		ports: freePorts(t, "5000", "5010", "6390"), terminals: map[int]*workshopTerminal{},
 	}
 	bin, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
 	d.bin = bin
-	for _, made := range []string{bin, home, d.tmp} {
+	for _, made := range []string{bin, home, string(d.tmp)} {
 		require.NoError(t, os.Mkdir(made, 0o755))
 	}
 	for _, part := range []string{"cmd", "examples", "internal", "loadtest", "scripts"} {
@@ -67,7 +74,7 @@ func newDesk(t *testing.T) *workshopDesk {
 	require.NoError(t, os.Symlink(service, filepath.Join(bin, "stockapi")))
 	// On a terminal curl shows no progress.
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("silent\nshow-error\n"), 0o600))
-	d.env = append(os.Environ(), "LOADTEST_TEST_MAIN=1", "CURL_HOME="+home, "TMPDIR="+d.tmp,
+	d.env = append(os.Environ(), "LOADTEST_TEST_MAIN=1", "CURL_HOME="+home, "TMPDIR="+string(d.tmp),
 		"STOCKAPI_ADDR="+d.here("127.0.0.1:5000"), "STOCKAPI_EMBEDDED_ADDR="+d.here("127.0.0.1:6390"),
 		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return d
@@ -189,7 +196,7 @@ func (d *workshopDesk) leave(t *testing.T) {
 		errs = append(errs, d.shut(number))
 	}
 	assert.NoError(t, errors.Join(errs...))
-	assert.Eventually(t, func() bool { return len(leftIn(t, d.tmp)) == 0 }, 20*time.Second, 20*time.Millisecond,
+	assert.Eventually(t, func() bool { return len(d.tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond,
 		"something is left over")
 }
 

@@ -29,6 +29,7 @@ import (
 // Nothing can be asked of a connection on which no answer was due during the whole drain delay, as on a machine that is
 // too busy for its clients: the answers are where the instance says that it closes the connection.
 func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
+	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	const clients, restarts, drainDelay = 64, 10, 200 * time.Millisecond
 	addr := freeAddr(t)

@@ -67,6 +67,7 @@ func TestLocksOnAServerOfTheirOwn(t *testing.T) {
 // At the end /readyz fails first; the order under way finishes and releases its lock; those that wait are sent away;
 // and run returns without an error.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	r := start(t, "--redis", s.URL, "--drain-delay", "2s")
 	var orders sync.WaitGroup

@@ -98,6 +98,7 @@ func TestBadInput(t *testing.T) {
 
 // Without the flag nobody can ask for a fault; with it, a fault has to be one.
 func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
+	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	without := start(t, "--redis", s.URL)
 	assert.Equal(t, "bad-input", without.post(t, "/v4/decrease?fault=crash@before:set").problem())
@@ -268,6 +269,7 @@ func TestPortTaken(t *testing.T) {
 // A Redis that hangs costs its timeout. Before the write that is a clear "not sold"; from the write on nobody knows,
 // and the answer says so.
 func TestRedisHangs(t *testing.T) {
+	t.Parallel()
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(e.Close)

@@ -62,6 +62,7 @@ func pass(client net.Conn, upstream string, drops func([]byte) bool) {
 
 // Where no SUBSCRIBE is ever answered orders wait for as long as they said and no longer, and SIGTERM ends the process.
 func TestASubscribeThatIsNeverAnsweredHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	server := backendtest.StartEmbedded(t)
 	lossy := wire(t, strings.TrimPrefix(server.URL, "redis://"), func(written []byte) bool {
 		return bytes.Contains(bytes.ToLower(written), []byte("subscribe"))
