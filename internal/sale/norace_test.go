@@ -3,4 +3,4 @@
 package sale
 
 // parallel limits how many tests run at once. See race_test.go.
-const parallel = "32"
+const parallel = "16"
