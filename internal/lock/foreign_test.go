@@ -90,31 +90,34 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 // A lock is lost if its key has another type: the release says so, and a renewal ends the work.
 func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	t.Parallel()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true,
-			"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true} {
-			r, ctx := rung(t, id), context.Background()
-			a := s.instance(t, r)
-			lease := a.lock(t, "k", time.Minute)
-			a.replace(t, "k")
-			assert.ErrorIs(t, lease.Unlock(ctx), ErrLost, id)
-			require.NoError(t, a.Redis.Del(ctx, "k").Err())
-			if !cancels {
-				continue
-			}
-			lease = a.lock(t, "k", slowTTL)
-			a.replace(t, "k")
-			select {
-			case <-lease.Context.Done():
-				assert.ErrorIs(t, context.Cause(lease.Context), ErrLost, id)
-			case <-time.After(long):
-				assert.Fail(t, "nobody noticed", id)
-			}
-			assert.ErrorIs(t, lease.Unlock(ctx), ErrLost, id)
-			require.NoError(t, a.Redis.Del(ctx, "k").Err())
-		}
-	})
+	for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true,
+		"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) { replacedIsLost(t, s.instance(t, r), cancels) })
+		})
+	}
+}
+
+func replacedIsLost(t *testing.T, a *instance, cancels bool) {
+	t.Helper()
+	ctx := context.Background()
+	lease := a.lock(t, "k", time.Minute)
+	a.replace(t, "k")
+	assert.ErrorIs(t, lease.Unlock(ctx), ErrLost)
+	require.NoError(t, a.Redis.Del(ctx, "k").Err())
+	if !cancels {
+		return
+	}
+	lease = a.lock(t, "k", slowTTL)
+	a.replace(t, "k")
+	select {
+	case <-lease.Context.Done():
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+	case <-time.After(long):
+		require.Fail(t, "nobody noticed")
+	}
+	assert.ErrorIs(t, lease.Unlock(ctx), ErrLost)
 }
 
 // replace gives the key a type that no rung uses.

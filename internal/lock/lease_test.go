@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // A lease also expires if its renewing goroutine does not get to run: whichever method is called next finds it expired.
@@ -86,32 +84,29 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 // Every rung that watches its lease cancels the work by the clock. v5 does not.
 func TestTheClockCancelsTheWork(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"} {
-		t.Run(id, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, backendtest.StartEmbedded, 3)
-			a := s.instance(t, rung(t, id))
-			goOn := a.stuckRenewals(t)
-			a.tryLock, _ = rung(t, id).Build(a.Backends)
-			lease := a.lock(t, "k", slowTTL)
-			within := lease
-			if slices.Contains([]string{"v7", "v12"}, id) {
-				ctx := owned("1")
-				outer := must(a.tryLock(ctx, "nested", slowTTL))
-				within = must(a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute))
+	ids := []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15"}
+	onRungs(t, ids, 3, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		goOn := a.stuckRenewals(t)
+		a.tryLock, _ = r.Build(a.Backends)
+		lease := a.lock(t, "k", slowTTL)
+		within := lease
+		if slices.Contains([]string{"v7", "v12"}, r.Number) {
+			ctx := owned("1")
+			outer := must(a.tryLock(ctx, "nested", slowTTL))
+			within = must(a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute))
+		}
+		time.Sleep(2 * slowTTL)
+		for _, l := range []*Lease{lease, within} {
+			if r.Number == "v5" {
+				require.NoError(t, l.Context.Err())
+			} else {
+				require.ErrorIs(t, context.Cause(l.Context), ErrLost)
 			}
-			time.Sleep(2 * slowTTL)
-			for _, l := range []*Lease{lease, within} {
-				if id == "v5" {
-					require.NoError(t, l.Context.Err())
-				} else {
-					require.ErrorIs(t, context.Cause(l.Context), ErrLost)
-				}
-			}
-			goOn()
-			_ = lease.Unlock(context.Background())
-		})
-	}
+		}
+		goOn()
+		_ = lease.Unlock(context.Background())
+	})
 }
 
 // stuckRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
@@ -128,11 +123,10 @@ func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
 // Several locks are one lease: the context of the last one also ends when the first one is lost.
 func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"v9", "v9-naive"} {
-		s := newShop(t, backendtest.StartEmbedded, 0)
-		a := s.instance(t, rung(t, id))
+	onRungs(t, []string{"v9", "v9-naive"}, 0, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
 		goOn := a.stuckRenewals(t)
-		try, acquireAll := rung(t, id).BuildSeveral(a.Backends)
+		try, acquireAll := r.BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": slowTTL, "k2": time.Minute}
 		attempt := func(ctx context.Context, keys ...string) (*Lease, error) { return try(ctx, keys, ttls[keys[0]]) }
@@ -142,7 +136,7 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 		assert.ErrorIs(t, context.Cause(lease.Context), ErrLost)
 		goOn()
 		_ = lease.Unlock(ctx)
-	}
+	})
 }
 
 // A lease that is not renewed ends when its TTL is over, and not before.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,8 +25,9 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Most tests here wait for a lease to end and compute little, so more of them run in parallel than there are
-// processors. The embedded Redis creates a Lua state for each script and drops it: with the usual heap, half of the
+// Leases on the embedded Redis end in the virtual time of a bubble of testing/synctest, so the machine's speed does not
+// count. Databases, ZooKeeper and redis-server know only real time. Their tests wait for a lease to end and compute
+// little, so more of them run in parallel than there are processors. The embedded Redis creates a Lua state for each script and drops it: with the usual heap, half of the
 // work would be garbage collection. The flag -parallel and the variable GOGC still count.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
@@ -45,20 +47,74 @@ type shop struct {
 	zookeeper func() *backendtest.ZooKeeperServer
 	janitor   atomic.Pointer[backend.ZooKeeper]
 	sql       string // DSN
+	// bare returns a client for plain commands to each of redlock, and to redis.
+	bare func() []redis.UniversalClient
 }
 
 func newShop(t testing.TB, start func(testing.TB) *backendtest.Server, nodes int) *shop {
 	t.Helper()
-	s := &shop{redis: start(t), sql: backendtest.SQLiteFile(t)}
+	s := shopOn(t, start(t))
+	for range nodes {
+		s.redlock = append(s.redlock, start(t))
+	}
+	return s
+}
+
+// shopOn returns a shop with that Redis.
+func shopOn(t testing.TB, server *backendtest.Server) *shop {
+	t.Helper()
+	s := &shop{redis: server, sql: backendtest.SQLiteFile(t)}
 	s.zookeeper = sync.OnceValue(func() *backendtest.ZooKeeperServer {
 		server := backendtest.StartZooKeeper(t)
 		s.janitor.Store(server.Session(t, backend.ZooKeeperOptions{Session: 10 * time.Second}))
 		return server
 	})
-	for range nodes {
-		s.redlock = append(s.redlock, start(t))
-	}
+	s.bare = sync.OnceValue(func() (clients []redis.UniversalClient) {
+		for _, server := range append(slices.Clone(s.redlock), s.redis) {
+			clients = append(clients, backendtest.Client(t, server))
+		}
+		return clients
+	})
 	return s
+}
+
+// onEmbedded runs a test of a rung on the embedded Redis: in virtual time if the rung needs nothing else, and in real
+// time if it needs a database. The test cannot call t.Run or t.Parallel.
+func onEmbedded(t *testing.T, id string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
+	t.Helper()
+	r := rung(t, id)
+	if !onRedisAlone(r) {
+		test(t, newShop(t, backendtest.StartEmbedded, nodes), r)
+		return
+	}
+	synctest.Test(t, func(t *testing.T) { test(t, newShop(t, backendtest.StartVirtual, nodes), r) })
+}
+
+// onEachShop runs a test of a rung on each kind of server: on the embedded Redis as onEmbedded does, and on redis-server
+// in real time.
+func onEachShop(t *testing.T, id string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
+	t.Helper()
+	t.Run(backendtest.Embedded, func(t *testing.T) { onEmbedded(t, id, nodes, test) })
+	t.Run(backendtest.RedisServer, func(t *testing.T) {
+		backendtest.Require(t)
+		test(t, newShop(t, backendtest.StartRedis, nodes), rung(t, id))
+	})
+}
+
+// onRungs runs a test of each of these rungs as onEmbedded does, in parallel.
+func onRungs(t *testing.T, ids []string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
+	t.Helper()
+	for _, id := range ids {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			onEmbedded(t, id, nodes, test)
+		})
+	}
+}
+
+// onRedisAlone reports whether a rung needs no server, or none but Redis.
+func onRedisAlone(r Rung) bool {
+	return !slices.ContainsFunc(r.Needs, func(need string) bool { return need != NeedRedis && need != NeedRedlock })
 }
 
 // An instance stands for a process. It has its own clients and rungs, and a crash ends all of them at once.
@@ -185,13 +241,16 @@ func unlock(t *testing.T, lease *Lease) {
 	assert.NotErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 }
 
-// freeWithin reports whether the lock becomes free before d has passed.
+// freeWithin reports whether the lock becomes free before d has passed. It tries less and less often: each try costs
+// processor time, and a busy machine looks like a broken lock.
 func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
 	t.Helper()
-	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	delay := 5 * time.Millisecond
+	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(delay) {
 		if i.tryOnce(t, key) {
 			return true
 		}
+		delay = min(2*delay, max(d/50, 5*time.Millisecond))
 	}
 	return false
 }
@@ -236,18 +295,16 @@ func (s *shop) remove(t *testing.T, key string) {
 	defer db.Close() // not only at the end of the test: a hand-over may need many tries, a server has 100 connections
 	_, err := Backends{SQL: db}.breakSQL(context.Background(), key)
 	assert.NoError(t, err)
-	for _, server := range append(slices.Clone(s.redlock), s.redis) {
-		assert.NoError(t, backendtest.Client(t, server).Del(context.Background(), key).Err())
+	for _, client := range s.bare() {
+		assert.NoError(t, client.Del(context.Background(), key).Err())
 	}
 }
 
 // onEach runs a test of a rung on each kind of server, with two instances, and a client for plain commands, as another
-// program could send them.
+// program could send them. On the embedded Redis it is as onEmbedded says.
 func onEach(t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient)) {
 	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		r := rung(t, id)
+	onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) {
 		test(t, s.instance(t, r), s.instance(t, r), backendtest.Client(t, s.redis))
 	})
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -12,8 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // acquireAll takes several locks as an order on that rung does.
@@ -32,80 +31,80 @@ func (i *instance) acquireAll(t testing.TB, id string, maxWait time.Duration, ke
 // their first command. On v9-naive each then holds the lock that the other waits for. On v9 both get through.
 func TestPitfall16OppositeOrders(t *testing.T) {
 	t.Parallel()
-	for id, both := range map[string]bool{"v9": true, "v9-naive": false} {
-		t.Run(id, func(t *testing.T) {
-			s := newShop(t, backendtest.StartEmbedded, 0)
-			var begun, orders sync.WaitGroup
-			begun.Add(2)
-			var got atomic.Int64
-			for _, keys := range [][]string{{"k1", "k2"}, {"k2", "k1"}} {
-				var first sync.Once
-				at := s.instance(t, rung(t, id), hook(func(ctx context.Context, _ redis.Cmder, next send) error {
-					err := next(ctx)
-					first.Do(func() {
-						begun.Done()
-						begun.Wait()
-					})
-					return err
-				}))
-				orders.Go(func() {
-					// When two wait for each other and one gives up, the other may still get through.
-					lease, err := at.acquireAll(t, id, 2*time.Second, keys...)
-					if err == nil {
-						got.Add(1)
-						unlock(t, lease)
-						return
-					}
-					assert.ErrorIs(t, err, ErrBusy)
+	both := map[string]bool{"v9": true, "v9-naive": false}
+	onRungs(t, slices.Sorted(maps.Keys(both)), 0, func(t *testing.T, s *shop, r Rung) {
+		var begun, orders sync.WaitGroup
+		begun.Add(2)
+		var got atomic.Int64
+		for _, keys := range [][]string{{"k1", "k2"}, {"k2", "k1"}} {
+			var first sync.Once
+			at := s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
+				err := next(ctx)
+				first.Do(func() {
+					begun.Done()
+					begun.Wait()
 				})
-			}
-			orders.Wait()
-			assert.Equal(t, both, got.Load() == 2)
-			for _, key := range []string{"k1", "k2"} {
-				assert.True(t, s.instance(t, rung(t, id)).tryOnce(t, key), "every lock was released")
-			}
-		})
-	}
+				return err
+			}))
+			orders.Go(func() {
+				// When two wait for each other and one gives up, the other may still get through.
+				lease, err := at.acquireAll(t, r.Number, 2*time.Second, keys...)
+				if err == nil {
+					got.Add(1)
+					unlock(t, lease)
+					return
+				}
+				assert.ErrorIs(t, err, ErrBusy)
+			})
+		}
+		orders.Wait()
+		assert.Equal(t, both[r.Number], got.Load() == 2)
+		for _, key := range []string{"k1", "k2"} {
+			assert.True(t, s.instance(t, r).tryOnce(t, key), "every lock was released")
+		}
+	})
 }
 
 // The keys are taken in sorted order, and each once.
 func TestPitfall16SortedAndOnce(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, backendtest.StartEmbedded, 0)
-	var taken []string
-	a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-		if cmd.Name() == "set" {
-			key, _ := cmd.Args()[1].(string)
-			taken = append(taken, key)
+	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
+		var taken []string
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if cmd.Name() == "set" {
+				key, _ := cmd.Args()[1].(string)
+				taken = append(taken, key)
+			}
+			return next(ctx)
+		}))
+		keys := []string{"k3", "k1", "k3", "k2", "k1"}
+		lease, err := a.acquireAll(t, "v9", 0, keys...)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"k1", "k2", "k3"}, taken)
+		assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is unchanged")
+		for _, key := range taken {
+			assert.Equal(t, lease.Token, a.Redis.Get(context.Background(), key).Val(), "one token for all")
 		}
-		return next(ctx)
-	}))
-	keys := []string{"k3", "k1", "k3", "k2", "k1"}
-	lease, err := a.acquireAll(t, "v9", 0, keys...)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"k1", "k2", "k3"}, taken)
-	assert.Equal(t, []string{"k3", "k1", "k3", "k2", "k1"}, keys, "the caller's list is unchanged")
-	for _, key := range taken {
-		assert.Equal(t, lease.Token, a.Redis.Get(context.Background(), key).Val(), "one token for all")
-	}
-	require.NoError(t, lease.Unlock(context.Background()))
-	assert.Zero(t, a.Redis.Exists(context.Background(), taken...).Val())
+		require.NoError(t, lease.Unlock(context.Background()))
+		assert.Zero(t, a.Redis.Exists(context.Background(), taken...).Val())
+	})
 }
 
 // A partial acquire is undone at once, without touching another holder's lock.
 func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, backendtest.StartEmbedded, 0)
-	a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
-	held := b.lock(t, "k2", time.Minute)
-	_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
-	require.ErrorIs(t, err, ErrBusy)
-	assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
-	assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
-	unlock(t, held)
-	lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
-	require.NoError(t, err)
-	unlock(t, lease)
+	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		held := b.lock(t, "k2", time.Minute)
+		_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
+		assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
+		unlock(t, held)
+		lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
+		require.NoError(t, err)
+		unlock(t, lease)
+	})
 }
 
 // The reply to the second acquire is lost, or comes after the first lease has expired. No key is left.
@@ -117,18 +116,19 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 		"reply late": func() error { time.Sleep(lease); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, backendtest.StartEmbedded, 0)
-			var sent atomic.Int64
-			a := s.instance(t, rung(t, "v9"), hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-				if err := next(ctx); err != nil || cmd.Name() != "set" || sent.Add(1) != 2 {
-					return err
-				}
-				return fail()
-			}))
-			try, _ := rung(t, "v9").BuildSeveral(a.Backends)
-			_, err := try(context.Background(), []string{"k1", "k2", "k3"}, lease)
-			require.Error(t, err)
-			assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k2", "k3").Val())
+			onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
+				var sent atomic.Int64
+				a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+					if err := next(ctx); err != nil || cmd.Name() != "set" || sent.Add(1) != 2 {
+						return err
+					}
+					return fail()
+				}))
+				try, _ := r.BuildSeveral(a.Backends)
+				_, err := try(context.Background(), []string{"k1", "k2", "k3"}, lease)
+				require.Error(t, err)
+				assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k2", "k3").Val())
+			})
 		})
 	}
 }
@@ -138,22 +138,28 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"k1", "k2", "k3"} {
-		s := newShop(t, backendtest.StartEmbedded, 0)
-		a, b := s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))
-		try, _ := rung(t, "v9").BuildSeveral(a.Backends)
-		lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, slowTTL)
-		require.NoError(t, err)
-		handOver(t, s, lost, b)
-		select {
-		case <-lease.Context.Done():
-			require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-		case <-time.After(slowTTL + margin):
-			t.Fatal("nobody noticed")
-		}
-		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
-		for _, key := range []string{"k1", "k2", "k3"} {
-			assert.Equal(t, key != lost, b.tryOnce(t, key), "%s, when %s was lost", key, lost)
-		}
+		t.Run(lost, func(t *testing.T) {
+			onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) { lossOfOneIsLossOfAll(t, s, r, lost) })
+		})
+	}
+}
+
+func lossOfOneIsLossOfAll(t *testing.T, s *shop, r Rung, lost string) {
+	t.Helper()
+	a, b := s.instance(t, r), s.instance(t, r)
+	try, _ := r.BuildSeveral(a.Backends)
+	lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, slowTTL)
+	require.NoError(t, err)
+	handOver(t, s, lost, b)
+	select {
+	case <-lease.Context.Done():
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+	case <-time.After(slowTTL + margin):
+		t.Fatal("nobody noticed")
+	}
+	require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
+	for _, key := range []string{"k1", "k2", "k3"} {
+		assert.Equal(t, key != lost, b.tryOnce(t, key), "%s, when %s was lost", key, lost)
 	}
 }
 
@@ -161,9 +167,8 @@ func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
 // hold the same product.
 func TestManyOrdersOfSeveralProducts(t *testing.T) {
 	t.Parallel()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		at := []*instance{s.instance(t, rung(t, "v9")), s.instance(t, rung(t, "v9"))}
+	onEachShop(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
+		at := []*instance{s.instance(t, r), s.instance(t, r)}
 		keys := []string{"k1", "k2", "k3"}
 		var inside [3]atomic.Int64
 		var orders sync.WaitGroup

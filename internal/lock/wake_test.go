@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -63,11 +62,18 @@ func (c dropSubscribeConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// onEachTopology runs a test on each kind of server, and on a cluster.
-func onEachTopology(t *testing.T, test func(t *testing.T, s *backendtest.Server)) {
+// onEachTopology runs a test of each of these rungs on each kind of server, and on a cluster.
+func onEachTopology(t *testing.T, ids []string, test func(t *testing.T, s *shop, r Rung)) {
 	t.Helper()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) { test(t, start(t)) })
-	t.Run("cluster", func(t *testing.T) { test(t, &backendtest.Server{URL: backendtest.StartCluster(t)}) })
+	for _, id := range ids {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			onEachShop(t, id, 0, test)
+			t.Run("cluster", func(t *testing.T) {
+				test(t, shopOn(t, &backendtest.Server{URL: backendtest.StartCluster(t)}), rung(t, id))
+			})
+		})
+	}
 }
 
 // long exceeds what a step takes on a busy machine, and is shorter than the leases that waiters wait for.
@@ -77,40 +83,35 @@ const long = 20 * time.Second
 // the subscription, and the subscription ends with the process.
 func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 	t.Parallel()
-	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
-		for _, id := range []string{"v7", "v7-cached", "v8"} {
-			t.Run(id, func(t *testing.T) {
-				s, r := &shop{redis: server, sql: backendtest.SQLiteFile(t)}, rung(t, id)
-				a, b := s.instance(t, r), s.instance(t, r)
-				b.Redis = clientOn(t, server, dropSubscribe)
-				b.tryLock, b.wait = r.Build(b.Backends)
-				lease := a.lock(t, r.Key(id), time.Minute)
+	onEachTopology(t, []string{"v7", "v7-cached", "v8"}, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		b.Redis = clientOn(t, s.redis, dropSubscribe)
+		b.tryLock, b.wait = r.Build(b.Backends)
+		lease := a.lock(t, r.Key("k"), time.Minute)
 
-				var impatient sync.WaitGroup
-				for range 3 {
-					impatient.Go(func() {
-						_, err := b.wait(context.Background(), r.Key(id), 100*time.Millisecond,
-							func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, r.Key(id), time.Minute) })
-						assert.ErrorIs(t, err, ErrBusy)
-					})
-				}
-				require.True(t, ends(impatient.Wait), "they had 100 ms")
-				got := b.waitFor(context.Background(), r.Key(id))
-				time.Sleep(2 * heartbeat)
-				unlock(t, lease)
-				select {
-				case lease := <-got:
-					require.NotNil(t, lease)
-					unlock(t, lease)
-				case <-time.After(long):
-					require.Fail(t, "it waits for the answer to its SUBSCRIBE")
-				}
-				waits := b.waitFor(context.Background(), r.Key(id)) // one subscription exists when the process ends
-				unlock(t, <-waits)
-				b.crash()
-				require.True(t, ends(b.Background.Wait), "the subscription outlives the process")
+		var impatient sync.WaitGroup
+		for range 3 {
+			impatient.Go(func() {
+				_, err := b.wait(context.Background(), r.Key("k"), 100*time.Millisecond,
+					func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, r.Key("k"), time.Minute) })
+				assert.ErrorIs(t, err, ErrBusy)
 			})
 		}
+		require.True(t, ends(impatient.Wait), "they had 100 ms")
+		got := b.waitFor(context.Background(), r.Key("k"))
+		time.Sleep(2 * heartbeat)
+		unlock(t, lease)
+		select {
+		case lease := <-got:
+			require.NotNil(t, lease)
+			unlock(t, lease)
+		case <-time.After(long):
+			require.Fail(t, "it waits for the answer to its SUBSCRIBE")
+		}
+		waits := b.waitFor(context.Background(), r.Key("k")) // one subscription exists when the process ends
+		unlock(t, <-waits)
+		b.crash()
+		require.True(t, ends(b.Background.Wait), "the subscription outlives the process")
 	})
 }
 
@@ -176,7 +177,7 @@ func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	server, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
-	s := &shop{redis: &backendtest.Server{URL: server.URL()}, sql: backendtest.SQLiteFile(t)}
+	s := shopOn(t, &backendtest.Server{URL: server.URL()})
 	a := s.instance(t, rung(t, "v7"))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -191,20 +192,21 @@ func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
 // A subscription ends with its last waiter, and at once. Otherwise subscriptions would pile up.
 func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, backendtest.StartEmbedded, 0)
-	a := s.instance(t, rung(t, "v7"))
-	a.lock(t, "k", time.Hour)
-	listening := func() int64 { return a.Redis.PubSubNumSub(t.Context(), channelOf("k")).Val()[channelOf("k")] }
-	start := time.Now()
-	for range 40 {
-		ctx, leave := context.WithCancel(t.Context())
-		gone := a.waitFor(ctx, "k")
-		require.Eventually(t, func() bool { return listening() == 1 }, long, time.Millisecond)
-		leave()
-		require.Nil(t, <-gone)
-		require.Eventually(t, func() bool { return listening() == 0 }, long, time.Millisecond)
-	}
-	assert.Less(t, time.Since(start), long, "and not after a silent heartbeat")
+	onEmbedded(t, "v7", 0, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		a.lock(t, "k", time.Hour)
+		listening := func() int64 { return a.Redis.PubSubNumSub(t.Context(), channelOf("k")).Val()[channelOf("k")] }
+		start := time.Now()
+		for range 40 {
+			ctx, leave := context.WithCancel(t.Context())
+			gone := a.waitFor(ctx, "k")
+			require.Eventually(t, func() bool { return listening() == 1 }, long, time.Millisecond)
+			leave()
+			require.Nil(t, <-gone)
+			require.Eventually(t, func() bool { return listening() == 0 }, long, time.Millisecond)
+		}
+		assert.Less(t, time.Since(start), long, "and not after a silent heartbeat")
+	})
 }
 
 // Waiters notice when a lock ends without a message, long before the end of the lease that they saw.
@@ -235,18 +237,19 @@ func TestASilentEndIsNoticed(t *testing.T) {
 // A subscription is replaced when its connection is silent and does not answer a ping either.
 func TestASilentSubscriptionIsReplaced(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, backendtest.StartEmbedded, 0)
-	a := s.instance(t, rung(t, "v7"))
-	var dialled atomic.Int64
-	a.Redis = clientOn(t, s.redis, func(conn net.Conn) net.Conn {
-		dialled.Add(1)
-		return &oneReply{Conn: conn}
+	onEmbedded(t, "v7", 0, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		var dialled atomic.Int64
+		a.Redis = clientOn(t, s.redis, func(conn net.Conn) net.Conn {
+			dialled.Add(1)
+			return &oneReply{Conn: conn}
+		})
+		ctx, cancel := context.WithCancel(context.Background())
+		sub := newSubscription("c", cancel)
+		a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
+		defer cancel()
+		require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	sub := newSubscription("c", cancel)
-	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
-	defer cancel()
-	require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 }
 
 // oneReply delivers only the first read, which is the confirmation of a subscription.
@@ -369,29 +372,24 @@ func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
 // one in the queue.
 func TestBreakWakesTheWaiters(t *testing.T) {
 	t.Parallel()
-	onEachTopology(t, func(t *testing.T, server *backendtest.Server) {
-		for _, id := range []string{"v7", "v8"} {
-			t.Run(id, func(t *testing.T) {
-				s, r := &shop{redis: server, sql: backendtest.SQLiteFile(t)}, rung(t, id)
-				a, b := s.instance(t, r), s.instance(t, r)
-				product := fmt.Sprint("break", id)
-				woken := make(chan struct{}, 10)
-				b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
-				b.tryLock, b.wait = r.Build(b.Backends)
-				for range 3 { // a try without a message may come first
-					a.lock(t, r.Key(product), time.Minute)
-					got := b.waitFor(context.Background(), r.Key(product))
-					b.awaitWaiter(t, r, product)
-					_, err := a.Break(context.Background(), product)
-					require.NoError(t, err)
-					unlock(t, <-got)
-				}
-				select {
-				case <-woken:
-				case <-time.After(long):
-					assert.Fail(t, "no waiter was woken by a message")
-				}
-			})
+	onEachTopology(t, []string{"v7", "v8"}, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		const product = "10000"
+		woken := make(chan struct{}, 10)
+		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
+		b.tryLock, b.wait = r.Build(b.Backends)
+		for range 3 { // a try without a message may come first
+			a.lock(t, r.Key(product), time.Minute)
+			got := b.waitFor(context.Background(), r.Key(product))
+			b.awaitWaiter(t, r, product)
+			_, err := a.Break(context.Background(), product)
+			require.NoError(t, err)
+			unlock(t, <-got)
+		}
+		select {
+		case <-woken:
+		case <-time.After(long):
+			assert.Fail(t, "no waiter was woken by a message")
 		}
 	})
 }

@@ -24,6 +24,8 @@ import (
 type Server struct {
 	URL  string
 	Kind string // Embedded or RedisServer
+
+	dial func(ctx context.Context, network, addr string) (net.Conn, error) // nil: by the network
 }
 
 // The kinds of server.
@@ -112,7 +114,11 @@ func Restartable(t testing.TB) (s *Server, stop, start func()) {
 // Client returns a client as the service uses it, with hooks added. It is closed when the test ends.
 func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient {
 	t.Helper()
-	c, err := backend.Open(s.URL, backend.Options{Timeout: 2 * time.Second, PoolSize: 32})
+	o := backend.Options{Timeout: 2 * time.Second, PoolSize: 32, Dialer: s.dial}
+	if s.dial != nil {
+		o.PoolSize = virtualPool
+	}
+	c, err := backend.Open(s.URL, o)
 	if err != nil {
 		t.Fatal(err)
 	}
