@@ -88,6 +88,8 @@ type member struct {
 	lease  *passedLease  // that was passed to it
 }
 
+func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
+
 type memberKey struct{}
 
 // memberOf returns the member for which a context's attempts are made, or nil if they do not wait.
@@ -114,9 +116,11 @@ func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*
 	}
 	me := memberOf(ctx)
 	if me != nil && me.lease != nil {
-		lease := me.lease
-		me.lease, c.heir = nil, nil
-		return all.hold(ctx, key, lease), nil
+		if lease := me.lease; lease.work.Err() == nil {
+			me.lease, c.heir = nil, nil
+			return all.hold(ctx, key, lease), nil
+		}
+		all.end(key) // it was lost on its way
 	}
 	if me != nil && me.of == nil {
 		me.of, me.key, me.ttl, me.renews = all, key, ttl, renews(ctx)
@@ -215,8 +219,8 @@ func (c *cohort) pass() bool {
 	return true
 }
 
-// lost ends the turn when the lease is lost. Its holder may be at work for a long time still; the others do not wait for
-// it.
+// lost ends the turn when the lease is lost. Its holder may be at work for a long time still. The others do not wait
+// for it.
 func (all *cohorts) lost(key string, lease *passedLease) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -224,6 +228,12 @@ func (all *cohorts) lost(key string, lease *passedLease) {
 	if c == nil || c.lease != lease {
 		return // it was released
 	}
+	all.end(key)
+}
+
+// end ends the turn of a lost lease. A member to which it was passed comes before the others. The caller has the mutex.
+func (all *cohorts) end(key string) {
+	c := all.byKey[key]
 	c.lease = nil
 	if c.heir != nil {
 		c.heir.lease = nil
@@ -287,7 +297,7 @@ func (rt runtime) inCohorts() Waiting {
 		if maxWait <= 0 {
 			return attempt(ctx)
 		}
-		me := &member{turn: make(chan struct{}, 1)}
+		me := newMember()
 		deadline := time.Now().Add(maxWait)
 		lease, err := attempt(me.within(ctx, rt.id))
 		if errors.Is(err, ErrBusy) {

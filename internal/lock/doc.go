@@ -31,8 +31,8 @@
 // is. v15 draws a fencing token with every lease, a number that only grows, and the stock refuses an older token. v16
 // and v17 need no lock: Redis compares, decides and writes in one step.
 //
-// v18 is for one product that everybody wants. The orders of one instance pass a lease along, each with a fencing token of
-// its own, and the instances take turns.
+// v18 is for one product that everybody wants. The orders of one instance pass a lease along, each with a fencing token
+// of its own, and the instances take turns.
 //
 // Some rungs are exhibits, each with a mistake that is often made: v5-as-printed, v7-cached, v9-naive, v9-nodes,
 // v11-two, v12-naive, v14-hasty and v15-write-only.
