@@ -159,6 +159,11 @@ func Ladder() []Rung {
 		{Number: "v17", Name: "atomic", build: noLock, Shelf: stock.Atomic,
 			Does:   "no lock: check and decrement in one script",
 			Defect: "none: the control. There is no time between its read and its write to work in"},
+		{Number: "v18", Name: "handoff", build: handoff,
+			Needs: redis, Wait: 20 * time.Second, Prefix: "HandoffLock_", Shelf: stock.Fenced,
+			wait:   runtime.inCohorts,
+			Does:   "v15 in v8's queue; a release passes the lease on to the next order of the same instance",
+			Defect: "as v15; an instance waits for the turns of the others"},
 	}
 }
 

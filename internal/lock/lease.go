@@ -34,14 +34,26 @@ type leaseContext struct {
 	context.Context // ends by lose, or with the caller's context
 	lose            context.CancelCauseFunc
 	caller          context.Context // may be that of an outer lease, so it has to be asked too
-	validUntil      atomic.Pointer[time.Time]
+	validUntil      *atomic.Pointer[time.Time]
 }
 
 func newLeaseContext(caller context.Context, validUntil time.Time) *leaseContext {
-	c := &leaseContext{caller: caller}
+	c := &leaseContext{caller: caller, validUntil: new(atomic.Pointer[time.Time])}
 	c.Context, c.lose = context.WithCancelCause(caller)
 	c.validUntil.Store(&validUntil)
 	return c
+}
+
+// share returns a context for one of several holders that have the lease one after the other. It ends with the lease,
+// or with ctx. Call leave when the holder is done.
+func (c *leaseContext) share(ctx context.Context) (work *leaseContext, leave func()) {
+	work = &leaseContext{caller: ctx, validUntil: c.validUntil}
+	work.Context, work.lose = context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(c, func() { work.lose(context.Cause(c)) })
+	return work, func() {
+		unhook()
+		work.lose(context.Canceled)
+	}
 }
 
 // Err implements [context.Context].

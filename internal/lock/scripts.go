@@ -40,6 +40,8 @@ func ScriptNames() map[string]string {
 		fairAcquire.Hash():           "acquire-fair",
 		fairRelease.Hash():           "release-fair",
 		fairLeave.Hash():             "leave-fair",
+		handoffAcquire.Hash():        "acquire-handoff",
+		handoffRelease.Hash():        "release-handoff",
 		rwAcquireRead.Hash():         "acquire-read",
 		rwAcquireWrite.Hash():        "acquire-write",
 		permitAcquire.Hash():         "acquire-permit",

@@ -275,11 +275,13 @@ func (s *subscription) awaitConfirmed(ctx context.Context, until time.Time) erro
 	return nil
 }
 
-// register returns a channel for the messages to the waiter with that id.
+// register returns a channel for the messages to that id: the same one each time.
 func (s *subscription) register(id string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.personal[id] = make(chan struct{}, 1)
+	if s.personal[id] == nil {
+		s.personal[id] = make(chan struct{}, 1)
+	}
 	return s.personal[id]
 }
 

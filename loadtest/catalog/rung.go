@@ -141,6 +141,10 @@ var Rungs = []Rung{
 		Shelf: Shelf{Read: "get/stock", Write: "eval:write"}},
 	{Number: "v16", Name: "cas", Kind: NoLock, Asked: lockless, Shelf: plain},
 	{Number: "v17", Name: "atomic", Kind: NoLock, Asked: lockless, Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
+	{Number: "v18", Name: "handoff", Kind: Redis, Asked: fenced,
+		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
+		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
+		Variant: Variant{Of: "v15"}},
 }
 
 // OnNodes reports whether the lock lies on several independent nodes.

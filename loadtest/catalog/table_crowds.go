@@ -37,6 +37,7 @@ var oneInstance = Scenario{
 		on("v15-write-only", holds, "no lease expires, so nobody writes with an old token"),
 		on("v16", holds, "who finds the stock written by another since its read writes nothing, and begins again"),
 		on("v17", holds, "the script reads, decides and writes in one step"),
+		on("v18", holds, "the orders of an instance get the lease one after the other, each with a token of its own"),
 	),
 }
 
@@ -72,5 +73,6 @@ var twoInstances = Scenario{
 		on("v15-write-only", holds, "no lease expires, so nobody writes with an old token"),
 		on("v16", holds, "Redis itself watches the key, for all instances"),
 		on("v17", holds, "the script runs where the stock lies"),
+		on("v18", holds, "the instances queue in Redis, and each has the lock for a turn"),
 	),
 }

@@ -1,0 +1,357 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed handoff_acquire.lua
+	handoffAcquireSource string
+	//go:embed handoff_release.lua
+	handoffReleaseSource string
+
+	handoffAcquire = redis.NewScript(handoffAcquireSource)
+	handoffRelease = redis.NewScript(handoffReleaseSource)
+)
+
+// A turn is the time for which one instance keeps the lock of v18. It ends after maxPasses further holders, or when a
+// holder releases after turnTime.
+const (
+	maxPasses = 128
+	turnTime  = 100 * time.Millisecond
+)
+
+// acquireHandoff takes the lock and draws a fencing token for each holder of a turn. It returns the first of them. If
+// it does not get the lock, it returns 0 and the time after which to ask again.
+func acquireHandoff(
+	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
+) (fence int64, left time.Duration, err error) {
+	keys := []string{key, queueOf(key), deadlinesOf(key), fenceOf(key)}
+	n, err := handoffAcquire.Run(ctx, rdb, keys,
+		token, ttl.Milliseconds(), place, placeTTL.Milliseconds(), maxPasses+1).Int64()
+	if err != nil || n > 0 {
+		return n, 0, err
+	}
+	return 0, max(time.Duration(-1-n), 1) * time.Millisecond, nil
+}
+
+// releaseHandoff removes the lock if token still owns it, and otherwise returns ErrLost.
+func releaseHandoff(ctx context.Context, rdb redis.UniversalClient, key, token string) error {
+	keys := []string{key, queueOf(key), fairChannelOf(key)}
+	return releaseResult(handoffRelease.Run(ctx, rdb, keys, token, publishOn(rdb)).Int64())
+}
+
+// cohorts are the cohorts of a process, one for each lock that somebody holds or waits for.
+type cohorts struct {
+	runtime
+	mu    sync.Mutex
+	byKey map[string]*cohort
+}
+
+func newCohorts(rt runtime) *cohorts { return &cohorts{runtime: rt, byKey: map[string]*cohort{}} }
+
+// A cohort consists of the orders of one process that hold or want one lock. One of them at a time has the lease or
+// asks Redis for it. The others wait in the memory of the process.
+type cohort struct {
+	busy    bool         // one of them has the lease, or asks Redis for it, or releases it
+	lease   *passedLease // nil: none of them has it
+	heir    *member      // was passed the lease, and has not taken it yet
+	waiting []*member    // in the order in which they came
+	queued  bool         // the cohort has a place in Redis' queue
+}
+
+// A passedLease is a lease that a cohort passes on from holder to holder.
+type passedLease struct {
+	work    *leaseContext // ends with the lease
+	token   string
+	fence   int64 // the fencing token of the next holder
+	ttl     time.Duration
+	passes  int       // how often it may still be passed on
+	turn    time.Time // the end of the turn
+	release func(ctx context.Context) error
+}
+
+// A member is an order that waits in a cohort.
+type member struct {
+	of     *cohorts // nil: it has not entered one yet
+	key    string
+	ttl    time.Duration
+	renews bool
+	turn   chan struct{} // holds one notice to try again
+	lease  *passedLease  // that was passed to it
+}
+
+func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
+
+type memberKey struct{}
+
+// memberOf returns the member for which a context's attempts are made, or nil if they do not wait.
+func memberOf(ctx context.Context) *member {
+	m, _ := ctx.Value(memberKey{}).(*member)
+	return m
+}
+
+// busyHere is [ErrBusy] of a lock that others of the same process want first. Redis was not asked.
+type busyHere struct{}
+
+func (busyHere) Error() string        { return ErrBusy.Error() }
+func (busyHere) Is(target error) bool { return target == ErrBusy }
+
+// enter begins an attempt. It returns the lease that was passed to the caller, or busyHere if others of the process are
+// before it. With neither, the caller asks Redis, and then calls acquired or refused.
+func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byKey[key]
+	if c == nil {
+		c = new(cohort)
+		all.byKey[key] = c
+	}
+	me := memberOf(ctx)
+	if me != nil && me.lease != nil {
+		if lease := me.lease; lease.work.Err() == nil {
+			me.lease, c.heir = nil, nil
+			return all.hold(ctx, key, lease), nil
+		}
+		all.end(key) // it was lost on its way
+	}
+	if me != nil && me.of == nil {
+		me.of, me.key, me.ttl, me.renews = all, key, ttl, renews(ctx)
+		c.waiting = append(c.waiting, me)
+	}
+	if c.busy || len(c.waiting) > 0 && c.waiting[0] != me {
+		return nil, busyHere{}
+	}
+	c.busy = true
+	return nil, nil
+}
+
+// acquired makes the caller the first holder of a lease.
+func (all *cohorts) acquired(ctx context.Context, key string, lease *passedLease) *Lease {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byKey[key]
+	c.lease = lease
+	lease.passes, lease.turn = maxPasses, time.Now().Add(turnTime)
+	if me := memberOf(ctx); me != nil { // the first of those that wait
+		c.waiting, c.queued = c.waiting[1:], false
+	}
+	context.AfterFunc(lease.work, func() { all.lost(key, lease) })
+	return all.hold(ctx, key, lease)
+}
+
+// refused ends an attempt that did not get the lock.
+func (all *cohorts) refused(ctx context.Context, key string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	me, c := memberOf(ctx), all.byKey[key]
+	c.queued = c.queued || me != nil
+	all.next(key, me)
+}
+
+// next lets the first of those who wait ask Redis, unless it has just done so. The caller has the mutex.
+func (all *cohorts) next(key string, asked *member) {
+	c := all.byKey[key]
+	c.busy = false
+	switch {
+	case len(c.waiting) == 0:
+		delete(all.byKey, key)
+	case c.waiting[0] != asked:
+		put(c.waiting[0].turn)
+	}
+}
+
+// hold returns the lease as its next holder has it: with a fencing token and a context of its own. The caller has the
+// mutex.
+func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease) *Lease {
+	fence := lease.fence
+	lease.fence++
+	work, leave := lease.work.share(ctx)
+	return &Lease{Context: work, Token: lease.token, Fence: fence, Unlock: func(ctx context.Context) error {
+		leave()
+		return all.unlock(ctx, key, lease)
+	}}
+}
+
+// unlock passes a lease on, or releases it if nobody waits for it, or the turn is over.
+func (all *cohorts) unlock(ctx context.Context, key string, lease *passedLease) error {
+	all.mu.Lock()
+	c := all.byKey[key]
+	ours := c != nil && c.lease == lease
+	if ours && c.pass() {
+		all.mu.Unlock()
+		return nil
+	}
+	if ours {
+		c.lease = nil
+	}
+	all.mu.Unlock()
+	err := lease.release(ctx)
+	if ours {
+		all.mu.Lock()
+		all.next(key, nil)
+		all.mu.Unlock()
+	}
+	return err
+}
+
+// pass gives the lease to the first member that waits, and reports whether it did. A member that wants another TTL, or
+// a lease that is not renewed, needs a lease of its own.
+func (c *cohort) pass() bool {
+	lease := c.lease
+	if len(c.waiting) == 0 || lease.passes == 0 || time.Now().After(lease.turn) || lease.work.Err() != nil {
+		return false
+	}
+	heir := c.waiting[0]
+	if heir.ttl != lease.ttl || !heir.renews || !renews(lease.work) {
+		return false
+	}
+	lease.passes--
+	c.waiting, c.heir, heir.lease = c.waiting[1:], heir, lease
+	put(heir.turn)
+	return true
+}
+
+// lost ends the turn when the lease is lost. Its holder may be at work for a long time still. The others do not wait
+// for it.
+func (all *cohorts) lost(key string, lease *passedLease) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byKey[key]
+	if c == nil || c.lease != lease {
+		return // it was released
+	}
+	all.end(key)
+}
+
+// end ends the turn of a lost lease. A member to which it was passed comes before the others. The caller has the mutex.
+func (all *cohorts) end(key string) {
+	c := all.byKey[key]
+	c.lease = nil
+	if c.heir != nil {
+		c.heir.lease = nil
+		c.waiting, c.heir = slices.Insert(c.waiting, 0, c.heir), nil
+	}
+	all.next(key, nil)
+}
+
+// leave gives up waiting. A lease that was passed to the member meanwhile goes to the next one.
+func (m *member) leave(ctx context.Context) {
+	all := m.of
+	if all == nil {
+		return
+	}
+	all.mu.Lock()
+	c := all.byKey[m.key]
+	if lease := m.lease; lease != nil {
+		m.lease, c.heir = nil, nil
+		all.mu.Unlock()
+		_ = all.unlock(ctx, m.key, lease)
+		return
+	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(other *member) bool { return other == m })
+	last := c.queued && len(c.waiting) == 0
+	if last {
+		c.queued = false
+	}
+	if !c.busy {
+		all.next(m.key, nil)
+	}
+	all.mu.Unlock()
+	if last {
+		leaveQueue(ctx, all.Redis, m.key, all.id)
+	}
+}
+
+// undo undoes an acquire that failed with err; see [runtime.undo]. An acquire from a place in the queue may be carried
+// out late, and then take the place again. If somebody of this process waits, the place is of use to it.
+func (all *cohorts) undo(ctx context.Context, err error, key, place string, free func(context.Context) error) {
+	all.runtime.undo(ctx, err, func(ctx context.Context) error {
+		if place != "" && !all.waits(key) {
+			leaveQueue(ctx, all.Redis, key, place)
+		}
+		return free(ctx)
+	})
+}
+
+// waits reports whether somebody of this process waits for the lock.
+func (all *cohorts) waits(key string) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byKey[key]
+	return c != nil && len(c.waiting) > 0
+}
+
+// inCohorts returns the [Waiting] of v18. The first member of a cohort waits as in v8's queue, in the name of the whole
+// instance. The others wait until they are the first, or the lease is passed to them.
+func (rt runtime) inCohorts() Waiting {
+	all := &subscriptions{runtime: rt, byChannel: map[string]*subscription{}}
+	return func(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
+		if maxWait <= 0 {
+			return attempt(ctx)
+		}
+		me := newMember()
+		deadline := time.Now().Add(maxWait)
+		lease, err := attempt(me.within(ctx, rt.id))
+		if errors.Is(err, ErrBusy) {
+			sub := all.join(fairChannelOf(key))
+			defer all.leave(sub)
+			lease, err = rt.awaitLease(ctx, waiter{key, attempt, deadline, sub}, me, err)
+		}
+		if err != nil {
+			me.leave(ctx)
+		}
+		return lease, err
+	}
+}
+
+func (m *member) within(ctx context.Context, place string) context.Context {
+	return context.WithValue(context.WithValue(ctx, memberKey{}, m), placeKey{}, place)
+}
+
+// awaitLease repeats the attempt of a member, after err was the result of the first one.
+func (rt runtime) awaitLease(ctx context.Context, w waiter, me *member, err error) (*Lease, error) {
+	messages := w.subscription.register(rt.id)
+	for listens := false; ; {
+		switch {
+		case errors.Is(err, busyHere{}):
+			err = me.awaitTurn(ctx, w.deadline)
+		case !listens: // a release may have come before the subscription
+			listens = true
+			err = w.subscription.awaitConfirmed(ctx, earlier(time.Now().Add(heartbeat), w.deadline))
+		default:
+			until := earlier(time.Now().Add(heartbeat), earlier(expiry(err, w.deadline), w.deadline))
+			_, err = rt.awaitMessage(ctx, w.subscription, messages, until)
+		}
+		if err != nil {
+			return nil, err
+		}
+		over := !time.Now().Before(w.deadline)
+		lease, err2 := w.attempt(me.within(ctx, rt.id))
+		if over || !errors.Is(err2, ErrBusy) {
+			return lease, err2
+		}
+		err = err2
+	}
+}
+
+// awaitTurn returns when the member may try again, at the latest at the deadline. If ctx ends first, it returns the
+// cause.
+func (m *member) awaitTurn(ctx context.Context, deadline time.Time) error {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-m.turn:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}

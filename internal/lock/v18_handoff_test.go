@@ -1,0 +1,335 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// inTurns runs a test of v18 in virtual time, with two instances and a client for plain commands. Each command of the
+// first instance goes to sent.
+func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
+	t.Helper()
+	t.Parallel()
+	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) {
+		var sent []string
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			sent = append(sent, nameOf(cmd))
+			return next(ctx)
+		}))
+		test(t, a, s.instance(t, r), backendtest.Client(t, s.redis), &sent)
+	})
+}
+
+func nameOf(cmd redis.Cmder) string {
+	if args := cmd.Args(); len(args) > 1 {
+		if digest, ok := args[1].(string); ok && ScriptNames()[digest] != "" {
+			return ScriptNames()[digest]
+		}
+	}
+	return cmd.Name()
+}
+
+// get returns the lease that comes within a minute, or nil if none does.
+func get(t *testing.T, from <-chan *Lease) *Lease {
+	t.Helper()
+	select {
+	case lease := <-from:
+		return lease
+	case <-time.After(time.Minute):
+		t.Error("no lease")
+		return nil
+	}
+}
+
+// has returns the lease that comes within a minute. It fails the test if none does.
+func has(t *testing.T, from <-chan *Lease) *Lease {
+	t.Helper()
+	lease := get(t, from)
+	require.NotNil(t, lease)
+	return lease
+}
+
+// waitsWith returns the lease of an order that may wait that long for it.
+func (i *instance) waitsWith(ctx context.Context, key string, wait, ttl time.Duration) <-chan *Lease {
+	got := make(chan *Lease, 1)
+	go func() {
+		lease, _ := i.wait(ctx, key, wait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, ttl) })
+		got <- lease
+	}()
+	synctest.Wait()
+	return got
+}
+
+// The orders of an instance have the lock in the order in which they came, by one acquire and one release.
+func TestALeaseIsPassedOnInOrder(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+		const orders = 20
+		require.True(t, a.tryOnce(t, "k")) // loads the scripts
+		first := a.lock(t, "k", time.Minute)
+		var waiting []<-chan *Lease
+		for range orders {
+			waiting = append(waiting, a.waitsWith(t.Context(), "k", time.Minute, time.Minute))
+		}
+		before := len(*sent)
+		fence := first.Fence
+		unlock(t, first)
+		for i, one := range waiting {
+			lease := has(t, one)
+			assert.Equal(t, first.Token, lease.Token)
+			assert.Equal(t, fence+1, lease.Fence, "each holder has a fencing token of its own")
+			fence = lease.Fence
+			synctest.Wait()
+			for _, other := range waiting[i+1:] {
+				require.Empty(t, other, "one at a time")
+			}
+			unlock(t, lease)
+		}
+		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		next := a.lock(t, "k", time.Minute)
+		assert.Greater(t, next.Fence, fence+maxPasses-orders, "the tokens that no holder had are never drawn again")
+		unlock(t, next)
+		assert.Zero(t, bare.Exists(t.Context(), "k", queueOf("k"), deadlinesOf("k")).Val(), "nothing is left")
+	})
+}
+
+// An instance has its turn although the orders of another one never cease to come.
+func TestInstancesTakeTurns(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		lease := a.lock(t, "k", time.Minute)
+		other := b.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		for range maxPasses {
+			next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+			require.Empty(t, other)
+			unlock(t, lease)
+			lease = has(t, next)
+		}
+		again := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		unlock(t, lease)
+		fence := lease.Fence
+		lease = has(t, other)
+		require.Greater(t, lease.Fence, fence)
+		synctest.Wait()
+		require.Empty(t, again, "it is the other instance's turn")
+		unlock(t, lease)
+		unlock(t, has(t, again))
+	})
+}
+
+// A turn also ends after a time, however few holders it had.
+func TestATurnEndsInTime(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		lease := a.lock(t, "k", time.Minute)
+		other := b.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		time.Sleep(turnTime + time.Millisecond)
+		unlock(t, lease)
+		unlock(t, has(t, other))
+		unlock(t, has(t, next))
+	})
+}
+
+// A lease is renewed for as long as it is passed on.
+func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		lease := a.lock(t, "k", time.Second)
+		next := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		time.Sleep(turnTime / 2)
+		unlock(t, lease)
+		lease = has(t, next)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, lease.Context.Err())
+		require.False(t, b.tryOnce(t, "k"))
+		unlock(t, lease)
+		require.True(t, b.tryOnce(t, "k"))
+	})
+}
+
+// A lost lease ends the work of its holder. The others do not wait for that holder, and the next lease is a new one.
+func TestALostLeaseEndsTheTurn(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+		lease := a.lock(t, "k", time.Second)
+		next := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		require.NoError(t, bare.Del(t.Context(), "k").Err())
+		<-lease.Context.Done()
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		fresh := has(t, next)
+		assert.NotEqual(t, lease.Token, fresh.Token)
+		assert.Greater(t, fresh.Fence, lease.Fence)
+		require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
+		require.NoError(t, fresh.Context.Err())
+		require.False(t, b.tryOnce(t, "k"), "the release of the lost lease removed nothing")
+		unlock(t, fresh)
+	})
+}
+
+// An order to which a lost lease was passed begins again, before those behind it.
+func TestALeaseThatIsLostOnItsWay(t *testing.T) {
+	t.Parallel()
+	all := newCohorts(newRuntime(Backends{}))
+	enter := func(m *member) (*Lease, error) { return all.enter(m.within(t.Context(), "place"), "k", time.Second) }
+	first, second, third := newMember(), newMember(), newMember()
+	lease, err := enter(first)
+	require.NoError(t, err)
+	require.Nil(t, lease)
+	work := newLeaseContext(context.Background(), time.Now().Add(time.Hour))
+	released := 0
+	passed := &passedLease{work: work, token: "t", fence: 1, ttl: time.Second, release: func(context.Context) error {
+		released++
+		return ErrLost
+	}}
+	lease = all.acquired(first.within(t.Context(), "place"), "k", passed)
+	for _, m := range []*member{second, third} {
+		_, err := enter(m)
+		require.ErrorIs(t, err, ErrBusy)
+	}
+	require.NoError(t, lease.Unlock(t.Context()), "it is passed on")
+	work.lose(ErrLost)
+	require.Eventually(t, func() bool {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		return all.byKey["k"].lease == nil
+	}, time.Minute, time.Millisecond)
+	_, err = enter(third)
+	require.ErrorIs(t, err, ErrBusy)
+	lease, err = enter(second)
+	require.NoError(t, err)
+	require.Nil(t, lease, "it asks Redis")
+	assert.Zero(t, released)
+}
+
+// An order that gives up leaves the others where they are.
+func TestAWaiterThatGivesUp(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+		held := b.lock(t, "k", time.Minute)
+		first := a.waitsWith(t.Context(), "k", time.Second, time.Minute)
+		second := a.waitsWith(t.Context(), "k", 2*time.Second, time.Minute)
+		third := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "one place for an instance")
+		require.Nil(t, get(t, first))
+		require.Nil(t, get(t, second))
+		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "the place is of use to the third")
+		unlock(t, held)
+		unlock(t, has(t, third))
+
+		held = b.lock(t, "k", time.Minute)
+		require.Nil(t, get(t, a.waitsWith(t.Context(), "k", time.Second, time.Minute)))
+		require.Zero(t, bare.Exists(t.Context(), queueOf("k"), deadlinesOf("k")).Val(), "the last one gives the place up")
+		unlock(t, held)
+	})
+}
+
+// An order whose caller goes away at the moment at which it is passed the lease passes it on.
+func TestALeaseForACallerThatHasGone(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		for range 50 {
+			held := a.lock(t, "k", time.Minute)
+			ctx, leave := context.WithCancel(t.Context())
+			gone := a.waitsWith(ctx, "k", time.Minute, time.Minute)
+			next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+			go leave()
+			unlock(t, held)
+			if lease := get(t, gone); lease != nil {
+				unlock(t, lease)
+			}
+			unlock(t, has(t, next))
+			require.True(t, b.tryOnce(t, "k"))
+		}
+	})
+}
+
+// A lease is not passed to an order that wants another TTL, or one that is not renewed.
+func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		held := a.lock(t, "k", time.Minute)
+		short := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		unrenewed := a.waitsWith(WithoutRenewal(t.Context()), "k", time.Minute, time.Second)
+		last := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		unlock(t, held)
+		one := has(t, short)
+		require.NotEqual(t, held.Token, one.Token)
+		unlock(t, one)
+		two := has(t, unrenewed)
+		require.NotEqual(t, one.Token, two.Token)
+		<-two.Context.Done()
+		require.ErrorIs(t, context.Cause(two.Context), ErrLost)
+		three := has(t, last)
+		require.NotEqual(t, two.Token, three.Token)
+		require.ErrorIs(t, two.Unlock(t.Context()), ErrLost)
+		unlock(t, three)
+		require.True(t, b.tryOnce(t, "k"))
+	})
+}
+
+// A crash costs the others a TTL at most, even if many orders of the dead instance waited.
+func TestADeadInstanceCostsATTL(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		held := b.lock(t, "k", time.Minute)
+		ctx, leave := context.WithCancel(t.Context())
+		var dead []<-chan *Lease
+		for range 5 {
+			dead = append(dead, a.waitsWith(ctx, "k", time.Minute, time.Second))
+		}
+		next := b.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		a.crash()
+		require.NoError(t, a.Redis.Close())
+		time.Sleep(turnTime * 2)
+		begun := time.Now()
+		unlock(t, held)
+		unlock(t, has(t, next))
+		assert.LessOrEqual(t, time.Since(begun), placeTTL+heartbeat)
+		leave()
+		for _, one := range dead {
+			assert.Nil(t, get(t, one))
+		}
+	})
+}
+
+// Removing the lock by hand lets the others in.
+func TestBreakingAPassedLease(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+		key := rung(t, "v18").Key("p")
+		lease := a.lock(t, key, time.Minute)
+		other := b.waitsWith(t.Context(), key, time.Minute, time.Minute)
+		n, err := b.Break(t.Context(), "p")
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		begun := time.Now()
+		unlock(t, has(t, other))
+		assert.Zero(t, time.Since(begun), "it is told")
+		require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
+	})
+}
+
+// An attempt that fails lets the next member try, and a member that fails leaves nothing behind.
+func TestAFailedAttemptLetsTheNextTry(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) {
+		down := errors.New("down")
+		fails := 0
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if fails > 0 && nameOf(cmd) == "acquire-handoff" {
+				fails--
+				return down
+			}
+			return next(ctx)
+		}))
+		b := s.instance(t, r)
+		held := b.lock(t, "k", time.Minute)
+		first := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		second := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		fails = 1
+		unlock(t, held)
+		require.Nil(t, get(t, first))
+		unlock(t, has(t, second))
+		require.True(t, b.tryOnce(t, "k"))
+	})
+}
