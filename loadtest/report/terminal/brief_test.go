@@ -60,7 +60,8 @@ func TestAWholeRunFitsOn80Lines(t *testing.T) {
 	_, grid, _ := strings.Cut(text, "faults, leases")
 	for _, s := range catalog.Table {
 		if s.Fault() {
-			assert.Regexp(t, `\n`+s.Name+` +(–|ok|[SERLFOH])`, grid, "it has a line")
+			name := s.Name[:min(len(s.Name), 20)] // a longer one is cut off
+			assert.Regexp(t, `\n`+name+`\S* +(–|ok|[SERLFOH])`, grid, "it has a line")
 		}
 	}
 	assert.Regexp(t, `--verbose prints \d+ more stories, recovery times and what each ok rests on; --out DIR writes all, `+

@@ -23,7 +23,10 @@ type narrowColumn struct {
 }
 
 // leastName is the width below which names of scenarios are not cut off: all of them still differ.
-const leastName = 16
+const leastName = 14
+
+// readableName is the width below which names of scenarios are not cut off as long as there is another way.
+const readableName = 18
 
 // narrow returns the grid with columns of three characters, two letters and a mark, unless a cell has more letters. It
 // is nil if they do not fit beside names of that width.
@@ -39,7 +42,7 @@ func (g *grid) narrowBlocks(width int, colour bool) []*narrowGrid {
 	for n := 1; n <= len(g.columns); n++ {
 		var blocks []*narrowGrid
 		for columns := range slices.Chunk(g.columns, (len(g.columns)+n-1)/n) {
-			block := (&grid{g.scenarios, columns}).narrow(width, g.nameWidth(), colour)
+			block := (&grid{g.scenarios, columns}).narrow(width, readableName, colour)
 			if block == nil {
 				break
 			}
