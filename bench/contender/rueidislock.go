@@ -3,6 +3,7 @@ package contender
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
@@ -10,6 +11,11 @@ import (
 
 var rueidislockContender = Contender{Name: "rueidislock", Kind: Peer, open: openRueidislock,
 	About: "rueidislock on one key (KeyMajority 1, NoLoopTracking): WithContext; Redis' client tracking wakes waiters"}
+
+// answerWithin is the longest that Redis may take to answer a try. By default it is 20 ms, after which rueidislock tries
+// the next of its keys; here there is one. On a busy machine 20 ms pass, and then nothing wakes the process: it has
+// removed its own key, and NoLoopTracking keeps the message about that from it. All its workers wait for ever.
+const answerWithin = 5 * time.Second
 
 // openRueidislock opens a locker as its documentation advises for one Redis of version 7.0.5 or later. The stock has a
 // client of its own: the locker's asks Redis to track every key that it reads.
@@ -24,6 +30,7 @@ func openRueidislock(s Settings) (*Client, error) {
 	}
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		KeyPrefix: s.Keys.Prefix + "rueidislock", KeyMajority: 1, NoLoopTracking: true, ClientOption: option,
+		TryNextAfter: answerWithin,
 	})
 	if err != nil {
 		client.Close()

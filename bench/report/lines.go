@@ -35,16 +35,25 @@ func (r *Report) lines() (sections []lineSection) {
 		}
 		processes, all := r.linesOf(m)
 		if s := newScale(all, m.ID != figures.Rate); s.maxX > s.minX {
-			about := "up to %s per process, in %d processes; one lock for all. Each panel has one contender in colour, " +
-				"and the others behind it."
+			about := "From %.0f to %.0f waiters in each of %s, all on one lock. A panel has one contender in colour and the " +
+				"others behind it. The dashed line is the limit: a mutex in one process."
 			sections = append(sections, lineSection{Title: caption(m, worker.Hot) + ", over the number of waiters",
-				About: fmt.Sprintf(about, counted(s.maxX, "waiter"), processes), Panels: s.panels(all)})
+				About: fmt.Sprintf(about, s.minX, s.maxX, counted(processes, "process")), Panels: s.panels(all)})
 		}
 	}
 	return sections
 }
 
-func counted(n float64, what string) string { return fmt.Sprintf("%.0f %ss", n, what) }
+// counted returns a number with what it counts, in the plural if there are several.
+func counted(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"):
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
 
 // linesOf returns the lines of a metric, with the number of processes that they are of.
 func (r *Report) linesOf(m figures.Metric) (processes int, all []line) {
@@ -147,7 +156,7 @@ func (s scale) panel(shown line, all []line) template.HTML {
 	fmt.Fprintf(&out, `<g class="%s"><path class="line" d="%s"/>`, shown.Kind, s.path(shown))
 	for i := range shown.x {
 		fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="3"><title>%s: %s</title></circle>`,
-			s.atX(shown.x[i]), s.atY(shown.y[i]), counted(shown.x[i], "waiter"), number(&figures.Figure{Median: shown.y[i]}))
+			s.atX(shown.x[i]), s.atY(shown.y[i]), counted(int(shown.x[i]), "waiter"), number(&figures.Figure{Median: shown.y[i]}))
 	}
 	out.WriteString("</g></svg>")
 	return template.HTML(out.String())
