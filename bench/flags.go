@@ -42,8 +42,8 @@ type runFlags struct {
 	workloads  []worker.Workload
 }
 
-const description = `Compares the locks of this repository with libraries that people use, side by side, in one run on one
-Redis. Each lock runs in real processes and waits in its own way. Every ratio is to the best of those libraries.
+const description = `Compares the locks of this repository with libraries that people use, side by side, in one run on
+one Redis. Each lock runs in real processes and waits in its own way. Every ratio is to the best of those libraries.
 
 Examples:
   bench

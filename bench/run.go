@@ -26,7 +26,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	url, stop, err := f.redis(self)
+	url, stop, err := f.redis(ctx, self)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -40,7 +40,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	b := &bench{flags: f, server: server, prefix: "bench:" + strings.ToLower(rand.Text()[:8]) + ":", self: []string{self}}
 	defer b.closeJVMs()
 	contenders := b.withRedisson(ctx, f.contenders, filepath.Join(dir, "redisson"), stderr)
@@ -51,11 +51,11 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 }
 
 // redis returns the URL of the Redis to use, and what ends it if it is ours.
-func (f *runFlags) redis(self string) (url string, stop func(), err error) {
+func (f *runFlags) redis(ctx context.Context, self string) (url string, stop func(), err error) {
 	if f.Redis != "" {
 		return f.Redis, func() {}, nil
 	}
-	own, err := fleet.StartRedis([]string{self, "keeper"})
+	own, err := fleet.StartRedis(ctx, []string{self, "keeper"})
 	if err != nil {
 		return "", nil, err
 	}

@@ -12,9 +12,9 @@ import (
 var rueidislockContender = Contender{Name: "rueidislock", Kind: Peer, open: openRueidislock,
 	About: "rueidislock on one key (KeyMajority 1, NoLoopTracking): WithContext; Redis' client tracking wakes waiters"}
 
-// answerWithin is the longest that Redis may take to answer a try. By default it is 20 ms, after which rueidislock tries
-// the next of its keys; here there is one. On a busy machine 20 ms pass, and then nothing wakes the process: it has
-// removed its own key, and NoLoopTracking keeps the message about that from it. All its workers wait for ever.
+// answerWithin is the longest that Redis may take to answer a try. The default is 20 ms, after which rueidislock tries
+// the next of its keys; here there is only one. On a busy machine 20 ms pass. Then the process removes its own key, and
+// with NoLoopTracking it gets no message about that: all its workers wait for ever.
 const answerWithin = 5 * time.Second
 
 // openRueidislock opens a locker as its documentation advises for one Redis of version 7.0.5 or later. The stock has a

@@ -49,7 +49,7 @@ func openRung(r lock.Rung, s Settings) (*Client, error) {
 	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Close: func() {
 		end()
 		background.Wait()
-		rdb.Close()
+		_ = rdb.Close()
 	}}, nil
 }
 
@@ -95,6 +95,6 @@ func withShelf(url string, do func(*stock.Shelf) error) error {
 	if err != nil {
 		return err
 	}
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }()
 	return do(stock.NewShelf(rdb))
 }

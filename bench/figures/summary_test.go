@@ -19,7 +19,7 @@ func TestSample(t *testing.T) {
 	s := Of(4, results, 2*time.Second, map[string]float64{"set": 60, "get": 30})
 	for metric, want := range map[string]float64{Rate: 30, P50: 2, P99: 9, P999: 9, Unfairness: 1.5, Commands: 3} {
 		require.NotNil(t, s.Values[metric], metric)
-		assert.Equal(t, want, *s.Values[metric], metric)
+		assert.InDelta(t, want, *s.Values[metric], 0, metric)
 	}
 	assert.Equal(t, Sample{Round: 4, Values: s.Values, CommandsPerOp: map[string]float64{"set": 2, "get": 1},
 		Done: 60, Failed: 1, Error: "away"}, s)
@@ -27,7 +27,7 @@ func TestSample(t *testing.T) {
 
 func TestSampleOfNothing(t *testing.T) {
 	s := Of(1, []worker.Result{{Workers: make([]worker.Tally, 2)}}, time.Second, nil)
-	assert.Equal(t, 0.0, *s.Values[Rate])
+	assert.Zero(t, *s.Values[Rate])
 	assert.Len(t, s.Values, 1, "what cannot be had is left out")
 }
 
@@ -53,8 +53,8 @@ func TestSummary(t *testing.T) {
 	table.Summarize()
 	assert.Equal(t, map[string]string{Rate: "quick", P99: "quick"}, table.BestPeer, "no limit, and none of ours")
 	assert.Equal(t, &Figure{Median: 20, Least: 10, Most: 40, ToBestPeer: 2}, table.Row("v4").Figures[Rate])
-	assert.Equal(t, 0.5, table.Row("v4").Figures[P99].ToBestPeer, "half the time")
-	assert.Equal(t, 1.0, table.Row("quick").Figures[Rate].ToBestPeer)
+	assert.InDelta(t, 0.5, table.Row("v4").Figures[P99].ToBestPeer, 0, "half the time")
+	assert.InDelta(t, 1.0, table.Row("quick").Figures[Rate].ToBestPeer, 0)
 	assert.Nil(t, table.Row("v4").Figures[Commands])
 }
 

@@ -1,4 +1,4 @@
-// Package fleet starts and ends the processes of a comparison: the workers, and a redis-server if there is one to start.
+// Package fleet starts and ends the processes of a comparison: the workers, and a redis-server.
 //
 // Each child ends when its standard input does. So none of them outlives the program, however that ends.
 package fleet

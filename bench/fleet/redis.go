@@ -25,12 +25,12 @@ type Redis struct {
 }
 
 // StartRedis starts a redis-server on a free port of the loopback interface. The keeper is a command that calls [Keep].
-func StartRedis(keeper []string) (*Redis, error) {
+func StartRedis(ctx context.Context, keeper []string) (*Redis, error) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, ErrNoRedis
 	}
-	cmd := exec.Command(keeper[0], append(keeper[1:], path)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), keeper[0], append(keeper[1:], path)...) // Close ends it
 	detach(cmd)
 	said := &tail{}
 	cmd.Stderr = said
@@ -68,7 +68,7 @@ func Keep(path string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func Keep(path string, in io.Reader, out io.Writer) error {
 }
 
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,7 @@ func Reach(ctx context.Context, url string) (*Server, error) {
 		return nil, err
 	}
 	if err := backend.Ping(ctx, rdb); err != nil {
-		rdb.Close()
+		_ = rdb.Close()
 		return nil, err
 	}
 	return &Server{URL: url, rdb: rdb}, nil

@@ -70,7 +70,8 @@ func bar(out *strings.Builder, r *figures.Row, f *figures.Figure, y int, most fl
 	if ratio(f) != "" {
 		value += ` <tspan class="soft">` + ratio(f) + "×</tspan>"
 	}
-	fmt.Fprintf(out, `<g class="%s"><title>%s: %s, from %.4g to %.4g</title>`, r.Kind, r.Contender, number(f), f.Least, f.Most)
+	fmt.Fprintf(out, `<g class="%s"><title>%s: %s, from %.4g to %.4g</title>`,
+		r.Kind, r.Contender, number(f), f.Least, f.Most)
 	fmt.Fprintf(out, `<text class="name" x="%d" y="%d">%s</text>`, barsName-8, y+17, r.Contender)
 	fmt.Fprintf(out, `<rect x="%d" y="%d" width="%.1f" height="16" rx="2"/>`, barsName, y+4, max(at(f.Median)-barsName, 1))
 	end := at(f.Median)

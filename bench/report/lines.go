@@ -150,13 +150,14 @@ func (s scale) panel(shown line, all []line) template.HTML {
 	s.axes(&out)
 	for _, l := range all {
 		if l.Name != shown.Name {
-			fmt.Fprintf(&out, `<path class="behind%s" d="%s"/>`, map[bool]string{true: " limit"}[l.Kind == contender.Limit], s.path(l))
+			fmt.Fprintf(&out, `<path class="behind %s" d="%s"/>`, l.Kind, s.path(l))
 		}
 	}
 	fmt.Fprintf(&out, `<g class="%s"><path class="line" d="%s"/>`, shown.Kind, s.path(shown))
 	for i := range shown.x {
+		x, y := shown.x[i], shown.y[i]
 		fmt.Fprintf(&out, `<circle cx="%.1f" cy="%.1f" r="3"><title>%s: %s</title></circle>`,
-			s.atX(shown.x[i]), s.atY(shown.y[i]), counted(int(shown.x[i]), "waiter"), number(&figures.Figure{Median: shown.y[i]}))
+			s.atX(x), s.atY(y), counted(int(x), "waiter"), number(&figures.Figure{Median: y}))
 	}
 	out.WriteString("</g></svg>")
 	return template.HTML(out.String())

@@ -83,7 +83,9 @@ func TestBars(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for value, want := range map[float64]string{0: "0.00", 9.994: "9.99", 9.996: "10.0", 99.96: "100", 1234567: "1,234,567"} {
+	for value, want := range map[float64]string{
+		0: "0.00", 9.994: "9.99", 9.996: "10.0", 99.96: "100", 1234567: "1,234,567",
+	} {
 		assert.Equal(t, want, number(&figures.Figure{Median: value}))
 	}
 	assert.Equal(t, "–", number(nil))

@@ -104,15 +104,15 @@ func (r *Report) printPoints(w io.Writer, m figures.Metric) {
 	}
 	out.AppendHeader(head)
 	for _, c := range r.Contenders {
-		line, any := table.Row{c.Name}, false
+		line, measured := table.Row{c.Name}, false
 		for _, t := range points {
 			cell := ""
 			if row := t.Row(c.Name); row != nil {
-				cell, any = number(row.Figures[m.ID]), true
+				cell, measured = number(row.Figures[m.ID]), true
 			}
 			line = append(line, cell)
 		}
-		if any {
+		if measured {
 			out.AppendRow(line)
 		}
 	}
