@@ -17,12 +17,13 @@ type window struct{ begin, end time.Time }
 
 func (w window) has(t time.Time) bool { return !t.Before(w.begin) && t.Before(w.end) }
 
-// measure lets all workers of a process work until the window's end, and waits for the last of them.
-func measure(job Job, client *contender.Client) Result {
+// measure lets all workers of a process work until the window's end, and waits for the last of them. If ctx ends, they
+// end too.
+func measure(ctx context.Context, job Job, client *contender.Client) Result {
 	begin := time.Now().Add(milliseconds(job.WarmUpMS))
 	w := window{begin: begin, end: begin.Add(milliseconds(job.ForMS))}
 	drained := milliseconds(job.DrainMS)
-	ctx, cancel := context.WithDeadlineCause(context.Background(), w.end.Add(drained),
+	ctx, cancel := context.WithDeadlineCause(ctx, w.end.Add(drained),
 		fmt.Errorf("still waiting %s after the measurement ended", drained))
 	defer cancel()
 	tallies := make([]Tally, job.Workers)
@@ -71,7 +72,7 @@ func sale(client *contender.Client, k contender.Keys) operate {
 func (t *Tally) work(ctx context.Context, w window, do operate) {
 	for {
 		begun := time.Now()
-		if !begun.Before(w.end) {
+		if !begun.Before(w.end) || ctx.Err() != nil {
 			return
 		}
 		unit, err := do(ctx)

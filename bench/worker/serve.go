@@ -2,31 +2,43 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"stockapi/bench/contender"
 )
 
-// Serve does the jobs that come in, until the input ends.
+// Serve does the jobs that come in. When the input ends, so does the work that is under way.
 func Serve(in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	lines := make(chan []byte)
+	go func() {
+		defer close(lines)
+		defer cancel(errors.New("the program that started this worker has ended"))
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- bytes.Clone(s.Bytes())
+		}
+	}()
 	answers := json.NewEncoder(out)
-	for lines.Scan() {
+	for line := range lines {
 		var job Job
-		if err := json.Unmarshal(lines.Bytes(), &job); err != nil {
+		if err := json.Unmarshal(line, &job); err != nil {
 			return fmt.Errorf("read a job: %w", err)
 		}
-		if err := do(job, lines, answers); err != nil {
+		if err := do(ctx, job, lines, answers); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 // do does one job. It returns an error if nobody listens any more.
-func do(job Job, lines *bufio.Scanner, answers *json.Encoder) error {
+func do(ctx context.Context, job Job, lines <-chan []byte, answers *json.Encoder) error {
 	client, err := open(job)
 	if err != nil {
 		return answers.Encode(Ready{Error: err.Error()})
@@ -35,10 +47,10 @@ func do(job Job, lines *bufio.Scanner, answers *json.Encoder) error {
 	if err := answers.Encode(Ready{}); err != nil {
 		return err
 	}
-	if !lines.Scan() {
-		return io.ErrUnexpectedEOF
+	if _, more := <-lines; !more {
+		return context.Cause(ctx)
 	}
-	return answers.Encode(measure(job, client))
+	return answers.Encode(measure(ctx, job, client))
 }
 
 func open(job Job) (*contender.Client, error) {

@@ -47,7 +47,7 @@ func stub(open bool) *contender.Client {
 }
 
 func TestMeasure(t *testing.T) {
-	r := measure(Job{Workload: Hot, Workers: 3, WarmUpMS: 20, ForMS: 50, DrainMS: 1000}, stub(true))
+	r := measure(t.Context(), Job{Workload: Hot, Workers: 3, WarmUpMS: 20, ForMS: 50, DrainMS: 1000}, stub(true))
 	require.Len(t, r.Workers, 3)
 	for _, tally := range r.Workers {
 		assert.Positive(t, tally.Done)
@@ -57,10 +57,17 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestAWaiterThatIsNeverServed(t *testing.T) {
-	r := measure(Job{Workload: Hot, Workers: 1, WarmUpMS: 0, ForMS: 20, DrainMS: 30}, stub(false))
+	r := measure(t.Context(), Job{Workload: Hot, Workers: 1, WarmUpMS: 0, ForMS: 20, DrainMS: 30}, stub(false))
 	assert.EqualValues(t, 1, r.Workers[0].Failed)
 	assert.Equal(t, "still waiting 30ms after the measurement ended", r.Workers[0].Error)
 	assert.GreaterOrEqual(t, r.Workers[0].TookUS[0], int64(50_000), "its wait is among the times")
+}
+
+func TestWorkEndsWithTheInput(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(30*time.Millisecond, func() { cancel(errors.New("over")) })
+	r := measure(ctx, Job{Workload: Hot, Workers: 1, WarmUpMS: 0, ForMS: 60_000, DrainMS: 60_000}, stub(false))
+	assert.Equal(t, "over", r.Workers[0].Error)
 }
 
 func TestServeRefusesAnUnknownContender(t *testing.T) {

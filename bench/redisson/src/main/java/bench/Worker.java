@@ -8,6 +8,8 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
@@ -19,17 +21,30 @@ import org.redisson.config.SingleServerConfig;
 public final class Worker {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+  private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
 
   public static void main(String[] args) throws Exception {
-    new Worker().serve();
-    System.exit(0); // whatever threads the library may have left
+    Worker worker = new Worker();
+    new Thread(worker::read).start();
+    worker.serve();
   }
 
-  /** Does the jobs that come in, until the input ends. */
+  /** Reads the input. When it ends, so does the process, whatever is under way. */
+  private void read() {
+    try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in))) {
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        lines.add(line);
+      }
+    } catch (IOException e) {
+      System.err.println(e);
+    }
+    Runtime.getRuntime().halt(0);
+  }
+
+  /** Does the jobs that come in. */
   private void serve() throws Exception {
-    for (String line = in.readLine(); line != null; line = in.readLine()) {
-      Job job = JSON.readValue(line, Job.class);
+    while (true) {
+      Job job = JSON.readValue(lines.take(), Job.class);
       RedissonClient redisson;
       try {
         redisson = Redisson.create(config(job.url()));
@@ -38,9 +53,7 @@ public final class Worker {
         continue;
       }
       answer(Map.of());
-      if (in.readLine() == null) {
-        return;
-      }
+      lines.take(); // an empty line: begin
       answer(Map.of("workers", measure(job, redisson)));
       redisson.shutdown(0, 2, TimeUnit.SECONDS);
     }
