@@ -30,7 +30,7 @@ func rungContender(r lock.Rung) Contender {
 const longest = time.Hour
 
 func openRung(r lock.Rung, s Settings) (*Client, error) {
-	rdb, err := openGoRedis(s.URL)
+	rdb, sent, err := openGoRedis(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func openRung(r lock.Rung, s Settings) (*Client, error) {
 		}
 		return Held{Context: lease.Context, Fence: lease.Fence, Release: releaseOf(lease)}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Close: func() {
+	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Requests: sent.Load, Close: func() {
 		end()
 		background.Wait()
 		_ = rdb.Close()

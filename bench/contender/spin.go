@@ -25,7 +25,7 @@ var compareAndDelete = redis.NewScript(
 	`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 
 func openSpin(s Settings, face func(*redis.Client) (redis.Cmdable, error)) (*Client, error) {
-	opened, err := openGoRedis(s.URL)
+	opened, sent, err := openGoRedis(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,8 @@ func openSpin(s Settings, face func(*redis.Client) (redis.Cmdable, error)) (*Cli
 			return compareAndDelete.Run(ctx, rdb, []string{key}, token).Err()
 		}}, err
 	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = opened.Close() }}, nil
+	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Requests: sent.Load,
+		Close: func() { _ = opened.Close() }}, nil
 }
 
 func spin(ctx context.Context, rdb redis.Cmdable, key string) (token string, err error) {

@@ -35,6 +35,7 @@ const (
 	P999       = "p999_ms"
 	Unfairness = "most_over_mean"
 	Commands   = "commands"
+	Requests   = "requests"
 )
 
 // Metrics lists the figures, in the order in which they are shown.
@@ -45,6 +46,7 @@ var Metrics = []Metric{
 	{ID: P999, Name: "p99.9", Unit: "ms"},
 	{ID: Unfairness, Name: "most/mean", HotOnly: true},
 	{ID: Commands, Name: "commands"},
+	{ID: Requests, Name: "requests"},
 }
 
 // Of returns the figures of what all processes did within a window of that length. Commands has the rate per second at
@@ -67,7 +69,21 @@ func Of(round int, results []worker.Result, length time.Duration, commands map[s
 	s.set(P999, Percentile(took, 0.999)/1000)
 	s.set(Unfairness, MostOverMean(done))
 	s.count(commands, perSecond)
+	if sent, counted := requests(results); counted && s.Done > 0 {
+		s.set(Requests, float64(sent)/float64(s.Done))
+	}
 	return s
+}
+
+// requests returns how many commands the processes sent, and whether all of them counted.
+func requests(results []worker.Result) (sent int64, counted bool) {
+	for _, r := range results {
+		if r.Requests == nil {
+			return 0, false
+		}
+		sent += *r.Requests
+	}
+	return sent, true
 }
 
 func tallies(results []worker.Result) (all []worker.Tally) {

@@ -12,12 +12,17 @@ import (
 )
 
 func TestSample(t *testing.T) {
+	sent := int64(60)
 	results := []worker.Result{
-		{Workers: []worker.Tally{{Done: 30, TookUS: []int64{1000, 3000}}, {Done: 10, TookUS: []int64{2000}}}},
-		{Workers: []worker.Tally{{Done: 20, TookUS: []int64{9000}, Failed: 1, Error: "away"}}},
+		{Requests: &sent, Workers: []worker.Tally{
+			{Done: 30, TookUS: []int64{1000, 3000}}, {Done: 10, TookUS: []int64{2000}},
+		}},
+		{Requests: &sent, Workers: []worker.Tally{{Done: 20, TookUS: []int64{9000}, Failed: 1, Error: "away"}}},
 	}
 	s := Of(4, results, 2*time.Second, map[string]float64{"set": 60, "get": 30})
-	for metric, want := range map[string]float64{Rate: 30, P50: 2, P99: 9, P999: 9, Unfairness: 1.5, Commands: 3} {
+	for metric, want := range map[string]float64{
+		Rate: 30, P50: 2, P99: 9, P999: 9, Unfairness: 1.5, Commands: 3, Requests: 2,
+	} {
 		require.NotNil(t, s.Values[metric], metric)
 		assert.InDelta(t, want, *s.Values[metric], 0, metric)
 	}

@@ -56,7 +56,7 @@ func TestPrintSaysWhatIsBroken(t *testing.T) {
 	var out bytes.Buffer
 	r.Print(&out)
 	assert.Contains(t, out.String(), "v4 is BROKEN at hot, 2 × 32: unit 7 was sold twice")
-	assert.Contains(t, out.String(), "redsync at hot, 2 × 1: 3 operations failed, the first of them with: away")
+	assert.Contains(t, out.String(), "redsync: operations failed, 3 at hot, 2 × 1; the first of them: away")
 	out.Reset()
 	require.NoError(t, r.WriteHTML(&out))
 	assert.Contains(t, out.String(), `<p class="broken">v4 is BROKEN`)

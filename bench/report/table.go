@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -55,8 +57,8 @@ func heading(m figures.Metric, w worker.Workload) string {
 	switch {
 	case m.ID == figures.Rate:
 		return what + "s/s"
-	case m.ID == figures.Commands:
-		return "commands/" + what
+	case m.ID == figures.Commands || m.ID == figures.Requests:
+		return m.Name + "/" + what
 	case m.Unit != "":
 		return m.Name + " " + m.Unit
 	}
@@ -177,14 +179,24 @@ func ratio(f *figures.Figure) string {
 	return fmt.Sprintf("%.2f", f.ToBestPeer)
 }
 
-// failures says of each contender whose operations failed how many did, and why the first did.
+// failures says of each contender whose operations failed how many did at which point, and why the first did.
 func (r *Report) failures() (sentences []string) {
-	for _, t := range r.Tables {
-		for _, row := range t.Rows {
-			if n, first := row.Failed(); n > 0 {
-				sentences = append(sentences, fmt.Sprintf("%s at %s: %d operations failed, the first of them with: %s",
-					row.Contender, pointName(t.Point), n, first))
+	for _, c := range r.Contenders {
+		var counts []string
+		why := ""
+		for _, t := range r.Tables {
+			row := t.Row(c.Name)
+			if row == nil {
+				continue
 			}
+			if n, first := row.Failed(); n > 0 {
+				counts = append(counts, fmt.Sprintf("%d at %s", n, pointName(t.Point)))
+				why = cmp.Or(why, first)
+			}
+		}
+		if why != "" {
+			sentences = append(sentences, fmt.Sprintf("%s: operations failed, %s; the first of them: %s",
+				c.Name, strings.Join(counts, "; "), why))
 		}
 	}
 	return sentences
