@@ -56,6 +56,10 @@ dist: ## archives for machines without Go into dist/, both programs and the work
 bench: ## each rung: acquire + release, and a whole sale, with allocations
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./internal/sale
 
+.PHONY: bench-peers
+bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 3 ..."
+	$(GO) -C bench build -trimpath -o ../bin/bench-peers . && bin/bench-peers $(ARGS)
+
 .PHONY: footprint
 footprint: ## start-up time, and memory, goroutines and connections over 100,000 orders
 	$(GO) test -run '^$$' -bench Footprint -benchtime 1x ./cmd/stockapi

@@ -1,0 +1,100 @@
+package contender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/lock"
+	"stockapi/internal/stock"
+)
+
+// onRedisAlone reports whether one Redis is all that a rung needs. Redlock gets one node.
+func onRedisAlone(r lock.Rung) bool {
+	return !slices.ContainsFunc(r.Needs, func(need string) bool {
+		return need != lock.NeedRedis && need != lock.NeedRedlock
+	})
+}
+
+// rungContender is a rung as stockapi runs it: its own attempt, its own way of waiting, and its own shelf.
+func rungContender(r lock.Rung) Contender {
+	return Contender{Name: r.Number, Kind: Ours, About: r.Name + ": " + r.Does,
+		open: func(s Settings) (*Client, error) { return openRung(r, s) }}
+}
+
+// longest is how long an order may wait for a lock: until the measurement ends its context.
+const longest = time.Hour
+
+func openRung(r lock.Rung, s Settings) (*Client, error) {
+	rdb, sent, err := openGoRedis(s.URL)
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	background := new(sync.WaitGroup)
+	b := lock.Backends{Redis: rdb, Process: lock.Process{Life: life, Background: background}}
+	b.Redlock = append(b.Redlock, rdb)
+	try, wait := r.Build(b)
+	acquire := func(ctx context.Context, key string) (Held, error) {
+		lease, err := wait(ctx, key, longest, func(ctx context.Context) (*lock.Lease, error) { return try(ctx, key, ttl) })
+		if err != nil {
+			return Held{}, err
+		}
+		return Held{Context: lease.Context, Fence: lease.Fence, Release: releaseOf(lease)}, nil
+	}
+	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Requests: sent.Load, Close: func() {
+		end()
+		background.Wait()
+		_ = rdb.Close()
+	}}, nil
+}
+
+// releaseOf returns what ends a lease. Only v5-as-printed has to be told that the sale was written.
+func releaseOf(lease *lock.Lease) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if lease.Sold != nil {
+			lease.Sold()
+		}
+		return lease.Unlock(ctx)
+	}
+}
+
+// sellFrom sells from the rung's kind of shelf, without any work between the read and the write.
+func sellFrom(shelf *stock.Shelf, kind stock.Kind) func(context.Context, string, Held) (int64, error) {
+	sell := shelf.Seller(kind)
+	idle := func(context.Context) error { return nil }
+	return func(ctx context.Context, product string, held Held) (int64, error) {
+		left, err := sell(ctx, stock.Order{Product: product, Quantity: 1, Fence: held.Fence, MaxWait: longest, Work: idle})
+		return left + 1, err
+	}
+}
+
+// PutStock puts units of a product on the shelf, for a while.
+func PutStock(ctx context.Context, url string, k Keys, units int64, ttl time.Duration) error {
+	return withShelf(url, func(shelf *stock.Shelf) error { return shelf.PutFor(ctx, k.Product(), units, ttl) })
+}
+
+// StockLeft returns how many are left.
+func StockLeft(ctx context.Context, url string, k Keys) (left int64, err error) {
+	err = withShelf(url, func(shelf *stock.Shelf) error {
+		left, err = shelf.Left(ctx, k.Product())
+		return err
+	})
+	if errors.Is(err, stock.ErrNoProduct) {
+		err = fmt.Errorf("the stock has gone: did somebody else empty that Redis, or does it evict keys? %w", err)
+	}
+	return left, err
+}
+
+func withShelf(url string, do func(*stock.Shelf) error) error {
+	rdb, err := backend.Open(url, backend.Options{Timeout: 10 * time.Second, PoolSize: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rdb.Close() }()
+	return do(stock.NewShelf(rdb))
+}
