@@ -76,7 +76,7 @@ func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
 	specs, err := catalog.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
 	p.Expect(specs)
-	assert.Contains(t, screen.String(), "0:00, about 2:20 left: 0 of 637 cells")
+	assert.Contains(t, screen.String(), "0:00, about 2:10 left: 0 of 637 cells")
 	pass := func(cells []catalog.Spec, each time.Duration) {
 		for _, s := range cells {
 			passed.Add(int64(each))
