@@ -316,29 +316,31 @@ func (m *member) within(ctx context.Context, place string) context.Context {
 	return context.WithValue(context.WithValue(ctx, memberKey{}, m), placeKey{}, place)
 }
 
-// awaitLease repeats the attempt of a member, after err was the result of the first one.
-func (rt runtime) awaitLease(ctx context.Context, w waiter, me *member, err error) (*Lease, error) {
+// awaitLease repeats the attempt of a member until it gets an answer other than busy, or the deadline has passed. The
+// first attempt was answered by busy.
+func (rt runtime) awaitLease(ctx context.Context, w waiter, me *member, busy error) (*Lease, error) {
 	messages := w.subscription.register(rt.id)
 	for listens := false; ; {
+		soon := earlier(time.Now().Add(heartbeat), w.deadline)
+		var ended error
 		switch {
-		case errors.Is(err, busyHere{}):
-			err = me.awaitTurn(ctx, w.deadline)
+		case errors.Is(busy, busyHere{}):
+			ended = me.awaitTurn(ctx, w.deadline)
 		case !listens: // a release may have come before the subscription
 			listens = true
-			err = w.subscription.awaitConfirmed(ctx, earlier(time.Now().Add(heartbeat), w.deadline))
+			ended = w.subscription.awaitConfirmed(ctx, soon)
 		default:
-			until := earlier(time.Now().Add(heartbeat), earlier(expiry(err, w.deadline), w.deadline))
-			_, err = rt.awaitMessage(ctx, w.subscription, messages, until)
+			_, ended = rt.awaitMessage(ctx, w.subscription, messages, earlier(soon, expiry(busy, w.deadline)))
 		}
-		if err != nil {
-			return nil, err
+		if ended != nil {
+			return nil, ended
 		}
 		over := !time.Now().Before(w.deadline)
-		lease, err2 := w.attempt(me.within(ctx, rt.id))
-		if over || !errors.Is(err2, ErrBusy) {
-			return lease, err2
+		lease, err := w.attempt(me.within(ctx, rt.id))
+		if over || !errors.Is(err, ErrBusy) {
+			return lease, err
 		}
-		err = err2
+		busy = err
 	}
 }
 
