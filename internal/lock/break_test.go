@@ -28,7 +28,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 			assert.EqualValues(t, 1, n, id)
 			assert.Zero(t, a.Redis.DBSize(context.Background()).Val(), id)
 			assert.Zero(t, a.Redlock[0].DBSize(context.Background()).Val(), id)
-			assert.True(t, a.tryOnce(t, r.Key("10000")), id)
+			assert.True(t, s.instance(t, r).tryOnce(t, r.Key("10000")), id)
 		}
 	})
 }
