@@ -49,11 +49,13 @@ const leaked = 70
 
 // withoutLeaks returns the exit code, or leaked if goroutines are left behind.
 func withoutLeaks(code int) int {
-	// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
-	link := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe")
-	err := goleak.Find(link)
-	for tries := 1; err != nil && tries < 20; tries++ { // one that delays a packet ends with the delay, seconds later
-		err = goleak.Find(link)
+	// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0. One that delays a packet ends
+	// with the delay.
+	reads := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run")
+	writes := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write")
+	err := goleak.Find(reads, writes)
+	for tries := 1; err != nil && tries < 5; tries++ {
+		err = goleak.Find(reads, writes)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,14 +70,15 @@ func exitAtOnce() {
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 }
 
-// runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise. Most of their time
-// passes while a lease or a timeout ends. A test that needs the processor all the time does not run in parallel.
+// runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise, and with the race
+// detector one for two processors. Most of their time passes while a lease or a timeout ends. A test that needs the
+// processor all the time does not run in parallel.
 func runMoreInParallel() {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+		_ = flag.Set("test.parallel", strconv.Itoa(max(1, int(parallel*float64(runtime.GOMAXPROCS(0))))))
 	}
 }
 

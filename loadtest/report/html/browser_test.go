@@ -121,7 +121,8 @@ func TestTheReportInABrowser(t *testing.T) {
 	}
 }
 
-// The best of some tries counts, since other programs run on this machine too.
+// The best of some tries counts, since other programs run on this machine too. Under the race detector the other tests
+// need the processors for so long that the time says nothing.
 func TestTheReportOpensSoonInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	b.show(render(t, wholeRun(t)))
@@ -134,7 +135,9 @@ func TestTheReportOpensSoonInABrowser(t *testing.T) {
 		}
 	}
 	t.Logf("opened in %s", fastest)
-	assert.Less(t, fastest, time.Second)
+	if !race {
+		assert.Less(t, fastest, time.Second)
+	}
 }
 
 // Six cells of real runs are drawn so that the moment which matters is seen: what has to be there is in the timeline,
