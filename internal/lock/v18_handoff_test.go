@@ -58,6 +58,16 @@ func has(t *testing.T, from <-chan *Lease) *Lease {
 	return lease
 }
 
+// awaitEnd waits until a lease is lost. It fails the test if that takes more than a minute.
+func awaitEnd(t *testing.T, lease *Lease) {
+	t.Helper()
+	select {
+	case <-lease.Context.Done():
+	case <-time.After(time.Minute):
+		require.Fail(t, "the lease has no end")
+	}
+}
+
 // waitsWith returns the lease of an order that may wait that long for it.
 func (i *instance) waitsWith(ctx context.Context, key string, wait, ttl time.Duration) <-chan *Lease {
 	got := make(chan *Lease, 1)
@@ -159,7 +169,7 @@ func TestALostLeaseEndsTheTurn(t *testing.T) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
-		<-lease.Context.Done()
+		awaitEnd(t, lease)
 		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
 		fresh := has(t, next)
 		assert.NotEqual(t, lease.Token, fresh.Token)
@@ -171,39 +181,67 @@ func TestALostLeaseEndsTheTurn(t *testing.T) {
 	})
 }
 
+// A line is three orders of one process. The first of them has released a lease, which was passed to the second one.
+type line struct {
+	*cohorts
+	first, second, third *member
+	lease                *passedLease
+	released             int // times
+}
+
+func newLine(t *testing.T) *line {
+	t.Helper()
+	l := &line{cohorts: newCohorts(newRuntime(Backends{})), first: newMember(), second: newMember(), third: newMember()}
+	l.lease = &passedLease{work: newLeaseContext(context.Background(), time.Now().Add(time.Hour)), token: "t", fence: 1,
+		ttl: time.Second, release: func(context.Context) error {
+			l.released++
+			return nil
+		}}
+	lease, err := l.tries(t, l.first)
+	require.NoError(t, err)
+	require.Nil(t, lease, "it asks Redis")
+	lease = l.acquired(l.first.within(t.Context(), "place"), "k", l.lease)
+	for _, m := range []*member{l.second, l.third} {
+		_, err := l.tries(t, m)
+		require.ErrorIs(t, err, ErrBusy)
+	}
+	require.NoError(t, lease.Unlock(t.Context()))
+	require.Zero(t, l.released, "it was passed on")
+	return l
+}
+
+func (l *line) tries(t *testing.T, m *member) (*Lease, error) {
+	t.Helper()
+	return l.enter(m.within(t.Context(), "place"), "k", time.Second)
+}
+
 // An order to which a lost lease was passed begins again, before those behind it.
 func TestALeaseThatIsLostOnItsWay(t *testing.T) {
 	t.Parallel()
-	all := newCohorts(newRuntime(Backends{}))
-	enter := func(m *member) (*Lease, error) { return all.enter(m.within(t.Context(), "place"), "k", time.Second) }
-	first, second, third := newMember(), newMember(), newMember()
-	lease, err := enter(first)
-	require.NoError(t, err)
-	require.Nil(t, lease)
-	work := newLeaseContext(context.Background(), time.Now().Add(time.Hour))
-	released := 0
-	passed := &passedLease{work: work, token: "t", fence: 1, ttl: time.Second, release: func(context.Context) error {
-		released++
-		return ErrLost
-	}}
-	lease = all.acquired(first.within(t.Context(), "place"), "k", passed)
-	for _, m := range []*member{second, third} {
-		_, err := enter(m)
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		l.lease.work.lose(ErrLost)
+		synctest.Wait()
+		_, err := l.tries(t, l.third)
 		require.ErrorIs(t, err, ErrBusy)
-	}
-	require.NoError(t, lease.Unlock(t.Context()), "it is passed on")
-	work.lose(ErrLost)
-	require.Eventually(t, func() bool {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		return all.byKey["k"].lease == nil
-	}, time.Minute, time.Millisecond)
-	_, err = enter(third)
-	require.ErrorIs(t, err, ErrBusy)
-	lease, err = enter(second)
+		lease, err := l.tries(t, l.second)
+		require.NoError(t, err)
+		require.Nil(t, lease, "it asks Redis")
+		assert.Zero(t, l.released)
+	})
+}
+
+// A lease that was passed to an order that gives up goes to the one behind it, and in the end it is released.
+func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
+	t.Parallel()
+	l := newLine(t)
+	l.second.leave(t.Context())
+	lease, err := l.tries(t, l.third)
 	require.NoError(t, err)
-	require.Nil(t, lease, "it asks Redis")
-	assert.Zero(t, released)
+	require.NotNil(t, lease)
+	require.NoError(t, lease.Unlock(t.Context()))
+	assert.Equal(t, 1, l.released)
+	assert.Empty(t, l.byKey, "nothing is left")
 }
 
 // An order that gives up leaves the others where they are.
@@ -259,7 +297,7 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 		unlock(t, one)
 		two := has(t, unrenewed)
 		require.NotEqual(t, one.Token, two.Token)
-		<-two.Context.Done()
+		awaitEnd(t, two)
 		require.ErrorIs(t, context.Cause(two.Context), ErrLost)
 		three := has(t, last)
 		require.NotEqual(t, two.Token, three.Token)
