@@ -29,17 +29,33 @@ type keeperArg struct {
 // runFlags say what is compared, and where the figures go.
 type runFlags struct {
 	Contenders []string      `placeholder:"NAME,…" help:"Locks to compare: ${contenders}. Default: ${compared}."`
-	Workloads  []string      `default:"free,hot" help:"free: each worker acquires and releases a lock of its own. hot: one lock for all; acquire, GET stock, SET stock-1, release. ${default}."`
-	Processes  []int         `default:"2,1,4" help:"Numbers of processes. The first belongs to the table and to the lines; the others are measured with the first number of waiters. ${default}."`
-	Waiters    []int         `default:"32,1,8,128,512" help:"Numbers of workers in each process. The first belongs to the table; the others are measured with the first number of processes, hot alone: on free locks nobody waits. ${default}."`
+	Workloads  []string      `default:"free,hot" help:"${workloads} ${default}."`
+	Processes  []int         `default:"2,1,4" help:"${processes} ${default}."`
+	Waiters    []int         `default:"32,1,8,128,512" help:"${waiters} ${default}."`
 	Rounds     int           `default:"5" help:"How often everything is measured; the figures are medians. ${default}."`
-	For        time.Duration `default:"2s" help:"Length of each measurement, after a warm-up of a quarter of it. ${default}."`
-	Redis      string        `placeholder:"URL" help:"The Redis to use. Default: a redis-server is started on a free port."`
+	For        time.Duration `default:"2s" help:"${for} ${default}."`
+	Redis      string        `placeholder:"URL" help:"${redis}"`
 	JSON       string        `name:"json" placeholder:"FILE" help:"Also write every figure of every round to a file."`
-	HTML       string        `name:"html" placeholder:"FILE" help:"Also write a page with plots. It needs no network and no JavaScript."`
+	HTML       string        `name:"html" placeholder:"FILE" help:"${html}"`
 
 	contenders []contender.Contender
 	workloads  []worker.Workload
+}
+
+// helpTexts are the help texts that have no room in a tag, and the lists in them.
+func helpTexts() kong.Vars {
+	return kong.Vars{
+		"contenders": names(contender.All()), "compared": names(contender.Default()),
+		"workloads": "free: each worker acquires and releases a lock of its own. " +
+			"hot: one lock for all; acquire, GET stock, SET stock-1, release.",
+		"processes": "Numbers of processes. The first belongs to the table and to the lines; the others are measured " +
+			"with the first number of waiters.",
+		"waiters": "Numbers of workers in each process. The first belongs to the table; the others are measured with " +
+			"the first number of processes, hot alone: on free locks nobody waits.",
+		"for":   "Length of each measurement, after a warm-up of a quarter of it.",
+		"redis": "The Redis to use. Default: a redis-server is started on a free port.",
+		"html":  "Also write a page with plots. It needs no network and no JavaScript.",
+	}
 }
 
 const description = `Compares the locks of this repository with libraries that people use, side by side, in one run on
@@ -62,7 +78,7 @@ func parse(args []string, stdout io.Writer) (c *commands, command string, done b
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("bench"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help),
-		kong.Vars{"contenders": names(contender.All()), "compared": names(contender.Default())},
+		helpTexts(),
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err

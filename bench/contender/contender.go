@@ -53,7 +53,7 @@ func (s Shape) Of(processes, waiters int) (int, int) {
 	}
 }
 
-// Settings is what a process needs to use a contender.
+// Settings name the Redis and the keys that a process uses.
 type Settings struct {
 	URL  string
 	Keys Keys

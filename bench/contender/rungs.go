@@ -26,7 +26,7 @@ func rungContender(r lock.Rung) Contender {
 		open: func(s Settings) (*Client, error) { return openRung(r, s) }}
 }
 
-// longest is how long an order may wait for a lock: until the measurement ends its context.
+// longest limits the wait for a lock. The measurement ends the context of a wait long before.
 const longest = time.Hour
 
 func openRung(r lock.Rung, s Settings) (*Client, error) {

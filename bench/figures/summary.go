@@ -8,7 +8,7 @@ import (
 	"stockapi/bench/worker"
 )
 
-// A Point is what was measured together: a workload, with so many processes and so many workers in each.
+// A Point is a workload with a number of processes, and of workers in each.
 type Point struct {
 	Workload  worker.Workload `json:"workload"`
 	Processes int             `json:"processes"`

@@ -18,7 +18,7 @@ import (
 	"stockapi/bench/worker"
 )
 
-// graceful is how long a child may take to end after its input has.
+// graceful limits the time that a child takes to end after its input has ended.
 const graceful = 3 * time.Second
 
 // A Process is one worker process.

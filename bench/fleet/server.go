@@ -44,7 +44,7 @@ func (s *Server) Version(ctx context.Context) string {
 	return "of unknown version"
 }
 
-// A Count is how often each command was executed until a moment, by scripts too.
+// A Count counts the executions of each command until a moment, also those by scripts.
 type Count struct {
 	at    time.Time
 	calls map[string]int64 // nil: the server does not count
