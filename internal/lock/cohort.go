@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/stock"
 )
 
 var (
@@ -21,14 +23,14 @@ var (
 	handoffRelease = redis.NewScript(handoffReleaseSource)
 )
 
-// A turn is the time for which one instance keeps the lock of v18. It ends after maxPasses further holders, or when a
-// holder releases after turnTime.
+// A turn is the time for which one instance keeps the lock of v18 or v19. It ends after it was passed on maxPasses times,
+// or with the first release after turnTime.
 const (
 	maxPasses = 128
 	turnTime  = 100 * time.Millisecond
 )
 
-// acquireHandoff takes the lock and draws a fencing token for each holder of a turn. It returns the first of them. If
+// acquireHandoff takes the lock and draws a fencing token for each time that it may be passed on. It returns the first of them. If
 // it does not get the lock, it returns 0 and the time after which to ask again.
 func acquireHandoff(
 	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
@@ -51,27 +53,31 @@ func releaseHandoff(ctx context.Context, rdb redis.UniversalClient, key, token s
 // cohorts are the cohorts of a process, one for each lock that somebody holds or waits for.
 type cohorts struct {
 	runtime
+	most  int // how many may hold a lease at once
 	mu    sync.Mutex
 	byKey map[string]*cohort
 }
 
-func newCohorts(rt runtime) *cohorts { return &cohorts{runtime: rt, byKey: map[string]*cohort{}} }
+func newCohorts(rt runtime, most int) *cohorts {
+	return &cohorts{runtime: rt, most: most, byKey: map[string]*cohort{}}
+}
 
-// A cohort consists of the orders of one process that hold or want one lock. One of them at a time has the lease or
-// asks Redis for it. The others wait in the memory of the process.
+// A cohort consists of the orders of one process that hold or want one lock. One of them, or on v19 a batch of them, at
+// a time has the lease, or one asks Redis for it. The others wait in the memory of the process.
 type cohort struct {
-	busy    bool         // one of them has the lease, or asks Redis for it, or releases it
+	busy    bool         // somebody has the lease, or asks Redis for it, or releases it
 	lease   *passedLease // nil: none of them has it
-	heir    *member      // was passed the lease, and has not taken it yet
+	heirs   []*member    // were passed the lease, and have not taken it yet
 	waiting []*member    // in the order in which they came
 	queued  bool         // the cohort has a place in Redis' queue
 }
 
-// A passedLease is a lease that a cohort passes on from holder to holder.
+// A passedLease is a lease that a cohort passes on from batch to batch.
 type passedLease struct {
 	work    *leaseContext // ends with the lease
 	token   string
-	fence   int64 // the fencing token of the next holder
+	fence   int64 // the fencing token of the batch
+	holders int   // how many of the batch have not left yet
 	ttl     time.Duration
 	passes  int       // how often it may still be passed on
 	turn    time.Time // the end of the turn
@@ -86,6 +92,7 @@ type member struct {
 	renews bool
 	turn   chan struct{} // holds one notice to try again
 	lease  *passedLease  // that was passed to it
+	seat   *stock.Seat   // in the batch that has the lease
 }
 
 func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
@@ -117,8 +124,8 @@ func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*
 	me := memberOf(ctx)
 	if me != nil && me.lease != nil {
 		if lease := me.lease; lease.work.Err() == nil {
-			me.lease, c.heir = nil, nil
-			return all.hold(ctx, key, lease), nil
+			c.takes(me)
+			return all.hold(ctx, key, lease, me.seat), nil
 		}
 		all.end(key) // it was lost on its way
 	}
@@ -133,7 +140,7 @@ func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*
 	return nil, nil
 }
 
-// acquired makes the caller the first holder of a lease.
+// acquired makes the caller the first holder of a lease, together with those behind it that may share it.
 func (all *cohorts) acquired(ctx context.Context, key string, lease *passedLease) *Lease {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -143,8 +150,9 @@ func (all *cohorts) acquired(ctx context.Context, key string, lease *passedLease
 	if me := memberOf(ctx); me != nil { // the first of those that wait
 		c.waiting, c.queued = c.waiting[1:], false
 	}
+	seat := c.seat(c.inherit(all.most-1), 1)
 	context.AfterFunc(lease.work, func() { all.lost(key, lease) })
-	return all.hold(ctx, key, lease)
+	return all.hold(ctx, key, lease, seat)
 }
 
 // refused ends an attempt that did not get the lock.
@@ -168,26 +176,27 @@ func (all *cohorts) next(key string, asked *member) {
 	}
 }
 
-// hold returns the lease as its next holder has it: with a fencing token and a context of its own. The caller has the
-// mutex.
-func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease) *Lease {
-	fence := lease.fence
-	lease.fence++
+// hold returns the lease as one of its holders has it, with a context of its own. The caller has the mutex.
+func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *stock.Seat) *Lease {
 	work, leave := lease.work.share(ctx)
-	return &Lease{Context: work, Token: lease.token, Fence: fence, Unlock: func(ctx context.Context) error {
-		leave()
-		return all.unlock(ctx, key, lease)
-	}}
+	return &Lease{Context: work, Token: lease.token, Fence: lease.fence, Seat: seat,
+		Unlock: func(ctx context.Context) error {
+			leave()
+			seat.Leave()
+			return all.unlock(ctx, key, lease)
+		}}
 }
 
-// unlock passes a lease on, or releases it if nobody waits for it, or the turn is over.
+// unlock ends a holder's part in a lease. The last of a batch passes the lease on, or releases it if nobody waits for
+// it, or the turn is over.
 func (all *cohorts) unlock(ctx context.Context, key string, lease *passedLease) error {
 	all.mu.Lock()
 	c := all.byKey[key]
 	ours := c != nil && c.lease == lease
-	if ours && c.pass() {
+	lease.holders--
+	if lease.holders > 0 || ours && c.pass(all.most) {
 		all.mu.Unlock()
-		return nil
+		return lease.lost()
 	}
 	if ours {
 		c.lease = nil
@@ -202,21 +211,61 @@ func (all *cohorts) unlock(ctx context.Context, key string, lease *passedLease) 
 	return err
 }
 
-// pass gives the lease to the first member that waits, and reports whether it did. A member that wants another TTL, or
-// a lease that is not renewed, needs a lease of its own.
-func (c *cohort) pass() bool {
+// lost returns ErrLost if the lease was found lost.
+func (lease *passedLease) lost() error {
+	if errors.Is(context.Cause(lease.work), ErrLost) {
+		return ErrLost
+	}
+	return nil
+}
+
+// pass gives the lease to the first members that wait, and reports whether there are any.
+func (c *cohort) pass(most int) bool {
 	lease := c.lease
-	if len(c.waiting) == 0 || lease.passes == 0 || time.Now().After(lease.turn) || lease.work.Err() != nil {
+	if lease.passes == 0 || time.Now().After(lease.turn) || lease.work.Err() != nil {
 		return false
 	}
-	heir := c.waiting[0]
-	if heir.ttl != lease.ttl || !heir.renews || !renews(lease.work) {
+	heirs := c.inherit(most)
+	if len(heirs) == 0 {
 		return false
 	}
 	lease.passes--
-	c.waiting, c.heir, heir.lease = c.waiting[1:], heir, lease
-	put(heir.turn)
+	lease.fence++
+	c.seat(heirs, 0)
 	return true
+}
+
+// inherit takes the first members out of the line: no more than most, and none from the first on that wants another
+// TTL, or a lease that is not renewed. It needs a lease of its own.
+func (c *cohort) inherit(most int) []*member {
+	if !renews(c.lease.work) {
+		return nil
+	}
+	n := 0
+	for n < min(most, len(c.waiting)) && c.waiting[n].renews && c.waiting[n].ttl == c.lease.ttl {
+		n++
+	}
+	c.heirs = slices.Clone(c.waiting[:n])
+	c.waiting = c.waiting[n:]
+	return c.heirs
+}
+
+// seat makes these members, and more of them who have the lease already, the batch that holds the lease. It returns the
+// seat of the first.
+func (c *cohort) seat(heirs []*member, more int) *stock.Seat {
+	c.lease.holders = len(heirs) + more
+	seats := stock.Seats(c.lease.holders)
+	for i, heir := range heirs {
+		heir.lease, heir.seat = c.lease, seats[more+i]
+		put(heir.turn)
+	}
+	return seats[0]
+}
+
+// takes makes an heir a holder, or one that has given up.
+func (c *cohort) takes(heir *member) {
+	heir.lease = nil
+	c.heirs = slices.DeleteFunc(c.heirs, func(other *member) bool { return other == heir })
 }
 
 // lost ends the turn when the lease is lost. Its holder may be at work for a long time still. The others do not wait
@@ -231,14 +280,16 @@ func (all *cohorts) lost(key string, lease *passedLease) {
 	all.end(key)
 }
 
-// end ends the turn of a lost lease. A member to which it was passed comes before the others. The caller has the mutex.
+// end ends the turn of a lost lease. The members to which it was passed come before the others. The caller has the
+// mutex.
 func (all *cohorts) end(key string) {
 	c := all.byKey[key]
-	c.lease = nil
-	if c.heir != nil {
-		c.heir.lease = nil
-		c.waiting, c.heir = slices.Insert(c.waiting, 0, c.heir), nil
+	for _, heir := range c.heirs {
+		heir.lease = nil
+		heir.seat.Leave()
+		c.lease.holders--
 	}
+	c.waiting, c.heirs, c.lease = slices.Insert(c.waiting, 0, c.heirs...), nil, nil
 	all.next(key, nil)
 }
 
@@ -251,7 +302,8 @@ func (m *member) leave(ctx context.Context) {
 	all.mu.Lock()
 	c := all.byKey[m.key]
 	if lease := m.lease; lease != nil {
-		m.lease, c.heir = nil, nil
+		c.takes(m)
+		m.seat.Leave()
 		all.mu.Unlock()
 		_ = all.unlock(ctx, m.key, lease)
 		return
@@ -289,7 +341,7 @@ func (all *cohorts) waits(key string) bool {
 	return c != nil && len(c.waiting) > 0
 }
 
-// inCohorts returns the [Waiting] of v18. The first member of a cohort waits as in v8's queue, in the name of the whole
+// inCohorts returns the [Waiting] of v18 and v19. The first member of a cohort waits as in v8's queue, in the name of the whole
 // instance. The others wait until they are the first, or the lease is passed to them.
 func (rt runtime) inCohorts() Waiting {
 	all := &subscriptions{runtime: rt, byChannel: map[string]*subscription{}}

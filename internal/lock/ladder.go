@@ -164,6 +164,11 @@ func Ladder() []Rung {
 			wait:   runtime.inCohorts,
 			Does:   "v15 in v8's queue; a release passes the lease on to the next order of the same instance",
 			Defect: "as v15; an instance waits for the turns of the others"},
+		{Number: "v19", Name: "combining", build: combining,
+			Needs: redis, Wait: 20 * time.Second, Prefix: "CombiningLock_", Shelf: stock.Combined,
+			wait:   runtime.inCohorts,
+			Does:   "v18 that passes the lease on to all who wait: one read and one write for all of them",
+			Defect: "as v18; the slowest of a batch holds up the others"},
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"time"
+
+	"stockapi/internal/stock"
 )
 
 // The errors that callers decide on. Every other error of a [TryLock] means that a backend failed, and that the lock is
@@ -36,6 +38,8 @@ type Lease struct {
 	Token string
 	// Fence is the fencing token, which is higher than those of all earlier leases. 0: the rung draws none.
 	Fence int64
+	// Seat is the holder's seat in the batch of orders that hold the lease together. Nil on rungs without batches.
+	Seat *stock.Seat
 	// Unlock releases the lock. Call it once, on every path. It returns [ErrLost] if the rung can tell that the lock was
 	// no longer ours.
 	Unlock func(ctx context.Context) error

@@ -15,8 +15,11 @@ import (
 // processors.
 // Defect: that of every lease, but the stock refuses an older token, as on v15. An instance without waiters of its own
 // waits for the turns of the others.
-func handoff(rt runtime) TryLock {
-	all := newCohorts(rt)
+func handoff(rt runtime) TryLock { return passingOn(newCohorts(rt, 1)) }
+
+// passingOn returns the lock of v18 and v19.
+func passingOn(all *cohorts) TryLock {
+	rt := all.runtime
 	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 		passed, err := all.enter(ctx, key, ttl)
 		if passed != nil || err != nil {

@@ -191,7 +191,7 @@ type line struct {
 
 func newLine(t *testing.T) *line {
 	t.Helper()
-	l := &line{cohorts: newCohorts(newRuntime(Backends{})), first: newMember(), second: newMember(), third: newMember()}
+	l := &line{cohorts: newCohorts(newRuntime(Backends{}), 1), first: newMember(), second: newMember(), third: newMember()}
 	l.lease = &passedLease{work: newLeaseContext(context.Background(), time.Now().Add(time.Hour)), token: "t", fence: 1,
 		ttl: time.Second, release: func(context.Context) error {
 			l.released++

@@ -59,6 +59,7 @@ type Receipt struct {
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
 	Lease    *Lease        `json:"lease,omitempty"`
+	SoldBy   string        `json:"sold_by,omitempty"` // the order under whose lease this one was sold, on v19
 	WaitedMS float64       `json:"waited_ms"`
 	Trace    []trace.Event `json:"trace,omitempty"`
 }
@@ -227,8 +228,11 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err error) {
 	items, left := o.items(), make([]int64, 1)
 	if len(items) == 1 {
-		left[0], err = r.sell(lease.Context, stock.Order{Product: items[0].Product, Quantity: items[0].Quantity,
-			Fence: lease.Fence, MaxWait: r.maxWait(o), Work: s.work(r, o)})
+		left[0], err = r.sell(lease.Context, stock.Order{ID: o.ID, Product: items[0].Product,
+			Quantity: items[0].Quantity, Fence: lease.Fence, Seat: lease.Seat, MaxWait: r.maxWait(o), Work: s.work(r, o)})
+		if lease.Seat != nil {
+			receipt.SoldBy = lease.Seat.SoldBy()
+		}
 	} else {
 		left, err = s.shelf.SellAll(lease.Context, items, s.work(r, o))
 	}
@@ -302,7 +306,7 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 	err := lease.Unlock(ctx)
 	o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
-	if lease.Token == "" {
+	if lease.Token == "" || receipt.SoldBy != "" {
 		receipt.Lease = nil
 	}
 	s.metrics.Held.WithLabelValues(receipt.Rung).Dec()

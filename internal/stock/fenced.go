@@ -24,13 +24,22 @@ func fenceKey(product string) string { return "{" + Key(product) + "}:fence" }
 
 // sellFenced is Sell with the token checked on read and on write, each time in the same script.
 func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
-	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, fenceTTL.Milliseconds()).Text()
-	left, err := parse(o.Product, value, stale(err))
+	left, err := s.readFenced(ctx, o)
 	if err != nil {
 		return 0, err
 	}
-	return s.writeFenced(ctx, o, left)
+	left, err = decide(ctx, o, left)
+	if err != nil {
+		return left, err
+	}
+	return left, s.writeFenced(ctx, o, left)
+}
+
+// readFenced reads the stock under the order's token.
+func (s *Shelf) readFenced(ctx context.Context, o Order) (int64, error) {
+	keys := []string{Key(o.Product), fenceKey(o.Product)}
+	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, fenceTTL.Milliseconds()).Text()
+	return parse(o.Product, value, stale(err))
 }
 
 // sellWriteFenced is sellFenced as it is often described: the token is checked on write, but not on read.
@@ -39,19 +48,20 @@ func (s *Shelf) sellWriteFenced(ctx context.Context, o Order) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.writeFenced(ctx, o, left)
-}
-
-func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) (int64, error) {
-	left, err := decide(ctx, o, left)
+	left, err = decide(ctx, o, left)
 	if err != nil {
 		return left, err
 	}
+	return left, s.writeFenced(ctx, o, left)
+}
+
+// writeFenced writes the stock under the order's token.
+func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) error {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
-	err = uncancelable(ctx, func(ctx context.Context) error {
+	err := uncancelable(ctx, func(ctx context.Context) error {
 		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left, fenceTTL.Milliseconds()).Err())
 	})
-	return left, stockError(o.Product, err)
+	return stockError(o.Product, err)
 }
 
 // stale turns the scripts' STALE error into ErrStale.

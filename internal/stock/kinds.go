@@ -15,6 +15,7 @@ const (
 	WriteFenced Kind = "write-fenced" // the same, but on write only, to show what that misses
 	CAS         Kind = "cas"          // writes only if nobody else has written since the read
 	Atomic      Kind = "atomic"       // reads and writes in one step
+	Combined    Kind = "combined"     // as Fenced, with one read and one write for a batch of orders
 )
 
 // A Sell takes an order's units off a shelf and returns how many are left. See [Shelf.Sell] for its errors.
@@ -33,6 +34,8 @@ func (s *Shelf) Seller(k Kind) Sell {
 		return s.sellCAS
 	case Atomic:
 		return s.sellAtomic
+	case Combined:
+		return s.sellCombined
 	}
 	return func(context.Context, Order) (int64, error) { return 0, errors.New("no shelf of kind " + string(k)) }
 }

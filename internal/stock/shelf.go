@@ -48,9 +48,11 @@ func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
 
 // An Order says what to sell, and how.
 type Order struct {
+	ID       string // names the order to the others of its batch
 	Product  string
 	Quantity int64
 	Fence    int64                       // the lease's fencing token, 0 for none
+	Seat     *Seat                       // in the batch of orders that have the lease; nil: it has it alone
 	MaxWait  time.Duration               // how long to retry while others write first
 	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale
 }
@@ -85,13 +87,15 @@ func (s *Shelf) Look(ctx context.Context, o Order) (int64, error) {
 // nothing may be written.
 func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	if left < o.Quantity {
-		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
+		return left, soldOut(left)
 	}
 	if err := doWork(ctx, o); err != nil {
 		return left, err
 	}
 	return left - o.Quantity, nil
 }
+
+func soldOut(left int64) error { return fmt.Errorf("%w: %d left", ErrSoldOut, left) }
 
 // doWork does the business work. It returns an error if nothing may be written after it.
 func doWork(ctx context.Context, o Order) error {
