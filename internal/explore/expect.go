@@ -76,7 +76,7 @@ const leases = "v5.5 v5.7 v7 v7-cached v8 v9 v9-naive v10 v11"
 
 var table = []row{
 	{fault: "none", groups: slices.Concat(needNoFault, []group{
-		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds,
+		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds,
 			"without a fault the lock is held until it is released"},
 		{"v16 v17", holds, "the stock is compared and written in one step"},
 	})},
@@ -85,7 +85,7 @@ var table = []row{
 		{"v1.5 v2", oversoldFreed, "the lock expires at work, and the release deletes what is there"},
 		{"v3", oversoldFreed, "the lock expires at work; also between the check of the owner and the delete"},
 		{"v4", oversold, "the lock expires at work; the script deletes nothing that is another's"},
-		{"v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds,
+		{"v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds,
 			"the next timer is the renewal, which comes before the expiry"},
 		{"v16 v17", holds, "there is nothing that expires"},
 	})},
@@ -95,25 +95,25 @@ var table = []row{
 		{"v4 v5 v6 v9-nodes v15-write-only " + leases, oversold,
 			"the write was checked before it was held, and comes after the expiry"},
 		{"v5-as-printed", everything, "as v5, and its timer"},
-		{"v15 v18", shared, "the stock refuses the older token"},
+		{"v15 v18 v19", shared, "the stock refuses the older token"},
 		{"v16 v17", holds, "there is no time between the check and the write"},
 	})},
 	{fault: "crash", groups: slices.Concat(needNoFault, []group{
 		{"v1", stuck, "its key has no TTL, and nobody is left to delete it"},
 		{"v1.5", stuck, "it dies between SETNX and the TTL"},
-		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds, "the TTL ends the lease of the dead"},
+		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds, "the TTL ends the lease of the dead"},
 		{"v16 v17", holds, "there is no lock to leave behind"},
 	})},
 	{fault: "lose-request", groups: slices.Concat(needNoFault, []group{
 		{"v1", stuck, "its DEL is lost, and the key has no TTL"},
 		{"v1.5", stuck, "its PEXPIRE is lost, and then it deletes nothing"},
-		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds, "the TTL ends a lease whose release is lost"},
+		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds, "the TTL ends a lease whose release is lost"},
 		{"v16 v17", holds, "what is lost was not written"},
 	})},
 	{fault: "lose-reply", groups: slices.Concat(needNoFault, []group{
 		{"v1", stuck, "it does not know that it has the lock, and the key has no TTL"},
 		{"v1.5", stuck, "it does not know that it has the lock, and sets no TTL"},
-		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds, "the TTL ends a lease that nobody knows of"},
+		{"v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds, "the TTL ends a lease that nobody knows of"},
 		{"v16 v17", holds, "a write whose reply is lost is not repeated"},
 	})},
 	{fault: "late", groups: slices.Concat(needNoFault[:3], []group{
@@ -122,22 +122,22 @@ var table = []row{
 		{"v2 v3", oversoldFreed, "a write comes after the release; a DEL after the expiry, when another has the lock"},
 		{"v4 v5 v6 v9-nodes v15-write-only " + leases, oversold, "a write comes after the release, when another has read"},
 		{"v5-as-printed", everything, "as v5, and its timer"},
-		{"v15 v18", shared, "the stock refuses a late write: the next holder's token was seen when it read"},
+		{"v15 v18 v19", shared, "the stock refuses a late write: the next holder's token was seen when it read"},
 		{"v16 v17", holds, "the stock is compared when the write arrives"},
 	})},
 	{fault: "drop", groups: slices.Concat(needNoFault, []group{
 		{"v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v16 v17 v5.5 v5.7 v9 v9-naive v10 v11", holds,
 			"it listens to no message"},
-		{"v7 v7-cached v8 v18", holds, "a waiter asks again when the lease that it saw has ended"},
+		{"v7 v7-cached v8 v18 v19", holds, "a waiter asks again when the lease that it saw has ended"},
 	})},
 	{fault: "give-up", groups: slices.Concat(needNoFault, []group{
-		{"v1 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 " + leases, holds, "the release does not end with the order"},
+		{"v1 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v18 v19 " + leases, holds, "the release does not end with the order"},
 		{"v1.5", stuck, "the TTL is not set when the caller goes between the two commands"},
 		{"v16 v17", holds, "the write does not end with the order"},
 	})},
 	{fault: "node-down", groups: slices.Concat(needNoFault, []group{
 		{"v1 v1.5", stuck, "its DEL, or its PEXPIRE, does not come through, and the key has no TTL"},
-		{"v2 v3 v4 v5 v15 v15-write-only v18 " + leases, holds, "the TTL ends a lease that cannot be released"},
+		{"v2 v3 v4 v5 v15 v15-write-only v18 v19 " + leases, holds, "the TTL ends a lease that cannot be released"},
 		{"v6", holds, "two of three are a majority"},
 		{"v9-nodes", holds, "nobody sells until the node is back"},
 		{"v16 v17", holds, "it needs no lock server"},
@@ -146,7 +146,7 @@ var table = []row{
 		{"v1 v1.5 v2 v3", oversoldFreed, "the key is gone while its holder works, and another takes it"},
 		{"v4 v5 v15-write-only " + leases, oversold, "the key is gone while its holder works, and another takes it"},
 		{"v5-as-printed", everything, "as v5, and its timer"},
-		{"v15 v18", shared, "the next token comes from the clock, and is higher"},
+		{"v15 v18 v19", shared, "the next token comes from the clock, and is higher"},
 		{"v6", oversold, "the empty node votes twice, and the holder has no more than a majority"},
 		{"v9-nodes", holds, "the other nodes remember the lock"},
 		{"v16 v17", holds, "it needs no lock server"},
@@ -156,7 +156,7 @@ var table = []row{
 		{"v1.5 v2 v3", oversoldFreed, "the lease ends early, while its holder works"},
 		{"v4 v5 v15-write-only " + leases, oversold, "the lease ends early, while its holder works"},
 		{"v5-as-printed", everything, "as v5, and its timer"},
-		{"v15 v18", shared, "the stock refuses the older token"},
+		{"v15 v18 v19", shared, "the stock refuses the older token"},
 		{"v6", oversold, "the node whose clock jumps votes twice"},
 		{"v9-nodes", holds, "the lease lasts on the other nodes"},
 		{"v16 v17", holds, "there is nothing that expires"},
@@ -167,20 +167,20 @@ var table = []row{
 // a kind that the situation is of interest for.
 var situationTable = []row{
 	{situation: queue, fault: "none", groups: []group{
-		{"v8 v18", holds, "the lock goes to the head of the queue, whoever asks first when it has expired"},
+		{"v8 v18 v19", holds, "the lock goes to the head of the queue, whoever asks first when it has expired"},
 	}},
 	{situation: queue, fault: "crash", groups: []group{
-		{"v8 v18", holds, "the place of a dead waiter expires, and the next one is the head"},
+		{"v8 v18 v19", holds, "the place of a dead waiter expires, and the next one is the head"},
 	}},
 	{situation: queue, fault: "late", groups: []group{
 		{"v8", oversold, "a write comes after the release; a late place in the queue is swept"},
-		{"v18", shared, "the stock refuses a late write; a late place in the queue is swept"},
+		{"v18 v19", shared, "the stock refuses a late write; a late place in the queue is swept"},
 	}},
 	{situation: queue, fault: "drop", groups: []group{
-		{"v8 v18", holds, "a waiter renews its place, and asks again"},
+		{"v8 v18 v19", holds, "a waiter renews its place, and asks again"},
 	}},
 	{situation: queue, fault: "give-up", groups: []group{
-		{"v8 v18", holds, "a waiter that leaves the queue calls the next one if the lock is free"},
+		{"v8 v18 v19", holds, "a waiter that leaves the queue calls the next one if the lock is free"},
 	}},
 	{situation: nested, fault: "none", groups: []group{
 		{"v7 v8", holds, "the lock knows its owner, and counts"},

@@ -11,16 +11,16 @@ import (
 
 // promises are the rungs that promise what a verdict asks for. The other verdicts are asked of all.
 var promises = map[Verdict][]string{
-	Order:  strings.Fields("v8 v10 v18"),
+	Order:  strings.Fields("v8 v10 v18 v19"),
 	Nested: strings.Fields("v7 v7-cached v8"),
-	WakeUp: strings.Fields("v7 v7-cached v8 v18"),
+	WakeUp: strings.Fields("v7 v7-cached v8 v18 v19"),
 	Undo: strings.Fields("v5 v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only " +
-		"v18"),
+		"v18 v19"),
 	LostLease: strings.Fields("v5 " + watchers),
 }
 
 // watchers are the rungs that watch their lease: from v5.5 on, all that have one.
-const watchers = "v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only v18"
+const watchers = "v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only v18 v19"
 
 // Promises reports whether a verdict is asked of a rung.
 func Promises(rung string, v Verdict) bool {
@@ -43,12 +43,12 @@ type place struct {
 	swept  bool // whether its client's sweep can still find it
 }
 
-// lookAtLine notes who waits in line. On v8 and v18 that is the queue, as far as its places have not expired. On v10 it
+// lookAtLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On v10 it
 // is the writers that have left a mark, in no order: a writer stays in line even if its mark has expired, because it is
 // to renew that in time.
 func (j *judge) lookAtLine(cmd *command) {
 	switch j.w.rung.Number {
-	case "v8", "v18":
+	case "v8", "v18", "v19":
 		j.lookAtQueue(cmd)
 	case "v10":
 		j.lookAtMarks(cmd)

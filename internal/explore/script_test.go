@@ -53,7 +53,7 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 
 // So the explorer finds the same with either.
 func TestWhatIsFoundDoesNotDependOnTheLuaState(t *testing.T) {
-	for _, rung := range []string{"v5-as-printed", "v7", "v8", "v10", "v11-two", "v15", "v17", "v18"} {
+	for _, rung := range []string{"v5-as-printed", "v7", "v8", "v10", "v11-two", "v15", "v17", "v18", "v19"} {
 		var found []map[Verdict]Counterexample
 		for _, ours := range []bool{true, false} {
 			s, err := newSearch(t, rung, DefaultBounds())

@@ -31,7 +31,7 @@ const (
 
 // Situations lists the situations.
 var Situations = []Situation{
-	{queue, "a dead holder has the lock until it expires, and both wait", strings.Fields("v8 v18")},
+	{queue, "a dead holder has the lock until it expires, and both wait", strings.Fields("v8 v18 v19")},
 	{nested, "each order takes its own lock a second time", strings.Fields("v7 v7-cached v8")},
 	{again, "the caller of a comes a second time; there are two units", strings.Fields("v7 v7-cached v8")},
 	{twoProducts, "each order is of two products, which a and b name in opposite orders", strings.Fields("v9 v9-naive")},

@@ -19,7 +19,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)
-		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v12-naive", "v15", "v18"} {
+		for _, id := range []string{"v4", "v6", "v7", "v8", "v10", "v11", "v12", "v12-naive", "v15", "v18", "v19"} {
 			r := rung(t, id)
 			a := s.instance(t, r)
 			a.lock(t, r.Key("10000"), time.Minute)

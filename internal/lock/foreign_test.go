@@ -91,7 +91,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 	t.Parallel()
 	for id, cancels := range map[string]bool{"v3": false, "v4": false, "v5": false, "v5.5": true, "v5.7": true,
-		"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true, "v18": true} {
+		"v7": true, "v8": true, "v9": true, "v10": true, "v11": true, "v15": true, "v18": true, "v19": true} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) { replacedIsLost(t, s.instance(t, r), cancels) })

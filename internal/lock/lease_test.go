@@ -84,7 +84,7 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 // Every rung that watches its lease cancels the work by the clock. v5 does not.
 func TestTheClockCancelsTheWork(t *testing.T) {
 	t.Parallel()
-	ids := []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15", "v18"}
+	ids := []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15", "v18", "v19"}
 	onRungs(t, ids, 3, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
 		goOn := a.stuckRenewals(t)

@@ -80,6 +80,7 @@ func shopOn(t testing.TB, server *backendtest.Server) *shop {
 // An instance stands for a process. It has its own clients and rungs, and a crash ends all of them at once.
 type instance struct {
 	Backends
+	rung    Rung
 	tryLock TryLock
 	wait    Waiting
 	crash   func()
@@ -97,7 +98,7 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 		backendtest.RequireZooKeeper(t)
 	}
 	life, crash := context.WithCancel(context.Background())
-	i := &instance{crash: crash}
+	i := &instance{rung: r, crash: crash}
 	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), RedlockTimeout: nodeTimeout,
 		Process: Process{Life: life, Background: new(sync.WaitGroup)}}
 	i.SQL = s.database(t, hooks...)

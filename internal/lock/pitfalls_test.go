@@ -373,7 +373,7 @@ func TestRoundTrips(t *testing.T) {
 		"v5-as-printed": 2, "v5.5": 2, "v5.7": 2, "v6": 2, "v7": 2, "v7-cached": 2, "v8": 2, "v9": 2, "v9-naive": 2,
 		"v9-nodes": 2, "v10": 2, "v11": 2, "v11-two": 2,
 		"v12": 2, "v12-naive": 2, "v13": 2, "v14": 3, "v14-hasty": 3,
-		"v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0, "v18": 2}
+		"v15": 2, "v15-write-only": 2, "v16": 0, "v17": 0, "v18": 2, "v19": 2}
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		all := newShop(t, start, 1)
 		for _, r := range all.rungs(t) {
@@ -442,7 +442,7 @@ func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
 	const lease = 50 * time.Millisecond
 	believes := map[string]bool{
 		"v4": true, "v5": true, "v5.5": false, "v5.7": false, "v6": false, "v7": false, "v8": false, "v9": false,
-		"v10": false, "v11": false, "v12": false, "v15": false, "v18": false,
+		"v10": false, "v11": false, "v12": false, "v15": false, "v18": false, "v19": false,
 	}
 	onRungs(t, slices.Sorted(maps.Keys(believes)), 1, func(t *testing.T, s *shop, r Rung) {
 		late := hook(func(ctx context.Context, _ redis.Cmder, next send) error {

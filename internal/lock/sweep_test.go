@@ -21,7 +21,7 @@ import (
 )
 
 // own lists the rungs that undo an indeterminate acquire. Their owner token makes that safe.
-var own = []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15", "v18"}
+var own = []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15", "v18", "v19"}
 
 func without(ids []string, id string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return one == id })
@@ -255,7 +255,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 // A release does not wait for a renewal that is not answered until the client's timeout.
 func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
 	t.Parallel()
-	ids := []string{"v5.5", "v5.7", "v7", "v8", "v9", "v10", "v11", "v12", "v15", "v18"}
+	ids := []string{"v5.5", "v5.7", "v7", "v8", "v9", "v10", "v11", "v12", "v15", "v18", "v19"}
 	onRungs(t, ids, 0, func(t *testing.T, s *shop, r Rung) {
 		answer, begun := make(chan struct{}), make(chan struct{})
 		var once sync.Once

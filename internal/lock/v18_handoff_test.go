@@ -14,12 +14,25 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// inTurns runs a test of v18 in virtual time, with two instances and a client for plain commands. Each command of the
-// first instance goes to sent.
+// inTurns runs a test of v18 and v19.
 func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
 	t.Helper()
 	t.Parallel()
-	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) {
+	for _, id := range []string{"v18", "v19"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			withTwo(t, id, test)
+		})
+	}
+}
+
+// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. Each command of
+// the first instance goes to sent.
+func withTwo(
+	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string),
+) {
+	t.Helper()
+	onEmbedded(t, id, 0, func(t *testing.T, s *shop, r Rung) {
 		var sent []string
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
 			sent = append(sent, nameOf(cmd))
@@ -81,7 +94,8 @@ func (i *instance) waitsWith(ctx context.Context, key string, wait, ttl time.Dur
 
 // The orders of an instance have the lock in the order in which they came, by one acquire and one release.
 func TestALeaseIsPassedOnInOrder(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+	t.Parallel()
+	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
 		const orders = 20
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
 		first := a.lock(t, "k", time.Minute)
@@ -189,9 +203,10 @@ type line struct {
 	released             int // times
 }
 
-func newLine(t *testing.T) *line {
+// newLine returns a line in which so many may have a lease together.
+func newLine(t *testing.T, most int) *line {
 	t.Helper()
-	l := &line{cohorts: newCohorts(newRuntime(Backends{}), 1), first: newMember(), second: newMember(), third: newMember()}
+	l := &line{cohorts: newCohorts(newRuntime(Backends{}), most), first: newMember(), second: newMember(), third: newMember()}
 	l.lease = &passedLease{work: newLeaseContext(context.Background(), time.Now().Add(time.Hour)), token: "t", fence: 1,
 		ttl: time.Second, release: func(context.Context) error {
 			l.released++
@@ -219,7 +234,7 @@ func (l *line) tries(t *testing.T, m *member) (*Lease, error) {
 func TestALeaseThatIsLostOnItsWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(t)
+		l := newLine(t, 1)
 		l.lease.work.lose(ErrLost)
 		synctest.Wait()
 		_, err := l.tries(t, l.third)
@@ -234,7 +249,7 @@ func TestALeaseThatIsLostOnItsWay(t *testing.T) {
 // A lease that was passed to an order that gives up goes to the one behind it, and in the end it is released.
 func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
 	t.Parallel()
-	l := newLine(t)
+	l := newLine(t, 1)
 	l.second.leave(t.Context())
 	lease, err := l.tries(t, l.third)
 	require.NoError(t, err)
@@ -334,7 +349,7 @@ func TestADeadInstanceCostsATTL(t *testing.T) {
 // Removing the lock by hand lets the others in.
 func TestBreakingAPassedLease(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		key := rung(t, "v18").Key("p")
+		key := a.rung.Key("p")
 		lease := a.lock(t, key, time.Minute)
 		other := b.waitsWith(t.Context(), key, time.Minute, time.Minute)
 		n, err := b.Break(t.Context(), "p")
@@ -350,7 +365,7 @@ func TestBreakingAPassedLease(t *testing.T) {
 // An attempt that fails lets the next member try, and a member that fails leaves nothing behind.
 func TestAFailedAttemptLetsTheNextTry(t *testing.T) {
 	t.Parallel()
-	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) {
+	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) { // v19 does the same
 		down := errors.New("down")
 		fails := 0
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {

@@ -39,7 +39,7 @@ func newShelf(t *testing.T, start func(testing.TB) *backendtest.Server) *Shelf {
 
 func TestEveryKindSellsAndSellsOut(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
 			s := newShelf(t, start)
 			sell := s.Seller(kind)
 			for want := int64(9); want >= 0; want-- {
@@ -66,7 +66,7 @@ func TestEveryKindSellsAndSellsOut(t *testing.T) {
 }
 
 func TestWorkThatIsCancelledSellsNothing(t *testing.T) {
-	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
 		s := newShelf(t, backendtest.StartEmbedded)
 		ctx, cancel := context.WithCancel(context.Background())
 		_, err := s.Seller(kind)(ctx, order(1, func(context.Context) { cancel() }))
@@ -221,7 +221,7 @@ func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 
 func TestStockThatWasPutForATimeLeavesNothingForGood(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+		for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
 			s, ctx := newShelf(t, start), context.Background()
 			ends := func(when string, most time.Duration) {
 				for _, key := range s.rdb.Keys(ctx, "*").Val() {

@@ -17,7 +17,7 @@ func (s *Shelf) ways() map[Kind]Sell {
 		left, err := s.SellAll(ctx, []Item{{Product: o.Product, Quantity: o.Quantity}}, o.Work)
 		return append(left, 0)[0], err
 	}}
-	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic} {
+	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
 		all[kind] = s.Seller(kind)
 	}
 	return all

@@ -1,0 +1,274 @@
+package stock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// A buyer is an order of a batch.
+type buyer struct {
+	wants int64
+	fails error // of its work
+	left  int64
+	err   error
+	by    string // who sold to it
+}
+
+// sellTogether sells to buyers as one batch, in this order.
+func sellTogether(s *Shelf, fence int64, buyers ...*buyer) {
+	var all sync.WaitGroup
+	for i, seat := range Seats(len(buyers)) {
+		b := buyers[i]
+		all.Go(func() {
+			b.left, b.err = s.sellCombined(context.Background(), Order{ID: fmt.Sprint(i), Product: "p",
+				Quantity: b.wants, Fence: fence, Seat: seat, Work: func(context.Context) error { return b.fails }})
+			b.by = seat.SoldBy()
+		})
+	}
+	all.Wait()
+}
+
+// counted returns a shelf with ten units, and a list of the scripts that were sent to it.
+func counted(t *testing.T) (*Shelf, *[]string) {
+	t.Helper()
+	sent := new([]string)
+	server := backendtest.StartEmbedded(t)
+	rdb := backendtest.Client(t, server)
+	s := NewShelf(rdb)
+	require.NoError(t, s.Put(context.Background(), "p", 10))
+	_, err := s.sellFenced(context.Background(), order(1, nil)) // loads the scripts
+	require.NoError(t, err)
+	require.NoError(t, s.Put(context.Background(), "p", 10))
+	rdb.AddHook(sentTo{sent})
+	return s, sent
+}
+
+// sentTo lists the scripts that are sent by their digests.
+type sentTo struct{ list *[]string }
+
+func (s sentTo) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s sentTo) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		digests := map[string]string{fencedRead.Hash(): "read", fencedWrite.Hash(): "write"}
+		if args := cmd.Args(); len(args) > 1 {
+			digest, _ := args[1].(string)
+			*s.list = append(*s.list, digests[digest])
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s sentTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+
+// A batch costs one read and one write. Its orders are sold as if they had come one after the other, and one of them
+// sold for all.
+func TestABatchIsSoldByOneReadAndOneWrite(t *testing.T) {
+	s, sent := counted(t)
+	buyers := []*buyer{{wants: 3}, {wants: 5}, {wants: 4}, {wants: 1}, {wants: 1}, {wants: 1}}
+	sellTogether(s, 2, buyers...)
+	assert.Equal(t, []string{"read", "write"}, *sent)
+	for i, want := range []int64{7, 2, 0, 1, 0, 0} {
+		if i == 2 || i == 5 {
+			require.ErrorIs(t, buyers[i].err, ErrSoldOut, i)
+			assert.ErrorContains(t, buyers[i].err, "0 left")
+			continue
+		}
+		require.NoError(t, buyers[i].err, i)
+		assert.Equal(t, want, buyers[i].left, i)
+	}
+	alone := 0
+	for _, b := range buyers {
+		if b.by == "" {
+			alone++
+		}
+	}
+	assert.Equal(t, 1, alone, "the others were sold by it")
+	left, err := s.Left(context.Background(), "p")
+	require.NoError(t, err)
+	assert.Zero(t, left)
+}
+
+// The units of an order whose work fails go to one for whom there were none. It is sold out for the others.
+func TestUnitsThatAreGivenBackWithinABatch(t *testing.T) {
+	s, sent := counted(t)
+	gone := errors.New("gone")
+	buyers := []*buyer{{wants: 6, fails: gone}, {wants: 4}, {wants: 5}, {wants: 2}}
+	sellTogether(s, 2, buyers...)
+	require.ErrorIs(t, buyers[0].err, gone)
+	require.NoError(t, buyers[1].err)
+	assert.EqualValues(t, 6, buyers[1].left)
+	require.NoError(t, buyers[2].err)
+	assert.EqualValues(t, 1, buyers[2].left)
+	require.ErrorIs(t, buyers[3].err, ErrSoldOut)
+	assert.Equal(t, []string{"read", "write", "write"}, *sent)
+}
+
+func TestABatchThatIsSoldOutWritesNothing(t *testing.T) {
+	s, sent := counted(t)
+	buyers := []*buyer{{wants: 11}, {wants: 12}}
+	sellTogether(s, 2, buyers...)
+	for _, b := range buyers {
+		require.ErrorIs(t, b.err, ErrSoldOut)
+		assert.ErrorContains(t, b.err, "10 left")
+	}
+	assert.Equal(t, []string{"read"}, *sent)
+}
+
+// A batch with an older token is refused as a whole.
+func TestABatchWithAnOlderToken(t *testing.T) {
+	s, _ := counted(t)
+	sellTogether(s, 9, &buyer{wants: 1})
+	buyers := []*buyer{{wants: 1}, {wants: 1}}
+	sellTogether(s, 8, buyers...)
+	for _, b := range buyers {
+		require.ErrorIs(t, b.err, ErrStale)
+	}
+}
+
+// After a write without an answer the outcome of its orders is unknown. Those for whom there was nothing left are not
+// told that it is sold out, since nobody knows.
+func TestAWriteOfABatchWithoutAnAnswer(t *testing.T) {
+	s, _ := counted(t)
+	s.rdb.AddHook(lostWrites{})
+	buyers := []*buyer{{wants: 6}, {wants: 4}, {wants: 1}}
+	sellTogether(s, 2, buyers...)
+	require.ErrorIs(t, buyers[0].err, ErrUnknown)
+	require.ErrorIs(t, buyers[1].err, ErrUnknown)
+	require.Error(t, buyers[2].err)
+	require.NotErrorIs(t, buyers[2].err, ErrUnknown)
+	require.NotErrorIs(t, buyers[2].err, ErrSoldOut)
+}
+
+// lostWrites loses the answers to writes.
+type lostWrites struct{ sentTo }
+
+func (lostWrites) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 1 && args[1] == fencedWrite.Hash() {
+			cmd.SetErr(context.DeadlineExceeded)
+			return context.DeadlineExceeded
+		}
+		return err
+	}
+}
+
+// Nobody is sold to before all have come or left, and each works beside the others.
+func TestABatchWaitsForItsOrders(t *testing.T) {
+	t.Parallel()
+	server := backendtest.StartVirtual
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(t, server)
+		seats := Seats(3)
+		var all sync.WaitGroup
+		atWork := make(chan struct{})
+		buy := func(i int) {
+			all.Go(func() {
+				_, err := s.sellCombined(t.Context(), Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[i],
+					Work: func(context.Context) error {
+						atWork <- struct{}{}
+						return nil
+					}})
+				assert.NoError(t, err)
+			})
+			synctest.Wait()
+		}
+		buy(0)
+		buy(2)
+		select {
+		case <-atWork:
+			require.Fail(t, "the second order has not come yet")
+		default:
+		}
+		seats[1].Leave()
+		seats[2].Leave() // it has come: this means nothing
+		synctest.Wait()
+		<-atWork
+		<-atWork
+		all.Wait()
+	})
+}
+
+// A client that goes away gets nothing, and the others do not notice: be it the one that sells for them all.
+func TestAClientOfABatchThatGoesAway(t *testing.T) {
+	for _, gone := range []int{0, 1} {
+		s := newShelf(t, backendtest.StartEmbedded)
+		seats := Seats(2)
+		ctx, leave := context.WithCancel(context.Background())
+		t.Cleanup(leave)
+		contexts := []context.Context{context.Background(), context.Background()}
+		contexts[gone] = ctx
+		var errs [2]error
+		var all sync.WaitGroup
+		for i := range seats {
+			work := func(ctx context.Context) error {
+				if i == gone {
+					leave()
+					<-ctx.Done()
+				}
+				return nil
+			}
+			if i == 1 {
+				awaitFirst(t, seats[0])
+			}
+			all.Go(func() {
+				_, errs[i] = s.sellCombined(contexts[i], Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[i], Work: work})
+			})
+		}
+		all.Wait()
+		require.ErrorIs(t, errs[gone], context.Canceled)
+		require.NoError(t, errs[1-gone])
+		left, err := s.Left(context.Background(), "p")
+		require.NoError(t, err)
+		assert.EqualValues(t, 9, left)
+	}
+}
+
+// awaitFirst waits until an order has taken its seat.
+func awaitFirst(t *testing.T, s *Seat) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s.batch.mu.Lock()
+		defer s.batch.mu.Unlock()
+		return s.taken
+	}, time.Minute, time.Millisecond)
+}
+
+// A lease that ends while the others of the batch are at work sells nothing to anybody.
+func TestALeaseThatEndsWhileABatchIsAtWork(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	seats := Seats(2)
+	lease, lose := context.WithCancel(context.Background())
+	t.Cleanup(lose)
+	var errs [2]error
+	var all sync.WaitGroup
+	quickDone := make(chan struct{})
+	works := []func(context.Context) error{
+		func(context.Context) error { close(quickDone); return nil },
+		func(context.Context) error { <-quickDone; lose(); return nil },
+	}
+	for i := range seats {
+		all.Go(func() {
+			_, errs[i] = s.sellCombined(lease, Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[i], Work: works[i]})
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	left, err := s.Left(context.Background(), "p")
+	require.NoError(t, err)
+	assert.EqualValues(t, 10, left)
+}
