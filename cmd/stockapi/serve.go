@@ -92,7 +92,7 @@ func serve(
 		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, Replicas: c.LockReplicas, SQL: database,
 		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
-	shop := sale.New(c.Instance, shelf, locks, m, log)
+	shop := sale.New(c.Instance, lock.Ladder(), shelf, locks, m, log)
 	shop.Narrate(narrator)
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))

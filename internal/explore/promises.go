@@ -43,9 +43,9 @@ type place struct {
 	swept  bool // whether its client's sweep can still find it
 }
 
-// lookAtLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On v10 it
-// is the writers that have left a mark, in no order: a writer stays in line even if its mark has expired, because it is
-// to renew that in time.
+// lookAtLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On
+// v10 it is the writers that have left a mark, in no order: a writer stays in line even if its mark has expired,
+// because it is to renew that in time.
 func (j *judge) lookAtLine(cmd *command) {
 	switch j.w.rung.Number {
 	case "v8", "v18", "v19":

@@ -172,7 +172,7 @@ func (w *world) newClient(index int) *client {
 	} else if w.locks {
 		b.Redis = w.connect(c, w.nodes[0])
 	}
-	c.shop = sale.New(c.name, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
+	c.shop = sale.New(c.name, []lock.Rung{w.rung}, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
 	return c
 }
 

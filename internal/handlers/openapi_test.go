@@ -341,7 +341,7 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 		locks.Background.Wait()
 	})
 	shelf := stock.NewShelf(rdb)
-	shop := sale.New("a", shelf, locks, m, log)
+	shop := sale.New("a", lock.Ladder(), shelf, locks, m, log)
 	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
 		Hosts: Hosts{Names: []string{"example.com"}}, Orders: 10,
 		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside

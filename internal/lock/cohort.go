@@ -23,15 +23,15 @@ var (
 	handoffRelease = redis.NewScript(handoffReleaseSource)
 )
 
-// A turn is the time for which one instance keeps the lock of v18 or v19. It ends after it was passed on maxPasses times,
-// or with the first release after turnTime.
+// A turn is the time for which one instance keeps the lock of v18 or v19. It ends after the lease was passed on
+// maxPasses times, or with the first release after turnTime.
 const (
 	maxPasses = 128
 	turnTime  = 100 * time.Millisecond
 )
 
-// acquireHandoff takes the lock and draws a fencing token for each time that it may be passed on. It returns the first of them. If
-// it does not get the lock, it returns 0 and the time after which to ask again.
+// acquireHandoff takes the lock and draws a fencing token for each time that it may be passed on. It returns the first
+// of them. If it does not get the lock, it returns 0 and the time after which to ask again.
 func acquireHandoff(
 	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
 ) (fence int64, left time.Duration, err error) {
@@ -341,8 +341,8 @@ func (all *cohorts) waits(key string) bool {
 	return c != nil && len(c.waiting) > 0
 }
 
-// inCohorts returns the [Waiting] of v18 and v19. The first member of a cohort waits as in v8's queue, in the name of the whole
-// instance. The others wait until they are the first, or the lease is passed to them.
+// inCohorts returns the [Waiting] of v18 and v19. The first member of a cohort waits as in v8's queue, in the name of
+// the whole instance. The others wait until they are the first, or the lease is passed to them.
 func (rt runtime) inCohorts() Waiting {
 	all := &subscriptions{runtime: rt, byChannel: map[string]*subscription{}}
 	return func(ctx context.Context, key string, maxWait time.Duration, attempt Attempt) (*Lease, error) {

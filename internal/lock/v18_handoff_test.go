@@ -206,7 +206,8 @@ type line struct {
 // newLine returns a line in which so many may have a lease together.
 func newLine(t *testing.T, most int) *line {
 	t.Helper()
-	l := &line{cohorts: newCohorts(newRuntime(Backends{}), most), first: newMember(), second: newMember(), third: newMember()}
+	l := &line{cohorts: newCohorts(newRuntime(Backends{}), most),
+		first: newMember(), second: newMember(), third: newMember()}
 	l.lease = &passedLease{work: newLeaseContext(context.Background(), time.Now().Add(time.Hour)), token: "t", fence: 1,
 		ttl: time.Second, release: func(context.Context) error {
 			l.released++

@@ -89,7 +89,7 @@ func newLease(l *lock.Lease) *Lease {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// A Shop sells through all rungs of the ladder that its backends allow.
+// A Shop sells through rungs of the ladder, as far as its backends allow.
 type Shop struct {
 	instance string
 	rungs    []rung
@@ -115,12 +115,14 @@ type rung struct {
 	inner   *rung  // the rung whose lock nested work takes
 }
 
-// New returns the shop of an instance.
-func New(instance string, shelf *stock.Shelf, b lock.Backends, m *metrics.Metrics, log *slog.Logger) *Shop {
+// New returns the shop of an instance, which sells through these rungs.
+func New(
+	instance string, ladder []lock.Rung, shelf *stock.Shelf, b lock.Backends, m *metrics.Metrics, log *slog.Logger,
+) *Shop {
 	s := &Shop{instance: instance, shelf: shelf, metrics: m, log: log,
 		byID: map[string]*rung{}, notes: map[string]string{}}
 	s.open, s.close = context.WithCancel(context.Background())
-	for _, r := range lock.Ladder() {
+	for _, r := range ladder {
 		s.rungs = append(s.rungs, newRung(r, b, shelf))
 	}
 	for i := range s.rungs {
@@ -375,7 +377,7 @@ type Status struct {
 	Note      string   `json:"note,omitempty"`
 }
 
-// Rungs lists all rungs of the ladder, lowest first.
+// Rungs lists the rungs of the shop, lowest first.
 func (s *Shop) Rungs() []Status {
 	list := make([]Status, len(s.rungs))
 	for i, r := range s.rungs {

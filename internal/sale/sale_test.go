@@ -72,7 +72,7 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	shelf := stock.NewShelf(client)
 	_, err := shelf.Open(context.Background(), product, 100, 0)
 	require.NoError(t, err)
-	return New("a", shelf, b, m, slog.New(slog.DiscardHandler)), b
+	return New("a", lock.Ladder(), shelf, b, m, slog.New(slog.DiscardHandler)), b
 }
 
 func order() Order { return Order{Product: product, Quantity: 1, TTL: time.Minute} }
@@ -309,7 +309,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestRungsThatLackTheirBackend(t *testing.T) {
-	s := New("a", nil, lock.Backends{}, metrics.New("a"), slog.New(slog.DiscardHandler))
+	s := New("a", lock.Ladder(), nil, lock.Backends{}, metrics.New("a"), slog.New(slog.DiscardHandler))
 	for _, r := range s.Rungs() {
 		assert.Equal(t, len(r.Needs) == 0, r.Available, r.Number)
 	}

@@ -111,7 +111,7 @@ func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *ba
 func aLifeOf(s *Shop, b lock.Backends) (*Shop, func()) {
 	life, end := context.WithCancel(context.Background())
 	b.Life, b.Background = life, new(sync.WaitGroup)
-	return New(s.instance, s.shelf, b, s.metrics, s.log), func() {
+	return New(s.instance, lock.Ladder(), s.shelf, b, s.metrics, s.log), func() {
 		end()
 		b.Background.Wait()
 	}
