@@ -32,7 +32,7 @@
 // and v17 need no lock: Redis compares, decides and writes in one step.
 //
 // v18 is for one product that everybody wants. The orders of one instance pass a lease along, each with a fencing token
-// of its own, and the instances take turns.
+// of its own, and the instances take turns. v19 passes it on to all who wait, and the shelf sells to them together.
 //
 // Some rungs are exhibits, each with a mistake that is often made: v5-as-printed, v7-cached, v9-naive, v9-nodes,
 // v11-two, v12-naive, v14-hasty and v15-write-only.
@@ -40,7 +40,7 @@
 // # Reading order
 //
 // lock.go says what a lock is: [TryLock], [Lease], and the errors that callers decide on. Then read the rungs in order,
-// a file each: v0_nolock.go to v18_handoff.go. Neighbours differ in a few lines and repeat the rest on purpose: the
+// a file each: v0_nolock.go to v19_combining.go. Neighbours differ in a few lines and repeat the rest on purpose: the
 // difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files. ladder.go lists the
 // rungs: a rung is a file, and an entry there.
 //
@@ -50,7 +50,7 @@
 //   - renewer.go renews the leases from v5.5 on, timer.go those of v5. lease.go is the context of the work, which ends
 //     with the lease. sweep.go undoes a command whose outcome is indeterminate.
 //   - wait.go waits for a lock by polling, and on v0.5 for a release in the process; wake.go waits by a subscription,
-//     queue.go in v8's queue; cohort.go in the memory of an instance of v18.
+//     queue.go in v8's queue; cohort.go in the memory of an instance, on v18 and v19.
 //   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,
 //     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
 //     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.

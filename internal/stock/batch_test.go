@@ -236,6 +236,27 @@ func TestAClientOfABatchThatGoesAway(t *testing.T) {
 	}
 }
 
+// The order that came first sells for the others even if its client has gone by then.
+func TestTheFirstOfABatchGoesAwayBeforeTheOthersCome(t *testing.T) {
+	s := newShelf(t, backendtest.StartEmbedded)
+	seats := Seats(2)
+	ctx, leave := context.WithCancel(context.Background())
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.sellCombined(ctx, Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[0], Work: noWork})
+		first <- err
+	}()
+	awaitFirst(t, seats[0])
+	leave()
+	left, err := s.sellCombined(context.Background(),
+		Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[1], Work: noWork})
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, left)
+	require.ErrorIs(t, <-first, context.Canceled)
+}
+
+func noWork(context.Context) error { return nil }
+
 // awaitFirst waits until an order has taken its seat.
 func awaitFirst(t *testing.T, s *Seat) {
 	t.Helper()
