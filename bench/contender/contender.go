@@ -75,6 +75,7 @@ type Client struct {
 type Held struct {
 	Context context.Context // of the work under the lock
 	Fence   int64           // the fencing token, 0 for none
+	Seat    *stock.Seat     // in the batch that has the lease, nil for none
 	Release func(ctx context.Context) error
 }
 

@@ -44,7 +44,7 @@ func openRung(r lock.Rung, s Settings) (*Client, error) {
 		if err != nil {
 			return Held{}, err
 		}
-		return Held{Context: lease.Context, Fence: lease.Fence, Release: releaseOf(lease)}, nil
+		return Held{Context: lease.Context, Fence: lease.Fence, Seat: lease.Seat, Release: releaseOf(lease)}, nil
 	}
 	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Requests: sent.Load, Close: func() {
 		end()
@@ -68,7 +68,8 @@ func sellFrom(shelf *stock.Shelf, kind stock.Kind) func(context.Context, string,
 	sell := shelf.Seller(kind)
 	idle := func(context.Context) error { return nil }
 	return func(ctx context.Context, product string, held Held) (int64, error) {
-		left, err := sell(ctx, stock.Order{Product: product, Quantity: 1, Fence: held.Fence, MaxWait: longest, Work: idle})
+		left, err := sell(ctx, stock.Order{Product: product, Quantity: 1, Fence: held.Fence, Seat: held.Seat,
+			MaxWait: longest, Work: idle})
 		return left + 1, err
 	}
 }

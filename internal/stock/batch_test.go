@@ -70,7 +70,9 @@ func (s sentTo) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (s sentTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (s sentTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 // A batch costs one read and one write. Its orders are sold as if they had come one after the other, and one of them
 // sold for all.
