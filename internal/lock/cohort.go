@@ -254,7 +254,7 @@ func (c *cohort) inherit(most int) []*member {
 // seat of the first.
 func (c *cohort) seat(heirs []*member, more int) *stock.Seat {
 	c.lease.holders = len(heirs) + more
-	seats := stock.Seats(c.lease.holders)
+	seats := stock.Seats(c.lease.work, c.lease.holders)
 	for i, heir := range heirs {
 		heir.lease, heir.seat = c.lease, seats[more+i]
 		put(heir.turn)

@@ -23,6 +23,7 @@ type Seat struct {
 
 // A batch begins when all its orders have come.
 type batch struct {
+	lease  context.Context
 	mu     sync.Mutex
 	seats  []*Seat
 	first  *Seat // the one that came first sells for all of them
@@ -31,9 +32,10 @@ type batch struct {
 	done   chan struct{}
 }
 
-// Seats returns the seats of a new batch. Each order has to come and buy, or to leave: the others wait for it.
-func Seats(n int) []*Seat {
-	b := &batch{seats: make([]*Seat, n), absent: n, full: make(chan struct{}), done: make(chan struct{})}
+// Seats returns the seats of a new batch. Each order has to come and buy, or to leave: the others wait for it. The
+// context is that of the lease, which ends with none of the orders.
+func Seats(lease context.Context, n int) []*Seat {
+	b := &batch{lease: lease, seats: make([]*Seat, n), absent: n, full: make(chan struct{}), done: make(chan struct{})}
 	for i := range b.seats {
 		b.seats[i] = &Seat{batch: b}
 	}
@@ -79,7 +81,9 @@ func (s *Shelf) sellCombined(ctx context.Context, o Order) (int64, error) {
 	}
 	defer close(b.done)
 	<-b.full
-	s.sellBatch(context.WithoutCancel(ctx), b)
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx)) // of the lease, not of the client
+	defer context.AfterFunc(b.lease, func() { end(context.Cause(b.lease)) })()
+	s.sellBatch(ctx, b)
 	return me.left, me.err
 }
 

@@ -28,7 +28,7 @@ type buyer struct {
 // sellTogether sells to buyers as one batch, in this order.
 func sellTogether(s *Shelf, fence int64, buyers ...*buyer) {
 	var all sync.WaitGroup
-	for i, seat := range Seats(len(buyers)) {
+	for i, seat := range Seats(context.Background(), len(buyers)) {
 		b := buyers[i]
 		all.Go(func() {
 			b.left, b.err = s.sellCombined(context.Background(), Order{ID: fmt.Sprint(i), Product: "p",
@@ -173,7 +173,7 @@ func TestABatchWaitsForItsOrders(t *testing.T) {
 	server := backendtest.StartVirtual
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf(t, server)
-		seats := Seats(3)
+		seats := Seats(t.Context(), 3)
 		var all sync.WaitGroup
 		atWork := make(chan struct{})
 		buy := func(i int) {
@@ -207,7 +207,7 @@ func TestABatchWaitsForItsOrders(t *testing.T) {
 func TestAClientOfABatchThatGoesAway(t *testing.T) {
 	for _, gone := range []int{0, 1} {
 		s := newShelf(t, backendtest.StartEmbedded)
-		seats := Seats(2)
+		seats := Seats(context.Background(), 2)
 		ctx, leave := context.WithCancel(context.Background())
 		t.Cleanup(leave)
 		contexts := []context.Context{context.Background(), context.Background()}
@@ -241,7 +241,7 @@ func TestAClientOfABatchThatGoesAway(t *testing.T) {
 // The order that came first sells for the others even if its client has gone by then.
 func TestTheFirstOfABatchGoesAwayBeforeTheOthersCome(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
-	seats := Seats(2)
+	seats := Seats(context.Background(), 2)
 	ctx, leave := context.WithCancel(context.Background())
 	first := make(chan error, 1)
 	go func() {
@@ -255,6 +255,37 @@ func TestTheFirstOfABatchGoesAwayBeforeTheOthersCome(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, left)
 	require.ErrorIs(t, <-first, context.Canceled)
+}
+
+// A batch does not wait for an answer to its read when its lease has ended.
+func TestABatchWhoseLeaseEndsAsItReads(t *testing.T) {
+	s, _ := counted(t)
+	lease, lose := context.WithCancel(context.Background())
+	t.Cleanup(lose)
+	s.rdb.AddHook(slowReads{lose: lose})
+	_, err := s.sellCombined(lease, Order{Product: "p", Quantity: 1, Fence: 2, Seat: Seats(lease, 1)[0], Work: noWork})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// slowReads answers to a read when its context has ended.
+type slowReads struct {
+	sentTo
+	lose func()
+}
+
+func (r slowReads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) > 1 && args[1] == fencedRead.Hash() {
+			r.lose()
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+			}
+			cmd.SetErr(ctx.Err())
+			return ctx.Err()
+		}
+		return next(ctx, cmd)
+	}
 }
 
 func noWork(context.Context) error { return nil }
@@ -272,9 +303,9 @@ func awaitFirst(t *testing.T, s *Seat) {
 // A lease that ends while the others of the batch are at work sells nothing to anybody.
 func TestALeaseThatEndsWhileABatchIsAtWork(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
-	seats := Seats(2)
 	lease, lose := context.WithCancel(context.Background())
 	t.Cleanup(lose)
+	seats := Seats(lease, 2)
 	var errs [2]error
 	var all sync.WaitGroup
 	quickDone := make(chan struct{})
