@@ -9,8 +9,15 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// faults prints the grid of the fault scenarios, with a legend.
+// faults prints the grid of the fault scenarios, and which of its cells were run again or not at all.
 func (p Printer) faults(rows []*catalog.Row) {
+	p.faultGrid(rows)
+	p.runOnceMore(rows)
+	p.notRunBecause(rows)
+}
+
+// faultGrid prints the grid of the fault scenarios, with a legend.
+func (p Printer) faultGrid(rows []*catalog.Row) {
 	p.wrapped("", 0, fmt.Sprintf("faults%s; what broke: %s", leases(rows), legend))
 	p.wrapped("", 0, "– does not apply, ? nobody can tell, n/r not run, inv not valid, "+
 		"! not as expected, ~ with longer leases")
@@ -25,8 +32,6 @@ func (p Printer) faults(rows []*catalog.Row) {
 		}
 		fmt.Fprintln(p)
 	}
-	p.runOnceMore(rows)
-	p.notRunBecause(rows)
 }
 
 // gridOf returns the grid of the rows, and how often each cell was to be run.

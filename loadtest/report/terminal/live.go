@@ -85,36 +85,74 @@ func (l *live) draw(width, height int) []string {
 			return wide
 		}
 	}
-	narrow := g.narrow(width, leastName, l.colour)
-	if narrow == nil {
-		narrow = g.tiny(width, l.colour)
-		lines[0] = text.Snip("· to come + ok "+strings.NewReplacer(",", "", "own-", "").Replace(legend), width, "…")
-	}
+	narrow := g.inFewestBlocks(func(blocks int) *narrowGrid {
+		if blocks > 1 && width < leastWidth-1 {
+			return nil
+		}
+		if narrow := g.narrow(width, blocks, l.colour); narrow != nil {
+			return narrow
+		}
+		tiny := g.tiny(width, blocks, l.colour)
+		if tiny != nil {
+			lines[0] = text.Snip("· to come + ok "+strings.NewReplacer(",", "", "own-", "").Replace(legend), width, "…")
+		}
+		return tiny
+	})
 	if narrow == nil {
 		return nil
 	}
-	heads := narrow.heads()
-	from, to := l.window(g.scenarios, height-len(lines)-len(heads))
-	if to-from < min(leastRows, len(g.scenarios)) {
-		return nil
-	}
-	if to-from < len(g.scenarios) {
-		shown := text.Trim(fmt.Sprintf("%d–%d of %d", from+1, to, len(g.scenarios)), narrow.names)
-		heads[0] = shown + strings.TrimPrefix(heads[0], strings.Repeat(" ", len([]rune(shown))))
-	}
-	return slices.Concat(lines, heads, narrow.rows(from, to))
+	return l.windowed(narrow, lines, height)
 }
 
-// window returns which scenarios are shown where there is room for so many: those under way, below some that are
-// finished.
-func (l *live) window(scenarios []string, room int) (from, to int) {
-	room = max(0, min(room, len(scenarios)))
-	first := slices.IndexFunc(scenarios, l.toCome)
-	if first < 0 {
-		first = len(scenarios)
+// windowed draws the lines above a grid and as many of its scenarios as there is room for, the same in each block. It
+// draws nothing if these are too few.
+func (l *live) windowed(n *narrowGrid, lines []string, height int) []string {
+	var heads [][]string
+	room := height - len(lines)
+	for _, block := range n.blocks {
+		heads = append(heads, n.heads(block))
+		room -= len(heads[len(heads)-1])
 	}
-	from = min(max(0, first-room/3), len(scenarios)-room)
-	return from, from + room
+	from, to := l.window(n, room/len(n.blocks))
+	if to-from < min(leastRows, len(n.scenarios)) {
+		return nil
+	}
+	if to-from < len(n.scenarios) {
+		shown := text.Trim(fmt.Sprintf("%d–%d of %d", from+1, to, len(n.scenarios)), n.names)
+		heads[0][0] = shown + strings.TrimPrefix(heads[0][0], strings.Repeat(" ", len([]rune(shown))))
+	}
+	for i, block := range n.blocks {
+		lines = slices.Concat(lines, heads[i], n.rows(block, from, to))
+	}
+	return lines
+}
+
+// window returns which scenarios are shown where there is room for so many lines: those under way, below some that are
+// finished.
+func (l *live) window(n *narrowGrid, room int) (from, to int) {
+	first := slices.IndexFunc(n.scenarios, l.toCome)
+	if first < 0 {
+		first = len(n.scenarios)
+	}
+	from, to = first, first
+	taken := 0
+	take := func(scenario, room int) bool {
+		if scenario < 0 || scenario == len(n.scenarios) || taken+len(n.name(scenario)) > room {
+			return false
+		}
+		taken += len(n.name(scenario))
+		return true
+	}
+	for take(from-1, room/3) {
+		from--
+	}
+	for take(to, room) {
+		to++
+	}
+	for take(from-1, room) {
+		from--
+	}
+	return from, to
 }
 
 // toCome reports whether a cell of the scenario is to come.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"stockapi/loadtest/catalog"
@@ -83,7 +84,8 @@ func plural(n int, one, many string) string {
 // lineCount returns the number of lines of a text.
 func lineCount(text string) int { return strings.Count(text, "\n") }
 
-// leastStories is the number of lines of stories that are told also where a narrow terminal needs more lines.
+// leastStories is the number of lines of stories that are told also where a narrow terminal or a long ladder needs more
+// lines.
 const leastStories = 12
 
 // brief prints the results in so many lines, if possible: each story once, a table of both crowds, and the grid as
@@ -91,14 +93,15 @@ const leastStories = 12
 // it left out.
 func (p Printer) brief(rows []*catalog.Row, room int) (text string, left []string) {
 	crowds, faults := split(rows)
+	blocks := 0
 	matrix := p.text(func(p Printer) {
 		p.briefCrowds(crowds)
-		p.briefFaults(faults)
+		blocks = p.briefFaults(faults)
 		p.notRunBecause(rows)
 	})
 	stories := p.sentences(rows)
 	forStories := room - lineCount(matrix)
-	if p.width() < pageWidth {
+	if p.width() < pageWidth || blocks > 1 {
 		forStories = max(forStories, leastStories)
 	}
 	missing := 0
@@ -116,25 +119,27 @@ func (p Printer) brief(rows []*catalog.Row, room int) (text string, left []strin
 	return said + recoveries + matrix, append(left, "what each ok rests on")
 }
 
-// briefFaults prints the grid with columns as narrow as they have to be. Where even that does not fit it is printed in
-// several blocks.
-func (p Printer) briefFaults(rows []*catalog.Row) {
+// briefFaults prints the grid with columns as narrow as they have to be, in as few blocks as possible, and returns how
+// many these are.
+func (p Printer) briefFaults(rows []*catalog.Row) (blocks int) {
 	if len(rows) == 0 {
-		return
+		return 0
 	}
 	g, repeat := gridOf(rows)
-	narrow := g.narrowBlocks(p.width(), p.Colour)
-	if len(narrow) == 0 || repeat > 1 || len(g.blocks(p.width(), false)) == 1 {
-		p.faults(rows)
-		return
+	narrow := g.inFewestBlocks(func(blocks int) *narrowGrid { return g.narrow(p.width(), blocks, p.Colour) })
+	if wide := len(g.blocks(p.width(), false)); narrow == nil || repeat > 1 || wide == 1 {
+		p.faultGrid(rows)
+		p.runOnceMore(rows)
+		return wide
 	}
 	p.wrapped("", 0, fmt.Sprintf("faults%s; what broke: %s", leases(rows), legend))
-	p.wrapped("", 0, "5 as: v5-as-printed; – does not apply, ? nobody can tell, nr not run, nv not valid, "+
+	p.wrapped("", 0, g.headKey()+"– does not apply, ? nobody can tell, nr not run, nv not valid, "+
 		"! not as expected, ~ longer leases")
-	for _, block := range narrow {
-		for _, line := range block.lines() {
+	for _, block := range narrow.blocks {
+		for _, line := range slices.Concat(narrow.heads(block), narrow.rows(block, 0, len(narrow.scenarios))) {
 			fmt.Fprintln(p, line)
 		}
 		fmt.Fprintln(p)
 	}
+	return len(narrow.blocks)
 }
