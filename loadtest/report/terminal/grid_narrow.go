@@ -22,8 +22,11 @@ type narrowColumn struct {
 	width  int
 }
 
-// leastName is the width below which names of scenarios are not cut off: all of them still differ.
+// leastName is the width below which names of scenarios are not cut off at their ends: all of them still differ.
 const leastName = 14
+
+// tinyName is the width below which they are not cut at all. Down to it they are cut in the middle.
+const tinyName = 12
 
 // readableName is the width below which names of scenarios are not cut off as long as there is another way.
 const readableName = 18
@@ -58,7 +61,7 @@ func (g *grid) narrowBlocks(width int, colour bool) []*narrowGrid {
 // tiny returns the grid with columns of two characters, a letter and a space, or nil if they do not fit. Rungs are
 // written downwards.
 func (g *grid) tiny(width int, colour bool) *narrowGrid {
-	return g.narrowed(width, leastName, colour, entry.tiny, 2, func(rung string) []string {
+	return g.narrowed(width, tinyName, colour, entry.tiny, 2, func(rung string) []string {
 		number, rest := numberOf(rung)
 		var head []string
 		for _, r := range strings.Repeat(" ", max(0, 2-len(number))) + number + text.Trim(rest, 2) {
@@ -140,13 +143,21 @@ func (n *narrowGrid) rows(from, to int) []string {
 	var lines []string
 	for i := from; i < to; i++ {
 		var line strings.Builder
-		line.WriteString(text.Pad(text.Snip(n.grid.scenarios[i], n.names, "…"), n.names+1, ' '))
+		line.WriteString(text.Pad(cut(n.grid.scenarios[i], n.names), n.names+1, ' '))
 		for _, c := range n.columns {
 			line.WriteString(c.colour(i, c.cells[i]) + strings.Repeat(" ", max(0, c.width-len([]rune(c.cells[i])))))
 		}
 		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
 	return lines
+}
+
+// cut returns a name in that width: without its end, or in a small width without its middle.
+func cut(name string, width int) string {
+	if width >= leastName || len(name) <= width {
+		return text.Snip(name, width, "…")
+	}
+	return name[:width/2] + "…" + name[len(name)-(width-1-width/2):]
 }
 
 // lines draws the whole grid.
