@@ -304,7 +304,8 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	}
 }
 
-// An order that was served under another's lease names that order in place of a lease of its own, whatever became of it.
+// An order that was served under another's lease names that order in place of a lease of its own, whatever became of
+// it.
 func TestAnswersNameTheOrderThatSoldForThem(t *testing.T) {
 	c := newContract(t)
 	for status, err := range map[int]error{200: nil, 409: stock.ErrSoldOut, 500: stock.ErrUnknown, 503: lock.ErrLost} {

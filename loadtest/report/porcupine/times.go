@@ -101,8 +101,8 @@ func extent(operations []*operation) (from, to int64) {
 	return from, to
 }
 
-// atWork returns the time in which an order held the lock or, without a lock, sent commands, by its instance's clock. It
-// is not known of an order that was served under another's lease: that one sent the commands.
+// atWork returns the time in which an order held the lock or, without a lock, sent commands, by its instance's clock.
+// It is not known of an order that was served under another's lease: that one sent the commands.
 func atWork(op *history.Op) (span, bool) {
 	if op.SoldBy != "" && op.Lease == nil {
 		return span{}, false
