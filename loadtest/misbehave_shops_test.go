@@ -291,6 +291,46 @@ var misbehaviours = []misbehaviour{
 		want: "ok ok ok ok BROKEN – –", code: surprised, says: `both got token \d+`,
 	},
 	{
+		name: "sold by an order that nobody sent", rung: "v19",
+		bend: together(func(o, _ *order, _ []*order) { o.Doc["sold_by"] = "nobody" }),
+		want: unproven, code: surprised, says: `says that it was sold by order nobody, which is not in the cell`,
+	},
+	{
+		name: "sold by itself", rung: "v19",
+		bend: together(func(o, _ *order, _ []*order) { o.Doc["sold_by"] = o.ID }),
+		want: unproven, code: surprised, says: `order (\S+) on a says that it was sold by order \S+, which is itself`,
+	},
+	{
+		name: "each sold by the one before it", rung: "v19",
+		bend: together(func(o, before *order, _ []*order) { o.Doc["sold_by"] = before.ID }),
+		want: unproven, code: surprised, says: `says that it was sold by order \S+, which was sold by order \S+ itself`,
+	},
+	{
+		name: "all sold by the first of the day", rung: "v19",
+		bend: together(func(o, _ *order, firsts []*order) { o.Doc["sold_by"] = firsts[0].ID }),
+		want: unproven, code: surprised, says: `says that it was sold by order \S+, whose lease had ended by \S+ s`,
+	},
+	{
+		name: "sold by an order of the other instance", rung: "v19", two: true,
+		bend: together(func(o, _ *order, firsts []*order) {
+			for _, first := range firsts {
+				if first.Instance != o.Instance {
+					o.Doc["sold_by"] = first.ID
+				}
+			}
+		}),
+		want: unproven, code: surprised,
+		says: `on (a says that it was sold by order \S+, which is an order of b|b says .*, which is an order of a)`,
+	},
+	{
+		name: "all sold by others, and nobody shows a lease", rung: "v19",
+		bend: func(a, b *contracttest.Instance) {
+			together(nil)(a, b)
+			a.Tell = func(o *order) { o.Hide(); o.Doc["sold_by"] = another(o) }
+		},
+		want: "ok unknown – ok – – –", code: surprised, says: `says that it was sold by order \d+, which was sold by`,
+	},
+	{
 		name: "an order that hangs", slow: true, flags: []string{"--wait", "0s"},
 		bend: func(a, _ *contracttest.Instance) {
 			a.Sell = patient(a)
@@ -327,6 +367,8 @@ var misbehaviours = []misbehaviour{
 var innocents = []misbehaviour{
 	{name: "as it should be", want: holds},
 	{name: "as it should be, over two", two: true, want: holds},
+	{name: "sold together", rung: "v19", bend: together(nil), want: holdsFenced},
+	{name: "sold together, over two", rung: "v19", two: true, bend: together(nil), want: holdsFenced},
 	{name: "atomic", rung: "v17", bend: tells(func(o *order) { o.Hide() }), want: "ok – – ok – – –"},
 	{
 		name: "one late reading of the stock", want: holds,
@@ -402,6 +444,9 @@ var innocents = []misbehaviour{
 // of the clocks is known.
 const unresolved = "ok unknown ok ok – – –"
 
+// unproven are the results of a shop that sells as it should, and tells of leases what cannot be.
+const unproven = "ok unknown unknown ok unknown – –"
+
 // ahead returns a clock that is ahead by so much.
 func ahead(by time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(by) }
@@ -433,6 +478,78 @@ func unlocked(o *order) {
 		o.Refuse(http.StatusConflict, "sold-out", "sold out")
 	}
 	delete(o.Doc, "trace")
+}
+
+// together has the orders of an instance that wait for the lock be sold together, under the lease of the first of them.
+// says bends what each of the others says of that, given the order before it, and the firsts of all batches so far.
+func together(says func(o, before *order, firsts []*order)) func(a, b *contracttest.Instance) {
+	return func(a, b *contracttest.Instance) {
+		s := &shared{says: says}
+		for _, in := range []*contracttest.Instance{a, b} {
+			in.Fenced, in.Sell = true, (&batches{shared: s}).sell
+		}
+	}
+}
+
+// shared is what the instances share: the lock, and the first order of each batch.
+type shared struct {
+	lock   sync.Mutex
+	firsts []*order
+	says   func(o, before *order, firsts []*order)
+}
+
+// batches are those of one instance. While one has the lock, the next one gathers.
+type batches struct {
+	*shared
+	mu      sync.Mutex
+	waiting []*order
+	sold    chan struct{} // is closed when those that wait have been sold
+}
+
+func (b *batches) sell(o *order) {
+	b.mu.Lock()
+	b.waiting = append(b.waiting, o)
+	if len(b.waiting) > 1 {
+		sold := b.sold
+		b.mu.Unlock()
+		<-sold
+		return
+	}
+	sold := make(chan struct{})
+	b.sold = sold
+	b.mu.Unlock()
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.mu.Lock()
+	batch := b.waiting
+	b.waiting = nil
+	b.mu.Unlock()
+	b.sellAll(batch)
+	close(sold)
+}
+
+// sellAll sells to a batch under the lease of its first order.
+func (b *batches) sellAll(batch []*order) {
+	first := batch[0]
+	b.firsts = append(b.firsts, first)
+	first.Acquire()
+	for _, o := range batch {
+		left, enough := o.Take(o.Product, o.Quantity)
+		if o.Left = left; enough {
+			o.Sold(left)
+		} else {
+			o.Refuse(http.StatusConflict, "sold-out", "sold out")
+		}
+	}
+	time.Sleep(first.Work)
+	first.Release()
+	first.Show()
+	for i, o := range batch[1:] {
+		o.Doc["sold_by"] = first.ID
+		if b.says != nil {
+			b.says(o, batch[i], b.firsts)
+		}
+	}
 }
 
 // patient serves orders as they should be, and waits for the lock also where they do not say so.

@@ -47,6 +47,9 @@ var load = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", 
 // holds are the results of a shop that does nothing wrong, and whose rung has a lock.
 const holds = "ok ok ok ok – – –"
 
+// holdsFenced are those of one whose rung draws fencing tokens too.
+const holdsFenced = "ok ok ok ok ok – –"
+
 func TestShopsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for _, m := range misbehaviours {

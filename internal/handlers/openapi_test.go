@@ -304,6 +304,20 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	}
 }
 
+// An order that was served under another's lease names that order in place of a lease of its own, whatever became of
+// it.
+func TestAnswersNameTheOrderThatSoldForThem(t *testing.T) {
+	c := newContract(t)
+	for status, err := range map[int]error{200: nil, 409: stock.ErrSoldOut, 500: stock.ErrUnknown, 503: lock.ErrLost} {
+		served := sale.Receipt{Rung: "v19", Product: "10000", Quantity: 1, Left: 2, Units: []int64{3}, Instance: "a",
+			Order: "mine", SoldBy: "the-first"}
+		answer := c.call(t, newFake(&fakeShop{receipt: served, err: err}, ""), request("POST", "/v19/decrease", ""))
+		assert.Equal(t, status, answer.Code)
+		assert.Contains(t, answer.Body.String(), `"sold_by":"the-first"`, status)
+		assert.NotContains(t, answer.Body.String(), `"lease":`, status)
+	}
+}
+
 func TestAdministrationsProblemsAreAsDocumented(t *testing.T) {
 	c := newContract(t)
 	h := newFake(&fakeShop{err: io.ErrUnexpectedEOF}, "secret")

@@ -26,6 +26,7 @@ type Problem struct {
 	Rung    string        `json:"rung,omitempty"`
 	Server  string        `json:"instance_name,omitempty"` // the member "instance" of RFC 9457 is a URI
 	Lease   *sale.Lease   `json:"lease,omitempty"`
+	SoldBy  string        `json:"sold_by,omitempty"` // the order under whose lease this one was served
 	Trace   []trace.Event `json:"trace,omitempty"`
 }
 
@@ -129,7 +130,7 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	if name == "lock-corrupt" {
 		p.Detail += "; if nobody needs it, DELETE /locks/" + receipt.Product + " removes it"
 	}
-	p.Order, p.Rung, p.Lease, p.Trace = receipt.Order, receipt.Rung, receipt.Lease, receipt.Trace
+	p.Order, p.Rung, p.Lease, p.SoldBy, p.Trace = receipt.Order, receipt.Rung, receipt.Lease, receipt.SoldBy, receipt.Trace
 	s.send(c, name, p)
 	s.logProblem(c, name, p, err)
 }

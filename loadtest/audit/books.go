@@ -28,8 +28,15 @@ type books struct {
 	// locks counts the leases, and fenced those with a token. due counts the orders that must have had a lease, and seen
 	// those of which the whole lease is known.
 	locks, fenced, due, seen int
-	// silent counts those of the due orders that reported no command.
+	// shared counts the orders that were served under another's lease, and need none of their own. doubtful counts those
+	// that say so although it cannot be; doubt says why, of the first of them.
+	shared, doubtful int
+	doubt            string
+	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
+	// sellers are the orders that others name, and faulted those that had a fault, while they are needed.
+	sellers map[string]*seller
+	faulted map[string]bool
 	// removed are the keys that were removed. made and removals count the commands to look at.
 	removed        map[uint64]struct{}
 	made, removals int
@@ -65,15 +72,18 @@ type refusal struct {
 
 func readBooks(c *history.Cell) *books {
 	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{},
+		sellers: map[string]*seller{}, faulted: map[string]bool{},
 		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0)+100)), sends: make([]send, 0, c.Len())}
-	faulted := map[string]bool{}
 	for _, f := range c.Faults {
 		if f.Order != "" {
-			faulted[f.Order] = true
+			b.faulted[f.Order] = true
 		}
 	}
 	for i, op := range c.All() {
-		b.add(int32(i), op, faulted[op.Order])
+		b.add(int32(i), op, b.faulted[op.Order])
+	}
+	if len(b.sellers) > 0 {
+		b.addShared()
 	}
 	return b
 }
@@ -92,7 +102,11 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 			b.refusals = append(b.refusals, refusal{op.Done, op.Quantity, i})
 		}
 	}
-	b.addLease(op, faulted)
+	if sharesLease(op) {
+		b.sellers[op.SoldBy] = nil // is looked up when all are known
+	} else {
+		b.addLease(op, faulted)
+	}
 	for j := range op.Trace {
 		b.addCommand(&op.Trace[j])
 	}
@@ -108,7 +122,7 @@ func (b *books) count(op *history.Op) {
 		b.notSent++
 	case history.Unknown:
 		b.unknown++
-		if op.Lease == nil {
+		if op.Lease == nil && !sharesLease(op) {
 			b.unanswered++
 		}
 	}
@@ -133,16 +147,18 @@ func (b *books) addSale(i int32, op *history.Op) {
 		}
 	}
 	if op.Outcome == history.Unknown {
-		more := max(0, op.Quantity-named)
-		b.open += more
+		b.open += unnamed(op)
 		if !lostWrite(b.Cell, op) {
-			b.unexplained += more
+			b.unexplained += unnamed(op)
 		}
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown || op.Status == 200 || named > 0 {
 		b.sends = append(b.sends, send{op.Sent, max(op.Quantity, named)})
 	}
 }
+
+// unnamed returns how many units an order may have taken besides those that it names.
+func unnamed(op *history.Op) int64 { return max(0, op.Quantity-int64(len(op.Units))) }
 
 // addLease counts the orders that must have had the lock: those that sold, and those that read the stock and refused.
 // An order that was stopped or killed need not report the end of its lease.
@@ -183,6 +199,16 @@ func (b *books) addCommand(cmd *history.Command) {
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; cmd.Err != "" && writesStock(c, cmd) {
+			return true
+		}
+	}
+	return false
+}
+
+// wroteStock reports whether an order sent a write of the stock.
+func wroteStock(c *history.Cell, op *history.Op) bool {
+	for i := range op.Trace {
+		if writesStock(c, &op.Trace[i]) {
 			return true
 		}
 	}

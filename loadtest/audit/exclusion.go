@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -15,9 +16,9 @@ import (
 // refused for lack of stock counts like one that sold.
 //
 // The answer is ok only if the leases of all orders that must have had one were seen, and if an overlap would have
-// shown.
+// shown. Orders that were served under another's lease need none of their own: see soldby.go.
 func exclusion(l *leases) history.Finding {
-	if len(l.all) == 0 {
+	if len(l.all) == 0 && l.doubtful == 0 {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
 	}
 	h := &violations{}
@@ -43,12 +44,14 @@ func (l *leases) unsure() string {
 	if h.total > 0 {
 		return perhapsSet + l.overlap(h.first[0]).Text
 	}
+	if l.doubtful > 0 {
+		return l.unseen() + l.doubts()
+	}
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
 	}
 	if l.seen < l.due {
-		return fmt.Sprintf("of %d orders that must have held the lock, "+
-			"the lease of %d was seen from its beginning to its end", l.due, l.seen)
+		return strings.TrimSuffix(l.unseen(), ": ")
 	}
 	if len(l.all) < 2 && l.noFaults() {
 		return "a single lease overlaps nothing"
@@ -61,6 +64,15 @@ func (l *leases) unsure() string {
 			millis(history.Instant(res)), millis(history.Instant(median)))
 	}
 	return ""
+}
+
+// unseen says how many leases were not seen, as the beginning of a sentence. It is empty if all were.
+func (l *leases) unseen() string {
+	if l.seen == l.due {
+		return ""
+	}
+	return fmt.Sprintf("of %d orders that must have held the lock, "+
+		"the lease of %d was seen from its beginning to its end: ", l.due, l.seen)
 }
 
 // overlapsWithin compares the leases of each clock. Only a clock that was set back can make such a comparison wrong,

@@ -75,6 +75,9 @@ func (l *grants) unsureOfTokens() string {
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
 	}
+	if l.doubtful > 0 {
+		return l.doubts()
+	}
 	if n := l.locks - l.fenced; n > 0 {
 		return fmt.Sprintf("%d of %d leases came without a token", n, l.locks)
 	}

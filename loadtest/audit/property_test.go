@@ -15,7 +15,8 @@ import (
 const longest = history.Instant(1000)
 
 // simulate draws a history of a correct lock in front of the naive shelf: any delays, any number of instances,
-// each with a clock of its own that is off by any amount, any answers lost on the way back.
+// each with a clock of its own that is off by any amount, any answers lost on the way back. Other orders of the same
+// instance are served under the lease of some.
 func simulate(t *rapid.T) *history.Cell {
 	instances := rapid.IntRange(1, 4).Draw(t, "instances")
 	initial := rapid.Int64Range(0, 30).Draw(t, "stock")
@@ -41,10 +42,20 @@ func simulate(t *rapid.T) *history.Cell {
 		removed := now + delay("remove") + 1
 		now = removed + 1
 		op.Done = removed + delay("answer")
-		op.Outcome = history.Refused
-		if left > 0 {
-			op.Outcome, op.Units, op.Left = history.Sold, []int64{left}, left-1
-			left--
+		serve := func(op *history.Op) {
+			op.Outcome = history.Refused
+			if left > 0 {
+				op.Outcome, op.Units, op.Left = history.Sold, []int64{left}, left-1
+				left--
+			}
+		}
+		serve(&op)
+		decided := rapid.SampledFrom([]history.Instant{acquired, released}).Draw(t, "decided")
+		for j := range rapid.IntRange(0, 2).Draw(t, "others") {
+			other := history.Op{Order: fmt.Sprintf("%s-%d", op.Order, j), Phase: history.Buy, Instance: op.Instance,
+				Quantity: 1, SoldBy: op.Order, Sent: decided - delay("before"), Done: decided + delay("answer")}
+			serve(&other)
+			c.Ops = append(c.Ops, other)
 		}
 		op.Lease = &history.Lease{Fence: int64(i + 1), AcquiredAt: acquired, ReleasedAt: released}
 		op.Trace = []history.Command{

@@ -36,7 +36,7 @@ func ownRelease(b *books) history.Finding {
 	}
 	if b.silent > 0 {
 		return found(history.OwnRelease, history.Indeterminate,
-			"of %d orders that must have had the lock, %d told none of their commands", b.due, b.silent)
+			"of %d orders that must have had the lock, %d told none of their commands", b.due+b.shared, b.silent)
 	}
 	if b.clocks.unknown != "" {
 		return found(history.OwnRelease, history.Indeterminate, unknownClock, b.clocks.unknown)

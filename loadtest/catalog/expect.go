@@ -97,22 +97,9 @@ func (s *Scenario) expand() error {
 	}
 	s.NotApplicable = map[string]string{}
 	for _, r := range Rungs {
-		g, ok := named[r.Number]
-		switch {
-		case !ok && others != nil:
-			g = *others
-		case !ok && r.Variant.Of != "":
-			g = group{like: r.Variant}
-		case !ok:
-			return fmt.Errorf("nothing is said of %s", r.Number)
-		}
-		if g.like.Of != "" {
-			of, ok := named[g.like.Of]
-			if !ok {
-				return fmt.Errorf("%s is to be like %s, of which nothing is said", r.Number, g.like.Of)
-			}
-			of.why = g.like.words() + of.why
-			g = of
+		g, err := groupOf(r, named, others)
+		if err != nil {
+			return err
 		}
 		if g.skip {
 			s.NotApplicable[r.Number] = g.why
@@ -125,6 +112,36 @@ func (s *Scenario) expand() error {
 		s.Expect = append(s.Expect, e)
 	}
 	return nil
+}
+
+// groupOf returns what is said of a rung. A rung that is like another, as a variant is, follows that one, which may be
+// like a third.
+func groupOf(r Rung, named map[string]group, others *group) (group, error) {
+	g, ok := named[r.Number]
+	switch {
+	case !ok && others != nil:
+		return *others, nil
+	case !ok && r.Variant.Of != "":
+		g = group{like: r.Variant}
+	case !ok:
+		return g, fmt.Errorf("nothing is said of %s", r.Number)
+	}
+	as := ""
+	for range Rungs {
+		of := g.like
+		if of.Of == "" {
+			g.why = as + g.why
+			return g, nil
+		}
+		as += of.words()
+		if g, ok = named[of.Of]; !ok {
+			g = group{like: RungOf(of.Of).Variant}
+		}
+		if !ok && g.like.Of == "" {
+			return g, fmt.Errorf("%s is to be like %s, of which nothing is said", r.Number, of.Of)
+		}
+	}
+	return g, fmt.Errorf("%s is to be like itself", r.Number)
 }
 
 // byRung returns the group that names each rung, by its number, and the group of all others, if there is one.

@@ -35,6 +35,8 @@ func TestATableThatIsWrong(t *testing.T) {
 		"v4 cannot break fence":         all(everyRung("v4"), on("v4", outcome{history.Fence}, "no")),
 		"v17 cannot break exclusion":    all(everyRung("v17"), on("v17", shared, "no")),
 		"v2 is to be like v3, of which": all(everyRung("v2", "v3"), like("v2", Variant{Of: "v3"})),
+		"v2 is to be like itself": all(everyRung("v2", "v3"),
+			like("v2", Variant{Of: "v3"}), like("v3", Variant{Of: "v2"})),
 	} {
 		err := (&Scenario{groups: gs}).expand()
 		if want == "" {
@@ -62,6 +64,28 @@ func TestVariantsInherit(t *testing.T) {
 	require.NoError(t, s.expand())
 	assert.Len(t, s.Expect, 1)
 	assert.Equal(t, "no", s.NotApplicable["v7-cached"])
+}
+
+// A variant of a variant comes to the same as what that one comes to.
+func TestVariantsOfVariantsInherit(t *testing.T) {
+	expect := func(parts ...groups) (v19 Expectation, skipped string) {
+		s := Scenario{groups: all(append(parts, everyRung("v15", "v18", "v19"))...)}
+		require.NoError(t, s.expand())
+		if i := slices.IndexFunc(s.Expect, func(e Expectation) bool { return e.Rung == "v19" }); i >= 0 {
+			v19 = s.Expect[i]
+		}
+		return v19, s.NotApplicable["v19"]
+	}
+	e, _ := expect(on("v15", stuck, "it waits"))
+	assert.Equal(t, "as v18: as v15: it waits", e.Why)
+	assert.Equal(t, history.Broken, e.Results[history.Liveness])
+	e, _ = expect(on("v15", holds, "no"), on("v18", stuck, "its own"))
+	assert.Equal(t, "as v18: its own", e.Why)
+	assert.Equal(t, history.Broken, e.Results[history.Liveness])
+	_, skipped := expect(skip("v15", "no"))
+	assert.Equal(t, "as v18: as v15: no", skipped)
+	e, _ = expect(on("v15", stuck, "it waits"), like("v18", Variant{Of: "v15", When: "when it rains"}))
+	assert.Equal(t, "as v18: as v15, when it rains: it waits", e.Why, "one that a group names, too")
 }
 
 // What is asked of a rung does not depend on the scenario, but for the one verdict that a scenario asks itself.

@@ -145,6 +145,10 @@ var Rungs = []Rung{
 		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v15"}},
+	{Number: "v19", Name: "combining", Kind: Redis, Asked: fenced,
+		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
+		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
+		Variant: Variant{Of: "v18"}},
 }
 
 // OnNodes reports whether the lock lies on several independent nodes.

@@ -38,6 +38,7 @@ var oneInstance = Scenario{
 		on("v16", holds, "who finds the stock written by another since its read writes nothing, and begins again"),
 		on("v17", holds, "the script reads, decides and writes in one step"),
 		on("v18", holds, "the orders of an instance get the lease one after the other, each with a token of its own"),
+		on("v19", holds, "the orders that wait get the lease together, and one of them reads and writes for all"),
 	),
 }
 
@@ -74,5 +75,6 @@ var twoInstances = Scenario{
 		on("v16", holds, "Redis itself watches the key, for all instances"),
 		on("v17", holds, "the script runs where the stock lies"),
 		on("v18", holds, "the instances queue in Redis, and each has the lock for a turn"),
+		on("v19", holds, "the instances queue in Redis, and each sells to batch after batch for a turn"),
 	),
 }

@@ -19,6 +19,7 @@ type answer struct {
 	Instance string   `json:"instance"`
 	Order    string   `json:"order"`
 	Lease    *lease   `json:"lease"`
+	SoldBy   string   `json:"sold_by"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
 }
@@ -54,6 +55,7 @@ type problem struct {
 	Outcome  string   `json:"outcome"`
 	Instance string   `json:"instance_name"`
 	Lease    *lease   `json:"lease"`
+	SoldBy   string   `json:"sold_by"`
 	Trace    []traced `json:"trace"`
 }
 
@@ -92,7 +94,7 @@ func classify(op *history.Op, product string, start time.Time, status int, body 
 	if p.Instance != "" {
 		op.Instance = p.Instance
 	}
-	op.Lease, op.Trace = p.Lease.history(start), trace(start, p.Trace)
+	op.Lease, op.SoldBy, op.Trace = p.Lease.history(start), p.SoldBy, trace(start, p.Trace)
 	if op.Lease != nil {
 		op.Lease.Noticed = op.Outcome == history.NotSold && strings.TrimPrefix(p.Type, "/problems/") == "lease-lost"
 	}
@@ -129,7 +131,7 @@ func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	}
 	a.narrowTo(product)
 	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
-	op.Lease, op.Trace = a.Lease.history(start), trace(start, a.Trace)
+	op.Lease, op.SoldBy, op.Trace = a.Lease.history(start), a.SoldBy, trace(start, a.Trace)
 	if a.Order != op.Order {
 		op.For = a.Order
 	}

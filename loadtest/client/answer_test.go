@@ -96,6 +96,22 @@ func TestASaleIsReadInFull(t *testing.T) {
 	}, op.Trace)
 }
 
+// An order that was served under another's lease names that order, whatever its answer is.
+func TestAnOrderThatAnotherSoldFor(t *testing.T) {
+	for status, body := range map[int]string{
+		200: `{"order":"p-1","quantity":1,"left":6,"units":[7],"instance":"b","sold_by":"p-0"}`,
+		409: `{"type":"/problems/sold-out","outcome":"not-sold","order":"p-1","instance_name":"b","sold_by":"p-0"}`,
+		500: `{"type":"/problems/outcome-unknown","outcome":"unknown","order":"p-1","instance_name":"b","sold_by":"p-0"}`,
+	} {
+		op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = fmt.Fprint(w, body)
+		})
+		assert.Equal(t, "p-0", op.SoldBy, body)
+		assert.Nil(t, op.Lease)
+	}
+}
+
 // Whether an order noticed in time that its lease was lost, the service says by the type of its problem.
 func TestALeaseThatWasNoticedLost(t *testing.T) {
 	for body, noticed := range map[string]bool{

@@ -197,8 +197,11 @@ func (c *checker) unwanted(r Route, a answer) {
 }
 
 // members records each member that is missing or has the wrong type. If a whole object is missing, its members are not
-// listed.
+// listed. Of members that only some answers have, it is no matter if this answer has none.
 func (c *checker) members(r Route, a answer) {
+	for _, m := range r.Sometimes {
+		c.kind(r, m, find(a.doc, m.Path))
+	}
 	missing := map[string]bool{}
 	for _, m := range r.Members {
 		if missing[parent(m.Path)] {
@@ -211,9 +214,14 @@ func (c *checker) members(r Route, a answer) {
 			c.miss(r, m.Path, m.Need, m.Without)
 			continue
 		}
-		if slices.ContainsFunc(values, func(v any) bool { return v != nil && !m.Kind.holds(v) }) {
-			c.wrong(r, m.Path+" is not "+string(m.Kind))
-		}
+		c.kind(r, m, values)
+	}
+}
+
+// kind records a member that has the wrong type.
+func (c *checker) kind(r Route, m Member, values []any) {
+	if slices.ContainsFunc(values, func(v any) bool { return v != nil && !m.Kind.holds(v) }) {
+		c.wrong(r, m.Path+" is not "+string(m.Kind))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,6 +227,13 @@ func TestAShopThatSaysOneThingWrong(t *testing.T) {
 		}, `decrease: 409 +must +wrong: it took 1 units all the same`},
 		"a memory of all": {edited("GET /orders/{order}", func(doc map[string]any) { doc["outcome"] = "refused" }),
 			`GET /orders/\{order\} +may +wrong: outcome is "refused" of an order that was sold`},
+		"sold by nobody": {set("sold_by", "o-7"), `wrong: sold_by is "o-7", and no other order of the product was under way`},
+		"refused by nobody": {answers(func(o *contracttest.Order) {
+			if o.Status == http.StatusConflict {
+				o.Doc["sold_by"] = "o-7"
+			}
+		}), `409 +must +wrong: sold_by is "o-7", and no other order of the product was under way`},
+		"sold by a number": {set("sold_by", 7), `wrong: sold_by is not text`},
 		"no answer": {func(in *contracttest.Instance) { in.Tell = func(o *contracttest.Order) { o.Status = 0 } },
 			`decrease: 200 +must +wrong: no answer: `},
 	}
@@ -319,7 +327,7 @@ func TestTheDocumentTellsTheContract(t *testing.T) {
 			continue
 		}
 		assert.Contains(t, section, "**"+string(r.Need)+"**", r.Name)
-		for _, m := range r.Members {
+		for _, m := range slices.Concat(r.Members, r.Sometimes) {
 			assert.Contains(t, section, "| `"+m.Path+"` | "+string(m.Kind)+" | "+string(m.Need)+" | "+m.Without+" |", r.Name)
 		}
 	}

@@ -18,6 +18,8 @@ type Route struct {
 	Without string
 	// Members are the members of its answer; none, if nobody reads it.
 	Members []Member
+	// Sometimes are members that only some answers have, whatever the service can do.
+	Sometimes []Member
 }
 
 // A Member is one member of a JSON answer.
@@ -34,6 +36,7 @@ const (
 	noStock       = "the sale proves nothing: stock cannot be judged"
 	noExclusion   = "exclusion cannot be judged: –, as where the rung takes no lock"
 	noOwnRelease  = "own-release cannot be judged: –, as where the rung takes no lock"
+	noSharing     = "an order without a lease of its own has one that was not seen: exclusion is unknown"
 	noRefused     = "exclusion and own-release do not see what an order did that was refused"
 	noResolution  = "the outcome of an order without an answer stays unknown"
 	evidenceOnly  = "evidence tells less"
@@ -63,7 +66,8 @@ var (
 		Members: []Member{
 			{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
 		}}
-	sale = Route{Name: "POST /{rung}/decrease: 200", Need: Must, Without: noStock, Members: []Member{
+	soldBy = Member{"sold_by", text, May, noSharing}
+	sale   = Route{Name: "POST /{rung}/decrease: 200", Need: Must, Without: noStock, Members: []Member{
 		{"order", text, Must, noStock},
 		{"quantity", whole, Must, noStock},
 		{"units", wholes, Must, noStock},
@@ -83,7 +87,7 @@ var (
 		{"trace[].at", moment, Should, noOwnRelease},
 		{"trace[].end", moment, Should, noOwnRelease},
 		{"trace[].reply", text, Should, "the command counts as one that did nothing: own-release cannot be judged"},
-	}}
+	}, Sometimes: []Member{soldBy}}
 	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must,
 		Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
 			{"type", text, May, evidenceOnly},
@@ -93,7 +97,7 @@ var (
 			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
 			{"lease", object, May, noRefused},
 			{"trace", list, May, noRefused},
-		}}
+		}, Sometimes: []Member{soldBy}}
 	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait",
 		Members: []Member{
 			{"order", text, Should, "a refusal that was meant for another order is not noticed"},

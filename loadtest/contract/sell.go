@@ -66,7 +66,16 @@ func (c *checker) receipt(ctx context.Context, a answer, id string, quantity, be
 	if n := c.stock(ctx).whole("quantity"); n >= 0 && n != before-quantity {
 		add("%d were left and %d ordered, and then GET /stock says %d", before, quantity, n)
 	}
-	return append(wrong, times(a)...)
+	return slices.Concat(wrong, times(a), seller(a))
+}
+
+// seller says what is wrong with the order that an answer names as the one that sold for it. A check sends one order
+// after the other.
+func seller(a answer) []string {
+	if by := a.text("sold_by"); by != "" {
+		return []string{fmt.Sprintf("sold_by is %q, and no other order of the product was under way", by)}
+	}
+	return nil
 }
 
 // times says what is wrong with the times of a lease.
@@ -120,7 +129,7 @@ func (c *checker) refused(ctx context.Context) {
 	if n := c.stock(ctx).whole("quantity"); n >= 0 && n != initial-3 {
 		wrong = append(wrong, fmt.Sprintf("it took %d units all the same", initial-3-n))
 	}
-	c.judge(refusal, a, http.StatusConflict, wrong...)
+	c.judge(refusal, a, http.StatusConflict, append(wrong, seller(a)...)...)
 }
 
 // recalled asks for the outcome of an order, and of one that was never sent.

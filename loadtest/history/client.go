@@ -39,6 +39,8 @@ type Coverage struct {
 	// Leases counts the whole leases that were seen, Expected those that should have been.
 	Leases   int `json:"leases,omitempty"`
 	Expected int `json:"expected,omitempty"`
+	// Shared counts the orders that were served under another's lease, and so show none.
+	Shared int `json:"shared,omitempty"`
 	// Resolution is the shortest overlap of two leases that would be noticed, whatever their instances, for nine leases of
 	// ten.
 	Resolution time.Duration `json:"resolution,omitempty"`

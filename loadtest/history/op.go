@@ -61,10 +61,12 @@ type Op struct {
 	// For is the order that the answer names, if it is another one.
 	For string `json:"for,omitempty"`
 	// Resolved means that the outcome came from asking the service for the order later, as no answer had told it.
-	Resolved bool      `json:"resolved,omitempty"`
-	WaitedMS float64   `json:"waited_ms,omitempty"`
-	Lease    *Lease    `json:"lease,omitempty"`
-	Trace    []Command `json:"trace,omitempty"`
+	Resolved bool    `json:"resolved,omitempty"`
+	WaitedMS float64 `json:"waited_ms,omitempty"`
+	Lease    *Lease  `json:"lease,omitempty"`
+	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
+	SoldBy string    `json:"sold_by,omitempty"`
+	Trace  []Command `json:"trace,omitempty"`
 }
 
 // A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the

@@ -99,7 +99,7 @@ func (o *Order) Sold(left int64) {
 		"product": o.Product, "quantity": o.Quantity, "left": left, "units": units,
 		"instance": o.Name, "order": o.ID, "waited_ms": 0.5,
 	}
-	o.shown()
+	o.Show()
 }
 
 // Refuse makes the answer a problem document.
@@ -108,11 +108,11 @@ func (o *Order) Refuse(status int, name, detail string) {
 		"type": "/problems/" + name, "title": name, "status": status, "detail": detail,
 		"outcome": "not-sold", "order": o.ID, "instance_name": o.Name,
 	}
-	o.shown()
+	o.Show()
 }
 
-// shown puts the lease and the trace into the answer, if there are any.
-func (o *Order) shown() {
+// Show puts the lease and the trace into the answer, if there are any.
+func (o *Order) Show() {
 	if o.lease != nil {
 		o.Doc["lease"], o.Doc["trace"] = o.lease, o.trace
 	}

@@ -208,6 +208,17 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	says(t, doc, "removed by order o1 at 3001 ms")
 }
 
+func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
+	c := cellOf("two-instances", "v19", sale("o1", "a", 100, 10, 30),
+		history.Op{Order: "o2", Phase: history.Buy, Instance: "a", Outcome: history.Sold, Sent: 12 * ms, Done: 40 * ms,
+			Quantity: 1, Units: []int64{99}, SoldBy: "o1"},
+		history.Op{Order: "o3", Phase: history.Buy, Instance: "a", Outcome: history.Refused, Sent: 12 * ms, Done: 40 * ms,
+			Quantity: 100, SoldBy: "o1"})
+	doc := render(t, runOf(c))
+	sound(t, doc)
+	says(t, doc, ">o1 → 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<", "\nunder the lease of order o1")
+}
+
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
 	c := cellOf("crash", "v1", sale("opening", "b", 100, 3, 5),
 		history.Op{
@@ -326,8 +337,9 @@ var (
 			Instance: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "instance"),
 			Outcome:  rapid.SampledFrom([]history.Outcome{history.Sold, history.Busy, history.Unknown, ""}).Draw(t, "outcome"),
 			Sent:     anyInstant.Draw(t, "sent"), Done: anyInstant.Draw(t, "done"),
-			Units: rapid.SliceOfN(rapid.Int64Range(1, 3), 0, 3).Draw(t, "units"),
-			Trace: rapid.SliceOfN(anyCommand, 0, 5).Draw(t, "trace"),
+			Units:  rapid.SliceOfN(rapid.Int64Range(1, 3), 0, 3).Draw(t, "units"),
+			SoldBy: rapid.SampledFrom([]string{"", "", "o1", "<&>", "\v\x00"}).Draw(t, "sold by"),
+			Trace:  rapid.SliceOfN(anyCommand, 0, 5).Draw(t, "trace"),
 		}
 		if rapid.Bool().Draw(t, "lease") {
 			o.Lease = &history.Lease{AcquiredAt: anyInstant.Draw(t, "acquired"), ReleasedAt: anyInstant.Draw(t, "released")}

@@ -94,8 +94,18 @@ func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
 }
 
-// label is an order's id and its outcome, such as "12 → 84".
+// label is an order's id and its outcome, such as "12 → 84", and under whose lease it was served, if not its own.
 func label(c *history.Cell, op *history.Op) string {
+	if sharesLease(op) {
+		return result(c, op) + ", by " + clip(c.Short(op.SoldBy), 24)
+	}
+	return result(c, op)
+}
+
+// sharesLease reports whether the order says that it was served under another's lease.
+func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
+
+func result(c *history.Cell, op *history.Op) string {
 	switch {
 	case op.Outcome == history.Sold && len(op.Units) > 0:
 		units := fmt.Sprint(op.Units[0])
@@ -343,6 +353,9 @@ func (d *drawing) tooltip(op *history.Op) string {
 			}
 			lines = append(lines, fmt.Sprintf("%s %s %s", e.why, by, d.moment(e.at)))
 		}
+	}
+	if sharesLease(op) {
+		lines = append(lines, "under the lease of order "+clip(op.SoldBy, 80))
 	}
 	for i := range op.Trace {
 		cmd := &op.Trace[i]

@@ -20,6 +20,9 @@ func coverage(v *history.Coverage) []fact {
 	if v.Expected > 0 {
 		out = append(out, fact{"leases seen from beginning to end", of(v.Leases, v.Expected)})
 	}
+	if v.Shared > 0 {
+		out = append(out, fact{"orders served under another's lease", fmt.Sprint(v.Shared)})
+	}
 	if v.Resolution > 0 {
 		out = append(out, fact{"overlaps that would not show", "under " + millis(v.Resolution)})
 	}

@@ -148,5 +148,8 @@ func details(op *history.Op) []string {
 	if l := op.Lease; l != nil {
 		out = append(out, fmt.Sprintf("Lease %s to %s.", l.AcquiredAt, l.ReleasedAt))
 	}
+	if op.SoldBy != "" {
+		out = append(out, "It says that it was sold by order "+op.SoldBy+".")
+	}
 	return out
 }

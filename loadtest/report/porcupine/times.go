@@ -102,7 +102,11 @@ func extent(operations []*operation) (from, to int64) {
 }
 
 // atWork returns the time in which an order held the lock or, without a lock, sent commands, by its instance's clock.
+// It is not known of an order that was served under another's lease: that one sent the commands.
 func atWork(op *history.Op) (span, bool) {
+	if op.SoldBy != "" && op.Lease == nil {
+		return span{}, false
+	}
 	if l := op.Lease; l != nil && l.ReleasedAt.Known() {
 		return spanOf(l.AcquiredAt, l.ReleasedAt), true
 	}

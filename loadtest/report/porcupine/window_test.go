@@ -28,6 +28,14 @@ func TestAUnitSoldTwiceHasNoPlaceInAnySequence(t *testing.T) {
 		`"Tag":"unit 7"`, "sold to order 4 on a", "sold to order 5 on b", "order 4 on a believes it holds the lock")
 }
 
+// Of an order that another one sold for, no command says when it was served: it sent the release, long after.
+func TestAnOrderThatAnotherSoldForWasServedBeforeItsAnswer(t *testing.T) {
+	c := twice(10)
+	op := &c.Ops[5]
+	op.Lease, op.SoldBy, op.Trace = nil, "p-3", op.Trace[1:]
+	says(t, picture(t, c), "from when it was sent until it was answered", "It says that it was sold by order p-3.")
+}
+
 func TestAnOrderThatNamesAUnitTwice(t *testing.T) {
 	c := forge(10)
 	c.Ops[4].Units, c.Ops[4].Quantity = []int64{7, 7}, 2

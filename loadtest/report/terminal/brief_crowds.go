@@ -164,13 +164,13 @@ func (p Printer) briefCoverage(rows []*catalog.Row) {
 		v := c.Coverage
 		sales, sum.Rarer = min(sales, v.Sales), max(sum.Rarer, v.Rarer)
 		sum.Checked, sum.Refusals = sum.Checked+v.Checked, sum.Refusals+v.Refusals
-		sum.Leases, sum.Expected = sum.Leases+v.Leases, sum.Expected+v.Expected
+		sum.Leases, sum.Expected, sum.Shared = sum.Leases+v.Leases, sum.Expected+v.Expected, sum.Shared+v.Shared
 	}
 	if sales == math.MaxInt {
 		return
 	}
-	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %d of %d leases",
-		sales, sum.Checked, sum.Refusals, sum.Leases, sum.Expected)
+	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %s",
+		sales, sum.Checked, sum.Refusals, leasesSeen(&sum))
 	if sum.Rarer > 0 {
 		said += fmt.Sprintf("; rarer than 1 in %.0f not excluded", math.Floor(1/sum.Rarer+1e-9))
 	}

@@ -47,7 +47,7 @@ func restsOn(c *history.Cell) string {
 		said = append(said, fmt.Sprintf("%d of %d refusals checked", v.Checked, v.Refusals))
 	}
 	if v.Expected > 0 {
-		said = append(said, fmt.Sprintf("%d of %d leases", v.Leases, v.Expected))
+		said = append(said, leasesSeen(v))
 	}
 	if v.Resolution > 0 {
 		said = append(said, "clocks to "+millis(v.Resolution)+" ms")
@@ -59,6 +59,15 @@ func restsOn(c *history.Cell) string {
 		said = append(said, fmt.Sprintf("rarer than 1 in %.0f not excluded", math.Floor(1/v.Rarer+1e-9)))
 	}
 	return strings.Join(said, ", ")
+}
+
+// leasesSeen says how many of the leases were seen, and how many orders had none of their own.
+func leasesSeen(v *history.Coverage) string {
+	text := fmt.Sprintf("%d of %d leases", v.Leases, v.Expected)
+	if v.Shared > 0 {
+		text += fmt.Sprintf(" and %d orders under another's", v.Shared)
+	}
+	return text
 }
 
 // clients prints, below a table, where an open loop missed its rate, and the latencies from when each order was sent.

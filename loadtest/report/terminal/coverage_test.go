@@ -23,13 +23,17 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 		cells = append(cells, c)
 	}
 	cells[3].Coverage = &history.Coverage{Sales: 30000, Rarer: 1e-4}
+	shared := asExpected("two-instances", "v19")
+	shared.Coverage = &history.Coverage{Sales: 100, Leases: 3, Expected: 3, Shared: 97}
+	cells = append(cells, shared)
 	var out bytes.Buffer
 	terminal.Printer{Writer: &out}.Matrix(catalog.Assess(cells))
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
 			"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n"+
-			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n")
+			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n"+
+			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
 
 func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {

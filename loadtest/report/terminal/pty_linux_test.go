@@ -64,7 +64,7 @@ func TestAWholeRunOnARealTerminal(t *testing.T) {
 // fits waits until the screen shows the grid with so many cells finished, and looks whether it fits.
 func fits(t *testing.T, screen *terminaltest.Screen, columns, rows, finished int) {
 	t.Helper()
-	status := fmt.Sprintf("%d of 637 cells", finished)
+	status := fmt.Sprintf("%d of 658 cells", finished)
 	var lines []string
 	require.Eventually(t, func() bool {
 		lines = screen.Visible()

@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"fmt"
+
+	"stockapi/loadtest/history"
+)
+
+// Orders that wait for the same lock may get one lease together. Then one of them shows it, and each of the others says
+// that it was sold by that one, and shows none. That is taken for true if it can be: the order that is named is another
+// one of the same instance, and shows a lease of its own. That lease did not end before the order that names it was
+// sent, nor begin after that one was answered. Otherwise the order had a lease that was not seen.
+
+// A seller is an order that others name as the one that sold for them.
+type seller struct {
+	instance, soldBy string
+	leased, ended    bool
+	told             bool // some of its commands
+	lost             bool // the reply to a write of the stock
+	from, to         history.Instant
+}
+
+// sharesLease reports whether an order names another one instead of showing a lease.
+func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
+
+// addShared counts the orders that name another one. It reads all ops twice more.
+func (b *books) addShared() {
+	for _, op := range b.All() {
+		if _, named := b.sellers[op.Order]; named {
+			b.sellers[op.Order] = b.seller(op)
+		}
+	}
+	for _, op := range b.All() {
+		if !sharesLease(op) {
+			continue
+		}
+		if why := b.whyNotSoldBy(op); why != "" {
+			b.addDoubtful(op, why)
+		} else {
+			b.addServed(op, b.sellers[op.SoldBy])
+		}
+	}
+	b.sellers, b.faulted = nil, nil
+}
+
+// seller returns what is known of an order that others name: among others, from when to when it can have had its lease,
+// by the client's clock.
+func (b *books) seller(op *history.Op) *seller {
+	s := &seller{
+		instance: op.Instance, soldBy: op.SoldBy, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
+		from: op.Sent, to: op.Done,
+	}
+	if l := op.Lease; l != nil {
+		s.leased, s.ended = l.AcquiredAt.Known(), l.ReleasedAt.Known()
+		if clock := b.clocks.bounds[b.clocks.of(op.Instance)]; s.leased && s.ended && !clock.set {
+			s.from, s.to = max(s.from, l.AcquiredAt-clock.hi), min(s.to, l.ReleasedAt-clock.lo)
+		}
+	}
+	return s
+}
+
+// whyNotSoldBy says why an order cannot have been sold by the one that it names, or returns "".
+func (b *books) whyNotSoldBy(op *history.Op) string {
+	says := func(when, why string, args ...any) string {
+		return fmt.Sprintf("%s on %s%s says that it was sold by order %s, %s",
+			order(b.Cell, op), op.Instance, when, b.Short(op.SoldBy), fmt.Sprintf(why, args...))
+	}
+	s := b.sellers[op.SoldBy]
+	switch {
+	case s == nil:
+		return says("", "which is not in the cell")
+	case op.SoldBy == op.Order:
+		return says("", "which is itself")
+	case s.instance != op.Instance:
+		return says("", "which is an order of %s", s.instance)
+	case s.soldBy != "":
+		return says("", "which was sold by order %s itself", b.Short(s.soldBy))
+	case !s.leased:
+		return says("", "which shows no lease")
+	case !s.ended:
+		return says("", "whose lease shows no end")
+	case s.to < op.Sent:
+		return says(fmt.Sprintf(", sent at %s,", op.Sent), "whose lease had ended by %s", s.to)
+	case op.Done < s.from:
+		return says(fmt.Sprintf(", answered at %s,", op.Done), "whose lease began at %s or later", s.from)
+	case wroteStock(b.Cell, op):
+		return says("", "and wrote the stock itself")
+	}
+	return ""
+}
+
+// addServed counts an order that was served under another's lease.
+func (b *books) addServed(op *history.Op, by *seller) {
+	switch op.Outcome {
+	case history.Sold, history.Refused:
+		b.shared++
+		if len(op.Trace) == 0 && !by.told {
+			b.silent++
+		}
+	case history.Unknown:
+		if by.lost { // its write was for all
+			b.unexplained -= unnamed(op)
+		}
+	}
+}
+
+// addDoubtful counts an order that cannot have been sold by the one that it names.
+func (b *books) addDoubtful(op *history.Op, why string) {
+	b.addLease(op, b.faulted[op.Order])
+	switch op.Outcome {
+	case history.Unknown:
+		b.unanswered++
+	case history.Sold, history.Refused:
+	default:
+		return // it need not have had the lock
+	}
+	if b.doubtful++; b.doubtful == 1 {
+		b.doubt = why
+	}
+}
+
+// doubts says which order cannot have been sold by the one that it names, and how many such orders there are.
+func (b *books) doubts() string {
+	if b.doubtful > 1 {
+		return fmt.Sprintf("%s (one of %d)", b.doubt, b.doubtful)
+	}
+	return b.doubt
+}

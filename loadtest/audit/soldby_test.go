@@ -1,0 +1,227 @@
+package audit_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+// servedUnder has order i be served under the lease of another order of the same instance, and at the same time.
+func servedUnder(c *history.Cell, by int, orders ...int) {
+	of := &c.Ops[by]
+	for _, i := range orders {
+		op := &c.Ops[i]
+		op.Instance, op.Sent, op.Done = of.Instance, of.Sent+ms, of.Done+ms
+		op.Lease, op.Trace, op.SoldBy = nil, nil, of.Order
+	}
+}
+
+// batches is a cell of four leases: orders 1 and 2 were served under that of order 0, and order 4, which was refused,
+// under that of order 3.
+func batches() *history.Cell {
+	c := forge(7)
+	servedUnder(c, 0, 1, 2)
+	servedUnder(c, 3, 4)
+	c.Ops[4].Outcome, c.Ops[4].Status, c.Ops[4].Units, c.Ops[4].Quantity = history.Refused, 409, nil, 9
+	c.Ops[5].Units, c.Ops[6].Units = []int64{6}, []int64{5}
+	*c.Left = 4
+	return c
+}
+
+func TestAnOrderThatWasServedUnderAnothersLeaseShowsNone(t *testing.T) {
+	c := batches()
+	for _, f := range findings(c) {
+		assert.NotEqual(t, history.Broken, f.Result, "%s: %s", f.Verdict, f.Because)
+		assert.NotEqual(t, history.Indeterminate, f.Result, "%s: %s", f.Verdict, f.Because)
+	}
+	judge(t, c, history.Exclusion, history.OK)
+	judge(t, c, history.OwnRelease, history.OK)
+	judge(t, c, history.Fence, history.OK)
+	cover := coverage(c)
+	assert.Equal(t, []int{5, 5, 3}, []int{cover.Leases, cover.Expected, cover.Shared})
+
+	c.Ops[1], c.Ops[5] = c.Ops[5], c.Ops[1] // in whatever order they are told
+	c.Ops[0], c.Ops[2] = c.Ops[2], c.Ops[0]
+	judge(t, c, history.Exclusion, history.OK)
+}
+
+// A lease that several share overlaps those of others as any lease does.
+func TestASharedLeaseExcludesOthers(t *testing.T) {
+	c := batches()
+	hold(c, 0, 35*ms) // order 3 came in at 32
+	judge(t, c, history.Exclusion, history.Broken)
+	c = batches()
+	c.Ops[0].Lease.ReleasedAt = history.Never
+	f := judge(t, c, history.Exclusion, history.Indeterminate)
+	assert.Contains(t, f.Because, "order 1 on a says that it was sold by order 0, whose lease shows no end (one of 2)")
+}
+
+// Whoever names an order that cannot have sold for it had a lease that it does not show.
+func TestAnOrderThatNamesAnotherFalsely(t *testing.T) {
+	cases := []struct {
+		name  string
+		forge func(c *history.Cell, op *history.Op)
+		why   string
+	}{
+		{"one that does not exist", func(_ *history.Cell, op *history.Op) { op.SoldBy = "p-99" },
+			"order 2 on a says that it was sold by order 99, which is not in the cell"},
+		{"itself", func(_ *history.Cell, op *history.Op) { op.SoldBy = op.Order },
+			"order 2 on a says that it was sold by order 2, which is itself"},
+		{"one of another instance", func(_ *history.Cell, op *history.Op) { op.Instance = "b" },
+			"order 2 on b says that it was sold by order 0, which is an order of a"},
+		{"one that names another", func(_ *history.Cell, op *history.Op) { op.SoldBy = "p-1" },
+			"order 2 on a says that it was sold by order 1, which was sold by order 0 itself"},
+		{"one that names another and has a lease", func(c *history.Cell, _ *history.Op) { c.Ops[0].SoldBy = "p-3" },
+			"order 1 on a says that it was sold by order 0, which was sold by order 3 itself (one of 2)"},
+		{"one without a lease", func(c *history.Cell, _ *history.Op) { c.Ops[0].Lease = nil },
+			"order 1 on a says that it was sold by order 0, which shows no lease (one of 2)"},
+		{"one whose lease has no beginning",
+			func(c *history.Cell, _ *history.Op) { c.Ops[0].Lease.AcquiredAt = history.Never },
+			"order 1 on a says that it was sold by order 0, which shows no lease (one of 2)"},
+		{"one that had been answered", func(_ *history.Cell, op *history.Op) { op.Sent, op.Done = 10*ms, 15*ms },
+			"order 2 on a, sent at +0.010 s, says that it was sold by order 0, whose lease had ended by +0.008 s"},
+		{"one whose lease had ended, as the clocks show, though it was answered late",
+			func(c *history.Cell, op *history.Op) { c.Ops[0].Done, op.Sent, op.Done = 50*ms, 20*ms, 25*ms },
+			"order 2 on a, sent at +0.020 s, says that it was sold by order 0, whose lease had ended by +0.008 s"},
+		{"one whose lease began later", func(c *history.Cell, op *history.Op) { op.SoldBy, op.Done = "p-6", 60*ms },
+			"order 2 on a, answered at +0.060 s, says that it was sold by order 6, whose lease began at +0.061 s or later"},
+		{"one, and wrote the stock itself",
+			func(_ *history.Cell, op *history.Op) {
+				op.Trace = []history.Command{{Node: "n", Cmd: "eval:write", Key: "ProductStock_p", At: 3 * ms, End: 4 * ms}}
+			},
+			"order 2 on a says that it was sold by order 0, and wrote the stock itself"},
+	}
+	for _, one := range cases {
+		t.Run(one.name, func(t *testing.T) {
+			c := batches()
+			one.forge(c, &c.Ops[2])
+			for _, f := range findings(c) {
+				assert.NotEqual(t, history.Broken, f.Result, f.Because)
+			}
+			f := judge(t, c, history.Exclusion, history.Indeterminate)
+			assert.Contains(t, f.Because, one.why)
+			assert.Regexp(t, `^of \d orders that must have held the lock, `+
+				`the lease of \d was seen from its beginning to its end: `, f.Because)
+			f = judge(t, c, history.Fence, history.Indeterminate)
+			assert.Contains(t, f.Because, one.why)
+		})
+	}
+}
+
+// An order that waited long, and was served under the lease of one that came later, tells nothing false.
+func TestAnOrderMayHaveWaitedForTheOneThatSoldForIt(t *testing.T) {
+	c := batches()
+	c.Ops[2].SoldBy, c.Ops[2].Done = "p-6", 70*ms
+	judge(t, c, history.Exclusion, history.OK)
+	c.Ops[2].Sent = 67*ms - ms/2 // within the lease
+	judge(t, c, history.Exclusion, history.OK)
+}
+
+// Those without a lease need tell no commands if the one that had it does.
+func TestCommandsOfTheOneThatSoldForOthers(t *testing.T) {
+	c := batches()
+	c.Ops[0].Outcome, c.Ops[0].Units, c.Ops[0].Trace = history.NotSold, nil, nil // it sold for others alone
+	*c.Left = 5
+	f := judge(t, c, history.OwnRelease, history.Indeterminate)
+	assert.Equal(t, "of 7 orders that must have had the lock, 2 told none of their commands", f.Because)
+
+	c = batches()
+	c.Ops[2].SoldBy = "p-99"
+	f = judge(t, c, history.OwnRelease, history.Indeterminate)
+	assert.Equal(t, "of 8 orders that must have had the lock, 1 told none of their commands", f.Because)
+}
+
+// If nobody shows a lease, but somebody says that there are some, it is not as where the rung takes no lock.
+func TestLeasesThatNobodyShows(t *testing.T) {
+	c := batches()
+	for i := range c.Ops {
+		c.Ops[i].Lease, c.Ops[i].SoldBy = nil, "p-99"
+	}
+	judge(t, c, history.Exclusion, history.Indeterminate)
+	judge(t, c, history.Fence, history.NotApplicable)
+}
+
+// An order of which nothing is expected may name whom it will.
+func TestAnOrderThatGotNothingNamesAnotherFalsely(t *testing.T) {
+	for outcome, want := range map[history.Outcome]history.Result{
+		history.Busy: history.OK, history.NotSold: history.OK, history.Unknown: history.Indeterminate,
+	} {
+		c := batches()
+		c.Ops[2].Outcome, c.Ops[2].Units, c.Ops[2].SoldBy = outcome, nil, "p-99"
+		judge(t, c, history.Exclusion, want)
+	}
+}
+
+// One write without a reply may have sold to all for whom it was.
+func TestAWriteWithoutAReplyWasForAllOfItsOrders(t *testing.T) {
+	lost := func() *history.Cell {
+		c := batches()
+		for i := range 3 {
+			op := &c.Ops[i]
+			op.Outcome, op.Status, op.Units = history.Unknown, 500, nil
+		}
+		cmd := lostSet
+		cmd.At, cmd.End = 3*ms, 4*ms
+		c.Ops[0].Trace = append(c.Ops[0].Trace, cmd)
+		return c
+	}
+	for _, v := range []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Fence} {
+		judge(t, lost(), v, history.OK)
+	}
+	c := lost()
+	c.Ops[2].SoldBy, c.Ops[2].Instance = "p-3", "b" // whose write had a reply
+	c.Ops[2].Sent, c.Ops[2].Done = 31*ms, 39*ms
+	judge(t, c, history.Exclusion, history.OK)
+	judge(t, c, history.Stock, history.Indeterminate)
+}
+
+// simulateBatches is [simulate] without the orders that were served under the lease of one whose answer was lost.
+func simulateBatches(t *rapid.T) *history.Cell {
+	c := simulate(t)
+	lost := map[string]bool{}
+	for i := range c.Ops {
+		if op := &c.Ops[i]; op.Lease == nil {
+			lost[op.Order] = true
+		}
+	}
+	c.Ops = slices.DeleteFunc(c.Ops, func(op history.Op) bool { return lost[op.SoldBy] })
+	return c
+}
+
+const saysSoldBy = "says that it was sold by"
+
+func TestAnOrderThatNamesAnotherTrulyIsNeverDoubted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := audit.Exclusion(simulateBatches(t))
+		assert.NotEqual(t, history.Broken, f.Result, f.Because)
+		assert.NotContains(t, f.Because, saysSoldBy)
+	})
+}
+
+func TestAnOrderThatCameTooLateForAnothersLeaseIsAlwaysDoubted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := simulateBatches(t)
+		var shared []*history.Op
+		done := map[string]history.Instant{}
+		for i := range c.Ops {
+			done[c.Ops[i].Order] = c.Ops[i].Done
+			if c.Ops[i].SoldBy != "" {
+				shared = append(shared, &c.Ops[i])
+			}
+		}
+		if len(shared) == 0 {
+			t.Skip("each has a lease of its own")
+		}
+		late := rapid.SampledFrom(shared).Draw(t, "late")
+		late.Sent = done[late.SoldBy] + 1
+		late.Done = late.Sent + longest
+		f := audit.Exclusion(c)
+		assert.Equal(t, history.Indeterminate, f.Result)
+		assert.Contains(t, f.Because, saysSoldBy)
+	})
+}
