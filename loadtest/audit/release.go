@@ -17,8 +17,8 @@ import (
 // means: began after the other had ended. A command whose reply was lost may have made the key at any later time; it
 // excuses its own order, and is never held against another.
 //
-// An instance may pass a lock on, from order to order. Then they have one owner token, and one makes the key and another
-// removes it: all that they sent counts as sent by one. That is only certain if all orders told what they sent.
+// An instance may pass a lock on, from order to order. Then they have one owner token, and one makes the key and
+// another removes it: all that they sent counts as sent by one. That is only certain if all orders told what they sent.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -173,8 +173,8 @@ func (s *steps) add(i int32, op *history.Op) {
 
 // ownedBefore returns when an order that sent these commands last knew the key to be its own before it sent r. That is
 // not known if it never did, or if a command of its own was under way or lost its reply, which may have made the key
-// again at the last moment. A renewal that succeeded found the key to be its own, or made it: the article's script makes
-// a key that is gone.
+// again at the last moment. A renewal that succeeded found the key to be its own, or made it: the article's script
+// makes a key that is gone.
 func ownedBefore(trace []history.Command, r *history.Command) (since history.Instant, known bool) {
 	for i := range trace {
 		s := &trace[i]

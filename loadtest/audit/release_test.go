@@ -199,8 +199,8 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	late := func() *history.Cell {
 		c := forge(5)
 		servedUnder(c, 0, 2)
-		c.Ops[2].Trace = []history.Command{{Node: "n", Cmd: "eval:release", Key: "lock", At: 15 * ms, End: 16 * ms, Reply: "1"}}
-		c.Ops[2].Done = 17 * ms
+		removal := history.Command{Node: "n", Cmd: "eval:release", Key: "lock", At: 15 * ms, End: 16 * ms, Reply: "1"}
+		c.Ops[2].Trace, c.Ops[2].Done = []history.Command{removal}, 17*ms
 		c.Ops[0].Trace = c.Ops[0].Trace[:1]
 		return c
 	}
