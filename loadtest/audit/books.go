@@ -34,7 +34,7 @@ type books struct {
 	doubt            string
 	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
-	// sellers are the orders that others name, and faulted those that had a fault, while they are needed.
+	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
 	sellers map[string]*seller
 	faulted map[string]bool
 	// removed are the keys that were removed. made and removals count the commands to look at.

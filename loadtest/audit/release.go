@@ -16,6 +16,9 @@ import (
 // key that was not A's. (A semaphore's permit proves that only if it is the first one.) Commands take time, so "then"
 // means: began after the other had ended. A command whose reply was lost may have made the key at any later time; it
 // excuses its own order, and is never held against another.
+//
+// An instance may pass a lock on, from order to order. Then they have one owner token, and one makes the key and
+// another removes it: all that they sent counts as sent by one. That is only certain if all orders told what they sent.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -38,6 +41,9 @@ func ownRelease(b *books) history.Finding {
 		return found(history.OwnRelease, history.Indeterminate,
 			"of %d orders that must have had the lock, %d told none of their commands", b.due+b.shared, b.silent)
 	}
+	if b.doubtful > 0 {
+		return found(history.OwnRelease, history.Indeterminate, "%s", b.doubts())
+	}
 	if b.clocks.unknown != "" {
 		return found(history.OwnRelease, history.Indeterminate, unknownClock, b.clocks.unknown)
 	}
@@ -49,6 +55,20 @@ type steps struct {
 	*books
 	made     []made
 	removals []removal
+	// passed are the owners of locks that were removed by orders that never took them, and what their orders did.
+	passed map[owner]*tenure
+}
+
+// An owner is one or several orders of an instance with one owner token.
+type owner struct{ instance, token string }
+
+// maxTenure bounds the commands of one owner that are looked at. One whose orders take the lock often is no owner.
+const maxTenure = 100
+
+// A tenure is what the orders of one owner sent to take or renew a lock.
+type tenure struct {
+	commands []history.Command
+	late     history.Instant // of the latest of their answers
 }
 
 // A made is a set-if-absent that succeeded, on a key that some order removed.
@@ -59,16 +79,17 @@ type made struct {
 	op, clock int32
 }
 
-// A removal is a key removed by an order that last knew it to be its own at since.
+// A removal is a key removed by an order that last knew it to be its own, or its owner's, at since.
 type removal struct {
 	key       uint64
 	since, at history.Instant
 	late      history.Instant
 	op, clock int32
+	passed    bool // it was another order of the owner that knew it
 }
 
 func readSteps(b *books) *steps {
-	s := &steps{books: b}
+	s := &steps{books: b, passed: map[owner]*tenure{}}
 	s.removals = make([]removal, 0, b.removals)
 	s.made = make([]made, 0, b.made)
 	for i, op := range b.All() {
@@ -76,7 +97,55 @@ func readSteps(b *books) *steps {
 			s.add(int32(i), op)
 		}
 	}
+	if len(s.passed) > 0 && b.silent == 0 && b.unanswered == 0 && b.doubtful == 0 {
+		s.addPassed()
+	}
 	return s
+}
+
+// ownerOf returns in whose name an order had the lock, or false if it does not say.
+func (b *books) ownerOf(op *history.Op) (o owner, known bool) {
+	switch {
+	case op.Lease != nil:
+		o = owner{op.Instance, op.Lease.Token}
+	case sharesLease(op) && b.sellers[op.SoldBy] != nil:
+		o = owner{op.Instance, b.sellers[op.SoldBy].token}
+	}
+	return o, o.token != ""
+}
+
+// addPassed adds the removals by orders that had the lock from another order of the same owner.
+func (s *steps) addPassed() {
+	for _, op := range s.All() {
+		o, _ := s.ownerOf(op)
+		t := s.passed[o]
+		if t == nil {
+			continue
+		}
+		t.late = max(t.late, s.clocks.late(op))
+		for i := range op.Trace {
+			if cmd := &op.Trace[i]; (cmd.Acquires() || cmd.Renews()) && len(t.commands) <= maxTenure {
+				t.commands = append(t.commands, *cmd)
+			}
+		}
+	}
+	for i, op := range s.All() {
+		o, _ := s.ownerOf(op)
+		t := s.passed[o]
+		if t == nil || len(t.commands) > maxTenure {
+			continue
+		}
+		for j := range op.Trace {
+			cmd := &op.Trace[j]
+			if _, itself := ownedBefore(op.Trace, cmd); !cmd.Releases() || !cmd.Succeeded() || itself {
+				continue
+			}
+			if since, known := ownedBefore(t.commands, cmd); known {
+				s.removals = append(s.removals,
+					removal{keyOf(cmd), since, cmd.At, t.late, int32(i), s.clocks.of(op.Instance), true})
+			}
+		}
+	}
 }
 
 func (s *steps) add(i int32, op *history.Op) {
@@ -93,20 +162,22 @@ func (s *steps) add(i int32, op *history.Op) {
 				s.made = append(s.made, made{key, cmd.At, cmd.End, late, i, clock})
 			}
 		case cmd.Releases() && cmd.Succeeded():
-			if since, known := ownedBefore(op, cmd); known {
-				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock})
+			if since, known := ownedBefore(op.Trace, cmd); known {
+				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock, false})
+			} else if o, known := s.ownerOf(op); known {
+				s.passed[o] = &tenure{}
 			}
 		}
 	}
 }
 
-// ownedBefore returns when the order last knew the key to be its own before it sent r. That is not known if it never
-// did, or if a command of its own was under way or lost its reply, which may have made the key again at the last
-// moment. A renewal that succeeded found the key to be its own, or made it: the article's script makes a key that is
-// gone.
-func ownedBefore(op *history.Op, r *history.Command) (since history.Instant, known bool) {
-	for i := range op.Trace {
-		s := &op.Trace[i]
+// ownedBefore returns when an order that sent these commands last knew the key to be its own before it sent r. That is
+// not known if it never did, or if a command of its own was under way or lost its reply, which may have made the key
+// again at the last moment. A renewal that succeeded found the key to be its own, or made it: the article's script
+// makes a key that is gone.
+func ownedBefore(trace []history.Command, r *history.Command) (since history.Instant, known bool) {
+	for i := range trace {
+		s := &trace[i]
 		if s.Node != r.Node || s.Key != r.Key || !s.Acquires() && !s.Renews() || !s.Succeeded() && s.Err == "" {
 			continue
 		}
@@ -199,8 +270,8 @@ func (s *steps) foreignRemovalsOn(apart bool, offset offsetOf, judged []bool, h 
 	for i := range s.removals {
 		r := &s.removals[i]
 		lo, hi, usable := offset(r.clock, r.op, r.late)
-		if !usable || judged[i] {
-			continue
+		if !usable || judged[i] || r.passed && !apart {
+			continue // how the clocks of the others of its owner compare is not known
 		}
 		t := line(r.key, r.clock)
 		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since-lo) >= 0 })

@@ -139,3 +139,77 @@ func TestOwnReleaseByAClockThatWasSetIsUnknown(t *testing.T) {
 	shift(&c.Ops[3], -60_000*ms)
 	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
+
+// passedOn has order 0 take the lock and pass it on to order 2 of the same instance, which releases it.
+func passedOn() *history.Cell {
+	c := forge(5)
+	first, second := &c.Ops[0], &c.Ops[2]
+	second.Sent, second.Done = 8*ms, 18*ms
+	second.Lease.AcquiredAt, second.Lease.ReleasedAt, second.Lease.Token = 9*ms, 10*ms, first.Lease.Token
+	second.Trace[0], second.Trace[1] = first.Trace[1], history.Command{
+		Node: "n", Cmd: "eval:release", Key: "lock", At: 10 * ms, End: 11 * ms, Reply: "1"}
+	first.Trace, second.Trace = first.Trace[:1], second.Trace[1:]
+	second.Lease.Fence, c.Ops[1].Lease.Fence = 2, 3
+	return c
+}
+
+func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
+	judge(t, passedOn(), history.OwnRelease, history.OK)
+	c := passedOn()
+	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms // order 1 has had it since 12
+	f := judge(t, c, history.OwnRelease, history.Broken)
+	assert.Equal(t, "order 2 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
+
+	for name, change := range map[string]func(c *history.Cell){
+		"by nobody who can be told": func(c *history.Cell) { c.Ops[2].Lease.Token = "another" },
+		"on another instance":       func(c *history.Cell) { c.Ops[2].Instance = "b" },
+		"without a token":           func(c *history.Cell) { c.Ops[0].Lease.Token, c.Ops[2].Lease.Token = "", "" },
+		"and was taken again in its name": func(c *history.Cell) {
+			c.Ops[0].Done, c.Ops[1].Trace[1].Reply = 18*ms, "0"
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "true"})
+		},
+		"and was renewed too often to be looked at": func(c *history.Cell) {
+			for range 101 {
+				c.Ops[0].Trace = append(c.Ops[0].Trace,
+					history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 3 * ms, End: 4 * ms, Reply: "1"})
+			}
+		},
+		"and may have been taken again": func(c *history.Cell) {
+			c.Ops[0].Trace = append(c.Ops[0].Trace,
+				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 7 * ms, End: 8 * ms, Err: "i/o timeout"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := passedOn()
+			c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms
+			change(c)
+			judge(t, c, history.OwnRelease, history.OK)
+		})
+	}
+
+	c = passedOn()
+	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms
+	c.Ops[3].Trace = nil // it may have taken the lock in anybody's name
+	judge(t, c, history.OwnRelease, history.Indeterminate)
+}
+
+// The last of a batch to leave releases the lock, and that need not be the one that shows the lease.
+func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
+	late := func() *history.Cell {
+		c := forge(5)
+		servedUnder(c, 0, 2)
+		removal := history.Command{Node: "n", Cmd: "eval:release", Key: "lock", At: 15 * ms, End: 16 * ms, Reply: "1"}
+		c.Ops[2].Trace, c.Ops[2].Done = []history.Command{removal}, 17*ms
+		c.Ops[0].Trace = c.Ops[0].Trace[:1]
+		return c
+	}
+	judge(t, late(), history.OwnRelease, history.Broken)
+	c := late()
+	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 8*ms, 9*ms
+	judge(t, c, history.OwnRelease, history.OK)
+	c = late()
+	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known
+	f := judge(t, c, history.OwnRelease, history.Indeterminate)
+	assert.Equal(t, "order 2 on a says that it was sold by order 99, which is not in the cell", f.Because)
+}

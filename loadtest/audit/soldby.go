@@ -14,6 +14,7 @@ import (
 // A seller is an order that others name as the one that sold for them.
 type seller struct {
 	instance, soldBy string
+	token            string
 	leased, ended    bool
 	told             bool // some of its commands
 	lost             bool // the reply to a write of the stock
@@ -40,7 +41,7 @@ func (b *books) addShared() {
 			b.addServed(op, b.sellers[op.SoldBy])
 		}
 	}
-	b.sellers, b.faulted = nil, nil
+	b.faulted = nil
 }
 
 // seller returns what is known of an order that others name: among others, from when to when it can have had its lease,
@@ -51,6 +52,7 @@ func (b *books) seller(op *history.Op) *seller {
 		from: op.Sent, to: op.Done,
 	}
 	if l := op.Lease; l != nil {
+		s.token = l.Token
 		s.leased, s.ended = l.AcquiredAt.Known(), l.ReleasedAt.Known()
 		if clock := b.clocks.bounds[b.clocks.of(op.Instance)]; s.leased && s.ended && !clock.set {
 			s.from, s.to = max(s.from, l.AcquiredAt-clock.hi), min(s.to, l.ReleasedAt-clock.lo)
