@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -163,7 +162,7 @@ func (s *Shelf) sellRound(ctx context.Context, as Order, round []*Seat, left int
 		one.err = err
 	}
 	if errors.Is(err, ErrUnknown) {
-		return left, fmt.Errorf("not tried: the stock is unknown after a write before it: %v", err)
+		return left, errors.New("not tried: the stock is unknown after a write before it: " + err.Error())
 	}
 	return left, err
 }

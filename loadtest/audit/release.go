@@ -270,8 +270,8 @@ func (s *steps) foreignRemovalsOn(apart bool, offset offsetOf, judged []bool, h 
 	for i := range s.removals {
 		r := &s.removals[i]
 		lo, hi, usable := offset(r.clock, r.op, r.late)
-		if !usable || judged[i] || r.passed && !apart {
-			continue // how the clocks of the others of its owner compare is not known
+		if !usable || judged[i] || !r.fits(apart) {
+			continue
 		}
 		t := line(r.key, r.clock)
 		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since-lo) >= 0 })
@@ -286,6 +286,10 @@ func (s *steps) foreignRemovalsOn(apart bool, offset offsetOf, judged []bool, h 
 		h.add(violation{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
 	}
 }
+
+// fits reports whether a removal can be compared on a timeline: not on the client's, if another order knew the key to
+// be its owner's, since it is not known how far that order's clock was ahead.
+func (r *removal) fits(apart bool) bool { return apart || !r.passed }
 
 // A timeline is one on which instants can be compared: that of a key, by one clock or by the client's.
 type timeline struct {
