@@ -17,6 +17,9 @@ const (
 	Atomic      Kind = "atomic"       // reads and writes in one step
 )
 
+// LockFree reports whether a shelf of this kind needs no lock around it.
+func (k Kind) LockFree() bool { return k == CAS || k == Atomic }
+
 // A Sell takes an order's units off a shelf and returns how many are left. See [Shelf.Sell] for its errors.
 type Sell func(ctx context.Context, o Order) (left int64, err error)
 
