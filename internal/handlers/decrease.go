@@ -15,11 +15,11 @@ const outcomeKey = "outcome"
 
 // decrease serves POST /{rung}/decrease: it sells.
 func (s *server) decrease(c *gin.Context) {
-	receipt, err := s.serve(c, s.recordOutcome(s.shop.Decrease), s.orderParams()...)
+	receipt, err := s.serve(c, s.sell, s.orderParams)
 	s.answer(c, receipt, err)
-	outcome := c.GetString(outcomeKey)
-	if outcome == "" {
-		outcome = sold
+	outcome := sold
+	if err != nil {
+		outcome = c.GetString(outcomeKey)
 	}
 	if receipt.Rung != "" { // a rung that exists: a label that clients invent would grow the metrics
 		s.Metrics.Sales.WithLabelValues(receipt.Rung, outcome).Inc()
@@ -36,7 +36,7 @@ func (s *server) read(c *gin.Context) {
 	var receipt sale.Receipt
 	err := checkProduct(product)
 	if err == nil {
-		receipt, err = s.serve(c, look, s.readParams()...)
+		receipt, err = s.serve(c, look, s.readParams)
 	}
 	s.answer(c, receipt, err)
 }
@@ -46,12 +46,12 @@ func (s *server) answer(c *gin.Context, receipt sale.Receipt, err error) {
 		s.fail(c, err, receipt)
 		return
 	}
-	sendJSON(c, http.StatusOK, receipt)
+	sendJSON(c, http.StatusOK, &receipt)
 }
 
 // serve reads an order from a request and executes it.
 func (s *server) serve(
-	c *gin.Context, execute func(context.Context, string, sale.Order) (sale.Receipt, error), known ...string,
+	c *gin.Context, execute func(context.Context, string, sale.Order) (sale.Receipt, error), known []string,
 ) (sale.Receipt, error) {
 	id, err := orderID(c)
 	if err != nil {

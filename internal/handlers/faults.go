@@ -10,22 +10,18 @@ import (
 	"stockapi/internal/fault"
 )
 
-// readParams returns the names of the parameters of a read: those of a decrease without product, quantity and permits.
-func (s *server) readParams() []string {
-	return slices.DeleteFunc(s.orderParams(), func(name string) bool {
-		return name == "product" || name == "quantity" || name == "permits"
-	})
-}
-
-// orderParams returns the names of the parameters of a decrease. Without --faults, fault is an unknown parameter.
-func (s *server) orderParams() []string {
-	known := []string{
+// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity and
+// permits. Without --faults, fault is an unknown parameter.
+func paramNames(faults bool) (ofDecrease, ofRead []string) {
+	ofDecrease = []string{
 		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",
 	}
-	if s.Faults != nil {
-		known = append(known, "fault")
+	if faults {
+		ofDecrease = append(ofDecrease, "fault")
 	}
-	return known
+	return ofDecrease, slices.DeleteFunc(slices.Clone(ofDecrease), func(name string) bool {
+		return name == "product" || name == "quantity" || name == "permits"
+	})
 }
 
 // withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is

@@ -61,6 +61,11 @@ type server struct {
 	origins *http.CrossOriginProtection
 	ready   readiness
 	orders  *outcomes // nil: none are kept
+
+	// sell is the shop's Decrease. It records outcomes in orders.
+	sell func(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
+	// orderParams and readParams are the names of the parameters of a decrease and of a read.
+	orderParams, readParams []string
 }
 
 // New returns the handler of an instance.
@@ -72,6 +77,8 @@ func New(shop Shop, admin Admin, c Config) http.Handler {
 func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection(),
 		ready: readiness{check: c.Ready}, orders: newOutcomes(c.Orders)}
+	s.sell = s.recordOutcome(shop.Decrease)
+	s.orderParams, s.readParams = paramNames(c.Faults != nil)
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true

@@ -2,35 +2,39 @@ package handlers
 
 import (
 	"crypto/rand"
-	"io"
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/render"
 )
 
-// requestID is the header with the name of a request, which the client or the service chooses.
-const requestID = "X-Request-ID"
+// requestID is the header with the name of a request, which the client or the service chooses. The spelling is that of
+// net/http, which would otherwise convert it at each use.
+const requestID = "X-Request-Id"
+
+// nosniff is the value of X-Content-Type-Options. All answers share it.
+var nosniff = []string{"nosniff"}
 
 // headers sets the headers of every answer: the name of the request, which is also in the log, and nosniff, so that a
 // browser does not guess the type of a body.
 func (s *server) headers(c *gin.Context) {
 	id := c.GetHeader(requestID)
-	if !orderPattern.MatchString(id) { // a value that is no name is not sent back either
+	if !isName(id) { // a value that is no name is not sent back either
 		id = rand.Text()
 	}
-	c.Set(requestID, id)
-	c.Header(requestID, id)
-	c.Header("X-Content-Type-Options", "nosniff")
+	header := c.Writer.Header()
+	header[requestID], header["X-Content-Type-Options"] = []string{id}, nosniff
 }
 
 // orderID returns the name of an order, chosen by the client or else by the service. If the answer is lost, the client
 // can ask for the outcome by a name of its own.
 func orderID(c *gin.Context) (string, error) {
-	if given := c.GetHeader(requestID); given != "" && given != c.GetString(requestID) {
+	id := c.Writer.Header().Get(requestID)
+	if given := c.GetHeader(requestID); given != "" && given != id {
 		return "", badInput("X-Request-ID is 1 to 64 letters, digits, _ or -")
 	}
-	return c.GetString(requestID), nil
+	return id, nil
 }
 
 // get serves GET, and HEAD, which is the same without a body.
@@ -53,16 +57,9 @@ func retryAfter(name string, status int) bool {
 
 // sendJSON answers with body as JSON. A newline ends it, so that a terminal shows one answer a line.
 func sendJSON(c *gin.Context, status int, body any) {
-	c.Render(status, jsonLine{render.JSON{Data: body}})
-}
-
-type jsonLine struct{ render.JSON }
-
-// Render is part of [render.Render].
-func (r jsonLine) Render(w http.ResponseWriter) error {
-	if err := r.JSON.Render(w); err != nil {
-		return err
+	render.JSON{}.WriteContentType(c.Writer) // does not replace that of a problem
+	c.Status(status)
+	if err := json.NewEncoder(c.Writer).Encode(body); err != nil {
+		_ = c.Error(err)
 	}
-	_, err := io.WriteString(w, "\n")
-	return err
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"container/list"
 	"context"
 	"net/http"
 	"sync"
@@ -44,7 +43,8 @@ type orderRecord struct {
 	times     int  // how many orders had that name
 	underWay  int  // how many of them have not ended
 	maybeSold bool // whether one of them sold, or may have
-	place     *list.Element
+
+	older, newer *orderRecord // its neighbours among those that have ended
 }
 
 // outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under
@@ -54,7 +54,41 @@ type outcomes struct {
 
 	mu   sync.Mutex
 	byID map[string]*orderRecord
-	over *list.List // *orderRecord of orders that have ended, the oldest first
+	over orderList // those that have ended
+}
+
+// An orderList is a list of records. The links are in the records themselves. With container/list each order would need
+// one more allocation.
+type orderList struct {
+	oldest, newest *orderRecord
+	length         int
+}
+
+// add adds the newest record.
+func (l *orderList) add(r *orderRecord) {
+	r.older, r.newer = l.newest, nil
+	if l.newest == nil {
+		l.oldest = r
+	} else {
+		l.newest.newer = r
+	}
+	l.newest = r
+	l.length++
+}
+
+func (l *orderList) remove(r *orderRecord) {
+	if r.older == nil {
+		l.oldest = r.newer
+	} else {
+		r.older.newer = r.newer
+	}
+	if r.newer == nil {
+		l.newest = r.older
+	} else {
+		r.newer.older = r.older
+	}
+	r.older, r.newer = nil, nil // or a removed record would keep others in memory
+	l.length--
 }
 
 // newOutcomes returns outcomes that keep so many orders that have ended, or nil for none.
@@ -62,7 +96,7 @@ func newOutcomes(most int) *outcomes {
 	if most <= 0 {
 		return nil
 	}
-	return &outcomes{most: most, byID: map[string]*orderRecord{}, over: list.New()}
+	return &outcomes{most: most, byID: map[string]*orderRecord{}}
 }
 
 // recordOutcome wraps sell: it records the outcome of each order, also if the client has gone. If sell panics, the
@@ -106,9 +140,8 @@ func (m *outcomes) begin(o sale.Order) *orderRecord {
 		r = &orderRecord{id: o.ID}
 		m.byID[o.ID] = r
 	}
-	if r.place != nil {
-		m.over.Remove(r.place)
-		r.place = nil
+	if r.times > 0 && r.underWay == 0 {
+		m.over.remove(r)
 	}
 	r.times++
 	r.underWay++
@@ -137,10 +170,10 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	if r.underWay--; r.underWay > 0 {
 		return
 	}
-	r.place = m.over.PushBack(r)
-	if m.over.Len() > m.most {
-		first := m.over.Remove(m.over.Front()).(*orderRecord) //nolint:forcetypeassert // it holds nothing else
-		delete(m.byID, first.id)
+	m.over.add(r)
+	if m.over.length > m.most {
+		delete(m.byID, m.over.oldest.id)
+		m.over.remove(m.over.oldest)
 	}
 }
 
@@ -187,7 +220,7 @@ func unitsAbove(left, quantity int64) []int64 {
 // order serves GET /orders/{order}: the outcome of an order that this instance served.
 func (s *server) order(c *gin.Context) {
 	id := c.Param("order")
-	if !orderPattern.MatchString(id) {
+	if !isName(id) {
 		s.failAdmin(c, badInput("an order's name is 1 to 64 letters, digits, _ or -"))
 		return
 	}

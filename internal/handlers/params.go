@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,10 +41,15 @@ const (
 	maxPermits     = 100
 )
 
-var (
-	productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	orderPattern   = productPattern
-)
+// isName reports whether a text may name a product or an order: 1 to 64 letters, digits, _ or -. Each order needs it
+// twice, so it is not a regular expression, which takes about a microsecond.
+func isName(text string) bool {
+	return text != "" && len(text) <= 64 && strings.IndexFunc(text, notInName) < 0
+}
+
+func notInName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+}
 
 // errBadInput marks an error of the request.
 var errBadInput = errors.New("bad input")
@@ -80,6 +84,9 @@ func readParams(r *http.Request, known ...string) (p, overridden params, err err
 	if err := p.only(known); err != nil {
 		return nil, nil, err
 	}
+	if len(p) == 0 {
+		return query, nil, nil
+	}
 	overridden = params{}
 	for name, value := range query {
 		if _, wins := p[name]; wins {
@@ -93,6 +100,9 @@ func readParams(r *http.Request, known ...string) (p, overridden params, err err
 
 // readQuery reads the parameters of a query. It refuses unknown and repeated ones.
 func readQuery(r *http.Request, known ...string) (params, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, badInput("the query does not parse")
@@ -123,6 +133,9 @@ func (p params) only(known []string) error {
 // readBody reads a JSON object, which is flat except for items. It reads the object member by member to refuse a
 // repeated name: json.Unmarshal would take the last of two.
 func readBody(body io.Reader) (params, error) {
+	if body == http.NoBody {
+		return nil, nil
+	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, badInput("the body cannot be read: %w", err)
@@ -193,8 +206,10 @@ func member(d *json.Decoder) (name, value string, err error) {
 
 // orderOver turns the parameters of a decrease into an order. The overridden ones have to be valid too.
 func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
-	if _, err := b.order(overridden); err != nil {
-		return sale.Order{}, err
+	if len(overridden) > 0 {
+		if _, err := b.order(overridden); err != nil {
+			return sale.Order{}, err
+		}
 	}
 	return b.order(p)
 }
@@ -208,12 +223,13 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 	if err := checkProduct(o.Product); err != nil {
 		return o, err
 	}
-	var wait time.Duration
-	_, waits := p["wait"]
+	if _, waits := p["wait"]; waits {
+		o.Wait = new(time.Duration)
+	}
 	renew := true
 	err = errors.Join(
 		p.integer("quantity", &o.Quantity, 1, b.MaxQuantity),
-		p.duration("wait", &wait, 0, b.MaxWait),
+		p.duration("wait", o.Wait, 0, b.MaxWait),
 		p.duration("ttl", &o.TTL, minTTL, b.MaxTTL),
 		p.duration("work", &o.Work, 0, b.MaxWork),
 		p.boolean("trace", &o.Trace),
@@ -223,15 +239,12 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		b.items(p, &o),
 		p.integer("permits", &o.Permits, 1, maxPermits),
 	)
-	if waits {
-		o.Wait = &wait
-	}
 	o.NoRenew = !renew
 	return o, err
 }
 
 func checkProduct(product string) error {
-	if !productPattern.MatchString(product) {
+	if !isName(product) {
 		return badInput("a product is 1 to 64 letters, digits, _ or -")
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,19 @@ import (
 
 	"stockapi/internal/sale"
 )
+
+// productPattern says what isName has to accept.
+var productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func TestNamesAreShortAndPlain(t *testing.T) {
+	for _, text := range []string{"", "a", "Z", "0", "_", "-", "a b", "a\n", "ä", "\x80", "a/", ":", "@", "[", "`", "{",
+		strings.Repeat("x", 64), strings.Repeat("x", 65), "10000", "a\x00", strings.Repeat("x", 63) + "."} {
+		assert.Equal(t, productPattern.MatchString(text), isName(text), "%q", text)
+	}
+	for r := range rune(0x100) {
+		assert.Equal(t, productPattern.MatchString(string(r)), isName(string(r)), "%q", r)
+	}
+}
 
 // decode reads the parameters of a request, and what they override.
 func decode(query, body string) (p, overridden params, err error) {

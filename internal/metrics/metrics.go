@@ -2,6 +2,8 @@
 package metrics
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
@@ -47,6 +49,21 @@ func New(instance string) *Metrics {
 	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Woken,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// A Rung holds metrics of one rung. Each is looked up once, when it is first used. Before that /metrics does not list it.
+type Rung struct {
+	Wait, Hold func() prometheus.Observer
+	Held       func() prometheus.Gauge
+}
+
+// Rung returns the metrics of the rung with that number.
+func (m *Metrics) Rung(number string) Rung {
+	return Rung{
+		Wait: sync.OnceValue(func() prometheus.Observer { return m.Wait.WithLabelValues(number) }),
+		Hold: sync.OnceValue(func() prometheus.Observer { return m.Hold.WithLabelValues(number) }),
+		Held: sync.OnceValue(func() prometheus.Gauge { return m.Held.WithLabelValues(number) }),
+	}
 }
 
 // Connections adds a gauge for the open connections of a client.

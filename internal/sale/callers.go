@@ -16,25 +16,30 @@ type callers struct {
 	busy map[int64]bool
 }
 
-// enter returns a context in which that caller takes the locks, and a function to call at the end of the order. Caller
-// 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
-func (c *callers) enter(ctx context.Context, caller int64) (context.Context, func(), error) {
+// enter returns the number under which that caller takes the locks, and a function to call at the end of the order.
+// Caller 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
+func (c *callers) enter(caller int64) (number int64, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if caller == 0 {
 		c.last--
-		return lock.WithOwner(ctx, lock.NewOwner(strconv.FormatInt(c.last, 10))), func() {}, nil
+		return c.last, func() {}, nil
 	}
 	if c.busy[caller] {
-		return ctx, nil, ErrCallerBusy
+		return caller, nil, ErrCallerBusy
 	}
 	if c.busy == nil {
 		c.busy = map[int64]bool{}
 	}
 	c.busy[caller] = true
-	return lock.WithOwner(ctx, lock.NewOwner(strconv.FormatInt(caller, 10))), func() {
+	return caller, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.busy, caller)
 	}, nil
+}
+
+// asCaller returns a context in which the caller of that number takes the locks.
+func asCaller(ctx context.Context, number int64) context.Context {
+	return lock.WithOwner(ctx, lock.NewOwner(strconv.FormatInt(number, 10)))
 }

@@ -110,9 +110,10 @@ type rung struct {
 	acquire lock.AcquireAll
 	wait    lock.Waiting
 	sell    stock.Sell
-	missing string // the backend that the rung needs and the instance lacks, or ""
-	readers *rung  // the rung for readers, where they share a lock, or nil
-	inner   *rung  // the rung whose lock nested work takes
+	missing string       // the backend that the rung needs and the instance lacks, or ""
+	readers *rung        // the rung for readers, where they share a lock, or nil
+	inner   *rung        // the rung whose lock nested work takes
+	metrics metrics.Rung // those of the readers are the same
 }
 
 // New returns the shop of an instance, which sells through these rungs.
@@ -127,9 +128,9 @@ func New(
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
-		r.inner = r
+		r.inner, r.metrics = r, m.Rung(r.Number)
 		if r.readers != nil {
-			r.readers.inner = r
+			r.readers.inner, r.readers.metrics = r, r.metrics
 		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
@@ -199,11 +200,14 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	if err := r.fits(o); err != nil {
 		return receipt, err
 	}
-	ctx, leave, err := s.callers.enter(ctx, o.Caller)
+	caller, leave, err := s.callers.enter(o.Caller)
 	if err != nil {
 		return receipt, err
 	}
 	defer leave()
+	if !r.Shelf.LockFree() {
+		ctx = asCaller(ctx, caller)
+	}
 	if o.NoRenew {
 		ctx = lock.WithoutRenewal(ctx)
 	}
@@ -219,7 +223,7 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	if err != nil {
 		return receipt, err
 	}
-	defer func() { err = s.release(ctx, o, lease, &receipt, err) }()
+	defer func() { err = s.release(ctx, r, o, lease, &receipt, err) }()
 
 	err = s.sell(r, o, lease, &receipt)
 	o.narrated.Failed(err)
@@ -251,21 +255,35 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 
 // acquire waits for the lock and records the lease in the receipt.
 func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) (*lock.Lease, error) {
-	waiting, stop := s.untilClosed(ctx)
-	defer stop()
 	start := time.Now()
-	lease, err := r.take(ctx, waiting, o)
+	lease, err := s.take(ctx, r, o)
 	waited := time.Since(start)
 	receipt.WaitedMS = milliseconds(waited)
-	s.metrics.Wait.WithLabelValues(r.Number).Observe(waited.Seconds())
+	r.metrics.Wait().Observe(waited.Seconds())
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.Held.WithLabelValues(r.Number).Inc()
+	r.metrics.Held().Inc()
 	receipt.Lease = newLease(lease)
 	o.narrated.Has(lease, waited)
 	return lease, nil
 }
+
+// take returns a lease of the order's locks. If the shelf needs no lock, it is a lease of none. An order that may not
+// wait makes one attempt, and does not need to know when the shop closes.
+func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) {
+	switch {
+	case r.Shelf.LockFree():
+		return &lock.Lease{Context: ctx, Unlock: noUnlock}, nil
+	case r.maxWait(o) <= 0:
+		return r.take(ctx, ctx, o)
+	}
+	waiting, stop := s.untilClosed(ctx)
+	defer stop()
+	return r.take(ctx, waiting, o)
+}
+
+func noUnlock(context.Context) error { return nil }
 
 // take tries to acquire the locks of an order until it has them or may wait no longer. When the shop closes, an attempt
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
@@ -301,7 +319,9 @@ func (s *Shop) untilClosed(ctx context.Context) (context.Context, func()) {
 
 // release releases the lock. A lost lease is reported in the receipt, and is no error of the sale: a sale that was
 // written stays sold, and an error would hide the unit that is sold twice.
-func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt *Receipt, sale error) error {
+func (s *Shop) release(
+	ctx context.Context, r *rung, o Order, lease *lock.Lease, receipt *Receipt, sale error,
+) error {
 	held := receipt.Lease
 	held.ReleasedAt = time.Now()
 	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
@@ -311,8 +331,8 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 	if lease.Token == "" || receipt.SoldBy != "" {
 		receipt.Lease = nil
 	}
-	s.metrics.Held.WithLabelValues(receipt.Rung).Dec()
-	s.metrics.Hold.WithLabelValues(receipt.Rung).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
+	r.metrics.Held().Dec()
+	r.metrics.Hold().Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
 	switch {
 	case held.Lost:
 		s.metrics.Lost.WithLabelValues(receipt.Rung).Inc()
@@ -326,6 +346,9 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 // work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A
 // nested order then runs code that takes the lock itself, as code does that does not know that its caller holds it.
 func (s *Shop) work(r *rung, o Order) func(context.Context) error {
+	if o.Work <= 0 && !o.Nested {
+		return noWork
+	}
 	return func(ctx context.Context) error {
 		if o.Work > 0 {
 			o.narrated.Works(o.Work)
@@ -342,6 +365,8 @@ func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 		return nil
 	}
 }
+
+func noWork(context.Context) error { return nil }
 
 // nested takes the order's lock a second time, or for a reader the writers' lock, and releases it.
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {

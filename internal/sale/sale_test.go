@@ -308,6 +308,43 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// On a shelf that needs no lock an order skips that of its rung. So there must be none.
+func TestARungHasNoLockIfItsShelfNeedsNone(t *testing.T) {
+	found := 0
+	for _, r := range lock.Ladder() {
+		if !r.Shelf.LockFree() {
+			continue
+		}
+		found++
+		try, _ := r.Build(lock.Backends{})
+		for range 2 {
+			lease, err := try(t.Context(), r.Key(product), time.Minute)
+			require.NoError(t, err, r.Number)
+			assert.Empty(t, lease.Token, r.Number)
+		}
+	}
+	assert.Equal(t, 2, found)
+}
+
+// A rung that nobody has used is not among the metrics, and one that only refused has held no lease.
+func TestMetricsListRungsThatWereUsed(t *testing.T) {
+	s, b := newShop(t, backendtest.StartEmbedded(t))
+	listed := func() [3]int {
+		return [3]int{testutil.CollectAndCount(s.metrics.Wait), testutil.CollectAndCount(s.metrics.Held),
+			testutil.CollectAndCount(s.metrics.Hold)}
+	}
+	assert.Equal(t, [3]int{0, 0, 0}, listed())
+	require.NoError(t, b.Redis.Set(t.Context(), "DistributedLock_"+product, "another's", 0).Err())
+	_, err := s.Decrease(t.Context(), "v4", order())
+	require.ErrorIs(t, err, lock.ErrBusy)
+	assert.Equal(t, [3]int{1, 0, 0}, listed())
+	for range 2 {
+		_, err = s.Decrease(t.Context(), "v17", order())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, [3]int{2, 1, 1}, listed())
+}
+
 func TestRungsThatLackTheirBackend(t *testing.T) {
 	s := New("a", lock.Ladder(), nil, lock.Backends{}, metrics.New("a"), slog.New(slog.DiscardHandler))
 	for _, r := range s.Rungs() {

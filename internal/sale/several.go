@@ -46,12 +46,9 @@ func (r *rung) keys(o Order) []string {
 
 // sold records what an order took. A receipt lists the items only if the order did.
 func (r *Receipt) sold(o Order, left []int64) {
-	sold := make([]Item, len(left))
-	for i, item := range o.items() {
-		sold[i] = Item{Product: item.Product, Quantity: item.Quantity, Left: left[i], Units: units(left[i], item.Quantity)}
+	for i, item := range o.Items {
+		r.Items = append(r.Items, Item{Product: item.Product, Quantity: item.Quantity, Left: left[i],
+			Units: units(left[i], item.Quantity)})
 	}
-	r.Left, r.Units = sold[0].Left, sold[0].Units
-	if len(o.Items) > 0 {
-		r.Items = sold
-	}
+	r.Left, r.Units = left[0], units(left[0], o.items()[0].Quantity)
 }

@@ -66,7 +66,7 @@ func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) error {
 
 // stale turns the scripts' STALE error into ErrStale.
 func stale(err error) error {
-	if redis.HasErrorPrefix(err, "STALE") {
+	if err != nil && redis.HasErrorPrefix(err, "STALE") {
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	}
 	return err

@@ -18,6 +18,9 @@ const (
 	Combined    Kind = "combined"     // as Fenced, with one read and one write for a batch of orders
 )
 
+// LockFree reports whether a shelf of this kind needs no lock around it.
+func (k Kind) LockFree() bool { return k == CAS || k == Atomic }
+
 // A Sell takes an order's units off a shelf and returns how many are left. See [Shelf.Sell] for its errors.
 type Sell func(ctx context.Context, o Order) (left int64, err error)
 

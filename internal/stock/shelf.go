@@ -151,6 +151,8 @@ func parse(product, value string, err error) (int64, error) {
 // are.
 func stockError(product string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, redis.Nil):
 		return fmt.Errorf("%w: %s", ErrNoProduct, product)
 	case redis.HasErrorPrefix(err, "WRONGTYPE"):
