@@ -46,7 +46,7 @@ func newInstance(t testing.TB, redisAddr string) http.Handler {
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	shelf := stock.NewShelf(client)
-	shop := sale.New("a", shelf, lock.Backends{Redis: client,
+	shop := sale.New("a", lock.Ladder(), shelf, lock.Backends{Redis: client,
 		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew}}, m, log)
 	t.Cleanup(func() {
 		end()
