@@ -144,8 +144,8 @@ func (b *buyer) buy() error {
 // contenders are what the benchmarks compare: the minimal handler, and rungs of an instance.
 var contenders = []string{"minimal", "v17", "v4", "v18"}
 
-// startContender returns the address of a server with the handler of that name. That of the instance has the timeouts of
-// stockapi.
+// startContender returns the address of a server with the handler of that name. That of the instance has the timeouts
+// of stockapi.
 func startContender(t testing.TB, redisAddr, name string) (addr string) {
 	t.Helper()
 	if name == "minimal" {
@@ -172,8 +172,8 @@ func TestADecreaseAllocatesLittle(t *testing.T) {
 	}
 	least := allocations("minimal")
 	for name, most := range map[string]float64{"v17": 4, "v4": 48, "v18": 144} {
-		assert.LessOrEqual(t, allocations(name)-least, most, "%s allocates so much more than a handler that does nothing else",
-			name)
+		assert.LessOrEqual(t, allocations(name)-least, most,
+			"%s allocates so much more than a handler that does nothing else", name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,15 +200,16 @@ func TestTheListOfOrdersKeepsTheirOrder(t *testing.T) {
 	want := ""
 	check := func() {
 		t.Helper()
-		forwards, backwards := "", ""
+		var forwards, backwards []string
 		for r := l.oldest; r != nil; r = r.newer {
-			forwards += r.id
+			forwards = append(forwards, r.id)
 		}
 		for r := l.newest; r != nil; r = r.older {
-			backwards = r.id + backwards
+			backwards = append(backwards, r.id)
 		}
-		assert.Equal(t, want, forwards)
-		assert.Equal(t, want, backwards)
+		slices.Reverse(backwards)
+		assert.Equal(t, want, strings.Join(forwards, ""))
+		assert.Equal(t, want, strings.Join(backwards, ""))
 		assert.Len(t, want, l.length)
 	}
 	check()

@@ -51,7 +51,8 @@ func New(instance string) *Metrics {
 	return m
 }
 
-// A Rung holds metrics of one rung. Each is looked up once, when it is first used. Before that /metrics does not list it.
+// A Rung holds metrics of one rung. Each is looked up once, when it is first used. Before that /metrics does not list
+// it.
 type Rung struct {
 	Wait, Hold func() prometheus.Observer
 	Held       func() prometheus.Gauge
