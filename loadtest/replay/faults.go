@@ -11,13 +11,12 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// die kills the instance. What it had sent, and was not carried out, never is.
+// die kills the instance. What it had sent, and was not carried out, never is. It must be dead before its connections
+// close, or it could answer its caller.
 func (p *player) die(c *participant) {
 	p.gate.change(func() { c.dead = true })
 	c.kill()
-	for _, cmd := range p.gate.of(&c.sender) {
-		p.gate.remove(cmd)
-	}
+	p.gate.bury(&c.sender)
 }
 
 // givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of

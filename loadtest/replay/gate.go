@@ -254,11 +254,31 @@ func (g *gate) openAll() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = true
-	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
-		if !cmd.sender.dead {
-			cmd.decided <- pass
+	g.decideAll(func(cmd *command) (decision, bool) {
+		if cmd.sender.dead {
+			return tooLate, true
 		}
-		return true
+		return pass, true
+	})
+}
+
+// bury closes the connections on which commands of a dead client wait: they are never carried out.
+func (g *gate) bury(c *sender) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.decideAll(func(cmd *command) (decision, bool) { return tooLate, cmd.sender == c })
+}
+
+// decideAll decides about those waiting commands of which decides is true. Each command that is taken out of the
+// waiting ones gets a decision, or its connection would wait for ever.
+func (g *gate) decideAll(of func(*command) (d decision, decides bool)) {
+	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
+		d, decides := of(cmd)
+		if decides {
+			g.moves++
+			cmd.decided <- d
+		}
+		return decides
 	})
 }
 

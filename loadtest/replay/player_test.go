@@ -2,6 +2,7 @@ package replay
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -48,6 +49,33 @@ func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
 	g.still = true
 	assert.Equal(t, tooLate, g.wait(cmd(), gone))
 	assert.Equal(t, "a gave up get stock", g.givenUp())
+}
+
+// The connection of a dead client closes at about the time at which the gate forgets what it had sent. Whichever comes
+// first, the wire goes on.
+func TestACommandOfADeadClientKeepsNobody(t *testing.T) {
+	for name, bury := range map[string]func(*gate, *sender){
+		"as it dies": (*gate).bury,
+		"at the end": func(g *gate, _ *sender) { g.openAll() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, c := newGate(nil), &sender{name: "a"}
+				g.close()
+				gone, decided := make(chan struct{}), make(chan decision, 1)
+				go func() { decided <- g.wait(&command{sender: c, server: &server{name: "stock"}, name: "get"}, gone) }()
+				synctest.Wait()
+				require.Len(t, g.of(c), 1)
+				g.change(func() { c.dead = true })
+				bury(g, c)
+				close(gone)
+				synctest.Wait()
+				require.Len(t, decided, 1, "the command waits still")
+				assert.Equal(t, tooLate, <-decided)
+				assert.Empty(t, g.of(c))
+			})
+		})
+	}
 }
 
 func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
