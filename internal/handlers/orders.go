@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -26,12 +27,13 @@ type orderStatus struct {
 	Quantity int64       `json:"quantity"`
 	Units    []int64     `json:"units,omitempty"`
 	Left     *int64      `json:"left,omitempty"`
+	Shard    string      `json:"shard,omitempty"`
 	Items    []sale.Item `json:"items,omitempty"`
 	Instance string      `json:"instance"`
 }
 
-// An orderRecord holds the outcome of an order, or of several orders with one name. It does not hold the units: they
-// follow from left and quantity.
+// An orderRecord holds the outcome of an order, or of several orders with one name. It does not hold the units if they
+// follow from left and quantity, as they do unless the product is sharded.
 type orderRecord struct {
 	id       string
 	outcome  string
@@ -39,6 +41,8 @@ type orderRecord struct {
 	quantity int64
 	left     int64
 	items    []sale.Item // without their units
+	shard    string
+	units    []int64 // nil: they follow from left
 
 	times     int  // how many orders had that name
 	underWay  int  // how many of them have not ended
@@ -166,6 +170,10 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	}
 	if outcome == sold {
 		r.quantity, r.left, r.items = receipt.Quantity, receipt.Left, withoutUnits(receipt.Items)
+		r.shard, r.units = receipt.Shard, nil
+		if !slices.Equal(receipt.Units, unitsAbove(receipt.Left, receipt.Quantity)) {
+			r.units = receipt.Units
+		}
 	}
 	if r.underWay--; r.underWay > 0 {
 		return
@@ -191,7 +199,10 @@ func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 		t.Outcome = pending
 	case r.outcome == sold:
 		left := r.left
-		t.Left, t.Units = &left, unitsAbove(left, r.quantity)
+		t.Left, t.Units, t.Shard = &left, r.units, r.shard
+		if t.Units == nil {
+			t.Units = unitsAbove(left, r.quantity)
+		}
 		for _, item := range r.items {
 			item.Units = unitsAbove(item.Left, item.Quantity)
 			t.Items = append(t.Items, item)
