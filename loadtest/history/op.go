@@ -65,8 +65,11 @@ type Op struct {
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 	Lease    *Lease  `json:"lease,omitempty"`
 	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
-	SoldBy string    `json:"sold_by,omitempty"`
-	Trace  []Command `json:"trace,omitempty"`
+	SoldBy string `json:"sold_by,omitempty"`
+	// Shard names the shard of the product that the order was served from, or was refused at last. Empty: it has none, or
+	// the order had all of them.
+	Shard string    `json:"shard,omitempty"`
+	Trace []Command `json:"trace,omitempty"`
 }
 
 // A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the
