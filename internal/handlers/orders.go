@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -171,7 +170,7 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	if outcome == sold {
 		r.quantity, r.left, r.items = receipt.Quantity, receipt.Left, withoutUnits(receipt.Items)
 		r.shard, r.units = receipt.Shard, nil
-		if !slices.Equal(receipt.Units, unitsAbove(receipt.Left, receipt.Quantity)) {
+		if len(receipt.Units) > 0 && !followsFrom(receipt.Left, receipt.Units) {
 			r.units = receipt.Units
 		}
 	}
@@ -226,6 +225,16 @@ func unitsAbove(left, quantity int64) []int64 {
 		units[i] = left + 1 + int64(i)
 	}
 	return units
+}
+
+// followsFrom reports whether these are the units that [unitsAbove] returns.
+func followsFrom(left int64, units []int64) bool {
+	for i, unit := range units {
+		if unit != left+1+int64(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // order serves GET /orders/{order}: the outcome of an order that this instance served.

@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
