@@ -289,3 +289,26 @@ func TestWhereShardsAreNotPossible(t *testing.T) {
 	_, err = s.Decrease(t.Context(), "v9", Order{TTL: time.Minute, Items: []stock.Item{{Product: product, Quantity: 1}}})
 	require.ErrorIs(t, err, ErrSharded)
 }
+
+// On a cluster the shards, and their locks, are on several nodes.
+func TestShardsOnACluster(t *testing.T) {
+	c := backendtest.StartShards(t)
+	s, _ := newShop(t, &backendtest.Server{URL: c.URL})
+	for _, id := range []string{"v4", "v9", "v15", "v17", "v18"} {
+		shard(t, s, 10, 8)
+		var receipts []Receipt
+		for range 10 {
+			receipt, err := s.Decrease(t.Context(), id, order())
+			require.NoError(t, err, id)
+			receipts = append(receipts, receipt)
+		}
+		assert.Equal(t, upTo(10), unitsOf(receipts), id)
+		_, err := s.Decrease(t.Context(), id, order())
+		require.ErrorIs(t, err, stock.ErrSoldOut, id)
+	}
+	shard(t, s, 10, 8)
+	receipt, err := s.Decrease(t.Context(), "v9", at(0, 9))
+	require.NoError(t, err)
+	assert.Len(t, receipt.Units, 9)
+	assert.EqualValues(t, 1, receipt.Left)
+}

@@ -217,8 +217,6 @@ func TestAPutThatIsOvertaken(t *testing.T) {
 	})
 }
 
-func noWork(context.Context) error { return nil }
-
 func TestCollecting(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShelf(t, start)
