@@ -197,12 +197,6 @@ func Sum(left []int64) (sum int64) {
 	return sum
 }
 
-// A share is what an order takes from one shard.
-type share struct {
-	key       string
-	had, left int64
-}
-
 // Collect sells an order's units from as many shards as it takes, all or none, to an order that has the locks of all
 // shards. It returns the numbers of the units, and how many are left of the whole product. It writes all shards in one
 // transaction. A cluster has none for them, so there it writes one after the other, and writes back what it has written
@@ -238,19 +232,6 @@ func (s *Shelf) Collect(
 		err = s.writeAll(ctx, shares)
 	}
 	return units, left - quantity, stockError(l.Product, err)
-}
-
-// writeAll writes shares in one transaction.
-func (s *Shelf) writeAll(ctx context.Context, shares []share) error {
-	return uncancelable(ctx, func(ctx context.Context) error {
-		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for _, one := range shares {
-				p.SetArgs(ctx, one.key, one.left, replace)
-			}
-			return nil
-		})
-		return err
-	})
 }
 
 // writeEach writes one share after the other, and undoes that if one is refused.

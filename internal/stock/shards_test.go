@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -281,4 +282,21 @@ func TestARecordThatIsNone(t *testing.T) {
 	require.ErrorIs(t, err, ErrCorrupt)
 	assert.True(t, IsKey(recordKey("p")) && IsKey(layoutsKey("p")), "they belong to the stock")
 	assert.True(t, strings.HasPrefix(recordKey("p"), "{"+Key("p")+"}"), "in one slot")
+}
+
+// Of several products one was removed while the order was at work: what was sold of the other is known to nobody.
+func TestSeveralProductsOfWhichOneIsGone(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
+		s := newShelf(t, start)
+		require.NoError(t, s.Put(t.Context(), "q", 10))
+		items := []Item{{"p", 1}, {"q", 1}}
+		_, err := s.SellAll(t.Context(), items, func(context.Context) error { return s.Remove(context.Background(), "q") })
+		require.ErrorIs(t, err, ErrUnknown)
+		require.NoError(t, s.Put(t.Context(), "q", 10))
+		_, err = s.SellAll(t.Context(), items, func(context.Context) error {
+			return errors.Join(s.Remove(context.Background(), "p"), s.Remove(context.Background(), "q"))
+		})
+		require.ErrorIs(t, err, ErrNoProduct)
+		assert.Empty(t, slices.DeleteFunc(keysOf(t, s), func(key string) bool { return strings.HasSuffix(key, ":fence") }))
+	})
 }
