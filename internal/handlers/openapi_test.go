@@ -235,7 +235,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		"draining": sale.ErrDraining, "no-such-rung": sale.ErrNoRung, "rung-unavailable": sale.ErrUnavailable,
 		"outcome-unknown": stock.ErrUnknown, "no-such-product": stock.ErrNoProduct, "sold-out": stock.ErrSoldOut,
 		"stock-corrupt": stock.ErrCorrupt, "lock-corrupt": lock.ErrForeign, "lock-busy": lock.ErrBusy,
-		"lease-lost":   lock.ErrLost,
+		"lease-lost": lock.ErrLost, "scattered": sale.ErrScattered,
 		"backend-away": io.ErrUnexpectedEOF, "lease-exhausted": lock.ErrExhausted, "fence-stale": stock.ErrStale,
 		"internal": errPanic,
 	} {

@@ -286,6 +286,12 @@ func TestWhereShardsAreNotPossible(t *testing.T) {
 	shard(t, s, 80, 8)
 	_, err := s.Read(t.Context(), "v10", order())
 	require.ErrorIs(t, err, ErrSharded)
+	_, err = s.Decrease(t.Context(), "v4", order())
+	require.NoError(t, err)
+	require.NoError(t, s.shelf.Put(t.Context(), product, 5))
+	_, err = s.Read(t.Context(), "v10", order())
+	require.NoError(t, err, "what the instance remembers is over")
+	shard(t, s, 80, 8)
 	_, err = s.Decrease(t.Context(), "v9", Order{TTL: time.Minute, Items: []stock.Item{{Product: product, Quantity: 1}}})
 	require.ErrorIs(t, err, ErrSharded)
 }
