@@ -60,7 +60,7 @@ type Receipt struct {
 	Items    []Item        `json:"items,omitempty"` // of several products; the fields above then repeat the first item
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
-	Shard    string        `json:"shard,omitempty"` // the one that was sold from, and that Left is about
+	Shard    string        `json:"shard,omitempty"` // the one that was sold from, and that Left is about; "*": all
 	Lease    *Lease        `json:"lease,omitempty"`
 	SoldBy   string        `json:"sold_by,omitempty"` // the order under whose lease this one was sold, on v19
 	WaitedMS float64       `json:"waited_ms"`

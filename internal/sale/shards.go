@@ -22,6 +22,9 @@ var (
 	ErrScattered = errors.New("no shard has as many units")
 )
 
+// allShards is the name of the shard on the receipt of an order that had the locks of all shards.
+const allShards = "*"
+
 // A spread is the layout of a product, with the shard at which the next order of this instance begins.
 type spread struct {
 	*stock.Layout
@@ -184,7 +187,7 @@ func (s *Shop) collect(ctx context.Context, r *rung, o Order, p *spread, receipt
 			return fmt.Errorf("%w: %d are left in %d of them; v9 collects from several", ErrScattered, sum, p.Shards)
 		}
 	}
-	receipt.Shard, receipt.Lease = "", nil
+	receipt.Shard, receipt.Lease = allShards, nil
 	whole := o
 	for i := range p.Shards {
 		whole.Items = append(whole.Items, stock.Item{Product: p.Name(i)})

@@ -34,7 +34,7 @@ type books struct {
 	doubt            string
 	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
-	// shards numbers the shards by their names, from 1 on.
+	// shards numbers the shards by their names, from 1 on. 0 is the product itself, which has a lock too.
 	shards map[string]int32
 	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
 	sellers map[string]*seller
@@ -92,7 +92,7 @@ func readBooks(c *history.Cell) *books {
 
 func (b *books) add(i int32, op *history.Op, faulted bool) {
 	b.clocks.narrow(op)
-	if op.Shard != "" && b.shards[op.Shard] == 0 {
+	if b.shardOf(op) == 0 && op.Shard != "" {
 		b.shards[op.Shard] = int32(len(b.shards) + 1)
 	}
 	b.count(op)
@@ -119,6 +119,17 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}
+}
+
+// allShards is the number of an order that had the locks of all shards.
+const allShards = -1
+
+// shardOf returns the number of an order's shard.
+func (b *books) shardOf(op *history.Op) int32 {
+	if op.Shard == history.AllShards {
+		return allShards
+	}
+	return b.shards[op.Shard]
 }
 
 func (b *books) count(op *history.Op) {

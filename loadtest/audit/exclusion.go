@@ -123,23 +123,23 @@ func (l *leases) overlapsAcross(strict bool, h *violations) {
 	l.overlaps(spans, true, h)
 }
 
-// overlaps adds the leases that surely overlap, shard by shard. A lease that names no shard is of the locks of all of
-// them, and compared with each.
+// overlaps adds the leases that surely overlap, shard by shard. A lease of the locks of all shards is compared with those
+// of each. The product's own lock, which an order takes before it knows that there are shards, is one more.
 func (l *leases) overlaps(spans []span, across bool, h *violations) {
 	add := func(a, b *span) { h.add(l.pair(a, b)) }
 	if len(l.shards) == 0 {
 		overlaps(spans, across, add)
 		return
 	}
-	for shard := range int32(len(l.shards)) {
+	for shard := range int32(len(l.shards) + 1) {
 		var of []span
 		for _, s := range spans {
-			if own := l.all[s.lease].shard; own == 0 || own == shard+1 {
+			if own := l.all[s.lease].shard; own == shard || own == allShards && shard > 0 {
 				of = append(of, s)
 			}
 		}
 		overlaps(of, across, func(a, b *span) {
-			if shard == 0 || l.all[a.lease].shard != 0 || l.all[b.lease].shard != 0 { // those of all are compared once
+			if shard <= 1 || l.all[a.lease].shard == shard || l.all[b.lease].shard == shard { // those of all only once
 				add(a, b)
 			}
 		})

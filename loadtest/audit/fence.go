@@ -59,7 +59,7 @@ func readGrants(b *books) *grants {
 		clock := b.clocks.of(op.Instance)
 		l.grants = append(l.grants, grant{
 			token: op.Lease.Fence, begun: begun(op, b.clocks.bounds[clock]), ended: op.Lease.AcquiredAt,
-			late: b.clocks.late(op), op: int32(i), clock: clock, shard: b.shards[op.Shard],
+			late: b.clocks.late(op), op: int32(i), clock: clock, shard: b.shardOf(op),
 		})
 	}
 	return l

@@ -42,7 +42,7 @@ func TestLeasesOfTwoShardsMayOverlap(t *testing.T) {
 }
 
 func TestLeasesOfOneShardMayNotOverlap(t *testing.T) {
-	for _, shard := range []string{"p.x.00", ""} { // without a name it is the whole product that was locked
+	for _, shard := range []string{"p.x.00", history.AllShards} {
 		c := forgeShards(6)
 		c.Ops[1].Shard = shard
 		judge(t, c, history.Exclusion, history.Broken)
@@ -52,8 +52,17 @@ func TestLeasesOfOneShardMayNotOverlap(t *testing.T) {
 
 func TestLeasesOfAllShardsAreComparedOnce(t *testing.T) {
 	c := forgeShards(6)
-	c.Ops[0].Shard, c.Ops[1].Shard = "", ""
+	c.Ops[0].Shard, c.Ops[1].Shard = history.AllShards, history.AllShards
 	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "the first of")
+}
+
+// An order that does not know of the shards yet takes the product's own lock, which excludes others who do not.
+func TestTheProductsOwnLockIsNoneOfAShard(t *testing.T) {
+	c := forgeShards(6)
+	c.Ops[0].Shard = ""
+	judge(t, c, history.Exclusion, history.OK)
+	c.Ops[1].Shard = ""
+	judge(t, c, history.Exclusion, history.Broken)
 }
 
 func TestEachShardHasTokensOfItsOwn(t *testing.T) {
