@@ -47,6 +47,7 @@ type Order struct {
 	Trace    bool           // whether the receipt lists the Redis commands
 
 	narrated *narrate.Order // nil: nobody narrates
+	inShard  bool           // whether the order's product is a shard
 	below    int64          // how many units are numbered below those of the order's product, which is a shard
 }
 
@@ -117,6 +118,7 @@ type rung struct {
 	missing string       // the backend that the rung needs and the instance lacks, or ""
 	readers *rung        // the rung for readers, where they share a lock, or nil
 	inner   *rung        // the rung whose lock nested work takes
+	layouts *layouts     // those that the shop knows
 	metrics metrics.Rung // those of the readers are the same
 }
 
@@ -132,9 +134,9 @@ func New(
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
-		r.inner, r.metrics = r, m.Rung(r.Number)
+		r.inner, r.metrics, r.layouts = r, m.Rung(r.Number), &s.layouts
 		if r.readers != nil {
-			r.readers.inner, r.readers.metrics = r, r.metrics
+			r.readers.inner, r.readers.metrics, r.readers.layouts = r, r.metrics, r.layouts
 		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
@@ -300,6 +302,9 @@ func noUnlock(context.Context) error { return nil }
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
 	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
+		if !o.inShard && len(o.Items) == 0 && r.layouts.get(o.Product) != nil {
+			return nil, errNowSharded
+		}
 		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
 		o.narrated.Busy(err, r.maxWait(o))
 		return lease, err

@@ -25,6 +25,10 @@ var (
 // allShards is the name of the shard on the receipt of an order that had the locks of all shards.
 const allShards = "*"
 
+// errNowSharded ends the wait of an order for the lock of a product that another order has found to have shards. The
+// first orders of an instance would else pass through that lock one by one, each to find the same.
+var errNowSharded = fmt.Errorf("%w: it has shards", stock.ErrNoProduct)
+
 // A spread is the layout of a product, with the shard at which the next order of this instance begins.
 type spread struct {
 	*stock.Layout
@@ -101,7 +105,7 @@ func (s *Shop) find(ctx context.Context, r *rung, o Order, receipt *Receipt) (er
 		if failed != nil {
 			return failed
 		}
-		if known == nil && l == nil || known != nil && known.Same(l) {
+		if known == nil && l == nil && !errors.Is(err, errNowSharded) || known != nil && known.Same(l) {
 			return err
 		}
 		known = s.layouts.set(o.Product, l)
@@ -166,7 +170,7 @@ func (s *Shop) dealInShards(
 
 // dealInShard serves an order from that shard.
 func (s *Shop) dealInShard(ctx context.Context, r *rung, o Order, p *spread, shard int, receipt *Receipt) error {
-	o.Product, o.below = p.Name(shard), p.Below(shard)
+	o.Product, o.below, o.inShard = p.Name(shard), p.Below(shard), true
 	receipt.Shard, receipt.Lease, receipt.SoldBy = o.Product, nil, ""
 	o.narrated.In(o.Product, o.below)
 	return s.deal(ctx, r, o, receipt)

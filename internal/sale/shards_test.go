@@ -168,6 +168,43 @@ func TestAnOldLayoutSellsNothing(t *testing.T) {
 	})
 }
 
+// An order that waits for the product's own lock stops waiting for it when another order has found shards.
+func TestWhoWaitsForTheProductLearnsOfItsShards(t *testing.T) {
+	for _, id := range []string{"v4", "v7", "v8", "v18", "v19"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			s, b := newShop(t, backendtest.StartEmbedded(t))
+			l := shard(t, s, 8, 8)
+			r, err := lock.Find(id)
+			require.NoError(t, err)
+			one, wait := r.Build(b)
+			holder, err := wait(t.Context(), r.Key(product), time.Minute, func(ctx context.Context) (*lock.Lease, error) {
+				return one(ctx, r.Key(product), time.Minute)
+			})
+			require.NoError(t, err)
+			o, patience := order(), time.Minute
+			o.Wait = &patience
+			var waiter sync.WaitGroup
+			waiter.Go(func() {
+				receipt, err := s.Decrease(context.Background(), id, o)
+				assert.NoError(t, err)
+				assert.NotEmpty(t, receipt.Shard)
+			})
+			time.Sleep(50 * time.Millisecond) // it may wait by now; if not, it learns before it does
+			s.layouts.set(product, l)
+			if id != "v4" { // which looks again and again; the others look when they are woken
+				require.NoError(t, holder.Unlock(t.Context()))
+			}
+			waiter.Wait()
+			if id == "v4" {
+				require.NoError(t, holder.Unlock(t.Context()))
+			}
+			_, err = s.Decrease(t.Context(), id, o)
+			require.NoError(t, err)
+		})
+	}
+}
+
 // A product without shards costs no command more than before there were shards.
 func TestAProductWithoutShardsCostsNoCommandMore(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
