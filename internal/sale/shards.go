@@ -42,7 +42,7 @@ func (p *spread) start(o Order) int {
 	if o.Shard != nil {
 		return int(*o.Shard) % p.Shards
 	}
-	return int(p.next.Add(1) % uint32(p.Shards)) //nolint:gosec // there are few
+	return int(p.next.Add(1) % uint32(p.Shards))
 }
 
 // layouts holds the layouts that an instance knows. None of them has to be up to date: an order that goes by an old one

@@ -74,7 +74,7 @@ func (s *Shelf) Layout(ctx context.Context, product string) (*Layout, error) {
 	text, err := s.rdb.Get(ctx, recordKey(product)).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
-		return nil, nil //nolint:nilnil // no layout is an answer
+		return nil, nil
 	case redis.HasErrorPrefix(err, "WRONGTYPE"):
 		return nil, fmt.Errorf("%w: %s is not a string", ErrCorrupt, recordKey(product))
 	case err != nil:
