@@ -24,6 +24,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
+	if specs, err = f.shardable(specs); err != nil {
+		return complain(stderr, err)
+	}
 	if specs, err = f.joinable(specs); err != nil {
 		return complain(stderr, err)
 	}

@@ -10,17 +10,18 @@ import (
 	"stockapi/internal/fault"
 )
 
-// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity and
-// permits. Without --faults, fault is an unknown parameter.
+// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity,
+// permits and shard. Without --faults, fault is an unknown parameter.
 func paramNames(faults bool) (ofDecrease, ofRead []string) {
 	ofDecrease = []string{
-		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",
+		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "shard",
+		"trace",
 	}
 	if faults {
 		ofDecrease = append(ofDecrease, "fault")
 	}
 	return ofDecrease, slices.DeleteFunc(slices.Clone(ofDecrease), func(name string) bool {
-		return name == "product" || name == "quantity" || name == "permits"
+		return name == "product" || name == "quantity" || name == "permits" || name == "shard"
 	})
 }
 

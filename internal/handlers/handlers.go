@@ -19,6 +19,7 @@ import (
 	"stockapi/internal/fault"
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
+	"stockapi/internal/stock"
 )
 
 // A Shop serves orders.
@@ -31,8 +32,9 @@ type Shop interface {
 
 // An Admin serves the administrative routes.
 type Admin interface {
-	Left(ctx context.Context, product string) (int64, error)
+	Count(ctx context.Context, product string) (sum int64, l *stock.Layout, left []int64, err error)
 	PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error
+	PutSharded(ctx context.Context, product string, quantity int64, shards int, ttl time.Duration) error
 	Remove(ctx context.Context, product string) error
 	BreakLocks(ctx context.Context, product string) (int64, error)
 }

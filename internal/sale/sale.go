@@ -42,10 +42,13 @@ type Order struct {
 	Caller   int64          // the caller's number, for reentrant locks; 0: a new caller
 	NoRenew  bool           // the lease ends after TTL, however long the work takes
 	Permits  int64          // how many may hold a semaphore at once; 0: the rung's default
+	Shard    *int64         // the shard to begin with, of a product that has shards; nil: one of the shop's choice
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
 
 	narrated *narrate.Order // nil: nobody narrates
+	inShard  bool           // whether the order's product is a shard
+	below    int64          // how many units are numbered below those of the order's product, which is a shard
 }
 
 // A Receipt reports the result of an order. With an error it holds what was known when the order failed.
@@ -58,6 +61,7 @@ type Receipt struct {
 	Items    []Item        `json:"items,omitempty"` // of several products; the fields above then repeat the first item
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
+	Shard    string        `json:"shard,omitempty"` // the one that was sold from, and that Left is about; "*": all
 	Lease    *Lease        `json:"lease,omitempty"`
 	SoldBy   string        `json:"sold_by,omitempty"` // the order under whose lease this one was sold, on v19
 	WaitedMS float64       `json:"waited_ms"`
@@ -100,6 +104,7 @@ type Shop struct {
 	narrator *narrate.Narrator // nil: none
 	notes    map[string]string
 	callers  callers
+	layouts  layouts
 	open     context.Context // ends when the shop closes
 	close    context.CancelFunc
 }
@@ -113,6 +118,7 @@ type rung struct {
 	missing string       // the backend that the rung needs and the instance lacks, or ""
 	readers *rung        // the rung for readers, where they share a lock, or nil
 	inner   *rung        // the rung whose lock nested work takes
+	layouts *layouts     // those that the shop knows
 	metrics metrics.Rung // those of the readers are the same
 }
 
@@ -128,9 +134,9 @@ func New(
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
-		r.inner, r.metrics = r, m.Rung(r.Number)
+		r.inner, r.metrics, r.layouts = r, m.Rung(r.Number), &s.layouts
 		if r.readers != nil {
-			r.readers.inner, r.readers.metrics = r, r.metrics
+			r.readers.inner, r.readers.metrics, r.readers.layouts = r, r.metrics, r.layouts
 		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
@@ -180,7 +186,7 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error
 	return s.serve(ctx, r, o)
 }
 
-// serve takes the rung's lock, sells or reads under it, and releases it.
+// serve serves an order, once its rung is known.
 func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, err error) {
 	if o.ID == "" {
 		o.ID = rand.Text()
@@ -219,15 +225,22 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 		ctx, recorder = trace.Record(ctx)
 		defer func() { receipt.Trace = recorder.Events() }()
 	}
-	lease, err := s.acquire(ctx, r, o, &receipt)
-	if err != nil {
-		return receipt, err
-	}
-	defer func() { err = s.release(ctx, r, o, lease, &receipt, err) }()
-
-	err = s.sell(r, o, lease, &receipt)
-	o.narrated.Failed(err)
+	err = s.find(ctx, r, o, &receipt)
 	return receipt, err
+}
+
+// deal takes the lock of an order's product, or products, sells or reads under it, and releases it.
+func (s *Shop) deal(ctx context.Context, r *rung, o Order, receipt *Receipt) (err error) {
+	lease, err := s.acquire(ctx, r, o, receipt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = s.release(ctx, r, o, lease, receipt, err) }()
+	err = s.sell(r, o, lease, receipt)
+	if !errors.Is(err, stock.ErrNoProduct) && (receipt.Shard == "" || !errors.Is(err, stock.ErrSoldOut)) {
+		o.narrated.Failed(err) // else the order may go on elsewhere
+	}
+	return err
 }
 
 // sell takes the ordered units off the shelf: those of one product as the rung does, those of several all or none.
@@ -258,7 +271,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	start := time.Now()
 	lease, err := s.take(ctx, r, o)
 	waited := time.Since(start)
-	receipt.WaitedMS = milliseconds(waited)
+	receipt.WaitedMS += milliseconds(waited)
 	r.metrics.Wait().Observe(waited.Seconds())
 	if err != nil {
 		return nil, err
@@ -289,6 +302,9 @@ func noUnlock(context.Context) error { return nil }
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
 	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
+		if !o.inShard && len(o.Items) == 0 && r.layouts.get(o.Product) != nil {
+			return nil, errNowSharded
+		}
 		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
 		o.narrated.Busy(err, r.maxWait(o))
 		return lease, err

@@ -41,5 +41,6 @@ func (s *Shelf) sellAtomic(ctx context.Context, o Order) (int64, error) {
 func ScriptNames() map[string]string {
 	return map[string]string{
 		fencedRead.Hash(): "read", fencedWrite.Hash(): "write", take.Hash(): "take", put.Hash(): "put",
+		open.Hash(): "open",
 	}
 }

@@ -29,7 +29,7 @@ func (s *Shelf) sellCAS(ctx context.Context, o Order) (int64, error) {
 		}
 		err = s.compareAndSet(ctx, Key(o.Product), value, left)
 		if !retryable(err) {
-			return left, err
+			return left, stockError(o.Product, err)
 		}
 		if !time.Now().Before(deadline) {
 			return left, fmt.Errorf("%w: %w", ErrContended, err)

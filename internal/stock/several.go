@@ -2,7 +2,9 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,7 +20,7 @@ type Item struct {
 // them written or none. On a cluster a MULTI is limited to one slot: if the products are in several, the client refuses
 // it and nothing is sold.
 func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Context) error) ([]int64, error) {
-	left := make([]int64, len(items))
+	left, shares := make([]int64, len(items)), make([]share, len(items))
 	for i, item := range items {
 		have, err := s.Left(ctx, item.Product)
 		if err != nil {
@@ -28,17 +30,34 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 			return nil, fmt.Errorf("%w: %d left of %s", ErrSoldOut, have, item.Product)
 		}
 		left[i] = have - item.Quantity
+		shares[i] = share{Key(item.Product), have, left[i]}
 	}
 	if err := doWork(ctx, Order{Work: work}); err != nil {
 		return nil, err
 	}
-	return left, uncancelable(ctx, func(ctx context.Context) error {
-		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for i, item := range items {
-				p.Set(ctx, Key(item.Product), left[i], redis.KeepTTL)
+	return left, stockError(items[0].Product, s.writeAll(ctx, shares))
+}
+
+// A share is what an order takes from one stock of several.
+type share struct {
+	key       string
+	had, left int64
+}
+
+// writeAll writes shares in one transaction.
+func (s *Shelf) writeAll(ctx context.Context, shares []share) error {
+	var written []redis.Cmder
+	err := uncancelable(ctx, func(ctx context.Context) (err error) {
+		written, err = s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			for _, one := range shares {
+				p.SetArgs(ctx, one.key, one.left, replace)
 			}
 			return nil
 		})
 		return err
 	})
+	if errors.Is(err, redis.Nil) && slices.ContainsFunc(written, func(c redis.Cmder) bool { return c.Err() == nil }) {
+		return fmt.Errorf("%w: a stock was written, and another was gone", ErrUnknown)
+	}
+	return err
 }

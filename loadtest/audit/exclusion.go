@@ -13,7 +13,8 @@ import (
 
 // exclusion answers whether two orders ever held the lock at once. From acquired_at to released_at an order definitely
 // believed that it held the lock. So two such times that overlap are a violation, whatever the orders did: one that was
-// refused for lack of stock counts like one that sold.
+// refused for lack of stock counts like one that sold. Each shard of a product has a lock of its own, so leases of two
+// shards may overlap.
 //
 // The answer is ok only if the leases of all orders that must have had one were seen, and if an overlap would have
 // shown. Orders that were served under another's lease need none of their own: see soldby.go.
@@ -94,7 +95,7 @@ func (l *leases) within(from, to int, strict bool, h *violations) {
 		}
 		spans = append(spans, s)
 	}
-	overlaps(spans, false, func(a, b *span) { h.add(l.pair(a, b)) })
+	l.overlaps(spans, false, h)
 }
 
 // overlapsAcross compares the leases of different clocks on the client's timeline: each began at the latest, and ended
@@ -119,7 +120,30 @@ func (l *leases) overlapsAcross(strict bool, h *violations) {
 		}
 		spans = append(spans, s)
 	}
-	overlaps(spans, true, func(a, b *span) { h.add(l.pair(a, b)) })
+	l.overlaps(spans, true, h)
+}
+
+// overlaps adds the leases that surely overlap, shard by shard. A lease of the locks of all shards is compared with those
+// of each. The product's own lock, which an order takes before it knows that there are shards, is one more.
+func (l *leases) overlaps(spans []span, across bool, h *violations) {
+	add := func(a, b *span) { h.add(l.pair(a, b)) }
+	if len(l.shards) == 0 {
+		overlaps(spans, across, add)
+		return
+	}
+	for shard := range int32(len(l.shards) + 1) {
+		var of []span
+		for _, s := range spans {
+			if own := l.all[s.lease].shard; own == shard || own == allShards && shard > 0 {
+				of = append(of, s)
+			}
+		}
+		overlaps(of, across, func(a, b *span) {
+			if shard <= 1 || l.all[a.lease].shard == shard || l.all[b.lease].shard == shard { // those of all only once
+				add(a, b)
+			}
+		})
+	}
 }
 
 // compareWithOthers bounds each lease's clock by other orders, since it may have been set in the middle of its own

@@ -11,7 +11,7 @@ import (
 
 // fence answers whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
 // had surely ended before the other began; if they may have overlapped, either order is right. The same token twice is
-// wrong in any order.
+// wrong in any order. Each shard of a product has tokens of its own.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
@@ -43,6 +43,7 @@ type grant struct {
 	begun, ended history.Instant
 	late         history.Instant
 	op, clock    int32
+	shard        int32
 }
 
 func readGrants(b *books) *grants {
@@ -58,7 +59,7 @@ func readGrants(b *books) *grants {
 		clock := b.clocks.of(op.Instance)
 		l.grants = append(l.grants, grant{
 			token: op.Lease.Fence, begun: begun(op, b.clocks.bounds[clock]), ended: op.Lease.AcquiredAt,
-			late: b.clocks.late(op), op: int32(i), clock: clock,
+			late: b.clocks.late(op), op: int32(i), clock: clock, shard: b.shardOf(op),
 		})
 	}
 	return l
@@ -97,12 +98,12 @@ func begun(op *history.Op, b bound) history.Instant {
 
 func (l *grants) sameToken() *violations {
 	slices.SortFunc(l.grants, func(a, b grant) int {
-		return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
 	})
 	h := &violations{}
 	first := 0
 	for i := 1; i < len(l.grants); i++ {
-		if l.grants[i].token != l.grants[first].token {
+		if l.grants[i].token != l.grants[first].token || l.grants[i].shard != l.grants[first].shard {
 			first = i
 			continue
 		}
@@ -116,14 +117,14 @@ func (l *grants) sameToken() *violations {
 // the client's timeline by all clocks. With strict, a clock that was set back cannot mislead it.
 func (l *grants) fellBack(strict bool) *violations {
 	h := &violations{}
-	byClock := map[int32][]int32{}
-	usable := make([]int32, 0, len(l.grants))
+	type line struct{ clock, shard int32 }
+	byClock, usable := map[line][]int32{}, map[int32][]int32{} // the latter by shard
 	for i := range l.grants {
-		clock := l.grants[i].clock
+		clock, shard := l.grants[i].clock, l.grants[i].shard
 		if b := l.clocks.bounds[clock]; !b.set {
-			byClock[clock] = append(byClock[clock], int32(i))
+			byClock[line{clock, shard}] = append(byClock[line{clock, shard}], int32(i))
 			if b.lo > -far && b.hi < far {
-				usable = append(usable, int32(i))
+				usable[shard] = append(usable[shard], int32(i))
 			}
 		}
 	}
@@ -133,8 +134,11 @@ func (l *grants) fellBack(strict bool) *violations {
 			func(g *grant) history.Instant { return g.begun },
 			func(g *grant) history.Instant { return g.surelyEnded(strict) })
 	}
-	if l.before != nil {
-		l.fellBackAmong(usable, judged, h,
+	if l.before == nil {
+		return h
+	}
+	for _, of := range usable {
+		l.fellBackAmong(of, judged, h,
 			func(g *grant) history.Instant {
 				if strict {
 					return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)

@@ -22,6 +22,7 @@ type lease struct {
 	late, done      history.Instant
 	op, clock       int32
 	reading, buyer  bool
+	shard           int32 // see shardOf
 }
 
 // A trip is when an order was sent and answered, and how far the clock can have been ahead meanwhile.
@@ -60,7 +61,7 @@ func (l *leases) add(i int32, op *history.Op) {
 	one := lease{
 		acquired: op.Lease.AcquiredAt, until: until(op.Lease), late: l.clocks.late(op), done: op.Done,
 		op: i, clock: l.clocks.of(op.Instance),
-		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
+		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy, shard: l.shardOf(op),
 	}
 	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
 	// While it was stopped it believed nothing, so all that is known of its lease is when it was taken.

@@ -19,6 +19,8 @@ const maxBody = 32 << 20
 type Client struct {
 	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
 	StockTTL time.Duration
+	// Shards is the number of shards that SetStock puts a product into; 0: none.
+	Shards int
 
 	http  *http.Client
 	token string

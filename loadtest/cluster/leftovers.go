@@ -26,7 +26,7 @@ const (
 // leftover matches the keys of runs: the stock and the lock of a product named lt-, the run's id, the cell and the
 // rung.
 var leftover = regexp.MustCompile(
-	`^\{?(ProductStock_|DistributedLock_|redlock:)lt-[0-9a-f]{8}(-[0-9a-z_-]+)?(\}:[a-z]+)?$`,
+	`^\{?(ProductStock_|DistributedLock_|redlock:)lt-[0-9a-f]{8}(-[0-9a-z_-]+)?(\.[0-9a-z]+\.[0-9]+)?(\}:[a-z]+)?$`,
 )
 
 // endLater sets a TTL on a key that has none.

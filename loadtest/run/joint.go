@@ -47,6 +47,7 @@ func (s *Settings) terms(specs []catalog.Spec, stockapi string) joint.Terms {
 		{Flag: "--requests", Value: fmt.Sprint(s.Load.Requests)},
 		{Flag: "--concurrency", Value: fmt.Sprint(s.Load.Concurrency)},
 		{Flag: "--stock", Value: fmt.Sprint(s.Load.Stock)},
+		{Flag: "--shards", Value: fmt.Sprint(s.Load.Shards)},
 		{Flag: "--rate", Value: fmt.Sprint(s.Load.Rate)},
 		{Flag: "--wait", Value: s.Load.Wait.String()},
 		{Flag: "--ttl", Value: s.Load.TTL.String()},

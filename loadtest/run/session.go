@@ -54,7 +54,7 @@ type session struct {
 // newClient returns a client for one cell, or for what the cells share.
 func (s *Settings) newClient() *client.Client {
 	c := client.New(s.Load.Concurrency, s.AdminToken)
-	c.StockTTL = s.stockTTL()
+	c.StockTTL, c.Shards = s.stockTTL(), s.Load.Shards
 	return c
 }
 

@@ -21,8 +21,8 @@ func (p Printer) Header(run *history.Run) {
 		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
 	line("stockapi", run.Backend.Stockapi)
-	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s%s",
-		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties)))
+	line("load", fmt.Sprintf("%d buyers of %d units%s, %d at once, %s; wait %s, ttl %s, work %s%s",
+		l.Requests, l.Stock, inShards(l), l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties)))
 	for i, party := range run.Parties {
 		line([]string{"parties", ""}[min(i, 1)], fmt.Sprintf("%s on %s, %s/%s with %d CPUs",
 			party.Name, party.Label, party.Machine.OS, party.Machine.Arch, party.Machine.CPUs))
@@ -31,6 +31,14 @@ func (p Printer) Header(run *history.Run) {
 		line("", "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
 	}
 	fmt.Fprintln(p)
+}
+
+// inShards says how many shards a product has; nothing if it has none.
+func inShards(l history.Load) string {
+	if l.Shards == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in %d shards", l.Shards)
 }
 
 // seed returns the seed and what it determines; nothing if it determines nothing.

@@ -20,7 +20,7 @@ type sentence struct {
 
 var (
 	someNumber   = regexp.MustCompile(`\d+(\.\d+)?`)
-	someKey      = regexp.MustCompile(`DistributedLock_[\w-]+`)
+	someKey      = regexp.MustCompile(`DistributedLock_[\w-]+(\.\w+\.\d+)?`)
 	someSeller   = regexp.MustCompile(`(^|; )[\w.-]+ sold`)
 	theFirst     = regexp.MustCompile(` \(the first of N\)`)
 	someInstance = regexp.MustCompile(` on [\w.-]+|[\w.-]+ answered`)
