@@ -192,7 +192,7 @@ func TestAnHeirOfALostLease(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, lease)
 	l.lease.work.lose(ErrLost)
-	require.Error(t, l.second.buys(t, lease), "it does not wait for the third, and has no lease")
+	require.ErrorIs(t, l.second.buys(t, lease), ErrLost, "it does not wait for the third")
 	fresh, err := l.tries(t, l.third)
 	require.NoError(t, err)
 	require.Nil(t, fresh, "it asks Redis")

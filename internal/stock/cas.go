@@ -19,7 +19,7 @@ import (
 func (s *Shelf) sellCAS(ctx context.Context, o Order) (int64, error) {
 	for deadline := time.Now().Add(o.MaxWait); ; {
 		value, err := s.rdb.Get(ctx, Key(o.Product)).Result()
-		left, err := parse(o.Product, value, err)
+		left, err := parse(ctx, o.Product, value, err)
 		if err != nil {
 			return 0, err
 		}

@@ -39,7 +39,7 @@ func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
 func (s *Shelf) readFenced(ctx context.Context, o Order) (int64, error) {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
 	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, fenceTTL.Milliseconds()).Text()
-	return parse(o.Product, value, stale(err))
+	return parse(ctx, o.Product, value, stale(err))
 }
 
 // sellWriteFenced is sellFenced as it is often described: the token is checked on write, but not on read.

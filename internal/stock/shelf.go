@@ -131,18 +131,22 @@ func indeterminate(err error) bool { return !backend.Refused(err) && !backend.Un
 // Left returns how many units of a product are left.
 func (s *Shelf) Left(ctx context.Context, product string) (int64, error) {
 	value, err := s.rdb.Get(ctx, Key(product)).Result()
-	return parse(product, value, err)
+	return parse(ctx, product, value, err)
 }
 
 // exactLimit is the first whole number beyond which a double, which Lua counts with, is no longer exact.
 const exactLimit = 1 << 53
 
 // parse turns Redis' reply for a stock key into a number of units: a whole number as Redis itself writes it, with an
-// absolute value below 2^53. All kinds of shelf accept the same values.
-func parse(product, value string, err error) (int64, error) {
+// absolute value below 2^53. All kinds of shelf accept the same values. If the read failed because ctx has ended, the
+// error is the cause, such as a lease that was lost.
+func parse(ctx context.Context, product, value string, err error) (int64, error) {
 	err = stockError(product, err)
 	if errors.Is(err, ErrNoProduct) || errors.Is(err, ErrCorrupt) {
 		return 0, err
+	}
+	if err != nil && ctx.Err() != nil && !backend.Refused(err) {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the stock: %w", err)

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +75,22 @@ func TestWorkThatIsCancelledSellsNothing(t *testing.T) {
 		left, err := s.Left(context.Background(), "p")
 		require.NoError(t, err)
 		assert.EqualValues(t, 10, left, kind)
+	}
+}
+
+// A read that fails because the lease has ended says so, whatever the connection says of it.
+func TestAReadWithoutALeaseReturnsTheCause(t *testing.T) {
+	ended := errors.New("the lease has ended")
+	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Combined} {
+		s := newShelf(t, backendtest.StartEmbedded)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(ended)
+		_, err := s.Seller(kind)(ctx, order(1, nil))
+		require.ErrorIs(t, err, ended, kind)
+		_, err = s.Look(ctx, order(1, nil))
+		require.ErrorIs(t, err, ended, kind)
+		_, err = s.SellAll(ctx, []Item{{"p", 1}}, order(1, nil).Work)
+		require.ErrorIs(t, err, ended, kind)
 	}
 }
 

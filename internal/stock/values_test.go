@@ -50,10 +50,10 @@ func TestEveryShelfReadsTheSameNumbers(t *testing.T) {
 					continue
 				}
 				require.NoError(t, err, "%q %s", value, kind)
-				before, err := parse("p", value, nil)
+				before, err := parse(t.Context(), "p", value, nil)
 				require.NoError(t, err)
 				assert.Equal(t, before-1, left, "%q %s", value, kind)
-				after, err := parse("p", now, nil)
+				after, err := parse(t.Context(), "p", now, nil)
 				require.NoError(t, err)
 				assert.Equal(t, before-1, after, "%q %s", value, kind)
 			}
