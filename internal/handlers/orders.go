@@ -28,6 +28,7 @@ type orderStatus struct {
 	Left     *int64      `json:"left,omitempty"`
 	Shard    string      `json:"shard,omitempty"`
 	Items    []sale.Item `json:"items,omitempty"`
+	SoldBy   string      `json:"sold_by,omitempty"` // the order under whose lease this one was served
 	Instance string      `json:"instance"`
 }
 
@@ -42,6 +43,7 @@ type orderRecord struct {
 	items    []sale.Item // without their units
 	shard    string
 	units    []int64 // nil: they follow from left
+	soldBy   string  // the order under whose lease it was served, if it was another's
 
 	times     int  // how many orders had that name
 	underWay  int  // how many of them have not ended
@@ -167,6 +169,10 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	if r.times > 1 && r.maybeSold {
 		r.outcome = unknown
 	}
+	r.soldBy = receipt.SoldBy
+	if r.times > 1 { // it was one of them, and may not be the one that is meant
+		r.soldBy = ""
+	}
 	if outcome == sold {
 		r.quantity, r.left, r.items = receipt.Quantity, receipt.Left, withoutUnits(receipt.Items)
 		r.shard, r.units = receipt.Shard, nil
@@ -196,6 +202,7 @@ func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 	switch {
 	case r.underWay > 0:
 		t.Outcome = pending
+		return t, true
 	case r.outcome == sold:
 		left := r.left
 		t.Left, t.Units, t.Shard = &left, r.units, r.shard
@@ -207,6 +214,7 @@ func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 			t.Items = append(t.Items, item)
 		}
 	}
+	t.SoldBy = r.soldBy
 	return t, true
 }
 

@@ -115,6 +115,24 @@ func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
 	assert.Equal(t, []any{84.0}, body["units"])
 }
 
+// An order that was served under another's lease says so later too, whether it sold or was refused. Of two orders with
+// one name nobody knows which is meant.
+func TestAnOrderRemembersWhoSoldForIt(t *testing.T) {
+	for want, err := range map[string]error{"sold": nil, "refused": stock.ErrSoldOut} {
+		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
+			receipt, err := soldBut(o, 83, err)
+			receipt.SoldBy = "first"
+			return receipt, err
+		})
+		buy(t.Context(), h, "mine")
+		outcome, body := ask(t, h, "mine")
+		assert.Equal(t, []any{want, "first"}, []any{outcome, body["sold_by"]})
+		buy(t.Context(), h, "mine")
+		_, body = ask(t, h, "mine")
+		assert.NotContains(t, body, "sold_by", want)
+	}
+}
+
 // A broken connection is one that no answer can be written to.
 type broken struct{ header http.Header }
 

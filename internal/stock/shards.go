@@ -167,7 +167,7 @@ func (s *Shelf) LeftOfEach(ctx context.Context, l *Layout) ([]int64, error) {
 	left := make([]int64, l.Shards)
 	for i, reply := range replies {
 		var err error
-		if left[i], err = parse(l.Name(i), reply.Val(), reply.Err()); err != nil {
+		if left[i], err = parse(ctx, l.Name(i), reply.Val(), reply.Err()); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,8 @@ type OrderStatus struct {
 	Outcome  history.Outcome `json:"outcome"`
 	Units    []int64         `json:"units"`
 	Quantity int64           `json:"quantity"`
+	// SoldBy is the order under whose lease it was served, "" if it had a lease of its own, or none.
+	SoldBy string `json:"sold_by"`
 }
 
 // Order asks an instance for the outcome of an order that was sent to it. The route is optional: an instance that does

@@ -227,6 +227,8 @@ func TestAShopThatSaysOneThingWrong(t *testing.T) {
 		}, `decrease: 409 +must +wrong: it took 1 units all the same`},
 		"a memory of all": {edited("GET /orders/{order}", func(doc map[string]any) { doc["outcome"] = "refused" }),
 			`GET /orders/\{order\} +may +wrong: outcome is "refused" of an order that was sold`},
+		"a memory of a seller": {edited("GET /orders/{order}", func(doc map[string]any) { doc["sold_by"] = "o-7" }),
+			`GET /orders/\{order\} +may +wrong: sold_by is "o-7", and no other order of the product was under way`},
 		"sold by nobody": {set("sold_by", "o-7"), `wrong: sold_by is "o-7", and no other order of the product was under way`},
 		"refused by nobody": {answers(func(o *contracttest.Order) {
 			if o.Status == http.StatusConflict {

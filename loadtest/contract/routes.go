@@ -115,7 +115,7 @@ var (
 		{"units", wholes, Must, noResolution},
 		{"left", whole, May, evidenceOnly},
 		{"instance", text, Should, evidenceOnly},
-	}}
+	}, Sometimes: []Member{soldBy}}
 	metrics = Route{Name: "GET /metrics", Need: May, Without: noCommandRate}
 	unlock  = Route{Name: "DELETE /locks/{product}", Need: Should, Without: keysStay}
 	remove  = Route{Name: "DELETE /stock/{product}", Need: Should, Without: keysStay}

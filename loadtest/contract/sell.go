@@ -145,7 +145,7 @@ func (c *checker) recalled(ctx context.Context, receipt answer) {
 	if never := c.ask(ctx, http.MethodGet, "/orders/"+c.Product+"-never", "", nil); never.status != http.StatusNotFound {
 		wrong = append(wrong, "of an order that was never sent it "+never.describe())
 	}
-	c.judge(recall, a, http.StatusOK, wrong...)
+	c.judge(recall, a, http.StatusOK, append(wrong, seller(a)...)...)
 }
 
 // served are the statuses, besides 423, that may answer one of several orders at once.

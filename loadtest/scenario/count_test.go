@@ -29,6 +29,8 @@ type smallShop struct {
 	// lose says that the nth order is sold and its answer lost; tell, that the shop tells of orders afterwards.
 	lose func(n int) bool
 	tell bool
+	// soldBy, if set, is the order under whose lease all others are sold, as the shop says.
+	soldBy string
 
 	orders   map[string]map[string]any
 	bought   int
@@ -89,6 +91,9 @@ func (s *smallShop) sell(w http.ResponseWriter, r *http.Request) {
 	quantity, _ := strconv.ParseInt(r.URL.Query().Get("quantity"), 10, 64)
 	s.bought++
 	o := map[string]any{"order": id, "quantity": quantity, "instance": "s", "outcome": "refused"}
+	if s.soldBy != "" {
+		o["sold_by"] = s.soldBy
+	}
 	status := http.StatusConflict
 	if s.stock >= quantity {
 		o["outcome"], o["units"], o["left"], status = "sold", []int64{s.stock - quantity + 1}, s.stock-quantity, http.StatusOK
@@ -159,6 +164,17 @@ func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
 	}
 	assert.Equal(t, 10, resolved)
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
+}
+
+// The shop also says who sold for an order whose answer was lost: it had no lease of its own.
+func TestAnOrderThatIsAskedForNamesItsSeller(t *testing.T) {
+	s := newSmallShop(t)
+	s.tell, s.lose, s.soldBy = true, func(n int) bool { return n == 2 }, "p-1"
+	for _, op := range runIn(t, s, 3, 10).All() {
+		if op.Resolved {
+			assert.Equal(t, "p-1", op.SoldBy)
+		}
+	}
 }
 
 // Who does not tell need not: what is unknown stays so.

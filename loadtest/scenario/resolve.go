@@ -82,6 +82,9 @@ func (r *Runner) askOutcome(ctx context.Context, url, id string) (status client.
 // applyOutcome sets the outcome of an order, which has ended by now at the latest.
 func applyOutcome(op *history.Op, status client.OrderStatus, now history.Instant) {
 	op.Outcome, op.Resolved, op.Done = status.Outcome, true, now
+	if status.SoldBy != "" {
+		op.SoldBy = status.SoldBy
+	}
 	if status.Outcome == history.Sold {
 		op.Units = status.Units
 	}
