@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/plain"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 )
@@ -31,7 +32,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 			Read: f.File, Out: f.out(),
 		})
 		if run.Interrupted != "" {
-			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
+			fmt.Fprintf(stdout, "the run was not finished: %s\n", plain.Text(run.Interrupted))
 		}
 		return nil
 	})
@@ -62,7 +63,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 		return complain(stderr, err)
 	}
 	for _, d := range differ {
-		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
+		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", plain.Text(d))
 	}
 	return againCode(run, rows, differ, stderr)
 }

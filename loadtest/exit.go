@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/plain"
 )
 
 // The exit codes.
@@ -29,6 +30,6 @@ func codeOf(rows []*catalog.Row, good bool) int {
 // complain says in one line why it could not run.
 func complain(stderr io.Writer, err error) int {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	fmt.Fprintln(stderr, "loadtest: "+strings.Join(lines, "; "))
+	fmt.Fprintln(stderr, "loadtest: "+plain.Text(strings.Join(lines, "; ")))
 	return couldNotRun
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/plain"
 	"stockapi/loadtest/replay"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -89,7 +90,7 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	}
 	for _, f := range cell.Findings {
 		if f.Verdict != history.Valid && f.Result != history.NotApplicable {
-			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, f.Because)))
+			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, plain.Text(f.Because))))
 		}
 	}
 	missing := replay.Missing(cell, e.Breaks)
@@ -132,7 +133,7 @@ func ended(op *history.Op) string {
 		return "sold unit " + strings.Trim(fmt.Sprint(op.Units), "[]")
 	}
 	if op.Detail != "" {
-		text += ": " + op.Detail
+		text += ": " + plain.Text(op.Detail)
 	}
 	return text
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"stockapi/loadtest/plain"
 )
 
 // A Report is the result of a check.
@@ -44,13 +46,13 @@ func (r *Report) failing() []Line {
 	return failing
 }
 
-// found returns the finding in a few words.
+// found returns the finding in a few words, some of which may be the service's.
 func (l Line) found() string {
 	switch {
 	case l.Wrong != "":
-		return "wrong: " + l.Wrong
+		return "wrong: " + plain.Text(l.Wrong)
 	case l.Missing != "":
-		return "missing: " + l.Missing
+		return "missing: " + plain.Text(l.Missing)
 	case l.Unseen != "":
 		return "not seen: " + l.Unseen
 	}
@@ -67,7 +69,7 @@ func (l Line) without() string {
 
 // Write writes the report as a table, with a summary as its last line.
 func (r *Report) Write(w io.Writer) {
-	fmt.Fprintf(w, "contract of %s, asked for %s with product %s\n\n", r.Base, r.Rung, r.Product)
+	fmt.Fprintf(w, "contract of %s, asked for %s with product %s\n\n", r.Base, plain.Text(r.Rung), r.Product)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "route\tneed\tfound\twithout it\t")
@@ -96,4 +98,4 @@ func (r *Report) summary(w io.Writer) {
 }
 
 // at returns the route's name with that rung in it.
-func (r Route) at(rung string) string { return strings.Replace(r.Name, "{rung}", rung, 1) }
+func (r Route) at(rung string) string { return strings.Replace(r.Name, "{rung}", plain.Text(rung), 1) }

@@ -178,7 +178,7 @@ func TestWhatACellSays(t *testing.T) {
 		"a sold unit 100 to order o1 at +3.005 s; b sold unit 100 again to order o2 at +3.505 s",
 		"the lock lies in Redis, and the TTL far exceeds the work",
 		"go run ./loadtest --scenarios two-instances --rungs v2 --seed 9<",
-		"units sold twice", "NOT as expected: 0 of 1 cells", "redis-server 7.0.15", "All 2 orders of the cell.")
+		"units sold twice", "NOT as expected (0 of 1 cells are)", "redis-server 7.0.15", "All 2 orders of the cell.")
 }
 
 func TestACellLinksToItsPorcupinePage(t *testing.T) {
@@ -267,7 +267,7 @@ func TestRedlockHasFiveLanesAtMost(t *testing.T) {
 func TestHostileStringsStayText(t *testing.T) {
 	evil := "</noscript></style></title><script>alert(1)</script>\" onload='x' \x00{{.}} javascript:&\u202e"
 	o := sale(evil, evil, 100, 10, 20)
-	o.Outcome, o.Detail = history.Outcome(evil), evil
+	o.Outcome, o.Detail, o.SoldBy, o.For = history.Outcome(evil), evil, evil, evil
 	o.Trace = append(o.Trace, history.Command{Node: evil, Cmd: "set", Key: evil, Reply: evil, At: 1, End: 2 * ms},
 		history.Command{Cmd: "fault", Key: evil, At: 1, End: 15 * ms})
 	c := cellOf(evil, evil, o, sale(evil+"2", "a", 100, 10, 20), sale(evil+"3", "a", 100, 12, 20))
@@ -367,7 +367,7 @@ func TestAFileOfTheFirstVersionMakesAReport(t *testing.T) {
 	sound(t, doc)
 	legible(t, "first version", doc)
 	assert.Equal(t, 4, strings.Count(doc, "<section"))
-	says(t, doc, "As expected: 4 of 4 cells", " breaks 2 of 2 rungs", "1: TTL over at 407 ms", "unit 98 sold twice")
+	says(t, doc, "As expected (4 of 4 cells)", " breaks 2 of 2 rungs", "1: TTL over at 407 ms", "unit 98 sold twice")
 }
 
 func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
@@ -381,7 +381,7 @@ func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 	says(t, render(t, run), "Interrupted after 1 of 458 cells, so far as expected", "interrupted by a signal")
 	run = runOf(paused())
 	run.Interrupted, run.Selected = "interrupted", 458
-	says(t, render(t, run), "Interrupted after 1 of 458 cells, NOT as expected: 0 of 1 cells")
+	says(t, render(t, run), "Interrupted after 1 of 458 cells, NOT as expected (0 of 1 cells are)")
 }
 
 func TestAnEmptyRunMakesAReport(t *testing.T) {

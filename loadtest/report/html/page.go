@@ -134,7 +134,10 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	p.Groups = groupsOf(sections)
 	p.Matrix, p.Signs, p.Findings = newMatrix(p.Groups, rows), signsIn(p.Groups), findings(p.Groups)
 	p.Recovery = newRecovery(rows)
-	p.Good, p.Outcome = outcome(run, rows)
+	words, good := terminal.Outcome{
+		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
+	}.Headline()
+	p.Good, p.Outcome = good, capital(words)
 	return p
 }
 
@@ -142,53 +145,6 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 func hashOf(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// outcome says the same as the last line that the run printed. It is good if the run was finished, and all is as
-// expected.
-func outcome(run *history.Run, rows []*catalog.Row) (good bool, words string) {
-	met, ran, invalid, surprises := 0, 0, 0, 0
-	for _, r := range rows {
-		met, ran, invalid, surprises = met+r.Met, ran+r.Ran(), invalid+len(r.Invalid), surprises+len(r.Surprises)
-	}
-	others := ""
-	if invalid > 0 {
-		others += fmt.Sprintf("; %d not valid", invalid)
-	}
-	if n := len(run.Cells) - ran; n > 0 {
-		others += fmt.Sprintf("; %d not run", n)
-	}
-	cells := fmt.Sprintf(": %d of %d cells%s", met, ran, others)
-	switch {
-	case surprises > 0:
-		words = "NOT as expected" + cells
-	case run.Interrupted != "":
-		words = "so far as expected" + others
-	case invalid > 0 || ran == 0:
-		words = "not all was measured; as expected" + cells
-	default:
-		good, words = true, "as expected"+cells
-	}
-	return good, capital(interrupted(run) + words)
-}
-
-// interrupted says how far a run came that was interrupted, and is empty if it was finished.
-func interrupted(run *history.Run) string {
-	switch n := len(run.Cells); {
-	case run.Interrupted == "":
-		return ""
-	case run.Selected == 0:
-		return fmt.Sprintf("interrupted after %s, ", counted(n))
-	default:
-		return fmt.Sprintf("interrupted after %d of %d cells, ", n, run.Selected)
-	}
-}
-
-func counted(cells int) string {
-	if cells == 1 {
-		return "1 cell"
-	}
-	return fmt.Sprintf("%d cells", cells)
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -292,6 +292,15 @@ func TestColumnsAreDroppedInOrder(t *testing.T) {
 	assert.Equal(t, strings.Fields("rung verdict sold refused left twice"), head(70))
 }
 
+// A run of which no cell could be run has not come out as expected.
+func TestARunOfNothingIsNotGood(t *testing.T) {
+	words, good := terminal.Outcome{Rows: catalog.Assess([]*history.Cell{
+		{Scenario: "crash", Rung: "v13", NotRun: "needs zookeeper"},
+	})}.Headline()
+	assert.Equal(t, "nothing was measured (0 of 0 cells; 1 not run)", words)
+	assert.False(t, good)
+}
+
 func TestAnInterruptedRunSaysSoFirst(t *testing.T) {
 	last := func(cells ...*history.Cell) string {
 		var out bytes.Buffer

@@ -5,12 +5,18 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/plain"
 )
+
+// EmbeddedNote is said of figures that were measured on the embedded Redis.
+const EmbeddedNote = "Do not compare the rungs' speed here: " +
+	"Lua is about 10 times slower on the embedded Redis than on Redis."
 
 // Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
 func (p Printer) Header(run *history.Run) {
 	m, l := run.Machine, run.Whole()
 	line := func(head, text string) {
+		text = plain.Text(text)
 		if p.Width == 0 {
 			fmt.Fprintf(p, "%-10s%s\n", head, text)
 			return
@@ -28,7 +34,7 @@ func (p Printer) Header(run *history.Run) {
 			party.Name, party.Label, party.Machine.OS, party.Machine.Arch, party.Machine.CPUs))
 	}
 	if run.Backend.Kind == "embedded" {
-		line("", "Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
+		line("", EmbeddedNote)
 	}
 	fmt.Fprintln(p)
 }

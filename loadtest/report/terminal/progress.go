@@ -58,6 +58,7 @@ func (p *Progress) Finished(c *history.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finished++
+	c = plainCell(c)
 	line := fmt.Sprintf("%d/%d %s", p.finished, p.total, Line(c))
 	switch {
 	case p.terminal == nil:

@@ -36,6 +36,7 @@ type Outcome struct {
 // Results prints the stories, how soon requests got through, the matrix and the summary, in this order: what a terminal
 // still shows at the end is the matrix. It returns what [Printer.Summary] does.
 func (p Printer) Results(o Outcome) bool {
+	o.Rows = plainRows(o.Rows)
 	good := false
 	end := p.text(func(p Printer) { good = p.Summary(o) })
 	all := p.text(func(p Printer) {

@@ -31,6 +31,27 @@ func Line(c *history.Cell) string {
 // Summary prints the last lines: as expected, or what was not, and which cells are no measurement of their rungs. It
 // returns whether all that was measured is as expected.
 func (p Printer) Summary(o Outcome) bool {
+	words, _ := o.Headline()
+	good, details := true, false
+	for _, r := range o.Rows {
+		good = good && len(r.Surprises) == 0
+		details = details || len(r.Surprises)+len(r.Invalid) > 0
+	}
+	if details {
+		words += ":"
+	}
+	p.wrapped("", 2, words)
+	for _, r := range o.Rows {
+		for _, s := range append(r.Surprises, r.Invalid...) {
+			p.wrapped("  ", 4, s)
+		}
+	}
+	return good
+}
+
+// Headline says in one line how a run came out. It is good if the run was finished, and all of it was measured and is
+// as expected.
+func (o Outcome) Headline() (words string, good bool) {
 	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
 	for _, r := range o.Rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
@@ -43,28 +64,23 @@ func (p Printer) Summary(o Outcome) bool {
 	if skipped > 0 {
 		others += fmt.Sprintf("; %d not run", skipped)
 	}
-	var line string
 	switch {
 	case surprises > 0:
-		line = fmt.Sprintf("NOT as expected (%d of %d cells are%s):", met, ran, others)
+		words = fmt.Sprintf("NOT as expected (%d of %d cells are%s)", met, ran, others)
 	case invalid > 0:
-		line = fmt.Sprintf("nothing was found that is not as expected, but not all was measured "+
-			"(%d of %d cells are as expected%s):", met, ran, others)
+		words = fmt.Sprintf("nothing was found that is not as expected, but not all was measured "+
+			"(%d of %d cells are as expected%s)", met, ran, others)
 	case o.Interrupted:
-		line = "so far as expected"
+		words = "so far as expected"
 		if others != "" {
-			line += " (" + strings.TrimPrefix(others, "; ") + ")"
+			words += " (" + strings.TrimPrefix(others, "; ") + ")"
 		}
+	case ran == 0:
+		words = fmt.Sprintf("nothing was measured (%d of %d cells%s)", met, ran, others)
 	default:
-		line = fmt.Sprintf("as expected (%d of %d cells%s)", met, ran, others)
+		words, good = fmt.Sprintf("as expected (%d of %d cells%s)", met, ran, others), true
 	}
-	p.wrapped("", 2, o.interrupted()+line)
-	for _, r := range o.Rows {
-		for _, s := range append(r.Surprises, r.Invalid...) {
-			p.wrapped("  ", 4, s)
-		}
-	}
-	return surprises == 0
+	return o.interrupted() + words, good
 }
 
 // interrupted says how far an interrupted run came; it is empty if the run was finished.
