@@ -60,6 +60,10 @@ bench: ## each rung: acquire + release, and a whole sale, with allocations
 bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 3 ..."
 	$(GO) -C bench build -trimpath -o ../bin/bench-peers . && bin/bench-peers $(ARGS)
 
+.PHONY: bench-http
+bench-http: ## how fast each rung sells over HTTP, beside two limits: docs/bench.md; ARGS="--rungs v4,v17 ..."
+	$(GO) run ./loadtest bench $(ARGS)
+
 .PHONY: footprint
 footprint: ## start-up time, and memory, goroutines and connections over 100,000 orders
 	$(GO) test -run '^$$' -bench Footprint -benchtime 1x ./cmd/stockapi

@@ -16,6 +16,7 @@ type commands struct {
 	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
+	Bench    benchFlags       `cmd:"" help:"Measure how fast the rungs sell over HTTP, beside a bare route and a loop of GET and SET: docs/bench.md. It takes about three seconds for each rung."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
@@ -42,6 +43,7 @@ Examples:
   loadtest report results.json -o report.html
   loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
+  loadtest bench --rungs v4,v8,v17 --for 5s
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
 
@@ -73,6 +75,9 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 		return nil, "", false, proposed(err)
 	}
 	for _, p := range parsed.Path {
+		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
+			return nil, "", false, fmt.Errorf("--%s names none: name one at least, or leave it out", p.Flag.Name)
+		}
 		if p.Flag != nil && (p.Flag.Name == "requests" || p.Flag.Name == "stock") {
 			c.Run.sized = append(c.Run.sized, "--"+p.Flag.Name)
 		}
@@ -87,7 +92,7 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "replay", "contract"}); near != "" {
+	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "bench", "replay", "contract"}); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}
 	return err

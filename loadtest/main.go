@@ -32,6 +32,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.Report.run(stdout, stderr)
 	case "list":
 		return c.List.run(stdout, stderr)
+	case "bench":
+		return c.Bench.run(ctx, stdout, stderr)
 	case "replay":
 		return c.Replay.run(ctx, stdout, stderr)
 	case "contract":

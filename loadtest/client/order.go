@@ -35,6 +35,8 @@ type Order struct {
 	Nested bool
 	// Shard is the shard to begin with; nil: the service chooses.
 	Shard *int
+	// Untraced asks for no list of its commands.
+	Untraced bool
 	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
 	Reads bool
 }
@@ -141,8 +143,10 @@ func (o Order) method() string {
 
 func (o Order) path() string {
 	q := url.Values{
-		"trace": {"true"},
 		"wait":  {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+	}
+	if !o.Untraced {
+		q.Set("trace", "true")
 	}
 	if o.Caller != 0 {
 		q.Set("caller", strconv.FormatInt(o.Caller, 10))
