@@ -130,7 +130,7 @@ func (t *benchTable) head(f *benchFlags, b history.Backend) {
 
 func (t *benchTable) line(f *bench.Figure) {
 	rate := func(n int) string { return fmt.Sprintf("%.0f", f.Rate(n)) }
-	name, ratio, commands, twice := f.Rung+" "+f.Name, "", "–", fmt.Sprint(f.Twice)
+	name, ratio, perSale, twice := f.Rung+" "+f.Name, "", "–", fmt.Sprint(f.Twice)
 	switch {
 	case f.NotRun != "":
 		fmt.Fprintf(t.w, "%-22s %s\n", name, f.NotRun)
@@ -142,10 +142,10 @@ func (t *benchTable) line(f *bench.Figure) {
 		ratio = fmt.Sprintf("%.2f", f.Rate(f.Sold)/t.loop)
 	}
 	if f.Commands > 0 {
-		commands = fmt.Sprintf("%.1f", f.Commands)
+		perSale = fmt.Sprintf("%.1f", f.Commands)
 	}
 	fmt.Fprintf(t.w, benchColumns, name, rate(f.Sold), ratio, rate(f.Busy), rate(f.Others),
-		milliseconds(f.Latency.P50), milliseconds(f.Latency.P99), commands, twice)
+		milliseconds(f.Latency.P50), milliseconds(f.Latency.P99), perSale, twice)
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }
