@@ -92,7 +92,8 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	if near := catalog.DidYouMean(argument, []string{"run", "audit", "report", "list", "bench", "replay", "contract"}); near != "" {
+	commands := []string{"run", "audit", "report", "list", "bench", "replay", "contract"}
+	if near := catalog.DidYouMean(argument, commands); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}
 	return err

@@ -138,8 +138,8 @@ func TestAShopOpensWithTheShardsThatAreThere(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoProduct)
 }
 
-// Whatever a sale that is under way read, a product or a shard, it writes nothing once the product was put anew, and what
-// was put stays as it is.
+// Whatever a sale that is under way read, a product or a shard, it writes nothing once the product was put anew, and
+// what was put stays as it is.
 func TestASaleUnderWayCannotUndoAPut(t *testing.T) {
 	puts := map[string]func(s *Shelf) error{
 		"shards": func(s *Shelf) error { return s.PutSharded(context.Background(), "p", 50, 4, 0) },

@@ -123,8 +123,8 @@ func (l *leases) overlapsAcross(strict bool, h *violations) {
 	l.overlaps(spans, true, h)
 }
 
-// overlaps adds the leases that surely overlap, shard by shard. A lease of the locks of all shards is compared with those
-// of each. The product's own lock, which an order takes before it knows that there are shards, is one more.
+// overlaps adds the leases that surely overlap, shard by shard. A lease of the locks of all shards is compared with
+// those of each. The product's own lock, which an order takes before it knows that there are shards, is one more.
 func (l *leases) overlaps(spans []span, across bool, h *violations) {
 	add := func(a, b *span) { h.add(l.pair(a, b)) }
 	if len(l.shards) == 0 {

@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// forgeShards makes a cell of a product of two shards, which were sold from correctly at the same times: orders 0 and 1,
-// 2 and 3, and so on, each pair at once from the two shards, under the same tokens.
+// forgeShards makes a cell of a product of two shards, which were sold from correctly at the same times: orders 0 and
+// 1, 2 and 3, and so on, each pair at once from the two shards, under the same tokens.
 func forgeShards(n int) *history.Cell {
 	c := forge(n)
 	c.Shards = 2

@@ -8,8 +8,8 @@ import (
 
 // Orders that wait for the same lock may get one lease together. Then one of them shows it, and each of the others says
 // that it was sold by that one, and shows none. That is taken for true if it can be: the order that is named is another
-// one of the same instance, from the same shard, and shows a lease of its own. That lease did not end before the order that names it was
-// sent, nor begin after that one was answered. Otherwise the order had a lease that was not seen.
+// one of the same instance, from the same shard, and shows a lease of its own. That lease did not end before the order
+// that names it was sent, nor begin after that one was answered. Otherwise the order had a lease that was not seen.
 
 // A seller is an order that others name as the one that sold for them.
 type seller struct {

@@ -143,7 +143,7 @@ func (o Order) method() string {
 
 func (o Order) path() string {
 	q := url.Values{
-		"wait":  {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
+		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
 	}
 	if !o.Untraced {
 		q.Set("trace", "true")

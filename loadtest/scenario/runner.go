@@ -84,8 +84,9 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, Shards: r.Load.Shards, TTL: r.Load.TTL, Limit: limit(spec.Scenario, r.Load.TTL, r.slack()),
-		Start: time.Now(), NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
+		Product: product, Initial: r.Load.Stock, Shards: r.Load.Shards, TTL: r.Load.TTL,
+		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
+		NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
 	}
 	if err := r.identify(ctx, c, urls); err != nil {
 		return c, err
