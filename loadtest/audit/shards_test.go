@@ -73,6 +73,10 @@ func TestEachShardHasTokensOfItsOwn(t *testing.T) {
 	c.Ops[4].Lease.Fence = 1 // 3 after 2 became 1 after 2, and after another 1
 	c.Ops[0].Lease.Fence = 0
 	judge(t, c, history.Fence, history.Broken)
+	c = forgeShards(2)
+	c.Ops[2].Lease.Fence = 3 // the last token of the first shard, and
+	c.Ops[1].Lease.Fence = 3 // the first one of the second
+	judge(t, c, history.Fence, history.OK)
 }
 
 func TestAUnitThatTwoShardsHaveSold(t *testing.T) {
