@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 
 	"stockapi/loadtest/bench"
@@ -38,7 +37,7 @@ func (f *benchFlags) check() error {
 	return nil
 }
 
-// benchResult is what --json writes.
+// benchResult is the content of the file that --json names.
 type benchResult struct {
 	Build       string          `json:"build"`
 	Started     time.Time       `json:"started"`
@@ -61,7 +60,7 @@ func (f *benchFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
 	result := benchResult{Build: thisBuild(), Started: time.Now(), Concurrency: f.Concurrency, Wait: f.Wait,
-		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}}
+		Machine: history.ThisMachine()}
 	settings := bench.Settings{Backend: f.Backend, Stockapi: f.Stockapi, Concurrency: f.Concurrency, For: f.For,
 		Wait: f.Wait, Say: shown.Say}
 	table := benchTable{w: stdout}

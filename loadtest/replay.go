@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,9 +31,8 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	run := &history.Run{ID: "replay", Started: time.Now(), Loadtest: thisBuild(), Selected: len(entries),
-		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
-		Backend: environment.Backend,
-		Load:    history.Load{Requests: 2, Concurrency: 2, Stock: f.Stock, Wait: f.Wait, Repeat: 1}}
+		Machine: history.ThisMachine(), Backend: environment.Backend,
+		Load: history.Load{Requests: 2, Concurrency: 2, Stock: f.Stock, Wait: f.Wait, Repeat: 1}}
 	replays := replays{run: run, stdout: stdout, environment: environment}
 	shown.Clear()
 	var code int

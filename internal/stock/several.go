@@ -38,7 +38,7 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 	return left, stockError(items[0].Product, s.writeAll(ctx, shares))
 }
 
-// A share is what an order takes from one stock of several.
+// A share is the part of an order that comes from one stock of several.
 type share struct {
 	key       string
 	had, left int64

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -131,15 +132,19 @@ func (l *leases) overlaps(spans []span, across bool, h *violations) {
 		overlaps(spans, across, add)
 		return
 	}
-	for shard := range int32(len(l.shards) + 1) {
-		var of []span
-		for _, s := range spans {
-			if own := l.all[s.lease].shard; own == shard || own == allShards && shard > 0 {
-				of = append(of, s)
-			}
+	byShard := map[int32][]span{}
+	for _, s := range spans {
+		shard := l.all[s.lease].shard
+		byShard[shard] = append(byShard[shard], s)
+	}
+	ofAll := byShard[allShards]
+	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
+		of := byShard[shard]
+		if shard > 0 {
+			of = append(of, ofAll...)
 		}
 		overlaps(of, across, func(a, b *span) {
-			if shard <= 1 || l.all[a.lease].shard == shard || l.all[b.lease].shard == shard { // those of all only once
+			if l.all[a.lease].shard == shard || l.all[b.lease].shard == shard { // two of all shards only once
 				add(a, b)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 )
@@ -45,8 +46,9 @@ func TestLeasesOfOneShardMayNotOverlap(t *testing.T) {
 	for _, shard := range []string{"p.x.00", history.AllShards} {
 		c := forgeShards(6)
 		c.Ops[1].Shard = shard
-		judge(t, c, history.Exclusion, history.Broken)
-		assert.Equal(t, []string{"p-0", "p-1"}, history.FindingOf(findings(c), history.Exclusion).Evidence[0].Orders)
+		broken := judge(t, c, history.Exclusion, history.Broken)
+		require.NotEmpty(t, broken.Evidence)
+		assert.Equal(t, []string{"p-0", "p-1"}, broken.Evidence[0].Orders)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/load"
 )
 
-// A Figure is what was measured of a rung, or of a limit.
+// A Figure holds the measurement of a rung, or of a limit.
 type Figure struct {
 	Rung string `json:"rung,omitempty"` // the rung's number, empty for a limit
 	Name string `json:"name"`

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // A Run is everything that one loadtest did, and on what.
 type Run struct {
@@ -49,6 +52,11 @@ type Machine struct {
 	Arch string `json:"arch"`
 	CPUs int    `json:"cpus"`
 	Go   string `json:"go"`
+}
+
+// ThisMachine returns the machine that this process runs on.
+func ThisMachine() Machine {
+	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
 }
 
 // A Backend is what kept the stock and the locks.

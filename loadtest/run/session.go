@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -99,9 +98,7 @@ func (s *Settings) newHistory() *history.Run {
 	}
 	return &history.Run{
 		ID: hex.EncodeToString(id[:]), Seed: s.Seed, Started: time.Now(), Loadtest: s.Build,
-		SeedOf:  seedOf,
-		Machine: history.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
-		Load:    s.Load,
+		SeedOf: seedOf, Machine: history.ThisMachine(), Load: s.Load,
 	}
 }
 
