@@ -19,6 +19,8 @@ import (
 //
 // An instance may pass a lock on, from order to order. Then they have one owner token, and one makes the key and
 // another removes it: all that they sent counts as sent by one. That is only certain if all orders told what they sent.
+// An order of a product with shards may have one lock after the other, and shows the token of the last one: what it
+// removed before it had that is not judged.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -103,21 +105,22 @@ func readSteps(b *books) *steps {
 	return s
 }
 
-// ownerOf returns in whose name an order had the lock, or false if it does not say.
-func (b *books) ownerOf(op *history.Op) (o owner, known bool) {
+// ownerOf returns in whose name an order had its last lock, and since when, or false if it does not say.
+func (b *books) ownerOf(op *history.Op) (o owner, since history.Instant, known bool) {
 	switch {
 	case op.Lease != nil:
-		o = owner{op.Instance, op.Lease.Token}
+		o, since = owner{op.Instance, op.Lease.Token}, op.Lease.AcquiredAt
 	case sharesLease(op) && b.sellers[op.SoldBy] != nil:
-		o = owner{op.Instance, b.sellers[op.SoldBy].token}
+		s := b.sellers[op.SoldBy]
+		o, since = owner{op.Instance, s.token}, s.acquired
 	}
-	return o, o.token != ""
+	return o, since, o.token != ""
 }
 
 // addPassed adds the removals by orders that had the lock from another order of the same owner.
 func (s *steps) addPassed() {
 	for _, op := range s.All() {
-		o, _ := s.ownerOf(op)
+		o, _, _ := s.ownerOf(op)
 		t := s.passed[o]
 		if t == nil {
 			continue
@@ -130,14 +133,17 @@ func (s *steps) addPassed() {
 		}
 	}
 	for i, op := range s.All() {
-		o, _ := s.ownerOf(op)
+		o, acquired, _ := s.ownerOf(op)
 		t := s.passed[o]
 		if t == nil || len(t.commands) > maxTenure {
 			continue
 		}
 		for j := range op.Trace {
 			cmd := &op.Trace[j]
-			if _, itself := ownedBefore(op.Trace, cmd); !cmd.Releases() || !cmd.Succeeded() || itself {
+			if !cmd.Releases() || !cmd.Succeeded() || cmd.At < acquired {
+				continue
+			}
+			if _, itself := ownedBefore(op.Trace, cmd); itself {
 				continue
 			}
 			if since, known := ownedBefore(t.commands, cmd); known {
@@ -164,7 +170,7 @@ func (s *steps) add(i int32, op *history.Op) {
 		case cmd.Releases() && cmd.Succeeded():
 			if since, known := ownedBefore(op.Trace, cmd); known {
 				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock, false})
-			} else if o, known := s.ownerOf(op); known {
+			} else if o, acquired, known := s.ownerOf(op); known && cmd.At >= acquired {
 				s.passed[o] = &tenure{}
 			}
 		}

@@ -175,6 +175,9 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 					history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 3 * ms, End: 4 * ms, Reply: "1"})
 			}
 		},
+		"and was another lock of an order that went on to the next shard": func(c *history.Cell) {
+			c.Ops[2].Lease.AcquiredAt, c.Ops[2].Lease.ReleasedAt = 17*ms, 18*ms
+		},
 		"and may have been taken again": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
 				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 7 * ms, End: 8 * ms, Err: "i/o timeout"})
@@ -207,6 +210,9 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	judge(t, late(), history.OwnRelease, history.Broken)
 	c := late()
 	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 8*ms, 9*ms
+	judge(t, c, history.OwnRelease, history.OK)
+	c = late()
+	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another shard
 	judge(t, c, history.OwnRelease, history.OK)
 	c = late()
 	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known

@@ -19,6 +19,7 @@ type seller struct {
 	leased, ended    bool
 	told             bool // some of its commands
 	lost             bool // the reply to a write of the stock
+	acquired         history.Instant // by its instance's clock
 	from, to         history.Instant
 }
 
@@ -53,7 +54,7 @@ func (b *books) seller(op *history.Op) *seller {
 		from: op.Sent, to: op.Done,
 	}
 	if l := op.Lease; l != nil {
-		s.token = l.Token
+		s.token, s.acquired = l.Token, l.AcquiredAt
 		s.leased, s.ended = l.AcquiredAt.Known(), l.ReleasedAt.Known()
 		if clock := b.clocks.bounds[b.clocks.of(op.Instance)]; s.leased && s.ended && !clock.set {
 			s.from, s.to = max(s.from, l.AcquiredAt-clock.hi), min(s.to, l.ReleasedAt-clock.lo)
