@@ -121,15 +121,8 @@ func (b *books) ownerOf(op *history.Op) (o owner, since history.Instant, known b
 func (s *steps) addPassed() {
 	for _, op := range s.All() {
 		o, _, _ := s.ownerOf(op)
-		t := s.passed[o]
-		if t == nil {
-			continue
-		}
-		t.late = max(t.late, s.clocks.late(op))
-		for i := range op.Trace {
-			if cmd := &op.Trace[i]; (cmd.Acquires() || cmd.Renews()) && len(t.commands) <= maxTenure {
-				t.commands = append(t.commands, *cmd)
-			}
+		if t := s.passed[o]; t != nil {
+			t.add(op, s.clocks.late(op))
 		}
 	}
 	for i, op := range s.All() {
@@ -140,10 +133,7 @@ func (s *steps) addPassed() {
 		}
 		for j := range op.Trace {
 			cmd := &op.Trace[j]
-			if !cmd.Releases() || !cmd.Succeeded() || cmd.At < acquired {
-				continue
-			}
-			if _, itself := ownedBefore(op.Trace, cmd); itself {
+			if _, itself := ownedBefore(op.Trace, cmd); itself || !removedLast(cmd, acquired) {
 				continue
 			}
 			if since, known := ownedBefore(t.commands, cmd); known {
@@ -152,6 +142,20 @@ func (s *steps) addPassed() {
 			}
 		}
 	}
+}
+
+func (t *tenure) add(op *history.Op, late history.Instant) {
+	t.late = max(t.late, late)
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; (cmd.Acquires() || cmd.Renews()) && len(t.commands) <= maxTenure {
+			t.commands = append(t.commands, *cmd)
+		}
+	}
+}
+
+// removedLast reports whether a command removed the last lock of an order, which had it since then.
+func removedLast(cmd *history.Command, since history.Instant) bool {
+	return cmd.Releases() && cmd.Succeeded() && (cmd.At >= since || !since.Known())
 }
 
 func (s *steps) add(i int32, op *history.Op) {
@@ -170,7 +174,7 @@ func (s *steps) add(i int32, op *history.Op) {
 		case cmd.Releases() && cmd.Succeeded():
 			if since, known := ownedBefore(op.Trace, cmd); known {
 				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock, false})
-			} else if o, acquired, known := s.ownerOf(op); known && cmd.At >= acquired {
+			} else if o, acquired, known := s.ownerOf(op); known && removedLast(cmd, acquired) {
 				s.passed[o] = &tenure{}
 			}
 		}

@@ -17,8 +17,8 @@ type seller struct {
 	shard            string
 	token            string
 	leased, ended    bool
-	told             bool // some of its commands
-	lost             bool // the reply to a write of the stock
+	told             bool            // some of its commands
+	lost             bool            // the reply to a write of the stock
 	acquired         history.Instant // by its instance's clock
 	from, to         history.Instant
 }
