@@ -19,10 +19,10 @@ func TestShards(t *testing.T) {
 	t.Parallel()
 	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
 	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
-		"--shards", "8", "--scenarios", "two-instances,crash,pause", "--rungs", "v1,v4,v5.5,v15,v18")
+		"--shards", "8", "--scenarios", "two-instances,crash,pause", "--rungs", "v1,v4,v5.5,v15,v18,v19")
 	assert.Equal(t, asExpected, code, stdout+stderr)
-	assert.Regexp(t, `(?m)^crash +L +ok +ok +ok +ok$`, stdout)
-	assert.Regexp(t, `(?m)^pause +ok +SE +SE +E +E$`, stdout)
+	assert.Regexp(t, `(?m)^crash +L +ok +ok +ok +ok +ok$`, stdout)
+	assert.Regexp(t, `(?m)^pause +ok +SE +SE +E +E +E$`, stdout)
 	assert.Contains(t, stdout, " units in 8 shards, ")
 
 	run, err := history.Read(filepath.Join(dir, "results.json"))

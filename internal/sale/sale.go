@@ -63,10 +63,25 @@ type Receipt struct {
 	Order    string        `json:"order"`
 	Shard    string        `json:"shard,omitempty"` // the one that was sold from, and that Left is about; "*": all
 	Lease    *Lease        `json:"lease,omitempty"`
-	SoldBy   string        `json:"sold_by,omitempty"` // the order under whose lease this one was sold, on v19
+	SoldBy   string        `json:"sold_by,omitempty"` // the order of a batch that shows its lease, on v19
 	WaitedMS float64       `json:"waited_ms"`
 	Trace    []trace.Event `json:"trace,omitempty"`
+
+	seat *stock.Seat // in the batch of orders that had the lease; nil: it had it alone
 }
+
+// settle tells under whose lease the order was served, once it has ended.
+func (r *Receipt) settle() {
+	if r.seat == nil {
+		return
+	}
+	if r.SoldBy = r.seat.SoldBy(); r.SoldBy != "" {
+		r.Lease = nil
+	}
+}
+
+// forget begins the receipt anew, for another shard, or for the product itself.
+func (r *Receipt) forget(shard string) { r.Shard, r.Lease, r.seat = shard, nil, nil }
 
 // A Lease reports when an order held its lock. Between the two times the order had reason to believe that it held the
 // lock: they are read after the acquire has returned and before the release is sent.
@@ -226,6 +241,7 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 		defer func() { receipt.Trace = recorder.Events() }()
 	}
 	err = s.find(ctx, r, o, &receipt)
+	receipt.settle()
 	return receipt, err
 }
 
@@ -249,9 +265,7 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 	if len(items) == 1 {
 		left[0], err = r.sell(lease.Context, stock.Order{ID: o.ID, Product: items[0].Product,
 			Quantity: items[0].Quantity, Fence: lease.Fence, Seat: lease.Seat, MaxWait: r.maxWait(o), Work: s.work(r, o)})
-		if lease.Seat != nil {
-			receipt.SoldBy = lease.Seat.SoldBy()
-		}
+		receipt.seat = lease.Seat
 	} else {
 		left, err = s.shelf.SellAll(lease.Context, items, s.work(r, o))
 	}
@@ -344,7 +358,7 @@ func (s *Shop) release(
 	err := lease.Unlock(ctx)
 	o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
-	if lease.Token == "" || receipt.SoldBy != "" {
+	if lease.Token == "" {
 		receipt.Lease = nil
 	}
 	r.metrics.Held().Dec()

@@ -110,7 +110,7 @@ func (s *Shop) find(ctx context.Context, r *rung, o Order, receipt *Receipt) (er
 		}
 		known = s.layouts.set(o.Product, l)
 		o = o.within(until)
-		receipt.Shard, receipt.Lease, receipt.SoldBy = "", nil, ""
+		receipt.forget("")
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (s *Shop) dealInShards(
 // dealInShard serves an order from that shard.
 func (s *Shop) dealInShard(ctx context.Context, r *rung, o Order, p *spread, shard int, receipt *Receipt) error {
 	o.Product, o.below, o.inShard = p.Name(shard), p.Below(shard), true
-	receipt.Shard, receipt.Lease, receipt.SoldBy = o.Product, nil, ""
+	receipt.forget(o.Product)
 	o.narrated.In(o.Product, o.below)
 	return s.deal(ctx, r, o, receipt)
 }
@@ -191,7 +191,7 @@ func (s *Shop) collect(ctx context.Context, r *rung, o Order, p *spread, receipt
 			return fmt.Errorf("%w: %d are left in %d of them; v9 collects from several", ErrScattered, sum, p.Shards)
 		}
 	}
-	receipt.Shard, receipt.Lease = allShards, nil
+	receipt.forget(allShards)
 	whole := o
 	for i := range p.Shards {
 		whole.Items = append(whole.Items, stock.Item{Product: p.Name(i)})

@@ -13,11 +13,10 @@ type Seat struct {
 	taken bool // the order has come, or will not come
 
 	// Of an order that has come.
-	ctx    context.Context
-	order  Order
-	left   int64
-	err    error
-	soldBy string
+	ctx   context.Context
+	order Order
+	left  int64
+	err   error
 }
 
 // A batch begins when all its orders have come.
@@ -25,7 +24,8 @@ type batch struct {
 	lease  context.Context
 	mu     sync.Mutex
 	seats  []*Seat
-	first  *Seat // the one that came first sells for all of them
+	first  *Seat // the one that came first serves all of them
+	shown  *Seat // the one that shows the lease: the first that is sold, which writes for all of them
 	absent int   // how many may still come
 	full   chan struct{}
 	done   chan struct{}
@@ -58,11 +58,27 @@ func (s *Seat) take(come func()) {
 	}
 }
 
-// SoldBy returns the order that sold for this one, or "" if it sold for itself. Call it after the sale.
-func (s *Seat) SoldBy() string { return s.soldBy }
+// SoldBy returns the order of the batch that shows the lease: the one that wrote the stock, or, if none was sold, the
+// first that asks. It returns "" if that is this one, or if this one has not bought. Call it when the order has ended:
+// one that was refused in a shard may go on to the next, and then shows another lease.
+func (s *Seat) SoldBy() string {
+	if s.ctx == nil {
+		return ""
+	}
+	b := s.batch
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown == nil {
+		b.shown = s
+	}
+	if b.shown == s {
+		return ""
+	}
+	return b.shown.order.ID
+}
 
-// sellCombined is sellFenced for a batch. The order that came first sells for all of them. An order whose client goes
-// away gets nothing, and the others do not notice.
+// sellCombined is sellFenced for a batch. The order that came first serves all of them. An order whose client goes away
+// gets nothing, and the others do not notice.
 func (s *Shelf) sellCombined(ctx context.Context, o Order) (int64, error) {
 	if o.Seat == nil {
 		return s.sellFenced(ctx, o)
@@ -80,16 +96,27 @@ func (s *Shelf) sellCombined(ctx context.Context, o Order) (int64, error) {
 	}
 	defer close(b.done)
 	<-b.full
-	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx)) // of the lease, not of the client
-	defer context.AfterFunc(b.lease, func() { end(context.Cause(b.lease)) })()
-	s.sellBatch(ctx, b)
+	s.sellBatch(b)
 	return me.left, me.err
+}
+
+// under returns the context in which one order of a batch serves the others. It ends with the lease, not with that
+// order's client.
+func (b *batch) under(one *Seat) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(one.ctx))
+	unhook := context.AfterFunc(b.lease, func() { end(context.Cause(b.lease)) })
+	return ctx, func() {
+		unhook()
+		end(nil)
+	}
 }
 
 // sellBatch reads the stock once, and sells to as many of a batch as there are units for. If the work of some fails,
 // their units go to those for whom there were none, in another round.
-func (s *Shelf) sellBatch(ctx context.Context, b *batch) {
+func (s *Shelf) sellBatch(b *batch) {
 	waiting := b.come()
+	ctx, end := b.under(b.first)
+	defer end()
 	left, err := s.readFenced(ctx, b.first.order)
 	for len(waiting) > 0 {
 		round, rest := divide(waiting, left)
@@ -102,7 +129,7 @@ func (s *Shelf) sellBatch(ctx context.Context, b *batch) {
 			}
 			return
 		}
-		left, err = s.sellRound(ctx, b.first.order, round, left)
+		left, err = s.sellRound(b, round, left)
 		waiting = rest
 	}
 }
@@ -111,13 +138,9 @@ func (s *Shelf) sellBatch(ctx context.Context, b *batch) {
 func (b *batch) come() []*Seat {
 	var come []*Seat
 	for _, one := range b.seats {
-		if one.ctx == nil {
-			continue
+		if one.ctx != nil {
+			come = append(come, one)
 		}
-		if one != b.first {
-			one.soldBy = b.first.order.ID
-		}
-		come = append(come, one)
 	}
 	return come
 }
@@ -137,7 +160,7 @@ func divide(orders []*Seat, left int64) (fit, rest []*Seat) {
 
 // sellRound sells to these orders, all of whom there are units for, and writes what is left once. It returns an error
 // if the stock is not known afterwards, or nothing can be written to it.
-func (s *Shelf) sellRound(ctx context.Context, as Order, round []*Seat, left int64) (int64, error) {
+func (s *Shelf) sellRound(b *batch, round []*Seat, left int64) (int64, error) {
 	var working sync.WaitGroup
 	for _, one := range round {
 		working.Go(func() { one.err = doWork(one.ctx, one.order) })
@@ -157,7 +180,12 @@ func (s *Shelf) sellRound(ctx context.Context, as Order, round []*Seat, left int
 	if len(sold) == 0 {
 		return left, nil
 	}
-	err := s.writeFenced(ctx, as, left)
+	if b.shown == nil {
+		b.shown = sold[0]
+	}
+	ctx, end := b.under(b.shown)
+	defer end()
+	err := s.writeFenced(ctx, b.shown.order, left)
 	for _, one := range sold {
 		one.err = err
 	}
