@@ -57,16 +57,8 @@ func newDesk(t *testing.T) *workshopDesk {
 	}
 	bin, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
 	d.bin = bin
-	for _, made := range []string{bin, home, string(d.tmp)} {
+	for _, made := range []string{bin, home, string(d.tmp), d.module} {
 		require.NoError(t, os.Mkdir(made, 0o755))
-	}
-	for _, part := range []string{"cmd", "examples", "internal", "loadtest", "scripts"} {
-		require.NoError(t, os.CopyFS(filepath.Join(d.module, part), os.DirFS(filepath.Join("..", part))))
-	}
-	for _, file := range []string{"go.mod", "go.sum", "Makefile"} {
-		data, err := os.ReadFile(filepath.Join("..", file))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(d.module, file), data, 0o600))
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -122,6 +114,35 @@ func (d *workshopDesk) explorer(b *workshopBlock) error {
 	return nil
 }
 
+// needsSources matches the scripts that need more than the programs.
+var needsSources = regexp.MustCompile(`\b(go|make) |\b(cmd|examples|internal|loadtest|scripts)/`)
+
+// sources copies the sources to the desk, if a block needs them and they are not there. Most blocks need none, and
+// hundreds of files are a third of the work of the others.
+func (d *workshopDesk) sources(b *workshopBlock) error {
+	if !needsSources.MatchString(built.Replace(b.script)) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(d.module, "go.mod")); err == nil {
+		return nil
+	}
+	for _, part := range []string{"cmd", "examples", "internal", "loadtest", "scripts"} {
+		if err := os.CopyFS(filepath.Join(d.module, part), os.DirFS(filepath.Join("..", part))); err != nil {
+			return err
+		}
+	}
+	for _, file := range []string{"Makefile", "go.sum", "go.mod"} {
+		data, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(d.module, file), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // shell returns the command that runs a script.
 func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", d.here(built.Replace(script)))
@@ -135,7 +156,7 @@ func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *
 func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	ctx, cancel := context.WithTimeout(ctx, workshopTime)
 	defer cancel()
-	if err := d.explorer(b); err != nil {
+	if err := errors.Join(d.explorer(b), d.sources(b)); err != nil {
 		return err
 	}
 	promises := make([]string, len(b.promises))
