@@ -47,8 +47,9 @@
 // What is not the lesson exists once:
 //
 //   - backends.go configures the ladder, runtime.go is what rungs are built from, break.go breaks locks.
-//   - renewer.go renews the leases from v5.5 on, timer.go those of v5. lease.go is the context of the work, which ends
-//     with the lease. sweep.go undoes a command whose outcome is indeterminate.
+//   - renewer.go renews the leases from v5.5 on, timer.go those of v5, and later.go begins that when it is due.
+//     lease.go is the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is
+//     indeterminate.
 //   - wait.go waits for a lock by polling, and on v0.5 for a release in the process; wake.go waits by a subscription,
 //     queue.go in v8's queue; cohort.go in the memory of an instance, on v18 and v19.
 //   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,

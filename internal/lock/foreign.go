@@ -46,8 +46,7 @@ func lostIfForeign(lease *Lease, err error) (*Lease, error) {
 
 // foreign returns ErrForeign with the first key that has another type, or why if there is none any more.
 func (rt runtime) foreign(ctx context.Context, r Rung, key string, why error) error {
-	ctx, cancel := detach(ctx)
-	defer cancel()
+	ctx = detach(ctx)
 	for _, one := range []struct{ key, kept string }{
 		{key, cmp.Or(r.Layout, "string")}, {queueOf(key), "list"}, {deadlinesOf(key), "zset"}, {marksOf(key), "zset"},
 		{fenceOf(key), "string"},

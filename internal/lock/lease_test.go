@@ -148,8 +148,8 @@ func TestALeaseEndsUnrenewed(t *testing.T) {
 			t.Error("renewed")
 			return true, nil
 		}
-		ctx, stop := newRuntime(Backends{}).keepAlive(WithoutRenewal(t.Context()), time.Second, time.Second/2,
-			start.Add(time.Second), renewed)
+		rt := newRuntime(Backends{})
+		ctx, stop := rt.keepAlive(WithoutRenewal(t.Context()), time.Second, time.Second/2, start.Add(time.Second), renewed)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)

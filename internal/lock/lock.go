@@ -55,8 +55,11 @@ func newToken() string { return rand.Text() }
 // ended context would leave the key for its whole TTL. It has no deadline of its own, because the backend's client
 // limits each command from the moment it is sent. A deadline that is set here could pass while the client still waits
 // for an earlier command.
-func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithCancel(context.WithoutCancel(ctx))
+func detach(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return ctx // it never ends
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // detached runs every Unlock of a rung under [detach], so that no rung has to think of it.
@@ -73,9 +76,7 @@ func detachedUnlock(lease *Lease, err error) (*Lease, error) {
 	}
 	unlock := lease.Unlock
 	lease.Unlock = func(ctx context.Context) error {
-		ctx, cancel := detach(ctx)
-		defer cancel()
-		return unlock(ctx)
+		return unlock(detach(ctx))
 	}
 	return lease, nil
 }

@@ -237,7 +237,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	return next
 }
 
-func rung(t *testing.T, id string) Rung {
+func rung(t testing.TB, id string) Rung {
 	t.Helper()
 	r, err := Find(id)
 	require.NoError(t, err)

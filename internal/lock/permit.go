@@ -57,7 +57,5 @@ func releasePermit(ctx context.Context, rdb redis.Scripter, key, token string) e
 
 // undoPermit returns a permit that may have been acquired; see [runtime.undo].
 func undoPermit(ctx context.Context, rdb redis.Scripter, key, token string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = releasePermit(ctx, rdb, key, token)
+	_ = releasePermit(detach(ctx), rdb, key, token)
 }

@@ -206,7 +206,8 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 			return true, nil
 		}
 		validUntil := time.Now().Add(time.Second)
-		ctx, stop := newRuntime(Backends{}).keepAlive(t.Context(), time.Second, time.Second/2, validUntil, flaky)
+		rt := newRuntime(Backends{})
+		ctx, stop := rt.keepAlive(t.Context(), time.Second, time.Second/2, validUntil, flaky)
 		time.Sleep(time.Minute)
 		require.NoError(t, ctx.Err(), "the lease is alive a minute later")
 		stop()
@@ -223,7 +224,8 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		no := func(context.Context) (bool, error) { return false, nil }
-		ctx, stop := newRuntime(Backends{}).keepAlive(t.Context(), time.Second, time.Second/2, start.Add(time.Second), no)
+		rt := newRuntime(Backends{})
+		ctx, stop := rt.keepAlive(t.Context(), time.Second, time.Second/2, start.Add(time.Second), no)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -251,7 +253,8 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 					time.Sleep(100 * time.Millisecond) // the reply takes a while: the lease does not count from it
 					return true, nil
 				}
-				ctx, stop := newRuntime(Backends{}).keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
+				rt := newRuntime(Backends{})
+				ctx, stop := rt.keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
 				defer stop()
 				<-ctx.Done()
 				require.ErrorIs(t, context.Cause(ctx), ErrLost)

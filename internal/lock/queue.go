@@ -76,10 +76,8 @@ func (rt runtime) undoFair(ctx context.Context, err error, key, place string, fr
 
 // leaveQueue gives up a place, even if it is not known whether it was taken.
 func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
 	keys := []string{key, queueOf(key), deadlinesOf(key), fairChannelOf(key)}
-	_ = fairLeave.Run(ctx, rdb, keys, place, publishOn(rdb)).Err()
+	_ = fairLeave.Run(detach(ctx), rdb, keys, place, publishOn(rdb)).Err()
 }
 
 // queued returns a [Waiting] in a queue. A waiter that finds the lock taken, or others in the queue, subscribes and

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 )
 
@@ -18,7 +17,7 @@ const retriesPerRenewal = 5
 // lease at once. A renewal that fails (by a timeout, or a lost connection) is indeterminate, and is retried until the
 // lease may have expired. Then the context is cancelled with the cause ErrLost; see [leaseContext] for when that can be
 // seen. Under [WithoutRenewal] nothing is renewed, and the context ends at validUntil.
-func (rt runtime) keepAlive(
+func (rt *runtime) keepAlive(
 	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
@@ -30,17 +29,10 @@ func (rt runtime) keepAlive(
 			work.lose(context.Canceled)
 		}
 	}
-	// The renewing outlives the request: the work may still be writing when the client has gone.
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	unhook := context.AfterFunc(rt.Life, stop)
-	var running sync.WaitGroup
-	running.Add(1)
-	rt.Background.Add(1)
-	go func() {
-		defer rt.Background.Done()
-		defer running.Done()
-		due := time.Now().Add(every)
-		for sleepUntil(run, earlier(due, validUntil)) {
+	first := time.Until(earlier(time.Now().Add(every), validUntil))
+	renewing := rt.later(ctx, first, func(run context.Context) {
+		validUntil := validUntil
+		for due := time.Now(); sleepUntil(run, earlier(due, validUntil)); {
 			start := time.Now()
 			if !start.Before(validUntil) {
 				work.lose(ErrLost)
@@ -68,11 +60,9 @@ func (rt runtime) keepAlive(
 				}
 			}
 		}
-	}()
+	})
 	return work, func() {
-		unhook()
-		stop()
-		running.Wait()
+		renewing.stop()
 		work.lose(context.Canceled)
 	}
 }
@@ -84,7 +74,7 @@ const joinTime = 50 * time.Millisecond
 // client does not end a command when its context is cancelled, only at a deadline. So a release that waited for the
 // renewal could take as long as the client's timeout. It waits for joinTime instead, which is longer than an answer
 // usually takes. The renewal may still be carried out after the release, but then the lock is not its owner's any more.
-func (rt runtime) awaitRenewal(
+func (rt *runtime) awaitRenewal(
 	run context.Context, deadline time.Time, renew func(context.Context) (bool, error),
 ) (bool, error) {
 	type answer struct {

@@ -8,12 +8,13 @@ import (
 )
 
 // A runtime holds what a rung is built from: the backends, with every default filled in, and the work that the rungs
-// have in common. It keeps leases alive (renewer.go), sweeps what an indeterminate command may leave (sweep.go), and
-// waits for locks (wake.go, queue.go).
+// have in common. It keeps leases alive (renewer.go, later.go), sweeps what an indeterminate command may leave
+// (sweep.go), and waits for locks (wake.go, queue.go).
 type runtime struct {
 	Backends
 	sweeps chan struct{} // one place for each sweep that may run at a time
 	id     string        // names this process in v18's queue
+	leases *leases       // that may have to be renewed
 }
 
 func newRuntime(b Backends) runtime {
@@ -38,7 +39,7 @@ func newRuntime(b Backends) runtime {
 	if b.Random == nil {
 		b.Random = rand.N[time.Duration]
 	}
-	return runtime{b, make(chan struct{}, maxSweeps), newToken()}
+	return runtime{b, make(chan struct{}, maxSweeps), newToken(), &leases{Process: b.Process}}
 }
 
 // backoff returns the delay between the tries of a waiter that polls.

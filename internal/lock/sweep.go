@@ -23,10 +23,8 @@ var sweepGaps = [...]time.Duration{100 * time.Millisecond, 300 * time.Millisecon
 
 // releaseOrSweep releases a lock by free, even if ctx has ended. Free returns nil if it removed the lock, and [ErrLost]
 // if the lock was not there. If the outcome is indeterminate, a sweep repeats free.
-func (rt runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Context) error) error {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	err := free(ctx)
+func (rt *runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Context) error) error {
+	err := free(detach(ctx))
 	if err != nil && !errors.Is(err, ErrLost) {
 		rt.sweep(free)
 	}
@@ -36,13 +34,11 @@ func (rt runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Cont
 // undo cleans up after an acquire that failed with err, and that may have been carried out, or may be carried out
 // later. It calls free at once. A sweep repeats that, unless free removed the lock, or found nothing and nothing can
 // come later.
-func (rt runtime) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
+func (rt *runtime) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
 	if backend.Unsent(err) {
 		return
 	}
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	found := free(ctx)
+	found := free(detach(ctx))
 	if found == nil || errors.Is(found, ErrLost) && refused(err) {
 		return
 	}
@@ -50,7 +46,7 @@ func (rt runtime) undo(ctx context.Context, err error, free func(ctx context.Con
 }
 
 // sweep calls free in the background until it has removed something, or has found nothing often enough.
-func (rt runtime) sweep(free func(ctx context.Context) error) {
+func (rt *runtime) sweep(free func(ctx context.Context) error) {
 	select {
 	case rt.sweeps <- struct{}{}:
 	default:

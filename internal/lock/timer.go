@@ -10,43 +10,28 @@ import (
 // it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick that is
 // under way, so that nothing is renewed after it has returned. Calling stop again does nothing. Under [WithoutRenewal]
 // nothing is run.
-func (rt runtime) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
-	end, running := rt.start(ctx, interval, tick)
-	return func() {
-		end()
-		running.Wait()
-	}
+func (rt *runtime) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
+	return rt.start(ctx, interval, tick).stop
 }
 
-func (rt runtime) start(
-	ctx context.Context, interval time.Duration, tick func(context.Context),
-) (end context.CancelFunc, running *sync.WaitGroup) {
-	ctx, end = context.WithCancel(context.WithoutCancel(ctx))
-	running = new(sync.WaitGroup)
+func (rt *runtime) start(ctx context.Context, interval time.Duration, tick func(context.Context)) *pending {
 	if !renews(ctx) {
-		return end, running
+		return nil
 	}
-	running.Add(1)
-	rt.Background.Add(1)
-	go func() {
-		defer rt.Background.Done()
-		defer running.Done()
+	return rt.later(ctx, interval, func(ctx context.Context) {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
+			one, done := context.WithTimeout(ctx, interval)
+			tick(one)
+			done()
 			select {
 			case <-ctx.Done():
 				return
-			case <-rt.Life.Done():
-				return
 			case <-ticker.C:
-				one, done := context.WithTimeout(ctx, interval)
-				tick(one)
-				done()
 			}
 		}
-	}()
-	return end, running
+	})
 }
 
 // leaks are the timers that v5-as-printed does not stop. The rung exists to show them, but a process that sells for
@@ -54,7 +39,7 @@ func (rt runtime) start(
 type leaks struct {
 	runtime
 	mu   sync.Mutex
-	ends []context.CancelFunc
+	ends []func()
 }
 
 // maxLeaks limits how many leaked timers run at a time.
@@ -63,12 +48,11 @@ const maxLeaks = 64
 // every is [runtime.every], with a second function: call leave when the lock is released. If stop was not called by
 // then, the timer counts as leaked.
 func (l *leaks) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop, leave func()) {
-	end, running := l.start(ctx, interval, tick)
+	timer := l.start(ctx, interval, tick)
 	stopped := false
 	stop = func() {
 		stopped = true
-		end()
-		running.Wait()
+		timer.stop()
 	}
 	return stop, func() {
 		if stopped {
@@ -76,7 +60,7 @@ func (l *leaks) every(ctx context.Context, interval time.Duration, tick func(con
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.ends = append(l.ends, end); len(l.ends) > maxLeaks {
+		if l.ends = append(l.ends, timer.end); len(l.ends) > maxLeaks {
 			l.ends[0]()
 			l.ends = l.ends[1:]
 		}

@@ -31,9 +31,7 @@ func zkEphemeral(rt runtime) TryLock {
 		case err != nil:
 			return nil, fmt.Errorf("acquire: %w", err)
 		case time.Now().After(z.validUntil(start)): // the session may have ended before the reply
-			ctx, cancel := detach(ctx)
-			defer cancel()
-			_ = z.remove(ctx, lock, own)
+			_ = z.remove(detach(ctx), lock, own)
 			return nil, ErrBusy
 		}
 		ctx, stop := z.keepLease(ctx, start, own)
@@ -48,8 +46,7 @@ func zkEphemeral(rt runtime) TryLock {
 // resolveCreate looks for the nodes after an indeterminate create. If they do not exist, or if that is indeterminate
 // too, a sweep removes them as soon as it can.
 func (z zkNodes) resolveCreate(ctx context.Context, why error, lock, own string) (zxid int64, err error) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
+	ctx = detach(ctx)
 	err = z.ZooKeeper.Sync(ctx, own)
 	if err == nil {
 		var found bool

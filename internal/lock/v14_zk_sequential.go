@@ -125,8 +125,7 @@ func (p *zkPlace) enqueue(ctx context.Context) error {
 // resolveCreate looks for a node with our own name after an indeterminate create: a second node would queue behind the
 // first. If there is none, or if that is indeterminate too, a sweep removes it as soon as it can.
 func (p *zkPlace) resolveCreate(ctx context.Context, start time.Time, why error) error {
-	ctx, cancel := detach(ctx)
-	defer cancel()
+	ctx = detach(ctx)
 	if name, zxid, err := p.find(ctx, p.token); err == nil {
 		p.name, p.zxid, p.alive = name, zxid, start
 		return nil
@@ -177,7 +176,5 @@ func (p *zkPlace) leave(ctx context.Context) {
 	if p.name == "" || p.granted {
 		return
 	}
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	_ = p.remove(ctx, p.own())
+	_ = p.remove(detach(ctx), p.own())
 }

@@ -1,0 +1,103 @@
+package lock
+
+import (
+	"context"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A lease that is released before its first renewal is due costs a timer and no goroutine. The test does not run in
+// parallel with others, since it counts those of the whole process.
+func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
+	renewing := func() int {
+		stacks := make([]byte, 4<<20)
+		return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "(*pending).run(")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		rt, before := newRuntime(Backends{}), renewing()
+		renewed := func(context.Context) (bool, error) { return true, nil }
+		_, stop := rt.keepAlive(t.Context(), time.Minute, time.Minute/2, time.Now().Add(time.Minute), renewed)
+		stopTimer := rt.every(t.Context(), time.Minute/2, func(context.Context) {})
+		synctest.Wait()
+		assert.Equal(t, before, renewing())
+		time.Sleep(time.Minute)
+		assert.Equal(t, before+2, renewing(), "from then on")
+		stop()
+		stopTimer()
+		assert.Equal(t, before, renewing(), "and none is left")
+	})
+}
+
+// The leases share a timer. Each begins its work at its own time, whatever the others do.
+func TestWorkBeginsWhenItIsDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rt, start := newRuntime(Backends{}), time.Now()
+		var mu sync.Mutex
+		var begun []time.Duration
+		later := func(seconds time.Duration) *pending {
+			return rt.later(t.Context(), seconds*time.Second, func(context.Context) {
+				mu.Lock()
+				defer mu.Unlock()
+				begun = append(begun, time.Since(start))
+			})
+		}
+		later(50).end()
+		slow, gone, quick := later(40), later(30), later(20)
+		next := later(60)
+		gone.stop()
+		time.Sleep(10 * time.Second)
+		last := later(80)
+		at := later(10)
+		time.Sleep(time.Hour)
+		for _, p := range []*pending{slow, quick, next, last, at, gone} {
+			p.stop()
+		}
+		at.stop() // does nothing
+		assert.Equal(t, []time.Duration{20 * time.Second, 20 * time.Second, 40 * time.Second, 60 * time.Second,
+			90 * time.Second}, begun)
+		assert.Empty(t, rt.leases.waiting)
+		rt.Background.Wait()
+	})
+}
+
+// A process that has ended renews nothing more, and does not wait for the leases that nobody released.
+func TestNothingIsRenewedAfterTheProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		life, end := context.WithCancel(t.Context())
+		var background sync.WaitGroup
+		rt := newRuntime(Backends{Process: Process{Life: life, Background: &background}})
+		var renewals, ticks atomic.Int64
+		renew := func(context.Context) (bool, error) {
+			renewals.Add(1)
+			return true, nil
+		}
+		lock := func() (stop func()) {
+			_, stop = rt.keepAlive(t.Context(), time.Minute, time.Minute/2, time.Now().Add(time.Minute), renew)
+			return stop
+		}
+		_ = rt.every(t.Context(), time.Minute, func(context.Context) { ticks.Add(1) })
+		_, renewed, released := lock(), lock(), lock()
+		time.Sleep(time.Minute / 3)
+		released()
+		_ = lock()
+		time.Sleep(time.Minute / 3)
+		require.EqualValues(t, 2, renewals.Load())
+		end()
+		background.Wait()
+		time.Sleep(time.Hour)
+		require.EqualValues(t, 2, renewals.Load())
+		require.Zero(t, ticks.Load())
+		renewed() // a release that comes late
+		lock()()  // and an order
+	})
+}
