@@ -9,11 +9,17 @@ import (
 	"stockapi/internal/lock"
 )
 
-// All lists the contenders: every rung that needs nothing but Redis, the peers, and the limits.
+// All lists the contenders: every rung that needs nothing but Redis, some of them also over automatic pipelining, the
+// peers, and the limits.
 func All() (list []Contender) {
 	for _, r := range lock.Ladder() {
 		if onRedisAlone(r) {
 			list = append(list, rungContender(r))
+		}
+	}
+	for _, r := range lock.Ladder() {
+		if slices.Contains(compared, r.Number) {
+			list = append(list, pipelinedRung(r))
 		}
 	}
 	return append(list, redsyncContender, redislockContender, rueidislockContender, redissonContender,
@@ -30,7 +36,8 @@ var compared = []string{"v4", "v5", "v5.5", "v7", "v8", "v15"}
 // Default lists the contenders that run unless others are named.
 func Default() (list []Contender) {
 	for _, c := range All() {
-		if c.Kind != Ours || slices.Contains(compared, c.Name) || isForHotProducts(c.Name) {
+		rung := strings.TrimSuffix(c.Name, pipelinedSuffix)
+		if c.Kind != Ours || slices.Contains(compared, rung) || isForHotProducts(c.Name) {
 			list = append(list, c)
 		}
 	}

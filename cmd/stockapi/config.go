@@ -29,6 +29,8 @@ type config struct {
 	SQLTimeout     time.Duration `name:"sql-timeout" default:"1s" help:"${sql_timeout_help} ${default}."`
 	EmbeddedAddr   string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"${embedded_help} ${default}."`
 
+	RedisPipelining bool `help:"${redis_pipelining_help}"`
+
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"${zookeeper_help}"`
 	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"${zookeeper_session_help} ${default}."`
 
@@ -130,7 +132,15 @@ func (c *config) check() error {
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
 	}
-	return errors.Join(c.checkShelf(), c.checkSession())
+	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining())
+}
+
+// checkPipelining refuses what needs to see each command of an order: in a pipeline a hook sees a batch.
+func (c *config) checkPipelining() error {
+	if c.RedisPipelining && (c.Faults || c.Narrate || c.SetNXTTL > 0) {
+		return fmt.Errorf("--redis-pipelining does not go with --faults, --narrate or --setnx-ttl: %w", errUsage)
+	}
+	return nil
 }
 
 // checkShelf checks the settings of the stock and of past orders.

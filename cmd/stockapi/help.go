@@ -33,6 +33,8 @@ var longHelp = kong.Vars{
 	"redlock_timeout_help": "How long v6 waits for the answer of a node, at most. It waits for a twentieth of the TTL, " +
 		"and at least 5ms.",
 	"redis_timeout_help": "Timeout for connecting to Redis or ZooKeeper, and for each command.",
+	"redis_pipelining_help": "Send the commands of all orders over one connection to each Redis, those that come " +
+		"together in one write. Experimental. Not for Cluster; not with --faults, --narrate or --setnx-ttl.",
 	"sql_help": "Database that keeps the locks of v12: sqlite:///path, mysql://…, mariadb://… or postgres://…, or " +
 		"'none'. Default: an SQLite file that this user's instances on this machine share, created when v12 first sells.",
 	"sql_timeout_help": "Timeout for connecting to the database, and for each statement.",

@@ -73,20 +73,8 @@ func connect(
 		}
 		return client, err
 	}
-	if s.stock, err = open(stockURL); err != nil {
-		return s, fmt.Errorf("--redis: %w", err)
-	}
-	s.locks = s.stock
-	if c.LockRedis != "" && c.LockRedis != c.Redis {
-		if s.locks, err = open(c.LockRedis); err != nil {
-			return s, fmt.Errorf("--lock-redis: %w", err)
-		}
-	}
-	if s.redlock, err = openNodes(ctx, c.Redlock, open); err != nil {
+	if err = s.openAll(ctx, c, stockURL, open); err != nil {
 		return s, err
-	}
-	if len(s.redlock) == 0 {
-		s.redlock = []redis.UniversalClient{s.locks}
 	}
 	if c.ZooKeeper != "" {
 		if s.zookeeper, err = openZooKeeper(ctx, c, faults, log); err != nil {
@@ -94,6 +82,37 @@ func connect(
 		}
 	}
 	return s, s.reach(ctx, c, stockURL)
+}
+
+// openAll opens the Redis of the stock, that of the locks, and the nodes of Redlock. With --redis-pipelining the first
+// two use one connection each. The nodes keep theirs: a command to a node has to end with its context.
+func (s *servers) openAll(
+	ctx context.Context, c *config, stockURL string, open func(url string) (redis.UniversalClient, error),
+) (err error) {
+	if s.stock, err = open(stockURL); err != nil {
+		return fmt.Errorf("--redis: %w", err)
+	}
+	s.locks = s.stock
+	if c.LockRedis != "" && c.LockRedis != c.Redis {
+		if s.locks, err = open(c.LockRedis); err != nil {
+			return fmt.Errorf("--lock-redis: %w", err)
+		}
+	}
+	if s.redlock, err = openNodes(ctx, c.Redlock, open); err != nil {
+		return err
+	}
+	if len(s.redlock) == 0 {
+		s.redlock = []redis.UniversalClient{s.locks}
+	}
+	if !c.RedisPipelining {
+		return nil
+	}
+	for _, client := range []*redis.UniversalClient{&s.stock, &s.locks} {
+		if *client, err = backend.Pipelined(*client); err != nil {
+			return fmt.Errorf("--redis-pipelining: %w", err)
+		}
+	}
+	return nil
 }
 
 // openNodes opens the nodes of Redlock, and checks that no two of them are one server.

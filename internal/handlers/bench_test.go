@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,9 +31,9 @@ import (
 	"stockapi/internal/trace"
 )
 
-// newInstance returns the handler of an instance as stockapi builds it without flags, but with a timeout that a busy
-// machine does not reach.
-func newInstance(t testing.TB, redisAddr string) http.Handler {
+// newInstance returns the handler of an instance as stockapi builds it without flags or with --redis-pipelining, but
+// with a timeout that a busy machine does not reach.
+func newInstance(t testing.TB, redisAddr string, pipelined bool) http.Handler {
 	t.Helper()
 	m, log := metrics.New("a"), slog.New(slog.NewTextHandler(io.Discard, nil))
 	client, err := backend.Open("redis://"+redisAddr, backend.Options{Timeout: time.Minute, PoolSize: 64})
@@ -43,6 +44,10 @@ func newInstance(t testing.TB, redisAddr string) http.Handler {
 	maps.Copy(names, lock.ScriptNames())
 	maps.Copy(names, stock.ScriptNames())
 	client.AddHook(trace.Hook(redisAddr, names, m.Commands.Inc))
+	t.Cleanup(closing(client))
+	if pipelined {
+		client = pipelinedFace(t, client)
+	}
 	life, end := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	shelf := stock.NewShelf(client)
@@ -51,21 +56,35 @@ func newInstance(t testing.TB, redisAddr string) http.Handler {
 	t.Cleanup(func() {
 		end()
 		background.Wait()
-		_ = client.Close()
 	})
 	return New(shop, &fakeShop{}, Config{Instance: "a", Hosts: Hosts{Names: []string{"127.0.0.1"}}, Bounds: testBounds(),
 		Orders: 10_000, Ready: func(context.Context) error { return nil }, Metrics: m, Log: log})
+}
+
+// closing closes the client itself, and not a face of it.
+func closing(client io.Closer) func() { return func() { _ = client.Close() } }
+
+func pipelinedFace(t testing.TB, client redis.UniversalClient) redis.UniversalClient {
+	t.Helper()
+	face, err := backend.Pipelined(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return face
 }
 
 // minimalScript does what that of v17 does, without its checks.
 var minimalScript = redis.NewScript("return {1, redis.call('DECRBY', KEYS[1], ARGV[1])}")
 
 // minimal returns a handler that sells by one script and does nothing else: what gin and go-redis cost.
-func minimal(t testing.TB, redisAddr string) http.Handler {
+func minimal(t testing.TB, redisAddr string, pipelined bool) http.Handler {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: redisAddr, Protocol: 2, DisableIdentity: true,
+	var client redis.UniversalClient = redis.NewClient(&redis.Options{Addr: redisAddr, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute})
-	t.Cleanup(func() { _ = client.Close() })
+	t.Cleanup(closing(client))
+	if pipelined {
+		client = pipelinedFace(t, client)
+	}
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.POST("/:rung/decrease", func(c *gin.Context) {
@@ -141,17 +160,35 @@ func (b *buyer) buy() error {
 	}
 }
 
-// contenders are what the benchmarks compare: the minimal handler, and rungs of an instance.
-var contenders = []string{"minimal", "v17", "v4", "v18"}
+// contenders are what the benchmarks compare: the minimal handler, and rungs of an instance, by themselves and over
+// automatic pipelining.
+var contenders = []string{"minimal", "v17", "v4", "v18", "minimal" + pipelined, "v17" + pipelined}
+
+const pipelined = "-pipelined"
+
+// minimalFor returns the minimal handler that a contender is compared with.
+func minimalFor(name string) string {
+	if strings.HasSuffix(name, pipelined) {
+		return "minimal" + pipelined
+	}
+	return "minimal"
+}
+
+// newBuyerFrom returns a buyer from a contender.
+func newBuyerFrom(t testing.TB, redisAddr, name, product string) *buyer {
+	t.Helper()
+	return newBuyer(t, startContender(t, redisAddr, name), strings.TrimSuffix(name, pipelined), product)
+}
 
 // startContender returns the address of a server with the handler of that name. That of the instance has the timeouts
 // of stockapi.
 func startContender(t testing.TB, redisAddr, name string) (addr string) {
 	t.Helper()
-	if name == "minimal" {
-		return serveOn(t, &http.Server{Handler: minimal(t, redisAddr)})
+	rung, overPipeline := strings.CutSuffix(name, pipelined)
+	if rung == "minimal" {
+		return serveOn(t, &http.Server{Handler: minimal(t, redisAddr, overPipeline)})
 	}
-	return serveOn(t, &http.Server{Handler: newInstance(t, redisAddr), ReadHeaderTimeout: 5 * time.Second,
+	return serveOn(t, &http.Server{Handler: newInstance(t, redisAddr, overPipeline), ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10})
 }
 
@@ -163,7 +200,7 @@ func TestADecreaseAllocatesLittle(t *testing.T) {
 	}
 	redisAddr := startInstantRedis(t).addr
 	allocations := func(name string) float64 {
-		buyer := newBuyer(t, startContender(t, redisAddr, name), name, "p")
+		buyer := newBuyerFrom(t, redisAddr, name, "p")
 		buy := func() { require.NoError(t, buyer.buy()) }
 		for range 100 { // until connections are open and buffers have grown
 			buy()
@@ -183,7 +220,7 @@ func TestADecreaseAllocatesLittle(t *testing.T) {
 func BenchmarkDecrease(b *testing.B) {
 	for _, name := range contenders {
 		b.Run(name, func(b *testing.B) {
-			buyer := newBuyer(b, startContender(b, startInstantRedis(b).addr, name), name, "p")
+			buyer := newBuyerFrom(b, startInstantRedis(b).addr, name, "p")
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := buyer.buy(); err != nil {
@@ -200,11 +237,15 @@ func BenchmarkDecrease(b *testing.B) {
 //	go test -run '^$' -bench BesideMinimal -benchtime 101x ./internal/handlers
 func BenchmarkDecreaseBesideMinimal(b *testing.B) {
 	const clients, sales = 16, 100 // of each client in a round
-	for _, name := range contenders[1:] {
+	for _, name := range contenders {
+		if name == minimalFor(name) {
+			continue
+		}
 		b.Run(name, func(b *testing.B) {
 			redisAddr := startInstantRedis(b).addr
-			theirs := newBuyers(b, startContender(b, redisAddr, "minimal"), name, clients)
-			ours := newBuyers(b, startContender(b, redisAddr, name), name, clients)
+			rung := strings.TrimSuffix(name, pipelined)
+			theirs := newBuyers(b, startContender(b, redisAddr, minimalFor(name)), rung, clients)
+			ours := newBuyers(b, startContender(b, redisAddr, name), rung, clients)
 			var ratios []float64
 			for b.Loop() {
 				ratios = append(ratios, float64(buyAll(b, theirs, sales))/float64(buyAll(b, ours, sales)))

@@ -73,7 +73,7 @@ func listen(t testing.TB, serve func(net.Conn)) string {
 }
 
 func (s *instantRedis) serve(conn net.Conn) {
-	in := bufio.NewReader(conn)
+	in, out := bufio.NewReader(conn), bufio.NewWriter(conn)
 	var word []byte
 	for {
 		words, err := count(in, '*')
@@ -92,7 +92,11 @@ func (s *instantRedis) serve(conn net.Conn) {
 		if reply == nil {
 			reply = []byte("-ERR no such command here\r\n")
 		}
-		if _, err := conn.Write(reply); err != nil {
+		_, _ = out.Write(reply) // Flush returns its error
+		if in.Buffered() > 0 {
+			continue // a pipeline gets its replies together
+		}
+		if err := out.Flush(); err != nil {
 			return
 		}
 	}
