@@ -160,7 +160,7 @@ func (b *buyer) buy() error {
 	}
 }
 
-// contenders are what the benchmarks compare: the minimal handler, and rungs of an instance, by themselves and over
+// contenders are compared by the benchmarks: the minimal handler, and rungs of an instance, by themselves and over
 // automatic pipelining.
 var contenders = []string{"minimal", "v17", "v4", "v18", "minimal" + pipelined, "v17" + pipelined}
 

@@ -19,7 +19,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// A spent is what one acquire and release costs.
+// A spent is the cost of one acquire and release.
 type spent struct{ cpu, allocations float64 } // CPU time of this process in ns
 
 // spend measures workers that each acquire and release a free lock of their own that often. It counts the time that

@@ -67,7 +67,7 @@ type owner struct{ instance, token string }
 // maxTenure bounds the commands of one owner that are looked at. One whose orders take the lock often is no owner.
 const maxTenure = 100
 
-// A tenure is what the orders of one owner sent to take or renew a lock.
+// A tenure holds the commands by which the orders of one owner took or renewed a lock.
 type tenure struct {
 	commands []history.Command
 	late     history.Instant // of the latest of their answers
@@ -133,7 +133,10 @@ func (s *steps) addPassed() {
 		}
 		for j := range op.Trace {
 			cmd := &op.Trace[j]
-			if _, itself := ownedBefore(op.Trace, cmd); itself || !removedLast(cmd, acquired) {
+			if !removedLast(cmd, acquired) {
+				continue
+			}
+			if _, itself := ownedBefore(op.Trace, cmd); itself {
 				continue
 			}
 			if since, known := ownedBefore(t.commands, cmd); known {

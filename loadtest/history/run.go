@@ -46,7 +46,7 @@ type Party struct {
 	Stockapi string `json:"stockapi"`
 }
 
-// A Machine is what the client ran on.
+// A Machine describes the one that the client ran on.
 type Machine struct {
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
@@ -59,7 +59,7 @@ func ThisMachine() Machine {
 	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
 }
 
-// A Backend is what kept the stock and the locks.
+// A Backend describes the servers of the stock and the locks.
 type Backend struct {
 	// Kind is "redis-server", "embedded", "url" or "targets".
 	Kind string `json:"kind"`
