@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", parallel)
 	backend.Silence()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.ShareZooKeepers()))
 }
 
 const product = "10000"

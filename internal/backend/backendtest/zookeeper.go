@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ func RequireZooKeeper(t testing.TB) {
 	require(t, ZooKeeper, java == nil && jar == nil, "java on PATH and "+zooKeeperJar+" (Debian's package zookeeper)")
 }
 
-// A ZooKeeperServer is a ZooKeeper for one test.
+// A ZooKeeperServer is a ZooKeeper for one test at a time.
 type ZooKeeperServer struct {
 	Address string
 
@@ -39,20 +41,108 @@ type ZooKeeperServer struct {
 // Tick is the tick time of a test's ZooKeeper: the shortest session lasts two ticks.
 const Tick = 50 * time.Millisecond
 
-// StartZooKeeper starts a ZooKeeper that ends with the test.
+// idle holds the servers that wait for the next test, if the package shares them.
+var idle struct {
+	sync.Mutex
+
+	shared  bool
+	servers []*ZooKeeperServer
+}
+
+// ShareZooKeepers lets the tests of a package use a ZooKeeper one after the other: a start is a Java process, which
+// computes for a second and more. TestMain calls it, and at the end what it returns, which ends the servers, and the
+// process with the exit code.
+func ShareZooKeepers() (exit func(code int)) {
+	idle.shared = true
+	return func(code int) {
+		for _, s := range idle.servers {
+			s.end()
+		}
+		os.Exit(code)
+	}
+}
+
+// StartZooKeeper returns an empty ZooKeeper that is the test's own until it ends.
 func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 	t.Helper()
 	RequireZooKeeper(t)
+	s := takeIdle()
+	if s == nil {
+		s = newZooKeeper(t)
+	}
+	t.Cleanup(func() {
+		if !idle.shared || t.Failed() || s.process.ProcessState != nil || s.empty() != nil {
+			s.end()
+			return
+		}
+		idle.Lock()
+		defer idle.Unlock()
+		idle.servers = append(idle.servers, s)
+	})
+	if s.process == nil {
+		s.Start(t)
+	}
+	return s
+}
+
+// takeIdle returns a server that has served another test, or nil.
+func takeIdle() *ZooKeeperServer {
+	idle.Lock()
+	defer idle.Unlock()
+	last := len(idle.servers) - 1
+	if last < 0 {
+		return nil
+	}
+	s := idle.servers[last]
+	idle.servers = idle.servers[:last]
+	return s
+}
+
+// newZooKeeper returns a server to be started. Its directory is not the test's, as it may outlive the test.
+func newZooKeeper(t testing.TB) *ZooKeeperServer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stockapi-zookeeper-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	port := freePort(t)
-	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: t.TempDir()}
+	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
 	config := fmt.Sprintf("tickTime=%d\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
 		"admin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=60000\n", Tick.Milliseconds(), s.dir, port)
 	if err := os.WriteFile(s.config(), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Start(t)
-	t.Cleanup(s.Kill)
 	return s
+}
+
+// empty removes all nodes but ZooKeeper's own.
+func (s *ZooKeeperServer) empty() error {
+	conn, _, err := zk.Connect([]string{s.Address}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return removeBelow(conn, "/")
+}
+
+func removeBelow(conn *zk.Conn, path string) error {
+	names, _, err := conn.Children(path)
+	for _, name := range names {
+		child := strings.TrimSuffix(path, "/") + "/" + name
+		if err != nil || child == "/zookeeper" {
+			continue
+		}
+		if err = removeBelow(conn, child); err == nil {
+			err = conn.Delete(child, -1)
+		}
+	}
+	return err
+}
+
+// end kills the server and removes its directory.
+func (s *ZooKeeperServer) end() {
+	s.Kill()
+	_ = os.RemoveAll(s.dir)
 }
 
 func (s *ZooKeeperServer) config() string { return filepath.Join(s.dir, "zoo.cfg") }
@@ -78,8 +168,10 @@ func (s *ZooKeeperServer) Start(t testing.TB) {
 
 // Kill ends the server at once.
 func (s *ZooKeeperServer) Kill() {
-	_ = s.process.Process.Kill()
-	_ = s.process.Wait()
+	if s.process != nil && s.process.Process != nil {
+		_ = s.process.Process.Kill()
+		_ = s.process.Wait()
+	}
 }
 
 // Session opens a connection, with hooks added. It is closed when the test ends.
