@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(800)
 	}
 	backend.Silence()
-	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.ShareZooKeepers()))
+	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }
 
 // A shop has the servers of a test: one Redis for the single-node locks, others for Redlock, an SQL database, and a

@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", parallel)
 	backend.Silence()
-	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.ShareZooKeepers()))
+	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }
 
 const product = "10000"

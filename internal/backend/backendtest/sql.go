@@ -90,8 +90,8 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	if kind == MariaDB {
 		server, install := find(t, kind, "mariadbd"), find(t, kind, "mariadb-install-db")
 		s.DSN = "mysql://root@" + s.Address + "/shop"
-		s.chown(t, dir, "mysql")
-		s.runOnce(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
+		s.chown(t, "mysql")
+		s.install(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
 			"--auth-root-authentication-method=normal", "--skip-test-db"))
 		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
 			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve",
@@ -99,8 +99,8 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	} else {
 		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")
 		s.DSN = "postgres://postgres@" + s.Address + "/postgres?sslmode=disable"
-		s.chown(t, dir, "postgres")
-		s.runOnce(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
+		s.chown(t, "postgres")
+		s.install(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
 		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
 			"-c", "unix_socket_directories=", "-c", "fsync=off")
 	}
@@ -155,14 +155,11 @@ func as(user string, command ...string) []string {
 	return append([]string{"setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "--"}, command...)
 }
 
-// chown creates the data directory, and as root gives dir to the server's user.
-func (s *SQLServer) chown(t testing.TB, dir, user string) {
+// chown gives the server's directory, as root, to the server's user.
+func (s *SQLServer) chown(t testing.TB, user string) {
 	t.Helper()
-	if err := os.Mkdir(s.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	if os.Getuid() == 0 {
-		s.runOnce(t, []string{"chown", "-R", user, dir})
+		s.runOnce(t, []string{"chown", user, filepath.Dir(s.dir)})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,27 +40,6 @@ type ZooKeeperServer struct {
 // Tick is the tick time of a test's ZooKeeper: the shortest session lasts two ticks.
 const Tick = 50 * time.Millisecond
 
-// idle holds the servers that wait for the next test, if the package shares them.
-var idle struct {
-	sync.Mutex
-
-	shared  bool
-	servers []*ZooKeeperServer
-}
-
-// ShareZooKeepers lets the tests of a package use a ZooKeeper one after the other: a start is a Java process, which
-// computes for a second and more. TestMain calls it, and at the end what it returns, which ends the servers, and the
-// process with the exit code.
-func ShareZooKeepers() (exit func(code int)) {
-	idle.shared = true
-	return func(code int) {
-		for _, s := range idle.servers {
-			s.end()
-		}
-		os.Exit(code)
-	}
-}
-
 // StartZooKeeper returns an empty ZooKeeper that is the test's own until it ends.
 func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 	t.Helper()
@@ -71,13 +49,13 @@ func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 		s = newZooKeeper(t)
 	}
 	t.Cleanup(func() {
-		if !idle.shared || t.Failed() || s.process.ProcessState != nil || s.empty() != nil {
+		if !shared.on || t.Failed() || s.process.ProcessState != nil || s.empty() != nil {
 			s.end()
 			return
 		}
-		idle.Lock()
-		defer idle.Unlock()
-		idle.servers = append(idle.servers, s)
+		shared.Lock()
+		defer shared.Unlock()
+		shared.idle = append(shared.idle, s)
 	})
 	if s.process == nil {
 		s.Start(t)
@@ -86,15 +64,12 @@ func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 }
 
 // takeIdle returns a server that has served another test, or nil.
-func takeIdle() *ZooKeeperServer {
-	idle.Lock()
-	defer idle.Unlock()
-	last := len(idle.servers) - 1
-	if last < 0 {
-		return nil
+func takeIdle() (s *ZooKeeperServer) {
+	shared.Lock()
+	defer shared.Unlock()
+	if last := len(shared.idle) - 1; last >= 0 {
+		s, shared.idle = shared.idle[last], shared.idle[:last]
 	}
-	s := idle.servers[last]
-	idle.servers = idle.servers[:last]
 	return s
 }
 

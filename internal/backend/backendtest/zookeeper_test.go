@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	backend.Silence()
-	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.ShareZooKeepers()))
+	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }
 
 // A test finds no nodes of the test that had the server before, and no server that the other has killed.
