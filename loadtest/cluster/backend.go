@@ -26,8 +26,8 @@ type Backend struct {
 	SQL        string
 	foreignSQL bool
 
-	// TimeoutFactor multiplies the instances' timeouts (Redis, SQL, Redlock's nodes) on a machine that is too slow for the
-	// usual ones; see [catalog.Spec.Patience].
+	// TimeoutFactor multiplies the timeouts (Redis, SQL, Redlock's nodes) of instances with faults, on a machine that is
+	// too slow for the usual ones; see [catalog.Spec.Patience].
 	TimeoutFactor float64
 
 	start starter // starts more servers of its kind

@@ -38,7 +38,7 @@ func (c *Cluster) StartInstance(
 	if b.ZooKeeper != "" {
 		args = append(args, "--zookeeper", strings.TrimPrefix(b.ZooKeeper, zooKeeperScheme))
 	}
-	args = append(append(args, b.retries(faults)...), b.timeouts()...)
+	args = append(append(args, b.retries(faults)...), b.timeouts(faults)...)
 	if faults {
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
@@ -100,10 +100,18 @@ func (b *Backend) retries(faults bool) []string {
 	}
 }
 
-// timeouts lengthens an instance's timeouts where the machine is slow. The leases have to be longer by the same factor:
-// a lease of v6 bounds its node timeout too.
-func (b *Backend) timeouts() []string {
-	if b.TimeoutFactor <= 1 {
+// patient is the factor for the timeouts of instances without faults. There a late server is on a slow machine, and an
+// instance that gives up on it does not know whether the order was sold.
+const patient = 10
+
+// timeouts lengthens an instance's timeouts, where there are faults only as far as the machine is slow. The leases have
+// to be longer by the same factor: a lease of v6 bounds its node timeout too.
+func (b *Backend) timeouts(faults bool) []string {
+	factor := b.TimeoutFactor
+	if !faults {
+		factor = patient
+	}
+	if factor <= 1 {
 		return nil
 	}
 	var args []string
@@ -111,7 +119,7 @@ func (b *Backend) timeouts() []string {
 		flag string
 		time time.Duration
 	}{{"--redlock-timeout", 50 * time.Millisecond}, {"--redis-timeout", time.Second}, {"--sql-timeout", time.Second}} {
-		args = append(args, usual.flag, scaled(usual.time, b.TimeoutFactor).String())
+		args = append(args, usual.flag, scaled(usual.time, factor).String())
 	}
 	return args
 }

@@ -136,10 +136,16 @@ func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 }
 
 func TestTheTimeoutFactorLengthensTheTimeoutsOfInstances(t *testing.T) {
-	assert.Empty(t, (&Backend{}).timeouts())
-	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts())
+	assert.Empty(t, (&Backend{}).timeouts(true))
+	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts(true))
 	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
-		(&Backend{TimeoutFactor: 4}).timeouts())
+		(&Backend{TimeoutFactor: 4}).timeouts(true))
+}
+
+// A crowd on a slow machine waits for its servers: what is late for any other reason is a fault, and it has none.
+func TestInstancesWithoutFaultsArePatient(t *testing.T) {
+	assert.Equal(t, []string{"--redlock-timeout", "500ms", "--redis-timeout", "10s", "--sql-timeout", "10s"},
+		(&Backend{}).timeouts(false))
 }
 
 // on returns a cell of two instances whose rung locks on that kind of backend.
