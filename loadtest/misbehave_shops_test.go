@@ -87,7 +87,7 @@ var misbehaviours = []misbehaviour{
 		want: "unknown unknown ok ok – – –", code: surprised, says: `(?i)busy|nobody|nothing was sold`,
 	},
 	{
-		name: "423 to everybody", slow: true, flags: []string{"--ttl", "10ms"},
+		name: "423 to everybody", slow: true, flags: []string{"--ttl", "1s"},
 		bend: sells(func(o *order, _ func(*order)) { o.Refuse(http.StatusLocked, "lock-busy", "busy") }),
 		want: "unknown – – BROKEN – – –", code: surprised, says: `did not get through in`,
 	},

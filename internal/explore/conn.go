@@ -72,10 +72,18 @@ func (c *conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		c.request.Next(size)
-		if !c.delay(args) && !c.carryOut(args) {
+		if args[0] == "hello" {
+			c.greet()
+		} else if !c.delay(args) && !c.carryOut(args) {
 			return 0, net.ErrClosed
 		}
 	}
+}
+
+// greet answers a client's HELLO. The server would answer at length, and each schedule has several connections.
+func (c *conn) greet() {
+	c.peer.Resp3 = true
+	_, _ = replyWriter{c}.Write([]byte("%1\r\n$5\r\nproto\r\n:3\r\n"))
 }
 
 // carryOut has the server carry out a request. A subscription waits at the gate first.

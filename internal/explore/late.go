@@ -21,7 +21,7 @@ type late struct {
 // delay keeps a request back if it belongs to a command that comes late.
 func (c *conn) delay(args []string) bool {
 	cmd := c.client.delayed.Load()
-	if cmd == nil || cmd.server != c.server || args[0] == "hello" {
+	if cmd == nil || cmd.server != c.server {
 		return false
 	}
 	if cmd.late == nil {

@@ -194,6 +194,7 @@ func (w *world) order(c *client, wait time.Duration) {
 	ctx, leave := context.WithCancel(context.Background())
 	c.leave = leave
 	go func() {
+		growStack()
 		for n := range w.ordersOf(c) {
 			c.order.Store(int32(n))
 			c.receipt, c.err = w.serve(ctx, c, wait)
@@ -456,4 +457,13 @@ func (w *world) end() {
 			_ = rdb.Close()
 		}
 	}
+}
+
+// growStack gives the caller's goroutine as much stack as an order needs, while there is little on it: what is there is
+// copied each time that it grows.
+//
+//go:noinline
+func growStack() byte {
+	var room [24 << 10]byte
+	return room[len(reused.names)]
 }
