@@ -17,7 +17,9 @@ type seller struct {
 	shard            string
 	token            string
 	leased, ended    bool
-	told             bool            // some of its commands
+	told             bool            // some of its commands, or one that it sold for told some of its own
+	silent           bool            // it is counted among those that told none
+	unheard          int             // of those that it sold for, how many told none
 	lost             bool            // the reply to a write of the stock
 	acquired         history.Instant // by its instance's clock
 	from, to         history.Instant
@@ -43,6 +45,15 @@ func (b *books) addShared() {
 			b.addServed(op, b.sellers[op.SoldBy])
 		}
 	}
+	for _, s := range b.sellers {
+		switch {
+		case s == nil:
+		case !s.told:
+			b.silent += s.unheard
+		case s.silent:
+			b.silent--
+		}
+	}
 	b.faulted = nil
 }
 
@@ -53,6 +64,7 @@ func (b *books) seller(op *history.Op) *seller {
 		instance: op.Instance, soldBy: op.SoldBy, shard: op.Shard, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
 		from: op.Sent, to: op.Done,
 	}
+	s.silent = !s.told && (op.Outcome == history.Sold || op.Outcome == history.Refused)
 	if l := op.Lease; l != nil {
 		s.token, s.acquired = l.Token, l.AcquiredAt
 		s.leased, s.ended = l.AcquiredAt.Known(), l.ReleasedAt.Known()
@@ -95,13 +107,16 @@ func (b *books) whyNotSoldBy(op *history.Op) string {
 	return ""
 }
 
-// addServed counts an order that was served under another's lease.
+// addServed counts an order that was served under another's lease. If none of a batch is sold, the one that shows the
+// lease need not be the one that sent the commands.
 func (b *books) addServed(op *history.Op, by *seller) {
+	told := len(op.Trace) > 0
+	by.told = by.told || told
 	switch op.Outcome {
 	case history.Sold, history.Refused:
 		b.shared++
-		if len(op.Trace) == 0 && !by.told {
-			b.silent++
+		if !told {
+			by.unheard++
 		}
 	case history.Unknown:
 		if by.lost { // its write was for all

@@ -136,6 +136,19 @@ func TestCommandsOfTheOneThatSoldForOthers(t *testing.T) {
 	assert.Equal(t, "of 8 orders that must have had the lock, 1 told none of their commands", f.Because)
 }
 
+// If none of a batch is sold, the one that shows the lease need not be the one that read the stock for all.
+func TestCommandsOfABatchThatAnotherToldOf(t *testing.T) {
+	c := batches()
+	c.Ops[3].Outcome, c.Ops[3].Status, c.Ops[3].Units, c.Ops[3].Quantity = history.Refused, 409, nil, 9
+	c.Ops[3].Trace, c.Ops[4].Trace = nil, c.Ops[3].Trace
+	*c.Left = 5
+	judge(t, c, history.OwnRelease, history.OK)
+
+	c.Ops[4].Trace = nil
+	f := judge(t, c, history.OwnRelease, history.Indeterminate)
+	assert.Equal(t, "of 8 orders that must have had the lock, 2 told none of their commands", f.Because)
+}
+
 // If nobody shows a lease, but somebody says that there are some, it is not as where the rung takes no lock.
 func TestLeasesThatNobodyShows(t *testing.T) {
 	c := batches()
