@@ -72,19 +72,16 @@ func (c *conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		c.request.Next(size)
-		if args[0] == "hello" {
-			c.greet()
+		if len(args) == 2 && args[0] == "hello" && args[1] == "2" {
+			_, _ = replyWriter{c}.Write(greeting)
 		} else if !c.delay(args) && !c.carryOut(args) {
 			return 0, net.ErrClosed
 		}
 	}
 }
 
-// greet answers a client's HELLO. The server would answer at length, and each schedule has several connections.
-func (c *conn) greet() {
-	c.peer.Resp3 = true
-	_, _ = replyWriter{c}.Write([]byte("%1\r\n$5\r\nproto\r\n:3\r\n"))
-}
+// greeting answers a client's HELLO 2. The server would answer at length, and each schedule has several connections.
+var greeting = []byte("*2\r\n$5\r\nproto\r\n:2\r\n")
 
 // carryOut has the server carry out a request. A subscription waits at the gate first.
 func (c *conn) carryOut(args []string) bool {

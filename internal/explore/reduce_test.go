@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -92,6 +93,18 @@ func TestTheReducedSearchTakesEveryStep(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A message that a release publishes is a step of its own, at whatever moment it arrives.
+func TestTheDeliveryOfAMessageIsAStep(t *testing.T) {
+	t.Parallel()
+	_, taken := reduced(t, "v7", DefaultBounds())
+	for step := range taken {
+		if step.name == "message" {
+			return
+		}
+	}
+	assert.Fail(t, "no message was delivered", "%v", slices.Collect(maps.Keys(taken)))
 }
 
 // With three nodes the plain search of v6 is out of reach, and the reduced one is not.
