@@ -194,22 +194,26 @@ func TestASurpriseIsSaid(t *testing.T) {
 	assert.Empty(t, Cell{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
 }
 
-// Two timers that rang at one instant would let a schedule go two ways. Here a reply is waited for twice, and the
-// renewals begin.
-func TestNoTwoTimersRingAtOnce(t *testing.T) {
+// A schedule goes one way, each time.
+func TestAScheduleGoesOneWay(t *testing.T) {
 	t.Parallel()
-	trace, err := schedule.ParseTrace("v9-nodes:aaaaaaaabb.lose-request-b.time.lose-request-b.time")
-	require.NoError(t, err)
-	steps := func() (all []schedule.Step) {
-		story, err := Replay(t, trace, DefaultBounds())
+	for text, why := range map[string]string{
+		"v9-nodes:aaaaaaaabb.lose-request-b.time.lose-request-b.time": "a reply is waited for twice, while renewals begin",
+		"v7:aaabbb.expiry.b.give-up-b.b":                              "a message comes to a waiter whose caller has gone",
+	} {
+		trace, err := schedule.ParseTrace(text)
 		require.NoError(t, err)
-		for _, line := range story.Lines {
-			all = append(all, line.Step)
+		steps := func() (all []schedule.Step) {
+			story, err := Replay(t, trace, DefaultBounds())
+			require.NoError(t, err)
+			for _, line := range story.Lines {
+				all = append(all, line.Step)
+			}
+			return all
 		}
-		return all
-	}
-	first := steps()
-	for range 20 {
-		require.Equal(t, first, steps())
+		first := steps()
+		for range 20 {
+			require.Equal(t, first, steps(), why)
+		}
 	}
 }

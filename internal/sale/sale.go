@@ -316,6 +316,9 @@ func noUnlock(context.Context) error { return nil }
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
 	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
+		if ctx.Err() != nil { // the caller went while the order waited: a command that cannot be sent would be undone
+			return nil, context.Cause(ctx)
+		}
 		if !o.inShard && len(o.Items) == 0 && r.layouts.get(o.Product) != nil {
 			return nil, errNowSharded
 		}
