@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
 )
 
@@ -323,10 +324,7 @@ func freePorts(t *testing.T, ports ...string) map[string]string {
 	t.Helper()
 	free := map[string]string{}
 	for _, p := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close() // when all are found, so that no two are the same
-		free[p] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+		free[p] = strconv.Itoa(backendtest.FreePort(t))
 	}
 	return free
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -32,7 +31,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	const clients, restarts, drainDelay = 64, 10, 200 * time.Millisecond
-	addr := freeAddr(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", backendtest.FreePort(t))
 	args := []string{"--redis", s.URL, "--stock", "1000000", "--addr", addr, "--drain-delay", drainDelay.String()}
 	var sent, refused, lost, untold atomic.Int64
 	var crowd sync.WaitGroup
@@ -83,20 +82,6 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	t.Logf("%d requests over %d restarts, %d without an answer; %d on connections that were told too late; "+
 		"%d times nobody listened", sent.Load(), restarts, lost.Load(), untold.Load(), refused.Load())
 	assert.Zero(t, lost.Load())
-}
-
-// freeAddr returns an address on which nobody listens. Its port is not an ephemeral one, which the system hands out: a
-// client would get it while the instance restarts.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for {
-		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
-		if err == nil {
-			require.NoError(t, l.Close())
-			return addr
-		}
-	}
 }
 
 // pair returns the two ends of a connection.

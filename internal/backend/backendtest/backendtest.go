@@ -5,13 +5,11 @@ package backendtest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,7 +82,7 @@ func StartRedis(t testing.TB) *Server {
 // Restartable starts a redis-server, and returns functions that kill it and start it again, empty, on the same port.
 func Restartable(t testing.TB) (s *Server, stop, start func()) {
 	t.Helper()
-	port := freePort(t)
+	port := FreePort(t)
 	s = &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port), Kind: RedisServer}
 	dir := t.TempDir()
 	var process *exec.Cmd
@@ -128,28 +126,3 @@ func Client(t testing.TB, s *Server, hooks ...redis.Hook) redis.UniversalClient 
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
-
-// freePort returns a free port below the ephemeral ports, and below those of the load test: a server that starts
-// slowly, or starts again, must not find another connection on its port. It does not return a port twice before it has
-// returned all.
-func freePort(t testing.TB) int {
-	t.Helper()
-	const low, high = 10240, 14336
-	for range 100 {
-		port := low + int(lastPort.Add(1)%(high-low))
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = l.Close()
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return 0
-}
-
-// lastPort counts the ports tried. It begins at random, because tests of several packages run at once.
-var lastPort = func() *atomic.Uint32 {
-	var n atomic.Uint32
-	n.Store(rand.Uint32N(1 << 20))
-	return &n
-}()

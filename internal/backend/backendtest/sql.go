@@ -85,7 +85,7 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	port := freePort(t)
+	port := FreePort(t)
 	s := &SQLServer{kind: kind, dir: filepath.Join(dir, "data"), Address: fmt.Sprintf("127.0.0.1:%d", port)}
 	if kind == MariaDB {
 		server, install := find(t, kind, "mariadbd"), find(t, kind, "mariadb-install-db")

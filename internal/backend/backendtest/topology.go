@@ -18,9 +18,9 @@ import (
 func StartCluster(t testing.TB) string {
 	t.Helper()
 	Require(t)
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), FreePort(t)
 	run(t, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir, "--cluster-enabled", "yes",
-		"--cluster-port", fmt.Sprint(freePort(t)))
+		"--cluster-port", fmt.Sprint(FreePort(t)))
 	node := Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
 	eventually(t, "a cluster", func(ctx context.Context) bool {
 		_ = node.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err() // refused when they are its own already
@@ -51,7 +51,7 @@ func StartShards(t testing.TB) *Cluster {
 	c := &Cluster{Wire: NewWire(t)}
 	var buses []int
 	for i := range 3 {
-		port, bus := freePort(t), freePort(t)
+		port, bus := FreePort(t), FreePort(t)
 		n := &node{announce: c.Wire.To(t, port)}
 		run(t, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
 			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-announce-ip", "127.0.0.1",
@@ -158,7 +158,7 @@ func StartRedisBehind(t testing.TB, w *Wire) string {
 
 func startSentinel(t testing.TB, primary int) string {
 	t.Helper()
-	port := freePort(t)
+	port := FreePort(t)
 	conf := filepath.Join(t.TempDir(), "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 %d 1\n", port, primary)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {

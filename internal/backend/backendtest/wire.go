@@ -55,13 +55,13 @@ func NewWire(t testing.TB) *Wire {
 // To adds a server, and returns the port of the Wire that leads to it.
 func (w *Wire) To(t testing.TB, port int) int {
 	t.Helper()
-	e := &listener{addr: "127.0.0.1:0", target: fmt.Sprintf("127.0.0.1:%d", port)}
+	own := FreePort(t) // it is closed now and then, and opened again
+	e := &listener{addr: fmt.Sprintf("127.0.0.1:%d", own), target: fmt.Sprintf("127.0.0.1:%d", port)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listen(t, e)
-	e.addr = e.accepting.Addr().String()
 	w.ends = append(w.ends, e)
-	return e.accepting.Addr().(*net.TCPAddr).Port
+	return own
 }
 
 // LoseReply clears the record of requests, and drops the reply to the nth request from now on. With refuse the servers

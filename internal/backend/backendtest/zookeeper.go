@@ -80,7 +80,7 @@ func newZooKeeper(t testing.TB) *ZooKeeperServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := FreePort(t)
 	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
 	config := fmt.Sprintf("tickTime=%d\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
 		"admin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=60000\n", Tick.Milliseconds(), s.dir, port)
