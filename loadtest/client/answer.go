@@ -89,7 +89,7 @@ func classify(op *history.Op, product string, start time.Time, status int, body 
 	}
 	var p problem
 	_ = json.Unmarshal(body, &p) // anything else leaves type and outcome empty
-	op.Outcome, op.Detail = outcome(status, p), describe(status, body)
+	op.Outcome, op.Detail = outcome(status, p), p.describe(status)
 	if p.Order != "" && p.Order != op.Order {
 		op.Outcome, op.Detail, op.For = history.Unknown, "the answer is for another order, "+p.Order, p.Order
 	}
@@ -171,7 +171,12 @@ func trace(start time.Time, ts []traced) []history.Command {
 // describe renders an answer that is not a success in one line.
 func describe(status int, body []byte) string {
 	var p problem
-	if json.Unmarshal(body, &p) != nil || p.Type == "" {
+	_ = json.Unmarshal(body, &p) // anything else is told by its status
+	return p.describe(status)
+}
+
+func (p *problem) describe(status int) string {
+	if p.Type == "" {
 		return fmt.Sprintf("%d %s", status, http.StatusText(status))
 	}
 	text := fmt.Sprintf("%d %s", status, strings.TrimPrefix(p.Type, "/problems/"))

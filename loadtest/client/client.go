@@ -8,32 +8,34 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
 // maxBody bounds the size of an answer: even a long trace of an order that polled for its lock fits.
 const maxBody = 32 << 20
 
-// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: with
-// net/http's default of two, every burst would measure new connections.
+// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: every
+// burst would measure new connections otherwise.
 type Client struct {
 	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
 	StockTTL time.Duration
 	// Shards is the number of shards that SetStock puts a product into; 0: none.
 	Shards int
 
-	http  *http.Client
-	token string
+	orders *pool
+	http   *http.Client // for all that is no order
+	token  string
 }
 
 // New returns a client for that many concurrent callers. A token, if not empty, is sent to admin routes, and with
 // orders that carry a fault.
 func New(concurrency int, token string) *Client {
-	return &Client{token: token, http: &http.Client{
+	room()
+	return &Client{token: token, orders: newPool(concurrency + 2), http: &http.Client{
 		Transport: &http.Transport{
 			Proxy:               nil, // a proxy in the environment must not stand between a test and localhost
 			DialContext:         dial,
-			MaxIdleConns:        0,
 			MaxIdleConnsPerHost: concurrency + 2,
 			IdleConnTimeout:     time.Minute,
 			DisableCompression:  true,
@@ -42,17 +44,19 @@ func New(concurrency int, token string) *Client {
 	}}
 }
 
-// dial opens a connection whose writes a gate can hold back.
+// room makes the heap larger than a run's own few megabytes, which would be collected every thousand orders. Nobody
+// writes to it, so it takes no memory.
+var room = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
+
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &gatedConn{Conn: conn}, nil
+	return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
 }
 
 // Close drops the idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.orders.close()
+	c.http.CloseIdleConnections()
+}
 
 // authorize adds the token, if there is one.
 func (c *Client) authorize(req *http.Request) {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"crypto/tls"
 	"net"
 	"runtime"
 	"sync"
@@ -72,25 +71,24 @@ func (g *Gate) Open() time.Time {
 	return last
 }
 
+// sentAt returns when the order was released; the zero time if it was not.
+func (h *gatedOrder) sentAt() time.Time {
+	if at := h.sent.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
 // A gatedConn is a connection whose next write may have to wait at a gate.
 type gatedConn struct {
 	net.Conn
-	next atomic.Pointer[gatedOrder]
+	next *gatedOrder // nil: it does not wait
 }
 
 func (c *gatedConn) Write(text []byte) (int, error) {
-	if h := c.next.Swap(nil); h != nil {
+	if h := c.next; h != nil {
+		c.next = nil
 		return h.wait(c.Conn, text)
 	}
 	return c.Conn.Write(text)
-}
-
-// attach makes the next write to a connection of this client wait at the gate.
-func (h *gatedOrder) attach(conn net.Conn) {
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
-	}
-	if c, ok := conn.(*gatedConn); ok {
-		c.next.Store(h)
-	}
 }

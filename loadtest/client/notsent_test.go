@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -20,68 +19,63 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// dialled wraps an error as net/http does when it cannot dial.
-func dialled(err error) error {
-	return &url.Error{Op: "Post", URL: "http://h", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
-}
+// dialled wraps an error as net does when it cannot dial.
+func dialled(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
 // What the client lacked says nothing of the service. That nobody was there does.
 func TestWhatNeverLeftTheClient(t *testing.T) {
-	over, cancel := context.WithCancelCause(t.Context())
-	cancel(errTimeout)
 	for name, c := range map[string]struct {
-		ctx  context.Context
 		err  error
 		want history.Outcome
 	}{
-		"no file descriptors": {t.Context(), dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
-		"no local port": {t.Context(), dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)),
-			history.NotSent},
-		"no buffer": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ENOBUFS)),
-			history.NotSent},
-		"no name": {t.Context(), dialled(&net.DNSError{Err: "no such host", Name: "h"}),
-			history.NotSent},
-		"no time": {over, dialled(context.DeadlineExceeded), history.NotSent},
-		"nobody there": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
-			history.NotSold},
-		"nobody there, and no time": {over, dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"thrown out": {t.Context(), dialled(os.NewSyscallError("connect", syscall.ECONNRESET)),
-			history.NotSold},
-		"the network does not answer":  {t.Context(), dialled(os.ErrDeadlineExceeded), history.NotSold},
-		"nobody who could be believed": {t.Context(), fmt.Errorf("tls: handshake failure"), history.NotSold},
+		"no file descriptors":          {dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
+		"no local port":                {dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
+		"no buffer":                    {dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
+		"no name":                      {dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
+		"nobody there":                 {dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
+		"thrown out":                   {dialled(os.NewSyscallError("connect", syscall.ECONNRESET)), history.NotSold},
+		"the network does not answer":  {dialled(os.ErrDeadlineExceeded), history.NotSold},
+		"nobody who could be believed": {fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
-		var op history.Op
-		classifyUnsent(c.ctx, &op, c.err)
+		client := unanswering(func(context.Context) error { return c.err })
+		op := client.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", one)
 		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
 		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
+		assert.True(t, op.Done.Known(), "nothing more can come of it")
+	}
+}
+
+// Whose time is up before there is a connection has not asked the service, unless that has refused.
+func TestTheTimeIsUpBeforeThereIsAConnection(t *testing.T) {
+	o := one
+	o.Timeout = 20 * time.Millisecond
+	for refused, want := range map[error]history.Outcome{
+		nil:                  history.NotSent,
+		syscall.ECONNREFUSED: history.NotSold,
+		syscall.ECONNRESET:   history.NotSold,
+	} {
+		slow := unanswering(func(ctx context.Context) error {
+			<-ctx.Done()
+			if refused == nil {
+				refused = ctx.Err()
+			}
+			return dialled(refused)
+		})
+		op := slow.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
+		assert.Equal(t, want, op.Outcome, op.Detail)
+		if want == history.NotSent {
+			assert.Equal(t, "the client got no connection in time: "+errTimeout.Error(), op.Detail)
+		}
 	}
 }
 
 // unanswering is a client whose dialling fails like this.
 func unanswering(dial func(ctx context.Context) error) *Client {
 	c := New(1, "")
-	c.http.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+	c.orders.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, dial(ctx)
 	}
 	return c
-}
-
-func TestAnOrderWithoutAConnection(t *testing.T) {
-	o := Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 20 * time.Millisecond}
-	full := unanswering(func(context.Context) error {
-		return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
-	})
-	op := full.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
-	assert.Equal(t, history.NotSent, op.Outcome, op.Detail)
-	assert.Contains(t, op.Detail, "too many open files")
-	assert.True(t, op.Done.Known(), "nothing more can come of it")
-
-	ended := make(chan struct{})
-	slow := unanswering(func(context.Context) error { <-ended; return context.Canceled })
-	op = slow.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
-	assert.Equal(t, history.NotSent, op.Outcome, op.Detail)
-	assert.Contains(t, op.Detail, "waited no longer")
-	close(ended)
 }
 
 // All orders that stand before a gate come to the service after it was opened, each on a connection that was there
@@ -99,12 +93,10 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	defer server.Close()
 	c := New(n, "")
 	defer c.Close()
-	transport := c.http.Transport.(*http.Transport)
-	inner := transport.DialContext
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	c.orders.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		assert.False(t, opened.Load(), "dialled before")
 		dials.Add(1)
-		return inner(ctx, network, address)
+		return dial(ctx, network, address)
 	}
 	var gate Gate
 	var ready, finished sync.WaitGroup

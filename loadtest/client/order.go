@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -57,17 +55,9 @@ func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func
 }
 
 func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o Order, h *gatedOrder) history.Op {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timeout := time.AfterFunc(o.Timeout, func() { cancel(errTimeout) })
-	defer timeout.Stop()
 	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
-	if h != nil {
-		timeout.Stop()
-		h.released = func() { timeout.Reset(o.Timeout) }
-	}
-	w := &sendTrace{began: time.Now(), gated: h}
-	req, err := http.NewRequestWithContext(w.trace(ctx), o.method(), base+o.path(), http.NoBody)
+	began := time.Now()
+	req, err := http.NewRequestWithContext(ctx, o.method(), base+o.path(), http.NoBody)
 	if err != nil {
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
@@ -76,23 +66,26 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 	if o.Fault != "" { // it takes the token, where there is one
 		c.authorize(req)
 	}
-	status, body, err := c.do(req)
+	sent, status, body, err := c.orders.do(req, o.Timeout, h)
 	received := time.Now()
-	sent, wasSent := w.sent()
+	wasSent := !sent.IsZero()
+	if !wasSent {
+		sent = began
+	}
 	if h != nil && !wasSent {
 		h.once.Do(h.ready) // nobody need wait for this order; start still has to be known
 	}
-	op.Sent, op.Latency = history.At(start(), sent), received.Sub(w.began)
+	op.Sent, op.Latency = history.At(start(), sent), received.Sub(began)
 	if h != nil {
 		op.Latency = max(0, received.Sub(start()))
 	}
 	switch {
 	case err == nil:
 		classify(&op, o.Product, start(), status, body)
-	case wasSent && !dialling(err):
+	case wasSent:
 		op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
 	default:
-		classifyUnsent(ctx, &op, err)
+		classifyUnsent(&op, err)
 	}
 	if op.Outcome != history.Unknown || err == nil {
 		op.Done = history.At(start(), received)
@@ -103,37 +96,6 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 // errTimeout is the cause when the client gives up an order.
 var errTimeout = fmt.Errorf("the client waited no longer: %w", context.DeadlineExceeded)
 
-// A sendTrace records how far an order came.
-type sendTrace struct {
-	began     time.Time
-	connected atomic.Int64 // when it got a connection, in nanoseconds of Unix time; 0 if it never did
-	gated     *gatedOrder  // nil if it has no gate
-}
-
-// trace follows the order up to its connection, and attaches it to the gate there, if there is one. Only the first
-// connection counts: net/http takes a second one if the first turns out to be closed, and by then something may have
-// been sent.
-func (w *sendTrace) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if w.connected.CompareAndSwap(0, time.Now().UnixNano()) && w.gated != nil {
-			w.gated.attach(got.Conn)
-		}
-	}})
-}
-
-// sent returns when the order was sent, or a little before, and whether it was. An order without a connection was not
-// sent, nor was one at a gate that never opened.
-func (w *sendTrace) sent() (at time.Time, sent bool) {
-	connected := w.connected.Load()
-	if connected != 0 && w.gated != nil {
-		connected = w.gated.sent.Load()
-	}
-	if connected == 0 {
-		return w.began, false
-	}
-	return time.Unix(0, connected), true
-}
-
 func (o Order) method() string {
 	if o.Reads {
 		return http.MethodGet
@@ -142,35 +104,52 @@ func (o Order) method() string {
 }
 
 func (o Order) path() string {
-	q := url.Values{
-		"wait": {o.Wait.String()}, "ttl": {o.TTL.String()}, "work": {o.Work.String()},
-	}
+	var q query
+	q.add("wait", o.Wait.String())
+	q.add("ttl", o.TTL.String())
+	q.add("work", o.Work.String())
 	if !o.Untraced {
-		q.Set("trace", "true")
+		q.add("trace", "true")
 	}
 	if o.Caller != 0 {
-		q.Set("caller", strconv.FormatInt(o.Caller, 10))
+		q.add("caller", strconv.FormatInt(o.Caller, 10))
 	}
 	if o.NoRenew {
-		q.Set("renew", "false")
+		q.add("renew", "false")
 	}
 	if o.Nested {
-		q.Set("nested", "true")
+		q.add("nested", "true")
 	}
 	if o.Fault != "" {
-		q.Set("fault", o.Fault)
+		q.add("fault", o.Fault)
 	}
 	if o.Shard != nil {
-		q.Set("shard", strconv.Itoa(*o.Shard))
+		q.add("shard", strconv.Itoa(*o.Shard))
 	}
 	if o.Reads {
-		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()
+		return "/" + o.Rung + "/stock/" + o.Product + q.String()
 	}
 	if len(o.Items) > 0 {
-		q.Set("items", strings.Join(o.Items, ","))
+		q.add("items", strings.Join(o.Items, ","))
 	} else {
-		q.Set("product", o.Product)
-		q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
+		q.add("product", o.Product)
+		q.add("quantity", strconv.FormatInt(o.Quantity, 10))
 	}
-	return "/" + o.Rung + "/decrease?" + q.Encode()
+	return "/" + o.Rung + "/decrease" + q.String()
+}
+
+// A query is the query of a URL. It is built in the order of its parameters, as url.Values would have to sort them for
+// each order.
+type query struct{ strings.Builder }
+
+func (q *query) add(key, value string) {
+	if q.Len() == 0 {
+		q.Grow(128)
+		q.WriteByte('?')
+	} else {
+		q.WriteByte('&')
+	}
+	q.WriteString(key)
+	q.WriteByte('=')
+	q.WriteString(url.QueryEscape(value))
 }

@@ -1,0 +1,275 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// A wire is a shop that answers each request with the bytes that it is told, and says which connections it accepted.
+type wire struct {
+	net.Listener
+	accepted chan net.Conn
+}
+
+// newWire closes a connection when answer returns nothing.
+func newWire(t testing.TB, answer func(request string) string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w := &wire{Listener: l, accepted: make(chan net.Conn, 100)}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			w.accepted <- conn
+			serving.Go(func() { serveWire(conn, answer) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		serving.Wait()
+	})
+	return w
+}
+
+func serveWire(conn net.Conn, answer func(request string) string) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		var request bytes.Buffer
+		for !bytes.HasSuffix(request.Bytes(), []byte("\r\n\r\n")) {
+			line, err := in.ReadSlice('\n')
+			request.Write(line)
+			if err != nil {
+				return
+			}
+		}
+		text := answer(request.String())
+		if _, err := io.WriteString(conn, text); err != nil || text == "" {
+			return
+		}
+	}
+}
+
+const receipt = `{"rung":"v17","product":"p","quantity":1,"left":6,"units":[7],"instance":"b","order":"p-1",` +
+	`"waited_ms":1.5,"trace":[{"node":"127.0.0.1:6379","cmd":"evalsha","key":"stock:p",` +
+	`"at":"2026-01-01T00:00:00.512345678Z","end":"2026-01-01T00:00:00.613345678Z","reply":"100"}]}`
+
+// sold is an answer in bytes, with those lines in its header.
+func sold(header string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", header, len(receipt), receipt)
+}
+
+var one = Order{ID: "p-1", Rung: "v17", Product: "p", Quantity: 1, Wait: time.Second, TTL: time.Second,
+	Timeout: 10 * time.Second}
+
+func (w *wire) buy(t testing.TB, c *Client) history.Op {
+	return c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), one)
+}
+
+// connections is how many connections w has accepted since it was asked last.
+func (w *wire) connections() (n int) {
+	for ; len(w.accepted) > 0; n++ {
+		<-w.accepted
+	}
+	return n
+}
+
+func clientOf(t testing.TB, concurrency int) *Client {
+	c := New(concurrency, "")
+	t.Cleanup(c.Close)
+	return c
+}
+
+// What an answer's sender says of the connection decides whether the next order takes it.
+func TestTheNextOrderTakesTheConnection(t *testing.T) {
+	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(receipt),
+		receipt)
+	for name, c := range map[string]struct {
+		answer      string
+		connections int
+	}{
+		"whole":             {sold(""), 1},
+		"in chunks":         {chunked, 1},
+		"announced":         {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + sold(""), 1},
+		"closed afterwards": {sold("Connection: close\r\n"), 3},
+		"HTTP/1.0":          {strings.Replace(sold(""), "1.1", "1.0", 1), 3},
+		"more than asked":   {sold("") + sold(""), 3},
+	} {
+		w := newWire(t, func(string) string { return c.answer })
+		client := clientOf(t, 1)
+		for range 3 {
+			op := w.buy(t, client)
+			assert.Equal(t, history.Sold, op.Outcome, "%s: %s", name, op.Detail)
+		}
+		assert.Equal(t, c.connections, w.connections(), name)
+		client.Close()
+	}
+}
+
+// No order is sent twice, and none waits for an answer that has no end.
+func TestAnOrderWithoutAWholeAnswerIsNotRepeated(t *testing.T) {
+	for name, answer := range map[string]string{
+		"none":                   "",
+		"no HTTP":                "hello\r\n\r\n",
+		"announced for ever":     strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 50),
+		"a header without end":   "HTTP/1.1 200 OK\r\n" + strings.Repeat("a: b\r\n", maxHead/6+1),
+		"announced without end":  strings.Repeat("HTTP/1.1 100 "+strings.Repeat("x", maxHead/4)+"\r\n\r\n", 5),
+		"a receipt, but no sale": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+	} {
+		requests := 0
+		w := newWire(t, func(string) string {
+			if requests++; requests == 1 {
+				return sold("")
+			}
+			return answer
+		})
+		c := clientOf(t, 1)
+		require.Equal(t, history.Sold, w.buy(t, c).Outcome)
+		op := w.buy(t, c)
+		assert.Equal(t, history.Unknown, op.Outcome, "%s: %s", name, op.Detail)
+		assert.NotContains(t, op.Detail, errTimeout.Error(), name)
+		assert.Equal(t, 2, requests, name)
+		c.Close()
+	}
+}
+
+// What an order needs of the request besides its URL is there.
+func TestAnOrderOnTheWire(t *testing.T) {
+	var got *http.Request
+	w := newWire(t, func(text string) string {
+		var err error
+		got, err = http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+		assert.NoError(t, err)
+		return sold("")
+	})
+	o := one
+	o.Items, o.Fault = []string{"p", "q&r"}, "kill@write"
+	c := New(1, "secret")
+	defer c.Close()
+	c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), o)
+	require.NotNil(t, got)
+	assert.Equal(t, w.Addr().String(), got.Host)
+	assert.Zero(t, got.ContentLength)
+	assert.Equal(t, "p-1", got.Header.Get("X-Request-ID"))
+	assert.Equal(t, "Bearer secret", got.Header.Get("Authorization"))
+	assert.Equal(t, "p,q&r", got.URL.Query().Get("items"))
+	assert.Equal(t, "kill@write", got.URL.Query().Get("fault"))
+	assert.Equal(t, "1s", got.URL.Query().Get("ttl"))
+}
+
+func TestIdleConnections(t *testing.T) {
+	const n = 10
+	var all sync.WaitGroup
+	all.Add(n)
+	crowd := true
+	w := newWire(t, func(string) string {
+		if crowd {
+			all.Done()
+			all.Wait()
+		}
+		return sold("")
+	})
+	c := clientOf(t, 1)
+	var orders sync.WaitGroup
+	for range n {
+		orders.Go(func() { w.buy(t, c) })
+	}
+	orders.Wait()
+	crowd = false
+	there := address{"http", w.Addr().String()}
+	assert.Equal(t, n, w.connections())
+	assert.Len(t, c.orders.idle[there], c.orders.keep, "no more than may be used at once")
+
+	c.Close()
+	assert.Empty(t, c.orders.idle)
+	assert.Equal(t, history.Sold, w.buy(t, c).Outcome, "it can still be used")
+	assert.Empty(t, c.orders.idle, "but keeps nothing")
+}
+
+func TestAnOrderWhoseRunEnds(t *testing.T) {
+	asked, gone := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-asked
+		cancel(fmt.Errorf("enough"))
+	}()
+	op := clientOf(t, 1).Buy(ctx, time.Now(), server.URL, one)
+	assert.Equal(t, history.Unknown, op.Outcome)
+	assert.Equal(t, "enough", op.Detail)
+	assert.False(t, op.Done.Known())
+	<-gone
+
+	w, c := newWire(t, func(string) string { return sold("") }), clientOf(t, 1)
+	require.Equal(t, history.Sold, w.buy(t, c).Outcome)
+	op = c.Buy(ctx, time.Now(), "http://"+w.Addr().String(), one)
+	assert.Equal(t, history.NotSent, op.Outcome, "it had ended before")
+}
+
+func TestOrdersOverTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, receipt)
+	}))
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	defer server.Close()
+	stranger := clientOf(t, 1)
+	op := stranger.Buy(t.Context(), time.Now(), server.URL, one)
+	assert.Equal(t, history.NotSold, op.Outcome)
+	assert.Contains(t, op.Detail, "certificate")
+
+	c := clientOf(t, 1)
+	c.orders.tls = server.Client().Transport.(*http.Transport).TLSClientConfig
+	for range 3 {
+		op = c.Buy(t.Context(), time.Now(), server.URL, one)
+		assert.Equal(t, history.Sold, op.Outcome, op.Detail)
+	}
+	assert.Len(t, c.orders.idle, 1)
+
+	var gate Gate
+	ready := make(chan struct{})
+	go func() {
+		<-ready
+		gate.Open()
+	}()
+	op = c.BuyAt(t.Context(), &gate, func() { close(ready) }, time.Now, server.URL, one)
+	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
+}
+
+// BenchmarkOrder is what an order costs a client and a shop that does nothing but answer.
+func BenchmarkOrder(b *testing.B) {
+	answer := sold("")
+	w := newWire(b, func(string) string { return answer })
+	c := clientOf(b, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if op := w.buy(b, c); op.Outcome != history.Sold {
+			b.Fatal(op.Detail)
+		}
+	}
+	c.Close()
+}
