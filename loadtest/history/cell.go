@@ -127,100 +127,11 @@ type Latency struct {
 	Max time.Duration `json:"max"`
 }
 
-// A Tally counts the ops of a cell's buyers by outcome.
-type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
-
 // Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
 
 // Short returns an order's id without the product's name, which begins it.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
-
-// Tally counts the buyers, not the probes.
-func (c *Cell) Tally() Tally {
-	if c.onDisk() {
-		return once(c.stored, &c.stored.tally, c.count)
-	}
-	return c.count()
-}
-
-// once caches what is computed from ops on disk, until the ops change.
-func once[T any](s *stored, known **T, compute func() T) T {
-	s.mu.Lock()
-	was := *known
-	s.mu.Unlock()
-	if was != nil {
-		return *was
-	}
-	v := compute()
-	s.mu.Lock()
-	*known = &v
-	s.mu.Unlock()
-	return v
-}
-
-func (c *Cell) count() Tally {
-	var t Tally
-	for _, op := range c.All() {
-		if op.Phase == Buy {
-			t.Buyers++
-			t.add(op.Outcome)
-		}
-	}
-	return t
-}
-
-func (t *Tally) add(o Outcome) {
-	switch o {
-	case Sold:
-		t.Sold++
-	case Refused:
-		t.Refused++
-	case Busy:
-		t.Busy++
-	case NotSold:
-		t.NotSold++
-	case NotSent:
-		t.NotSent++
-	default:
-		t.Unknown++
-	}
-}
-
-// SoldTwice returns how many units were named by more than one sale.
-func (c *Cell) SoldTwice() int {
-	if c.onDisk() {
-		return once(c.stored, &c.stored.twice, c.soldTwice)
-	}
-	return c.soldTwice()
-}
-
-// A page counts how often each of 64 neighbouring units was named, up to 2. Most of a large stock is sold, unit by
-// unit.
-type page [64]uint8
-
-func (c *Cell) soldTwice() int {
-	seen := map[int64]*page{}
-	twice := 0
-	for _, op := range c.All() {
-		if op.Outcome != Sold {
-			continue
-		}
-		for _, u := range op.Units {
-			p := seen[u>>6]
-			if p == nil {
-				p = &page{}
-				seen[u>>6] = p
-			}
-			n := &p[u&63]
-			if *n == 1 {
-				twice++
-			}
-			*n = min(*n+1, 2)
-		}
-	}
-	return twice
-}
 
 // Finding returns the finding for v, NotApplicable if there is none.
 func (c *Cell) Finding(v Verdict) Finding { return FindingOf(c.Findings, v) }

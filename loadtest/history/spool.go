@@ -148,8 +148,7 @@ type stored struct {
 
 	ops   []Op // the block that was read last, from number first on
 	first int
-	tally *Tally
-	twice *int
+	sums  *sums
 }
 
 // Keep makes the cell store the ops that are added from now on in a spool; nil means in memory.
@@ -170,7 +169,7 @@ func (c *Cell) Add(op *Op) error {
 	s := c.stored
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tally, s.twice = nil, nil
+	s.sums = nil
 	if !s.onDisk {
 		if s.spool.reserve() {
 			c.Ops = append(c.Ops, *op)
@@ -196,7 +195,7 @@ func (c *Cell) Set(i int, op *Op) {
 		s.changed = map[int]Op{}
 	}
 	s.changed[i] = *op
-	s.ops, s.tally, s.twice = nil, nil, nil
+	s.ops, s.sums = nil, nil
 }
 
 func (c *Cell) onDisk() bool { return c.stored != nil && c.stored.onDisk }

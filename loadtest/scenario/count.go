@@ -22,7 +22,7 @@ func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	if !r.Joint.First() {
 		return // the first party does it
 	}
-	instances, sold := c.Instances, unitsSold(c)
+	instances, sold := c.Instances, c.UnitsSold()
 	var last *int64
 	for n := 0; n < readings && len(instances) > 0; n++ {
 		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
@@ -49,16 +49,6 @@ func gapAfter(last *int64, wanted int64) time.Duration {
 		return readGap
 	}
 	return doubtGap
-}
-
-// unitsSold counts the units of all orders that are known to have sold.
-func unitsSold(c *history.Cell) (units int64) {
-	for _, op := range c.All() {
-		if op.Outcome == history.Sold {
-			units += int64(len(op.Units))
-		}
-	}
-	return units
 }
 
 // sleep waits for d, and returns false if ctx ended first.

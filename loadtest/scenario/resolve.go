@@ -23,6 +23,9 @@ const (
 // resolve asks the instance of each order of unknown outcome what became of it. If the service cannot tell, because it
 // has no such route, has forgotten the order or has died, the outcome stays unknown.
 func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
+	if !c.AnyUnknown() {
+		return
+	}
 	bounded, cancel := context.WithTimeout(ctx, resolving)
 	defer cancel()
 	urls := map[string]string{}

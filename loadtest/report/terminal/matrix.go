@@ -252,23 +252,13 @@ func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string 
 	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
 }
 
-// left returns what the buyers left: what a probe bought afterwards is added again.
+// left returns what the buyers left. What probes bought afterwards is added again: a probe cannot ask for more than a
+// large stock, and buys one unit.
 func left(c *history.Cell) string {
 	if c.Left == nil {
 		return "?"
 	}
-	return fmt.Sprint(*c.Left + boughtByProbes(c))
-}
-
-// boughtByProbes counts the units that probes bought: a probe cannot ask for more than a large stock, and buys one
-// unit.
-func boughtByProbes(c *history.Cell) (units int64) {
-	for _, op := range c.All() {
-		if op.Phase == history.Probe && op.Outcome == history.Sold {
-			units += int64(len(op.Units))
-		}
-	}
-	return units
+	return fmt.Sprint(*c.Left + c.UnitsOfProbes())
 }
 
 func rate(buyers int, in time.Duration) string {

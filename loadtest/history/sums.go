@@ -1,0 +1,106 @@
+package history
+
+// A Tally counts the ops of a cell's buyers by outcome.
+type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
+
+// sums is what the ops of a cell add up to.
+type sums struct {
+	tally   Tally
+	unknown int   // ops of unknown outcome, of buyers and probes
+	units   int64 // units that were sold, to buyers and probes
+	probes  int64 // those of them that probes bought
+	twice   int   // units that more than one sale names
+}
+
+// Tally counts the buyers, not the probes.
+func (c *Cell) Tally() Tally { return c.sums().tally }
+
+// AnyUnknown reports whether the outcome of any op is unknown, of a buyer or a probe.
+func (c *Cell) AnyUnknown() bool { return c.sums().unknown > 0 }
+
+// UnitsSold returns how many units were sold, to buyers and probes.
+func (c *Cell) UnitsSold() int64 { return c.sums().units }
+
+// UnitsOfProbes returns how many units probes bought.
+func (c *Cell) UnitsOfProbes() int64 { return c.sums().probes }
+
+// SoldTwice returns how many units were named by more than one sale.
+func (c *Cell) SoldTwice() int { return c.sums().twice }
+
+// sums reads all ops. Those on disk it reads once, until they change.
+func (c *Cell) sums() sums {
+	if !c.onDisk() {
+		return c.sum()
+	}
+	s := c.stored
+	s.mu.Lock()
+	known := s.sums
+	s.mu.Unlock()
+	if known == nil {
+		sum := c.sum()
+		known = &sum
+		s.mu.Lock()
+		s.sums = known
+		s.mu.Unlock()
+	}
+	return *known
+}
+
+func (c *Cell) sum() sums {
+	var s sums
+	named := namedUnits{}
+	for _, op := range c.All() {
+		if op.Phase == Buy {
+			s.tally.Buyers++
+			s.tally.add(op.Outcome)
+		}
+		switch op.Outcome {
+		case Unknown:
+			s.unknown++
+		case Sold:
+			s.units += int64(len(op.Units))
+			if op.Phase == Probe {
+				s.probes += int64(len(op.Units))
+			}
+			for _, u := range op.Units {
+				if named.again(u) {
+					s.twice++
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (t *Tally) add(o Outcome) {
+	switch o {
+	case Sold:
+		t.Sold++
+	case Refused:
+		t.Refused++
+	case Busy:
+		t.Busy++
+	case NotSold:
+		t.NotSold++
+	case NotSent:
+		t.NotSent++
+	default:
+		t.Unknown++
+	}
+}
+
+// namedUnits counts how often each unit was named, up to 2, in pages of 64 neighbouring units: most of a large stock is
+// sold, unit by unit.
+type namedUnits map[int64]*[64]uint8
+
+// again counts the unit, and reports whether this is the second time.
+func (n namedUnits) again(unit int64) bool {
+	page := n[unit>>6]
+	if page == nil {
+		page = new([64]uint8)
+		n[unit>>6] = page
+	}
+	times := &page[unit&63]
+	*times = min(*times+1, 3)
+	return *times == 2
+}
