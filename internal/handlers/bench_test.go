@@ -166,12 +166,20 @@ var contenders = []string{"minimal", "v17", "v4", "v18", "minimal" + pipelined, 
 
 const pipelined = "-pipelined"
 
-// minimalFor returns the minimal handler that a contender is compared with.
-func minimalFor(name string) string {
+// bare is a route of gin that answers at once: what HTTP costs.
+func bare() http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	r.POST("/:rung/decrease", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"left": 1}) })
+	return r
+}
+
+// limits returns what a contender is compared with.
+func limits(name string) []string {
 	if strings.HasSuffix(name, pipelined) {
-		return "minimal" + pipelined
+		return []string{"minimal" + pipelined, "bare"}
 	}
-	return "minimal"
+	return []string{"minimal"}
 }
 
 // newBuyerFrom returns a buyer from a contender.
@@ -185,7 +193,10 @@ func newBuyerFrom(t testing.TB, redisAddr, name, product string) *buyer {
 func startContender(t testing.TB, redisAddr, name string) (addr string) {
 	t.Helper()
 	rung, overPipeline := strings.CutSuffix(name, pipelined)
-	if rung == "minimal" {
+	switch rung {
+	case "bare":
+		return serveOn(t, &http.Server{Handler: bare()})
+	case "minimal":
 		return serveOn(t, &http.Server{Handler: minimal(t, redisAddr, overPipeline)})
 	}
 	return serveOn(t, &http.Server{Handler: newInstance(t, redisAddr, overPipeline), ReadHeaderTimeout: 5 * time.Second,
@@ -231,27 +242,34 @@ func BenchmarkDecrease(b *testing.B) {
 	}
 }
 
-// BenchmarkDecreaseBesideMinimal compares the sales of 16 clients a second with those of the minimal handler. A machine
-// that is busy is busy for both: they take turns, and what counts is the median of the rounds.
+// BenchmarkDecreaseBesideMinimal compares the sales of 16 clients a second with those of the minimal handler, and over
+// automatic pipelining also with the answers of a bare route. A machine that is busy is busy for all: they take turns,
+// and what counts is the median of the rounds.
 //
 //	go test -run '^$' -bench BesideMinimal -benchtime 101x ./internal/handlers
 func BenchmarkDecreaseBesideMinimal(b *testing.B) {
 	const clients, sales = 16, 100 // of each client in a round
 	for _, name := range contenders {
-		if name == minimalFor(name) {
+		if strings.HasPrefix(name, "minimal") {
 			continue
 		}
 		b.Run(name, func(b *testing.B) {
-			redisAddr := startInstantRedis(b).addr
-			rung := strings.TrimSuffix(name, pipelined)
-			theirs := newBuyers(b, startContender(b, redisAddr, minimalFor(name)), rung, clients)
+			redisAddr, rung := startInstantRedis(b).addr, strings.TrimSuffix(name, pipelined)
 			ours := newBuyers(b, startContender(b, redisAddr, name), rung, clients)
-			var ratios []float64
-			for b.Loop() {
-				ratios = append(ratios, float64(buyAll(b, theirs, sales))/float64(buyAll(b, ours, sales)))
+			theirs, ratios := map[string][]*buyer{}, map[string][]float64{}
+			for _, limit := range limits(name) {
+				theirs[limit] = newBuyers(b, startContender(b, redisAddr, limit), rung, clients)
 			}
-			slices.Sort(ratios)
-			b.ReportMetric(ratios[len(ratios)/2], "of-minimal")
+			for b.Loop() {
+				took := float64(buyAll(b, ours, sales))
+				for limit, buyers := range theirs {
+					ratios[limit] = append(ratios[limit], float64(buyAll(b, buyers, sales))/took)
+				}
+			}
+			for limit, all := range ratios {
+				slices.Sort(all)
+				b.ReportMetric(all[len(all)/2], "of-"+strings.TrimSuffix(limit, pipelined))
+			}
 			b.ReportMetric(0, "ns/op")
 		})
 	}

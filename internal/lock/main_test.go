@@ -155,7 +155,12 @@ func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() =
 // may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	t.Helper()
-	ctx := context.Background()
+	return i.lockAs(context.Background(), t, key, ttl)
+}
+
+// lockAs is lock for the owner that ctx names.
+func (i *instance) lockAs(ctx context.Context, t testing.TB, key string, ttl time.Duration) *Lease {
+	t.Helper()
 	lease, err := poll(ctx, margin, Fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 		return i.try(ctx, key, ttl)
 	})
