@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // commandsMetric counts the Redis commands that an instance has sent, over all its labels.
@@ -16,13 +15,7 @@ const commandsMetric = "stockapi_redis_commands_total"
 
 // Commands returns how many Redis commands the instance has sent so far.
 func (c *Client) Commands(ctx context.Context, base string) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/metrics", http.NoBody)
-	if err != nil {
-		return 0, err
-	}
-	status, body, err := c.do(req)
+	status, body, err := c.ask(ctx, http.MethodGet, base+"/metrics", "")
 	if err != nil {
 		return 0, err
 	}

@@ -72,7 +72,7 @@ func TestTheTimeIsUpBeforeThereIsAConnection(t *testing.T) {
 // unanswering is a client whose dialling fails like this.
 func unanswering(dial func(ctx context.Context) error) *Client {
 	c := New(1, "")
-	c.orders.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+	c.pool.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, dial(ctx)
 	}
 	return c
@@ -93,7 +93,7 @@ func TestOrdersStandBeforeAGate(t *testing.T) {
 	defer server.Close()
 	c := New(n, "")
 	defer c.Close()
-	c.orders.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+	c.pool.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		assert.False(t, opened.Load(), "dialled before")
 		dials.Add(1)
 		return dial(ctx, network, address)

@@ -66,7 +66,7 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 	if o.Fault != "" { // it takes the token, where there is one
 		c.authorize(req)
 	}
-	sent, status, body, err := c.orders.do(req, o.Timeout, h)
+	sent, status, body, err := c.pool.do(req, o.Timeout, h)
 	received := time.Now()
 	wasSent := !sent.IsZero()
 	if !wasSent {

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// A pool sends orders, and keeps their connections for the next ones. net/http's client hands each request to a
+// A pool sends requests, and keeps their connections for the next ones. net/http's client hands each request to a
 // goroutine that writes and to one that reads. Here the caller does both, in net/http's own encoding. That takes less
-// of the processor, which the service shares (scripts/beside-hey). A pool repeats nothing: whether an order was sent is
-// part of what a run proves.
+// of the processor, which the service shares (scripts/beside-hey). A pool repeats nothing, and follows no redirection:
+// whether an order was sent is part of what a run proves.
 type pool struct {
-	keep int // so many idle connections to one instance
-	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	keep int                                                                  // so many idle connections to one instance
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // past any proxy of the environment
 	tls  *tls.Config
 
 	mu     sync.Mutex
@@ -37,6 +37,10 @@ type address struct{ scheme, host string }
 
 func newPool(keep int) *pool {
 	return &pool{keep: keep, dial: dial, tls: &tls.Config{}, idle: map[address][]*conn{}}
+}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
 }
 
 // do sends a request, which may have to wait at a gate, and reads the whole answer. Patience is how long that may take,
@@ -205,7 +209,7 @@ func (p *pool) close() {
 	clear(p.idle)
 }
 
-// A conn is a connection for one order at a time.
+// A conn is a connection for one request at a time.
 type conn struct {
 	net.Conn                  // for plain text
 	tcp       *gatedConn      // what carries it

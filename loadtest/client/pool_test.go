@@ -125,6 +125,15 @@ func TestTheNextOrderTakesTheConnection(t *testing.T) {
 	}
 }
 
+// The requests that are no orders keep a connection warm for an order.
+func TestAnOrderTakesTheConnectionOfAnyRequest(t *testing.T) {
+	w := newWire(t, func(string) string { return sold("") })
+	c := clientOf(t, 1)
+	require.NoError(t, c.Alive(t.Context(), "http://"+w.Addr().String()))
+	require.Equal(t, history.Sold, w.buy(t, c).Outcome)
+	assert.Equal(t, 1, w.connections())
+}
+
 // No order is sent twice, and none waits for an answer that has no end.
 func TestAnOrderWithoutAWholeAnswerIsNotRepeated(t *testing.T) {
 	for name, answer := range map[string]string{
@@ -197,12 +206,12 @@ func TestIdleConnections(t *testing.T) {
 	crowd = false
 	there := address{"http", w.Addr().String()}
 	assert.Equal(t, n, w.connections())
-	assert.Len(t, c.orders.idle[there], c.orders.keep, "no more than may be used at once")
+	assert.Len(t, c.pool.idle[there], c.pool.keep, "no more than may be used at once")
 
 	c.Close()
-	assert.Empty(t, c.orders.idle)
+	assert.Empty(t, c.pool.idle)
 	assert.Equal(t, history.Sold, w.buy(t, c).Outcome, "it can still be used")
-	assert.Empty(t, c.orders.idle, "but keeps nothing")
+	assert.Empty(t, c.pool.idle, "but keeps nothing")
 }
 
 func TestAnOrderWhoseRunEnds(t *testing.T) {
@@ -243,12 +252,12 @@ func TestOrdersOverTLS(t *testing.T) {
 	assert.Contains(t, op.Detail, "certificate")
 
 	c := clientOf(t, 1)
-	c.orders.tls = server.Client().Transport.(*http.Transport).TLSClientConfig
+	c.pool.tls = server.Client().Transport.(*http.Transport).TLSClientConfig
 	for range 3 {
 		op = c.Buy(t.Context(), time.Now(), server.URL, one)
 		assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	}
-	assert.Len(t, c.orders.idle, 1)
+	assert.Len(t, c.pool.idle, 1)
 
 	var gate Gate
 	ready := make(chan struct{})

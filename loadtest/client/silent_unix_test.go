@@ -35,8 +35,8 @@ func TestConnectionsToNobody(t *testing.T) {
 	c := clientOf(t, 1)
 	require.Equal(t, history.Sold, gone.buy(t, c).Outcome)
 	(<-gone.accepted).Close()
-	c.orders.swept = time.Time{}
+	c.pool.swept = time.Time{}
 	require.Equal(t, history.Sold, there.buy(t, c).Outcome)
-	assert.NotContains(t, c.orders.idle, address{"http", gone.Addr().String()})
-	assert.Contains(t, c.orders.idle, address{"http", there.Addr().String()})
+	assert.NotContains(t, c.pool.idle, address{"http", gone.Addr().String()})
+	assert.Contains(t, c.pool.idle, address{"http", there.Addr().String()})
 }
