@@ -195,16 +195,20 @@ func (c *child) stop() {
 	}
 }
 
+// killTime bounds the wait for the end of a killed process. On a busy machine that takes seconds; PostgreSQL alone gives
+// its own processes five.
+const killTime = 20 * time.Second
+
 func (c *child) kill() {
 	if c.exitsWithin(0) {
 		return // its pid may belong to another process by now
 	}
-	if c.quits && quit(c.cmd.Process.Pid) == nil && c.exitsWithin(5*time.Second) {
+	if c.quits && quit(c.cmd.Process.Pid) == nil && c.exitsWithin(killTime) {
 		return
 	}
 	_ = killGroup(c.cmd.Process.Pid)
 	_ = c.stdin.Close()
-	c.exitsWithin(5 * time.Second)
+	c.exitsWithin(killTime)
 }
 
 func (c *child) exitsWithin(d time.Duration) bool {
