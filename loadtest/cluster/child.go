@@ -195,8 +195,8 @@ func (c *child) stop() {
 	}
 }
 
-// killTime bounds the wait for the end of a killed process. On a busy machine that takes seconds; PostgreSQL alone gives
-// its own processes five.
+// killTime bounds the wait for the end of a killed process. On a busy machine that takes seconds. PostgreSQL alone
+// gives its own processes five.
 const killTime = 20 * time.Second
 
 func (c *child) kill() {
