@@ -65,8 +65,9 @@ func (p *player) elapse(ctx context.Context) error {
 	return nil
 }
 
-// expiry returns when the next key expires, or the horizon. What was set since time last passed was set at one instant
-// for the explorer, and expires at one instant. Here it does so one after the other, and the last one counts.
+// expiry returns when the next key expires, or when time has passed long enough without that. What was set since time
+// last passed was set at one instant for the explorer, and expires at one instant. Here it does so one after the other,
+// and the last one counts.
 func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	var ends []time.Time
 	now := time.Now()
@@ -78,7 +79,7 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 		ends = append(ends, of...)
 	}
 	slices.SortFunc(ends, time.Time.Compare)
-	until := now.Add(horizon)
+	until := now.Add(p.times.idle)
 	if len(ends) == 0 || ends[0].After(until) {
 		return until, nil
 	}

@@ -52,11 +52,11 @@ func TestWhatALockServerHolds(t *testing.T) {
 // Keys that were set since time last passed expire together.
 func TestTimePassesToTheEndOfWhatWasSetTogether(t *testing.T) {
 	first, second := newTestStore(t), newTestStore(t)
-	p := &player{nodes: []*store{first, second}, passed: time.Now().Add(-3 * time.Second)}
+	p := &player{times: usual, nodes: []*store{first, second}, passed: time.Now().Add(-3 * time.Second)}
 	now := time.Now()
 	until, err := p.expiry(t.Context())
 	require.NoError(t, err)
-	assert.WithinDuration(t, now.Add(horizon), until, time.Second, "nothing expires")
+	assert.WithinDuration(t, now.Add(usual.idle), until, time.Second, "nothing expires")
 	for i, ttl := range []time.Duration{5, 7, 60} {
 		of := []*store{first, second, second}[i]
 		require.NoError(t, of.rdb.Set(t.Context(), strconv.Itoa(i), "x", ttl*time.Second).Err())

@@ -10,18 +10,19 @@ type times struct {
 	lost   time.Duration // until the connection breaks whose request or reply was lost
 	margin time.Duration // a fresh request is sent a lease and this after the last step
 	within time.Duration // a fresh request gets through in this time
+	idle   time.Duration // the longest that time passes if nothing happens
 }
 
 // usual are the times of the explorer. A test compares them.
 var usual = times{lease: 2 * time.Second, wait: 3 * time.Second, retry: time.Second, lost: 500 * time.Millisecond,
-	margin: 2 * time.Second, within: time.Second}
+	margin: 2 * time.Second, within: time.Second, idle: 10 * time.Second}
 
 // longer returns the times multiplied by a factor.
 func (t times) longer(by float64) times {
 	if by <= 1 {
 		return t
 	}
-	for _, d := range []*time.Duration{&t.lease, &t.wait, &t.retry, &t.lost, &t.margin, &t.within} {
+	for _, d := range []*time.Duration{&t.lease, &t.wait, &t.retry, &t.lost, &t.margin, &t.within, &t.idle} {
 		*d = time.Duration(by * float64(*d))
 	}
 	return t
@@ -34,8 +35,6 @@ const (
 	nodeTime = 2 * time.Second
 	// patience limits how long a step waits for the command that it names.
 	patience = 3 * time.Second
-	// horizon limits how long time passes if nothing happens.
-	horizon = 10 * time.Second
 	// afterExpiry is added when time passes until a key expires: Redis counts in milliseconds.
 	afterExpiry = 2 * time.Millisecond
 )
