@@ -22,8 +22,10 @@ import (
 // of the processor, which the service shares (scripts/beside-hey). A pool repeats nothing, and follows no redirection:
 // whether an order was sent is part of what a run proves.
 type pool struct {
-	keep int                                                                  // so many idle connections to one instance
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // past any proxy of the environment
+	// keep bounds the idle connections to one instance.
+	keep int
+	// dial makes a connection, past any proxy that the environment names.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
 	tls  *tls.Config
 
 	mu     sync.Mutex
@@ -95,7 +97,7 @@ func (p *pool) do(req *http.Request, patience time.Duration, h *gatedOrder) (sen
 	return sent, status, body, err
 }
 
-// take returns an idle connection that is still open, or dials until the deadline, if there is one.
+// take returns an idle connection that is usable, or dials until the deadline, if there is one.
 func (p *pool) take(ctx context.Context, deadline time.Time, to address, u *url.URL) (*conn, error) {
 	for {
 		p.mu.Lock()
@@ -107,7 +109,7 @@ func (p *pool) take(ctx context.Context, deadline time.Time, to address, u *url.
 		c := idle[len(idle)-1]
 		p.idle[to] = idle[:len(idle)-1]
 		p.mu.Unlock()
-		if c.silent() {
+		if c.usable() {
 			return c, nil
 		}
 		_ = c.Close()
@@ -128,8 +130,8 @@ func (p *pool) take(ctx context.Context, deadline time.Time, to address, u *url.
 // sweepGap is how often sweep looks at the idle connections, at most.
 const sweepGap = time.Second
 
-// sweep closes the idle connections that the other side has closed. Instances come and go in a run, and nobody asks for
-// a connection to one that has gone.
+// sweep closes the idle connections that are not usable. Instances come and go in a run, and nobody asks for a
+// connection to one that has gone.
 func (p *pool) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +142,7 @@ func (p *pool) sweep() {
 	for to, idle := range p.idle {
 		open := idle[:0]
 		for _, c := range idle {
-			if c.silent() {
+			if c.usable() {
 				open = append(open, c)
 			} else {
 				_ = c.Close()
@@ -221,6 +223,8 @@ type conn struct {
 }
 
 const (
+	// maxIdle is how long a connection may be idle: what lies between may forget it without a word.
+	maxIdle = time.Minute
 	// maxHead bounds the size of what comes before an answer's body.
 	maxHead = 1 << 20
 	// usualBody is what an answer's length is believed to be before it came.
@@ -228,6 +232,9 @@ const (
 	// maxInterim bounds the number of answers that only announce another one (1xx).
 	maxInterim = 5
 )
+
+// usable reports whether an idle connection is good for another exchange.
+func (c *conn) usable() bool { return time.Since(c.idleSince) < maxIdle && c.silent() }
 
 // exchange writes the request in one piece, and reads the answer. The connection is good for another exchange if the
 // answer is whole and its sender agrees.

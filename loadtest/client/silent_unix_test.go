@@ -27,6 +27,12 @@ func TestAnIdleConnectionThatIsNotSilent(t *testing.T) {
 	op = w.buy(t, c)
 	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	assert.Equal(t, 1, w.connections())
+
+	for _, idle := range c.pool.idle {
+		idle[0].idleSince = time.Now().Add(-maxIdle)
+	}
+	require.Equal(t, history.Sold, w.buy(t, c).Outcome)
+	assert.Equal(t, 1, w.connections(), "it was idle for too long")
 }
 
 // The connections to an instance that has gone are closed, though nobody asks for them any more.
