@@ -25,7 +25,7 @@ type answer struct {
 	Trace    []traced `json:"trace"`
 }
 
-// An item is what was sold of one product of several.
+// An item is the part of a sale of several products that concerns one of them.
 type item struct {
 	Product  string  `json:"product"`
 	Quantity int64   `json:"quantity"`

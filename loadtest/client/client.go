@@ -46,7 +46,7 @@ func (c *Client) authorize(req *http.Request) {
 	}
 }
 
-// patience is how long the answer to a request that is no order may take.
+// patience bounds the wait for the answer to a request that is no order.
 const patience = 10 * time.Second
 
 // ask sends a request that is no order.

@@ -34,7 +34,7 @@ type pool struct {
 	closed bool
 }
 
-// An address is what a connection leads to.
+// An address identifies the server of a connection.
 type address struct{ scheme, host string }
 
 func newPool(keep int) *pool {
@@ -57,8 +57,7 @@ func (p *pool) do(req *http.Request, patience time.Duration, h *gatedOrder) (sen
 	if h == nil {
 		deadline = time.Now().Add(patience)
 	}
-	to := address{req.URL.Scheme, req.URL.Host}
-	c, err := p.take(ctx, deadline, to, req.URL)
+	c, err := p.take(ctx, deadline, req.URL)
 	if err != nil {
 		return time.Time{}, 0, nil, err
 	}
@@ -78,7 +77,7 @@ func (p *pool) do(req *http.Request, patience time.Duration, h *gatedOrder) (sen
 	}
 	status, body, reusable, err := c.exchange(req)
 	if stop() && reusable {
-		p.put(c, to)
+		p.put(c)
 	} else {
 		_ = c.Close()
 	}
@@ -98,7 +97,8 @@ func (p *pool) do(req *http.Request, patience time.Duration, h *gatedOrder) (sen
 }
 
 // take returns an idle connection that is usable, or dials until the deadline, if there is one.
-func (p *pool) take(ctx context.Context, deadline time.Time, to address, u *url.URL) (*conn, error) {
+func (p *pool) take(ctx context.Context, deadline time.Time, u *url.URL) (*conn, error) {
+	to := address{u.Scheme, u.Host}
 	for {
 		p.mu.Lock()
 		idle := p.idle[to]
@@ -127,7 +127,7 @@ func (p *pool) take(ctx context.Context, deadline time.Time, to address, u *url.
 	return c, err
 }
 
-// sweepGap is how often sweep looks at the idle connections, at most.
+// sweepGap is the shortest time between two sweeps.
 const sweepGap = time.Second
 
 // sweep closes the idle connections that are not usable. Instances come and go in a run, and nobody asks for a
@@ -167,7 +167,7 @@ func (p *pool) connect(ctx context.Context, u *url.URL) (*conn, error) {
 		return nil, err
 	}
 	tcp := &gatedConn{Conn: dialled}
-	c := &conn{Conn: tcp, tcp: tcp}
+	c := &conn{Conn: tcp, tcp: tcp, to: address{u.Scheme, u.Host}}
 	if raw, ok := dialled.(syscall.Conn); ok {
 		c.raw, _ = raw.SyscallConn()
 	}
@@ -187,15 +187,15 @@ func (p *pool) connect(ctx context.Context, u *url.URL) (*conn, error) {
 }
 
 // put keeps a connection for the next order, unless enough are there.
-func (p *pool) put(c *conn, to address) {
+func (p *pool) put(c *conn) {
 	c.idleSince = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle[to]) >= p.keep {
+	if p.closed || len(p.idle[c.to]) >= p.keep {
 		_ = c.Close()
 		return
 	}
-	p.idle[to] = append(p.idle[to], c)
+	p.idle[c.to] = append(p.idle[c.to], c)
 }
 
 // close closes the idle connections, now and from now on.
@@ -213,7 +213,8 @@ func (p *pool) close() {
 
 // A conn is a connection for one request at a time.
 type conn struct {
-	net.Conn                  // for plain text
+	net.Conn  // for plain text
+	to        address
 	tcp       *gatedConn      // what carries it
 	raw       syscall.RawConn // the same, to be looked at; nil if that cannot be had
 	out       bytes.Buffer
@@ -223,7 +224,7 @@ type conn struct {
 }
 
 const (
-	// maxIdle is how long a connection may be idle: what lies between may forget it without a word.
+	// maxIdle bounds the idle time of a connection: a firewall may drop an idle one silently.
 	maxIdle = time.Minute
 	// maxHead bounds the size of what comes before an answer's body.
 	maxHead = 1 << 20
