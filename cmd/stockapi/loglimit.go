@@ -104,12 +104,12 @@ func (s logLimiter) WithGroup(name string) slog.Handler {
 	return logLimiter{s.Handler.WithGroup(name), s.limiterState}
 }
 
-// isFailure reports whether a record is about a failure, of which an outage causes thousands: it has an error or a
-// status.
+// isFailure reports whether a record is about a failure, of which an outage causes thousands: it is an error, or it has
+// an error, a status or an order.
 func isFailure(r slog.Record) bool {
-	failed := false
+	failed := r.Level >= slog.LevelError
 	r.Attrs(func(a slog.Attr) bool {
-		failed = failed || a.Key == "err" || a.Key == "status"
+		failed = failed || a.Key == "err" || a.Key == "status" || a.Key == "order"
 		return !failed
 	})
 	return failed && r.Level > slog.LevelDebug

@@ -64,6 +64,22 @@ func TestAFloodOfFailuresIsSummedUp(t *testing.T) {
 	})
 }
 
+// Orders that lose their leases are a flood without an error or a status, and so is a handler that panics.
+func TestLogLimitOfOtherFloods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs := newLogs()
+		log := slog.New(newLogLimiter(slog.NewJSONHandler(logs, nil)))
+		for i := range 1000 {
+			log.Warn("lease lost", "rung", "v5.5", "product", "10000", "order", i)
+			log.Error("panic", "path", "/v4/decrease", "reason", "none")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Len(t, logs.since(0), 4)
+		assert.Equal(t, map[string]int{"lease lost": 1000, "panic": 1000}, logs.counted())
+	})
+}
+
 // What tells no failure is logged each time, and so is everything that was asked for by --log-level debug.
 func TestWhatIsNoFailureIsNotSummedUp(t *testing.T) {
 	logs := newLogs()
