@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"stockapi/bench/contender"
 	"stockapi/bench/fleet"
@@ -52,7 +53,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	default:
 		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
-		context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; its children notice
+		// GNU timeout sends two signals. After a second, another Ctrl-C ends it at once; its children notice.
+		context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 		return c.Run.run(ctx, stdout, stderr)
 	}
 	if err != nil {

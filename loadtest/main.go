@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -24,7 +25,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once; the guardian then cleans up
+	// GNU timeout sends two signals. After a second, another Ctrl-C ends it at once; the guardian then cleans up.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	switch command {
 	case "audit":
 		return c.Audit.run(stdout, stderr)

@@ -4,9 +4,13 @@ package main
 
 import (
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,4 +21,20 @@ func TestATerminalThatGoesEndsAnInstanceInOrder(t *testing.T) {
 	in := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP))
 	require.NoError(t, in.wait())
+}
+
+// GNU timeout signals its child and then the process group, so the child gets SIGTERM twice. Orders under way finish.
+func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
+	in := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")
+	answered := make(chan int, 1)
+	go func() { answered <- in.post(t, "/v4/decrease?work=1s").status }()
+	require.Eventually(t, func() bool {
+		return strings.Contains(in.do(t, "GET", "/metrics", nil).text, `rung="v4"} 1`)
+	}, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
+	require.Eventually(t, func() bool { return slices.Contains(in.logs.since(0), "draining") },
+		10*time.Second, time.Millisecond)
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM)) // would end this test
+	require.NoError(t, in.wait())
+	assert.Equal(t, 200, <-answered)
 }

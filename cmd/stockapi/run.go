@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"stockapi/internal/backend"
 )
+
+// repeatTime is the time after a signal in which another one counts as the same: GNU timeout sends two.
+const repeatTime = time.Second
 
 // errUsage marks an error of the command line. Its exit code is 2; that of every other error is 1.
 var errUsage = errors.New("see stockapi --help")
@@ -31,7 +35,7 @@ func exitCode(stderr io.Writer, err error) int {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, shutdownSignals()...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, func() { time.AfterFunc(repeatTime, stop) }) // then another signal ends the process at once
 	backend.Silence()
 
 	command := ""
