@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,7 +22,8 @@ const identifyTime = 500 * time.Millisecond
 
 // independent checks that --redlock names no server twice. A second SET NX on the same server is refused because of the
 // first, so such a lock can never be acquired, and a majority of votes of one server means nothing. Servers are
-// compared by their run IDs and addresses. A node that does not answer does not stop the start.
+// compared by their addresses, their run IDs, and a key that the first node on a server keeps from the others. A node
+// that does not answer does not stop the start.
 func independent(ctx context.Context, urls []string, nodes []redis.UniversalClient) error {
 	if len(nodes) < 2 {
 		return nil
@@ -30,10 +32,17 @@ func independent(ctx context.Context, urls []string, nodes []redis.UniversalClie
 	defer cancel()
 	identities := make([][]string, len(nodes))
 	var all sync.WaitGroup
+	key := "stockapi:node:" + rand.Text()
 	for i := range nodes {
-		all.Go(func() { identities[i] = append(addresses(ctx, urls[i]), runID(ctx, nodes[i])...) })
+		all.Go(func() {
+			identities[i] = append(addresses(ctx, urls[i]), runID(ctx, nodes[i])...)
+			identities[i] = append(identities[i], firstNode(ctx, nodes[i], key, fmt.Sprint("node ", i))...)
+		})
 	}
 	all.Wait()
+	for _, node := range nodes {
+		_ = node.Del(ctx, key) // or its TTL ends it
+	}
 	for i := range nodes {
 		for j := range i {
 			if slices.ContainsFunc(identities[i], func(id string) bool { return slices.Contains(identities[j], id) }) {
@@ -70,4 +79,17 @@ func runID(ctx context.Context, node redis.UniversalClient) []string {
 		}
 	}
 	return nil
+}
+
+// firstNode returns the name of the first node that set the key on a server, or nothing if the server takes no key. It
+// tells servers apart that have no run ID, or do not tell it.
+func firstNode(ctx context.Context, node redis.UniversalClient, key, name string) []string {
+	if node.SetNX(ctx, key, name, 10*time.Second).Err() != nil {
+		return nil
+	}
+	first, err := node.Get(ctx, key).Result()
+	if err != nil {
+		return nil
+	}
+	return []string{first}
 }

@@ -47,14 +47,24 @@ func hostPort(url string) string {
 	return host
 }
 
-// One server behind two addresses says itself that it is one.
+// One server behind two addresses says itself that it is one, whichever of its databases is used.
 func TestRedlockOnOneServerBehindTwoAddresses(t *testing.T) {
 	backendtest.Require(t)
 	server := backendtest.StartRedis(t)
 	other := wire(t, strings.TrimPrefix(server.URL, "redis://"), func([]byte) bool { return false })
+	code, text := exits(t, "--redis", server.URL, "--redlock", server.URL+",redis://"+other+"/1")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "one server twice")
+}
+
+// The embedded Redis has no run ID. It is recognised by a key that both addresses share, and that does not stay.
+func TestRedlockOnOneServerWithoutRunID(t *testing.T) {
+	server := backendtest.StartEmbedded(t)
+	other := wire(t, strings.TrimPrefix(server.URL, "redis://"), func([]byte) bool { return false })
 	code, text := exits(t, "--redis", server.URL, "--redlock", server.URL+",redis://"+other)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, text, "one server twice")
+	assert.Empty(t, backendtest.Client(t, server).Keys(t.Context(), "*").Val())
 }
 
 // A node that is away, or says nothing, is no reason not to start: Redlock is there to do without it.
