@@ -146,6 +146,8 @@ func (c *config) checkPipelining() error {
 // checkShelf checks the settings of the stock and of past orders.
 func (c *config) checkShelf() error {
 	switch {
+	case !handlers.IsName(c.Product):
+		return fmt.Errorf("--product must be 1 to 64 letters, digits, _ or -: %w", errUsage)
 	case c.Stock < 0 || c.Stock > handlers.MaxStock:
 		return fmt.Errorf("--stock must lie between 0 and %d: %w", handlers.MaxStock, errUsage)
 	case c.SetNXTTL < 0 || c.SetNXTTL > 0 && c.SetNXTTL < time.Second:

@@ -11,8 +11,10 @@ import (
 // Other users of the machine may read the command line and the environment. So a value that may hold a password can be
 // read from a file instead: --sql-file for --sql.
 
-// maxSecret bounds the size of such a file.
-const maxSecret = 64 << 10
+const (
+	maxSecret = 64 << 10 // bounds the size of such a file
+	maxToken  = 8 << 10  // bounds a token: it has to fit into the 16 KiB of a request's headers
+)
 
 // readFiles sets the values that are given by files. It also sets the default of --redis, because before that an
 // explicit value has to be distinguished from the default.
@@ -38,6 +40,9 @@ func (c *config) readFiles() error {
 	if c.Redis == "" {
 		c.Redis = defaultRedis
 	}
+	if len(c.AdminToken) > maxToken {
+		return fmt.Errorf("--admin-token has to be no longer than %d bytes: %w", maxToken, errUsage)
+	}
 	if !tokenPattern.MatchString(c.AdminToken) {
 		return fmt.Errorf("--admin-token has to fit into a header: ASCII only, no spaces: %w", errUsage)
 	}
@@ -60,9 +65,12 @@ func fromFile(flag string, value *string, path string) error {
 		return fmt.Errorf("%s-file: %w", flag, err)
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxSecret))
+	data, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err != nil {
 		return fmt.Errorf("%s-file: %w", flag, err)
+	}
+	if len(data) > maxSecret {
+		return fmt.Errorf("%s-file: %s is larger than 64 KiB", flag, path)
 	}
 	*value = strings.TrimRight(string(data), "\r\n")
 	if strings.TrimSpace(*value) == "" {

@@ -105,6 +105,9 @@ func TestSecretsFromFilesThatAreNone(t *testing.T) {
 		"--redis and --redis-file":      {"--redis", "redis://127.0.0.1:6379", "--redis-file", file(t, "embedded")},
 		"--redlock and --redlock-file":  {"--redlock", "redis://127.0.0.1:6379", "--redlock-file", file(t, "embedded")},
 		"has to fit into a header":      {"--admin-token-file", file(t, "two\nlines\n")},
+		"no longer than":                {"--admin-token-file", file(t, strings.Repeat("a", maxToken+1))},
+		"is larger than 64 KiB":         {"--admin-token-file", file(t, strings.Repeat("a", maxSecret+1))},
+		"--sql-file":                    {"--sql-file", file(t, "sqlite:"+strings.Repeat("a", maxSecret))},
 	} {
 		err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard)
 		require.ErrorContains(t, err, says)

@@ -230,6 +230,15 @@ func TestStartWithoutRedis(t *testing.T) {
 	}
 }
 
+// A product that no request could name is refused.
+func TestStartProductNeedsAName(t *testing.T) {
+	for _, product := range []string{"", "../x y", "a.b", strings.Repeat("a", 65)} {
+		code, text := exits(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0", "--product="+product)
+		assert.Equal(t, 2, code, product)
+		assert.Contains(t, text, "--product")
+	}
+}
+
 func TestWrongPassword(t *testing.T) {
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)

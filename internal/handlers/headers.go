@@ -20,7 +20,7 @@ var nosniff = []string{"nosniff"}
 // browser does not guess the type of a body.
 func (s *server) headers(c *gin.Context) {
 	id := c.GetHeader(requestID)
-	if !isName(id) { // a value that is no name is not sent back either
+	if !IsName(id) { // a value that is no name is not sent back either
 		id = rand.Text()
 	}
 	header := c.Writer.Header()

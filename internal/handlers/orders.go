@@ -248,7 +248,7 @@ func followsFrom(left int64, units []int64) bool {
 // order serves GET /orders/{order}: the outcome of an order that this instance served.
 func (s *server) order(c *gin.Context) {
 	id := c.Param("order")
-	if !isName(id) {
+	if !IsName(id) {
 		s.failAdmin(c, badInput("an order's name is 1 to 64 letters, digits, _ or -"))
 		return
 	}

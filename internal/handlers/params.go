@@ -42,9 +42,9 @@ const (
 	maxPermits     = 100
 )
 
-// isName reports whether a text may name a product or an order: 1 to 64 letters, digits, _ or -. Each order needs it
+// IsName reports whether a text may name a product or an order: 1 to 64 letters, digits, _ or -. Each order needs it
 // twice, so it is not a regular expression, which takes about a microsecond.
-func isName(text string) bool {
+func IsName(text string) bool {
 	return text != "" && len(text) <= 64 && strings.IndexFunc(text, notInName) < 0
 }
 
@@ -249,7 +249,7 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 }
 
 func checkProduct(product string) error {
-	if !isName(product) {
+	if !IsName(product) {
 		return badInput("a product is 1 to 64 letters, digits, _ or -")
 	}
 	return nil

@@ -22,10 +22,10 @@ var productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func TestNamesAreShortAndPlain(t *testing.T) {
 	for _, text := range []string{"", "a", "Z", "0", "_", "-", "a b", "a\n", "ä", "\x80", "a/", ":", "@", "[", "`", "{",
 		strings.Repeat("x", 64), strings.Repeat("x", 65), "10000", "a\x00", strings.Repeat("x", 63) + "."} {
-		assert.Equal(t, productPattern.MatchString(text), isName(text), "%q", text)
+		assert.Equal(t, productPattern.MatchString(text), IsName(text), "%q", text)
 	}
 	for r := range rune(0x100) {
-		assert.Equal(t, productPattern.MatchString(string(r)), isName(string(r)), "%q", r)
+		assert.Equal(t, productPattern.MatchString(string(r)), IsName(string(r)), "%q", r)
 	}
 }
 
