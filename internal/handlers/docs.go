@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -137,8 +138,17 @@ func unzipped(data []byte) []byte {
 	return content
 }
 
-// openapi serves GET /openapi.yaml.
-func (s *server) openapi(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", openAPI) }
+// openapi serves GET /openapi.yaml, without --faults less the lines about the parameter fault.
+func (s *server) openapi(c *gin.Context) {
+	served := openAPI
+	if s.Faults == nil {
+		served = withFault.ReplaceAll(openAPI, nil)
+	}
+	c.Data(http.StatusOK, "application/yaml", served)
+}
+
+// withFault matches the lines of openapi.yaml about the parameter fault.
+var withFault = regexp.MustCompile(`(?m)^.* # --faults\n`)
 
 // problem serves GET /problems/{name}, the type of a problem: it redirects to the problem's place in the page.
 func (s *server) problem(c *gin.Context) {

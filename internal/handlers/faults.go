@@ -10,7 +10,7 @@ import (
 	"stockapi/internal/fault"
 )
 
-// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity,
+// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items,
 // permits and shard. Without --faults, fault is an unknown parameter.
 func paramNames(faults bool) (ofDecrease, ofRead []string) {
 	ofDecrease = []string{
@@ -21,7 +21,7 @@ func paramNames(faults bool) (ofDecrease, ofRead []string) {
 		ofDecrease = append(ofDecrease, "fault")
 	}
 	return ofDecrease, slices.DeleteFunc(slices.Clone(ofDecrease), func(name string) bool {
-		return name == "product" || name == "quantity" || name == "permits" || name == "shard"
+		return slices.Contains([]string{"product", "quantity", "items", "permits", "shard"}, name)
 	})
 }
 
@@ -44,6 +44,13 @@ func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (co
 		ctx = fault.With(ctx, id, faults) // the last one, from the body, takes effect
 	}
 	return ctx, nil
+}
+
+// withFaultsOnly refuses a request if the instance was started without --faults.
+func (s *server) withFaultsOnly(c *gin.Context) {
+	if s.Faults == nil {
+		s.failPlain(c, "no-such-route", "start the instance with --faults")
+	}
 }
 
 // heldOrders serves GET /faults: the orders that a fault holds.

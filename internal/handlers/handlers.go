@@ -107,10 +107,8 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	if s.orders != nil {
 		get(r, "/orders/:order", s.noParams, s.order)
 	}
-	if c.Faults != nil {
-		get(r, "/faults", s.authorized, s.noParams, s.heldOrders)
-		r.DELETE("/faults/:order", s.authorized, s.noParams, s.releaseOrder)
-	}
+	get(r, "/faults", s.withFaultsOnly, s.authorized, s.noParams, s.heldOrders)
+	r.DELETE("/faults/:order", s.withFaultsOnly, s.authorized, s.noParams, s.releaseOrder)
 	return r
 }
 

@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -250,4 +252,26 @@ func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 		require.NoError(t, r.ask(t.Context()))
 		assert.Equal(t, 3, asked)
 	})
+}
+
+// Requests that no handler sees are answered by net/http, without the headers of this service, as the document says.
+func TestHeadersOfTheHTTPServersOwnAnswers(t *testing.T) {
+	about := loadOpenAPI(t).Info.Description
+	server := httptest.NewServer(newFake(&fakeShop{}, ""))
+	defer server.Close()
+	for status, raw := range map[string]string{
+		"400": "GET / HTTP/1.1\r\n\r\n",
+		"417": "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\n\r\n",
+		"431": "GET / HTTP/1.1\r\nHost: localhost\r\nA: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
+	} {
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		go func() { _, _ = io.WriteString(c, raw) }()
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err, status)
+		assert.Equal(t, status, answer.Status[:3])
+		assert.Empty(t, answer.Header.Get("X-Request-ID"))
+		assert.Contains(t, about, "("+status+")")
+		require.NoError(t, c.Close())
+	}
 }

@@ -112,6 +112,46 @@ func problemsIn(r *openapi3.Response) (names []string) {
 	return names
 }
 
+// What an instance without --faults serves is as it says, and it does not offer the parameter fault.
+func TestOpenAPIWithoutFaults(t *testing.T) {
+	f := &fakeShop{}
+	config := fakeConfig(f, "")
+	config.Faults = nil
+	h, c := New(f, f, config), newContract(t)
+	for target, status := range map[string]int{"GET /faults": 404, "DELETE /faults/mine": 404} {
+		method, path, _ := strings.Cut(target, " ")
+		assert.Equal(t, status, c.call(t, h, request(method, path, "")).Code, target)
+	}
+	assert.Equal(t, http.StatusMethodNotAllowed, serveTo(h, request("TRACE", "/faults", "")).Code)
+	doc, err := openapi3.NewLoader().LoadFromData(serveTo(h, request("GET", "/openapi.yaml", "")).Body.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+	sell := doc.Paths.Find("/{rung}/decrease").Post
+	assert.NotNil(t, sell.Parameters.GetByInAndName("query", "trace"))
+	assert.Nil(t, sell.Parameters.GetByInAndName("query", "fault"))
+	assert.Nil(t, doc.Paths.Find("/{rung}/stock/{product}").Get.Parameters.GetByInAndName("query", "fault"))
+	assert.NotContains(t, doc.Components.Schemas["Order"].Value.Properties, "fault")
+}
+
+// Every duration that the document allows is one that the service accepts, with its default bounds, and the other way
+// round for those that people write.
+func TestOpenAPIDurationsAreInBounds(t *testing.T) {
+	schemas := loadOpenAPI(t).Components.Schemas
+	for name, given := range map[string]struct{ valid, invalid string }{
+		"Wait":     {"0 0s 1ns 10us 250ms 1.5s 59.9s 60s 1m 1m0s", "-1s 61s 1m1s 2m 1h s 5"},
+		"Work":     {"0 0s 1ns 10us 250ms 1.5s 59.9s 60s 1m 1m0s", "-1s 61s 1m1s 2m 1h s 5"},
+		"TTL":      {"10ms 250ms 0.5s 30s 90s 600s 1m30s 10m", "0 9ms 0s 601s 10m1s 11m 1h"},
+		"StockTTL": {"1s 90m 1h 1h30m 24h 719h59m59s 720h 720h0m0s", "0 0s 250ms 720h1s 721h 1000h"},
+	} {
+		for _, text := range strings.Fields(given.valid) {
+			assert.NoError(t, schemas[name].Value.VisitJSON(text), "%s: %s", name, text)
+		}
+		for _, text := range strings.Fields(given.invalid) {
+			assert.Error(t, schemas[name].Value.VisitJSON(text), "%s: %s", name, text)
+		}
+	}
+}
+
 // A contract holds what a handler answers against the document.
 type contract struct {
 	doc    *openapi3.T
