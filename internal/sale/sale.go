@@ -120,8 +120,8 @@ type Shop struct {
 	notes    map[string]string
 	callers  callers
 	layouts  layouts
-	open     context.Context // ends when the shop closes
-	close    context.CancelFunc
+	open     context.Context // ends with the cause ErrDraining when the shop closes
+	close    context.CancelCauseFunc
 }
 
 type rung struct {
@@ -143,7 +143,7 @@ func New(
 ) *Shop {
 	s := &Shop{instance: instance, shelf: shelf, metrics: m, log: log,
 		byID: map[string]*rung{}, notes: map[string]string{}}
-	s.open, s.close = context.WithCancel(context.Background())
+	s.open, s.close = context.WithCancelCause(context.Background())
 	for _, r := range ladder {
 		s.rungs = append(s.rungs, newRung(r, b, shelf))
 	}
@@ -185,8 +185,9 @@ func (s *Shop) Note(number, remark string) { s.notes[number] = remark }
 // Narrate makes the shop print the steps of its orders. Call it before the shop opens.
 func (s *Shop) Narrate(n *narrate.Narrator) { s.narrator = n }
 
-// Close makes the shop refuse new orders and orders that wait for a lock. Orders that hold a lock go on.
-func (s *Shop) Close() { s.close() }
+// Close makes the shop refuse new orders, orders that wait for a lock, and those that retry because others wrote first.
+// Orders that hold a lock go on.
+func (s *Shop) Close() { s.close(ErrDraining) }
 
 // Closed reports whether Close was called.
 func (s *Shop) Closed() bool { return s.open.Err() != nil }
@@ -264,7 +265,8 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 	items, left := o.items(), make([]int64, 1)
 	if len(items) == 1 {
 		left[0], err = r.sell(lease.Context, stock.Order{ID: o.ID, Product: items[0].Product,
-			Quantity: items[0].Quantity, Fence: lease.Fence, Seat: lease.Seat, MaxWait: r.maxWait(o), Work: s.work(r, o)})
+			Quantity: items[0].Quantity, Fence: lease.Fence, Seat: lease.Seat, MaxWait: r.maxWait(o), Waiting: s.open,
+			Work: s.work(r, o)})
 		receipt.seat = lease.Seat
 	} else {
 		left, err = s.shelf.SellAll(lease.Context, items, s.work(r, o))
@@ -343,7 +345,7 @@ func dropBusyTrace(ctx context.Context, try func() (*lock.Lease, error)) (*lock.
 // untilClosed returns a context that ends with ctx, and with the cause ErrDraining when the shop closes.
 func (s *Shop) untilClosed(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(s.open, func() { cancel(ErrDraining) })
+	unhook := context.AfterFunc(s.open, func() { cancel(context.Cause(s.open)) })
 	return ctx, func() {
 		unhook()
 		cancel(nil)
@@ -405,7 +407,9 @@ func noWork(context.Context) error { return nil }
 func (s *Shop) nested(ctx context.Context, r *rung, o Order) error {
 	o.narrated.Nested("takes its own lock again")
 	start := time.Now()
-	again, err := r.inner.take(ctx, ctx, o)
+	waiting, stop := s.untilClosed(ctx)
+	defer stop()
+	again, err := r.inner.take(ctx, waiting, o)
 	if err != nil {
 		waited := time.Since(start).Round(time.Millisecond)
 		return fmt.Errorf("asked again for the lock that it holds, for %s: %w", waited, err)

@@ -308,6 +308,67 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// An order of v16 has no lock to wait for, and retries instead: it sells nothing once the shop has closed.
+func TestCloseEndsRetries(t *testing.T) {
+	t.Parallel()
+	server := backendtest.StartEmbedded(t)
+	s, b := newShop(t, server)
+	rival, tries := backendtest.Client(t, server), 0
+	b.Redis.AddHook(beforeWatch(func() {
+		if tries++; tries == 3 {
+			s.Close()
+		}
+		assert.NoError(t, rival.Incr(context.Background(), stock.Key(product)).Err())
+	}))
+	o, wait := order(), 10*time.Second
+	o.Wait = &wait
+	_, err := s.Decrease(context.Background(), "v16", o)
+	require.ErrorIs(t, err, ErrDraining)
+	assert.Equal(t, 3, tries)
+	assert.EqualValues(t, 103, left(t, s))
+}
+
+// beforeWatch is called before each WATCH.
+type beforeWatch func()
+
+func (beforeWatch) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (beforeWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (do beforeWatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "watch" {
+			do()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// Work that waits for the lock which its own order holds would wait in vain until the order's wait is over.
+func TestCloseEndsNestedWaits(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"v0.5", "v9"} {
+		s, _ := newShop(t, backendtest.StartEmbedded(t))
+		o, wait := order(), time.Minute
+		o.Wait, o.Nested = &wait, true
+		sale := make(chan error, 1)
+		go func() {
+			_, err := s.Decrease(context.Background(), id, o)
+			sale <- err
+		}()
+		awaitHolder(t, s, id)
+		s.Close()
+		select {
+		case err := <-sale:
+			require.ErrorIs(t, err, ErrDraining)
+			assert.EqualValues(t, 100, left(t, s))
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "it still waits")
+		}
+	}
+}
+
 // On a shelf that needs no lock an order skips that of its rung. So there must be none.
 func TestARungHasNoLockIfItsShelfNeedsNone(t *testing.T) {
 	found := 0

@@ -10,7 +10,8 @@ import (
 )
 
 // sellCAS sells without a lock: compare and set, by WATCH and MULTI. It writes only if the stock still is what it was
-// at the read. If not, it retries everything, the work included, for at most the order's MaxWait.
+// at the read. If not, it retries everything, the work included, for at most the order's MaxWait, and no longer than the
+// order may wait: nothing is written yet, so a process that shuts down can refuse the order.
 //
 // The work comes before the WATCH. A WATCH occupies a connection, and if orders held theirs for as long as they work, a
 // few of them would empty the pool and no lease could be renewed. So the stock is read twice, and the second value is
@@ -30,6 +31,9 @@ func (s *Shelf) sellCAS(ctx context.Context, o Order) (int64, error) {
 		err = s.compareAndSet(ctx, Key(o.Product), value, left)
 		if !retryable(err) {
 			return left, stockError(o.Product, err)
+		}
+		if o.Waiting != nil && o.Waiting.Err() != nil {
+			return left, context.Cause(o.Waiting)
 		}
 		if !time.Now().Before(deadline) {
 			return left, fmt.Errorf("%w: %w", ErrContended, err)

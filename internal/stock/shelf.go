@@ -54,6 +54,7 @@ type Order struct {
 	Fence    int64                       // the lease's fencing token, 0 for none
 	Seat     *Seat                       // in the batch of orders that have the lease; nil: it has it alone
 	MaxWait  time.Duration               // how long to retry while others write first
+	Waiting  context.Context             // ends retries, with its cause; nil: only MaxWait does
 	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale
 }
 
