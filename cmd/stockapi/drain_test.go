@@ -254,3 +254,21 @@ func TestClientsThatNeverEndDoNotHoldTheEndUp(t *testing.T) {
 		assert.True(t, response.Close)
 	}
 }
+
+// Clients that ask for much and read none of it hold the end up for as long as an answer may take to be read, or until
+// --drain-timeout if that is shorter. Unpacking Swagger UI for each of them would take longer than either.
+func TestReadersThatNeverReadDoNotHoldTheEndUp(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--drain-timeout", "2s")
+	const readers = 1000
+	for range readers {
+		c := dial(t, strings.TrimPrefix(r.url, "http://"))
+		require.NoError(t, c.SetReadBuffer(4<<10))
+		_, err := io.WriteString(c, strings.Repeat("GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n", 2))
+		require.NoError(t, err)
+	}
+	begun := time.Now()
+	r.end()
+	require.ErrorContains(t, r.wait(), "still in flight")
+	assert.Less(t, time.Since(begun), 7*time.Second)
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -108,6 +109,30 @@ func TestFilesOfThePage(t *testing.T) {
 	}
 	assert.Equal(t, 404, c.call(t, h, request("GET", "/docs/nothing.js", "")).Code)
 }
+
+// Swagger UI is unpacked once, and all answers share it: a copy for each would let slow readers fill the memory.
+func TestFilesOfThePageAreShared(t *testing.T) {
+	h := docsShop(t)
+	for _, encoding := range []string{"", "gzip"} {
+		r := request("GET", "/docs/swagger-ui-bundle.js", "")
+		r.Header.Set("Accept-Encoding", encoding)
+		h.ServeHTTP(discard{http.Header{}}, r)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 10 {
+			h.ServeHTTP(discard{http.Header{}}, r)
+		}
+		runtime.ReadMemStats(&after)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "bytes for ten answers, %q", encoding)
+	}
+}
+
+// discard keeps nothing of an answer.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
 
 // TestPageInABrowser opens the page in the browser that STOCKAPI_BROWSER names, such as chromium. No name but that of
 // the instance can be resolved there, the page must violate no policy, and every route must be on it.
