@@ -19,8 +19,11 @@ var (
 
 	//go:embed acquire_fenced.lua
 	acquireFencedSource string
+	//go:embed forget_fence.lua
+	forgetFenceSource string
 
 	acquireFencedScript   = redis.NewScript(acquireFencedSource)
+	forgetFenceScript     = redis.NewScript(forgetFenceSource)
 	releaseScript         = redis.NewScript(releaseSource)
 	renewScript           = redis.NewScript(renewSource)
 	renewOrRecreateScript = redis.NewScript(renewOrRecreateSource)
@@ -31,6 +34,7 @@ var (
 func ScriptNames() map[string]string {
 	return map[string]string{
 		acquireFencedScript.Hash():   "acquire",
+		forgetFenceScript.Hash():     "forget-fence",
 		releaseScript.Hash():         "release",
 		renewScript.Hash():           "renew",
 		renewOrRecreateScript.Hash(): "renew-or-recreate",
@@ -60,6 +64,13 @@ func fenceOf(key string) string { return "{" + key + "}:fence" }
 func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration) (int64, error) {
 	keys := []string{key, fenceOf(key)}
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
+}
+
+// forgetFence returns the Forget of a lease. It ignores errors: a fence that stays ends with its TTL.
+func forgetFence(rdb redis.Scripter, key, token string) func(context.Context) {
+	return func(ctx context.Context) {
+		_ = forgetFenceScript.Run(detach(ctx), rdb, []string{key, fenceOf(key)}, token).Err()
+	}
 }
 
 // release removes the lock if token still owns it, and otherwise returns ErrLost.

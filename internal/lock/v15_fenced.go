@@ -33,6 +33,7 @@ func fenced(rt runtime) TryLock {
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock,
+			Forget: forgetFence(rt.Redis, key, token)}, nil
 	}
 }

@@ -314,7 +314,10 @@ func TestCloseEndsRetries(t *testing.T) {
 	server := backendtest.StartEmbedded(t)
 	s, b := newShop(t, server)
 	rival, tries := backendtest.Client(t, server), 0
-	b.Redis.AddHook(beforeWatch(func() {
+	b.Redis.AddHook(beforeEach(func(cmd redis.Cmder) {
+		if cmd.Name() != "watch" {
+			return
+		}
 		if tries++; tries == 3 {
 			s.Close()
 		}
@@ -328,19 +331,17 @@ func TestCloseEndsRetries(t *testing.T) {
 	assert.EqualValues(t, 103, left(t, s))
 }
 
-// beforeWatch is called before each WATCH.
-type beforeWatch func()
+// beforeEach is called before each command.
+type beforeEach func(redis.Cmder)
 
-func (beforeWatch) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (beforeWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (beforeEach) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (beforeEach) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (do beforeWatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (do beforeEach) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "watch" {
-			do()
-		}
+		do(cmd)
 		return next(ctx, cmd)
 	}
 }

@@ -22,6 +22,15 @@ var (
 // because the stock has to refuse old tokens even after the lock's server has lost its data.
 func fenceKey(product string) string { return "{" + Key(product) + "}:fence" }
 
+// Remembers reports whether the shelf has a product, or still remembers a fencing token of it.
+func (s *Shelf) Remembers(ctx context.Context, product string) (bool, error) {
+	n, err := s.rdb.Exists(ctx, Key(product), fenceKey(product)).Result()
+	if err != nil {
+		return false, fmt.Errorf("look for the stock: %w", err)
+	}
+	return n > 0, nil
+}
+
 // sellFenced is Sell with the token checked on read and on write, each time in the same script.
 func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
 	left, err := s.readFenced(ctx, o)
