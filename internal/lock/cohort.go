@@ -81,7 +81,6 @@ type passedLease struct {
 	ttl     time.Duration
 	passes  int       // how often it may still be passed on
 	turn    time.Time // the end of the turn
-	forget  func(ctx context.Context)
 	release func(ctx context.Context) error
 }
 
@@ -180,10 +179,11 @@ func (all *cohorts) next(key string, asked *member) {
 // hold returns the lease as one of its holders has it, with a context of its own. The caller has the mutex.
 func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *stock.Seat) *Lease {
 	work, leave := lease.work.share(ctx)
-	return &Lease{Context: work, Token: lease.token, Fence: lease.fence, Seat: seat, Forget: lease.forget,
+	return &Lease{Context: work, Token: lease.token, Fence: lease.fence, Seat: seat,
 		Unlock: func(ctx context.Context) error {
 			leave()
 			seat.Leave()
+			forgetFence(ctx, all.Redis, key, lease.token)
 			return all.unlock(ctx, key, lease)
 		}}
 }

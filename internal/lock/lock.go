@@ -43,13 +43,20 @@ type Lease struct {
 	// Unlock releases the lock. Call it once, on every path. It returns [ErrLost] if the rung can tell that the lock was
 	// no longer ours.
 	Unlock func(ctx context.Context) error
-	// Forget, unless it is nil, must be called before Unlock if there is no such product, and the stock remembers no
-	// fencing token of it. It removes what the lock would else keep of the product after Unlock.
-	Forget func(ctx context.Context)
 	// Sold, unless it is nil, must be called after the sale was written and before Unlock. Only v5-as-printed sets it,
 	// because the article's listing stops its timer there and nowhere else.
 	Sold func()
 }
+
+type forgetKey struct{}
+
+// Forgetting returns a context for the Unlock of a lock whose product does not exist, and of which the stock remembers
+// no fencing token. That Unlock also removes what a lock else keeps for a while after it.
+func Forgetting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, forgetKey{}, true)
+}
+
+func forgets(ctx context.Context) bool { return ctx.Value(forgetKey{}) != nil }
 
 // newToken returns 128 random bits as text. A token that all owners share would not tell them apart: see v2.
 func newToken() string { return rand.Text() }

@@ -66,10 +66,11 @@ func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, t
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
-// forgetFence returns the Forget of a lease. It ignores errors: a fence that stays ends with its TTL.
-func forgetFence(rdb redis.Scripter, key, token string) func(context.Context) {
-	return func(ctx context.Context) {
-		_ = forgetFenceScript.Run(detach(ctx), rdb, []string{key, fenceOf(key)}, token).Err()
+// forgetFence removes the last fencing token of a lock that token owns, if ctx is [Forgetting]. It ignores errors: a
+// fence that stays ends with its TTL.
+func forgetFence(ctx context.Context, rdb redis.Scripter, key, token string) {
+	if forgets(ctx) {
+		_ = forgetFenceScript.Run(ctx, rdb, []string{key, fenceOf(key)}, token).Err()
 	}
 }
 

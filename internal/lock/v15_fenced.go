@@ -31,9 +31,9 @@ func fenced(rt runtime) TryLock {
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
+			forgetFence(ctx, rt.Redis, key, token)
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock,
-			Forget: forgetFence(rt.Redis, key, token)}, nil
+		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock}, nil
 	}
 }

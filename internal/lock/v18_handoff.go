@@ -46,8 +46,7 @@ func passingOn(all *cohorts) TryLock {
 		work, stop := rt.keepAlive(outlasting, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
 			return renew(tick, rt.Redis, key, token, ttl)
 		})
-		lease := &passedLease{work: leaseOf(work), token: token, fence: fence, ttl: ttl,
-			forget: forgetFence(rt.Redis, key, token)}
+		lease := &passedLease{work: leaseOf(work), token: token, fence: fence, ttl: ttl}
 		lease.release = func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)

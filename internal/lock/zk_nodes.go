@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -68,7 +69,8 @@ func (z zkNodes) findOwned(ctx context.Context, path string) (zxid int64, found 
 	return stat.Czxid, true, nil
 }
 
-// remove removes nodes of this lease, or returns ErrLost if they did not exist.
+// remove removes nodes of this lease, or returns ErrLost if they did not exist. If ctx is [Forgetting], it also removes
+// their directory, unless others have nodes there: ZooKeeper would do that some minutes later.
 func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	err := z.ZooKeeper.Delete(ctx, paths...)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -76,6 +78,8 @@ func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	}
 	if err != nil {
 		z.sweep(ctx, func(ctx context.Context) error { return z.ZooKeeper.Delete(ctx, paths...) })
+	} else if forgets(ctx) {
+		_ = z.ZooKeeper.Delete(ctx, path.Dir(paths[0]))
 	}
 	return err
 }

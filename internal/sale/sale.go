@@ -254,26 +254,10 @@ func (s *Shop) deal(ctx context.Context, r *rung, o Order, receipt *Receipt) (er
 	}
 	defer func() { err = s.release(ctx, r, o, lease, receipt, err) }()
 	err = s.sell(r, o, lease, receipt)
-	if lease.Forget != nil && (errors.Is(err, stock.ErrNoProduct) || err != nil && ctx.Err() != nil) {
-		s.forget(ctx, o, lease)
-	}
 	if !errors.Is(err, stock.ErrNoProduct) && (receipt.Shard == "" || !errors.Is(err, stock.ErrSoldOut)) {
 		o.narrated.Failed(err) // else the order may go on elsewhere
 	}
 	return err
-}
-
-// forget makes the lock forget a product that there is not, or anybody could fill its server with products of any name:
-// a fence is kept for an hour. The client may have gone before the stock was read, so the stock is asked again. That
-// costs commands only where nothing is sold.
-//
-// No fence goes back by that. If the stock remembers a token, even one of a product that was removed, the lock keeps
-// its own. If not, nobody has read the stock under any token, and whoever comes when the product has been put draws one
-// from the clock. It is asked and forgotten while the lock is held, so that nobody draws between the two.
-func (s *Shop) forget(ctx context.Context, o Order, lease *lock.Lease) {
-	if known, err := s.shelf.Remembers(context.WithoutCancel(ctx), o.Product); err == nil && !known {
-		lease.Forget(ctx)
-	}
 }
 
 // sell takes the ordered units off the shelf: those of one product as the rung does, those of several all or none.
@@ -376,7 +360,7 @@ func (s *Shop) release(
 	held := receipt.Lease
 	held.ReleasedAt = time.Now()
 	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
-	err := lease.Unlock(ctx)
+	err := lease.Unlock(s.forgetting(ctx, o, lease, sale))
 	o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
 	if lease.Token == "" {
@@ -392,6 +376,23 @@ func (s *Shop) release(
 		s.log.Warn("release failed", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order, "err", err)
 	}
 	return sale
+}
+
+// forgetting returns the context to release a lock in: one that makes the lock forget a product which does not exist.
+// Else anybody could fill the lock's server with products of any name, since a fence is kept for an hour. The client
+// may have gone before the stock was read, so the stock is asked again. That costs commands only where nothing is sold.
+//
+// No fence goes back by that. If the stock remembers a token, even of a product that was removed, the lock keeps its
+// own. If not, nobody has read the stock under any token, and the first holder after a PUT draws one from the clock. It
+// is asked and forgotten while the lock is held, so that nobody else draws between the two.
+func (s *Shop) forgetting(ctx context.Context, o Order, lease *lock.Lease, sale error) context.Context {
+	if lease.Fence == 0 || sale == nil || !errors.Is(sale, stock.ErrNoProduct) && ctx.Err() == nil {
+		return ctx
+	}
+	if known, err := s.shelf.Remembers(context.WithoutCancel(ctx), o.Product); err != nil || known {
+		return ctx
+	}
+	return lock.Forgetting(ctx)
 }
 
 // work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,22 +19,28 @@ import (
 	"stockapi/internal/stock"
 )
 
-// Orders of products that there are not leave nothing in Redis, or anybody could fill it.
+// Orders of products that there are not leave nothing in Redis and ZooKeeper, or anybody could fill them.
 func TestUnknownProductsLeaveNothing(t *testing.T) {
 	const orders = 100
 	eachRung(t, func(t *testing.T, r Status, s *Shop, b lock.Backends) {
-		ctx := context.Background()
+		ctx, unknown := context.Background(), rand.Text()
 		n := orders
 		if slices.Contains(r.Needs, lock.NeedZooKeeper) {
 			n = 20 // each has to be written to disk
 		}
 		for i := range n {
 			o := order()
-			o.Product = fmt.Sprint("unknown", i)
+			o.Product = fmt.Sprint(unknown, i)
 			_, err := s.Decrease(ctx, r.Number, o)
 			require.ErrorIs(t, err, stock.ErrNoProduct)
 		}
 		assert.Equal(t, []string{stock.Key(product)}, b.Redis.Keys(ctx, "*").Val())
+		if b.ZooKeeper != nil {
+			for _, root := range []string{"/stockapi/ephemeral", "/stockapi/sequential"} {
+				names, _ := b.ZooKeeper.Children(ctx, root)
+				assert.NotContains(t, strings.Join(names, " "), unknown)
+			}
+		}
 	})
 }
 
