@@ -176,14 +176,20 @@ func (s *servers) close() {
 // redisConfig holds the settings of stockapi redis.
 type redisConfig struct {
 	Addr          string `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"${listen_help} ${default}."`
+	PasswordFile  string `placeholder:"FILE" help:"File with the password that clients have to send. Default: none."`
 	ExitWithStdin bool   `help:"${exit_with_stdin_help}"`
 }
 
-// runRedis runs the embedded Redis alone until ctx ends. The first line of its output is its URL.
+// runRedis runs the embedded Redis alone until ctx ends. The first line of its output is its URL, without
+// the password.
 func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	var c redisConfig
 	const about = "Runs the embedded Redis alone: in memory, for machines that have no redis-server. Prints its URL."
 	if ok, err := parse(&c, "stockapi redis", about, args, stdout); !ok {
+		return err
+	}
+	var password string
+	if err := fromFile("--password", &password, c.PasswordFile); err != nil {
 		return err
 	}
 	if c.ExitWithStdin {
@@ -194,6 +200,9 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Wri
 		return fmt.Errorf("%w; choose another with --addr", err)
 	}
 	defer e.Close()
+	if password != "" {
+		e.Server().RequireAuth(password) // every command asks, also on a connection that is older
+	}
 	fmt.Fprintln(stdout, e.URL())
 	<-ctx.Done()
 	return nil

@@ -56,7 +56,7 @@ func (e *Embedded) Addr() string { return e.server.Addr() }
 // URL returns the address as a URL for --redis.
 func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
 
-// Server returns the miniredis itself, for tests.
+// Server returns the miniredis itself.
 func (e *Embedded) Server() *miniredis.Miniredis { return e.server }
 
 // Close stops the server and drops its data.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 )
 
@@ -23,7 +24,7 @@ func startReplica(t *testing.T, primary *backendtest.Server) (replica redis.Univ
 	of := backendtest.Client(t, primary)
 	require.NoError(t, of.ConfigSet(ctx, "repl-diskless-sync", "no").Err(), "the usual way begins after five seconds")
 	replica = backendtest.Client(t, backendtest.StartRedis(t))
-	host, port, _ := strings.Cut(strings.TrimPrefix(primary.URL, "redis://"), ":")
+	host, port, _ := strings.Cut(backend.Address(primary.URL), ":")
 	require.NoError(t, replica.Do(ctx, "replicaof", host, port).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.Info(ctx, "replication").Val(), "master_link_status:up")
@@ -129,12 +130,14 @@ func TestWhatReplicasCost(t *testing.T) {
 			startReplica(t, s.redis)
 		}
 		var written atomic.Int64
-		address := strings.TrimPrefix(s.redis.URL, "redis://")
-		client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1,
-			Dialer: func(_ context.Context, network, addr string) (net.Conn, error) {
-				conn, err := net.Dial(network, addr)
-				return countingConn{conn, &written}, err
-			}})
+		options, err := redis.ParseURL(s.redis.URL)
+		require.NoError(t, err)
+		options.MaxRetries = -1
+		options.Dialer = func(_ context.Context, network, addr string) (net.Conn, error) {
+			conn, err := net.Dial(network, addr)
+			return countingConn{conn, &written}, err
+		}
+		client := redis.NewClient(options)
 		tryLock, _ := rung(t, "v5.7").Build(Backends{Redis: client, Replicas: replicas, Process: Process{Life: t.Context()}})
 		i := &instance{tryLock: tryLock}
 		require.True(t, i.tryOnce(t, "k")) // connects, and loads the scripts

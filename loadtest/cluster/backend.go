@@ -106,9 +106,9 @@ func (c *Cluster) ownRedis(ctx context.Context, kind string, start starter) (*Ba
 	if err != nil {
 		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
 	}
-	text := fmt.Sprintf("redis-server %s, its own, at %s", version, url)
+	text := fmt.Sprintf("redis-server %s, its own, at %s", version, redact(url))
 	if kind == "embedded" {
-		text = "embedded Redis (miniredis), a process of its own, at " + url
+		text = "embedded Redis (miniredis), a process of its own, at " + redact(url)
 	}
 	return &Backend{Backend: history.Backend{Kind: kind, Text: text}, URL: url}, nil
 }

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -11,6 +13,7 @@ import (
 // A Cluster holds the processes of one run and the directory that they may write to.
 type Cluster struct {
 	dir      string
+	password string // of the servers that it starts: other users of the machine reach them too
 	guardian *guardian
 	parent   parent
 	fail     context.CancelCauseFunc
@@ -74,7 +77,17 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	}
 	g.send("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
-	return &Cluster{dir: dir, guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
+	return &Cluster{dir: dir, password: rand.Text(), guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
+}
+
+// secret writes a text with the password into a file of the directory that only its owner reads, and returns the path.
+// A command line would show the password to everybody.
+func (c *Cluster) secret(dir, name, format string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name)
+	return path, os.WriteFile(path, fmt.Appendf(nil, format, c.password), 0o600)
 }
 
 // Close ends all processes that still run and removes what they wrote.

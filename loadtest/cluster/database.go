@@ -32,7 +32,7 @@ func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error
 	if err != nil {
 		return nil, err
 	}
-	return &Database{URL: fmt.Sprintf(kind.dsn, port), kind: kind, name: name, port: port, cluster: c,
+	return &Database{URL: fmt.Sprintf(kind.dsn, c.password, port), kind: kind, name: name, port: port, cluster: c,
 		dir: filepath.Join(c.dir, kind.name+"-"+strconv.Itoa(port))}, nil
 }
 
@@ -45,24 +45,26 @@ func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 		fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
 	defer cancel()
 	dir := c.installed(kind)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	secret, err := c.secret(dir, "secret", kind.secret)
+	if err != nil {
 		return err
 	}
 	if err := giveTo(kind.account, dir); err != nil {
 		return err
 	}
-	cmd, err := kind.command(dir, kind.installer, kind.install(dir))
+	cmd, err := kind.command(dir, kind.installer, kind.install(filepath.Join(dir, "data"), secret))
 	if err != nil {
 		return err
 	}
 	return c.runToEnd(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
 }
 
+// installed returns the directory with the data directory and the secret of a kind, which its account alone reads.
 func (c *Cluster) installed(kind *databaseKind) string { return filepath.Join(c.dir, kind.name) }
 
 // create makes the server's data directory and starts the server.
 func (d *Database) create(ctx context.Context) error {
-	if err := os.CopyFS(d.dir, os.DirFS(d.cluster.installed(d.kind))); err != nil {
+	if err := os.CopyFS(d.dir, os.DirFS(filepath.Join(d.cluster.installed(d.kind), "data"))); err != nil {
 		return err
 	}
 	if err := giveTo(d.kind.account, d.dir); err != nil {
@@ -73,7 +75,7 @@ func (d *Database) create(ctx context.Context) error {
 
 // start starts the process and waits until it serves.
 func (d *Database) start(ctx context.Context) error {
-	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port))
+	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port, filepath.Join(d.cluster.installed(d.kind), "secret")))
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (d *Database) Expire(ctx context.Context) error {
 }
 
 func (d *Database) open() (*sql.DB, error) {
-	return sql.Open(d.kind.driver, fmt.Sprintf(d.kind.client, d.port))
+	return sql.Open(d.kind.driver, fmt.Sprintf(d.kind.client, d.cluster.password, d.port))
 }
 
 func number(ctx context.Context, db *sql.DB, query string) (n int64, err error) {

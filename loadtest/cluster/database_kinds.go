@@ -15,45 +15,57 @@ type databaseKind struct {
 	account            string // the user to run it as if we are root, which the servers refuse to be
 	ready              string // part of the line that reports that it is ready
 	quits              bool   // see child
-	dsn                string // with the port; for stockapi
-	install            func(data string) []string
-	serve              func(data string, port int) []string
-	driver, client     string // for our own queries, with the port
+	secret             string // content of the file that gives it the password
+	dsn                string // with the password and the port; for stockapi
+	install            func(data, secret string) []string
+	serve              func(data string, port int, secret string) []string
+	driver, client     string // for our own queries, with the password and the port
 	sessions           string // the query that counts its session locks
 }
+
+// mariaDBAccess leaves one account to a server: it runs these statements at each start, before anybody is served. The
+// installer cannot, as it makes accounts without a password.
+const mariaDBAccess = `DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';
+FLUSH PRIVILEGES;
+CREATE USER root@'127.0.0.1' IDENTIFIED BY '%s';
+GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
+`
 
 // The data of both need not survive a power cut of this machine, only the end of the process: no statement waits for a
 // disk, which may take longer than a lease. What MariaDB does not know of a --loose option it ignores.
 var databaseKinds = []*databaseKind{
 	{
 		name: MariaDB, title: "MariaDB", program: "mariadbd", installer: "mariadb-install-db", account: "mysql",
-		ready: "ready for connections", dsn: "mysql://root@127.0.0.1:%d/test",
-		install: func(data string) []string {
+		ready: "ready for connections", dsn: "mysql://root:%s@127.0.0.1:%d/test",
+		secret: mariaDBAccess,
+		install: func(data, _ string) []string {
 			return []string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal",
 				"--skip-name-resolve", "--innodb-log-file-size=4M"}
 		},
-		serve: func(data string, port int) []string {
+		serve: func(data string, port int, secret string) []string {
 			return []string{"--no-defaults", "--datadir=" + data, "--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1",
+				"--init-file=" + secret, "--secure-file-priv=" + data,
 				"--socket=socket", "--skip-name-resolve", "--max-connections=400", "--innodb-buffer-pool-size=16M",
 				"--innodb-log-file-size=4M", "--innodb-flush-log-at-trx-commit=2", "--loose-innodb-flush-method=nosync",
 				"--loose-debug-no-sync", "--plugin-load-add=metadata_lock_info"}
 		},
-		driver: "mysql", client: "root@tcp(127.0.0.1:%d)/test",
+		driver: "mysql", client: "root:%s@tcp(127.0.0.1:%d)/test",
 		sessions: `SELECT COUNT(*) FROM information_schema.metadata_lock_info WHERE lock_type = 'User lock'`,
 	},
 	{
 		name: Postgres, title: "PostgreSQL", program: "postgres", installer: "initdb", account: "postgres", quits: true,
-		ready: "ready to accept connections", dsn: "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
-		install: func(data string) []string {
-			return []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync",
+		ready: "ready to accept connections", dsn: "postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable",
+		secret: "%s\n",
+		install: func(data, secret string) []string {
+			return []string{"-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile=" + secret, "-E", "UTF8", "--no-locale", "--no-sync",
 				"--wal-segsize=1"}
 		},
-		serve: func(data string, port int) []string {
+		serve: func(data string, port int, _ string) []string {
 			return []string{"-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
 				"-c", "unix_socket_directories=", "-c", "max_connections=400", "-c", "shared_buffers=16MB", "-c", "fsync=off",
 				"-c", "dynamic_shared_memory_type=mmap"} // in its directory, which is removed with it
 		},
-		driver: "pgx", client: "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
+		driver: "pgx", client: "postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable",
 		sessions: `SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND granted`,
 	},
 }

@@ -188,7 +188,7 @@ func TestADatabaseThatDoesNotStart(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 	t.Setenv("FLEET_TEST", "fails")
 	c.options.SQL = AnySQL
-	nothing := func(string) []string { return nil }
+	nothing := func(string, string) []string { return nil }
 	kind := &databaseKind{name: "broken", title: "Broken", account: "root", installer: os.Args[0], install: nothing,
 		dsn: "broken://127.0.0.1:%d"}
 	b := &Backend{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -100,6 +99,14 @@ func (r *Redis) Expire(ctx context.Context) error {
 	})
 }
 
+// redisAccess are the settings of a server with a password, which its replicas know too.
+const redisAccess = "requirepass %[1]s\nmasterauth %[1]s\n"
+
+// url returns the URL of a Redis of ours.
+func (c *Cluster) url(port int) string {
+	return fmt.Sprintf("redis://:%s@127.0.0.1:%d", c.password, port)
+}
+
 // redisServer returns a starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
 // lack of memory is a lost lock.
 func (c *Cluster) redisServer(path string) starter {
@@ -112,13 +119,14 @@ func (c *Cluster) redisServer(path string) starter {
 				}
 			}
 			dir := filepath.Join(c.dir, strconv.Itoa(at))
-			if err = os.MkdirAll(dir, 0o700); err != nil {
+			var config string
+			if config, err = c.secret(dir, "redis.conf", redisAccess); err != nil {
 				return nil, "", err
 			}
-			cmd := exec.Command(path, append([]string{"--port", strconv.Itoa(at), "--bind", "127.0.0.1", "--dir", dir,
+			cmd := exec.Command(path, append([]string{config, "--port", strconv.Itoa(at), "--bind", "127.0.0.1", "--dir", dir,
 				"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, settings...)...)
 			p, url, err = c.start(ctx, name, cmd, func(line string) (string, bool) {
-				return fmt.Sprintf("redis://127.0.0.1:%d", at), strings.Contains(line, "Ready to accept connections")
+				return c.url(at), strings.Contains(line, "Ready to accept connections")
 			})
 			if err == nil || ctx.Err() != nil {
 				break
@@ -132,10 +140,16 @@ func (c *Cluster) redisServer(path string) starter {
 // settings.
 func (c *Cluster) embedded(stockapi string) starter {
 	return func(ctx context.Context, name string, port int, _ ...string) (p *child, url string, err error) {
-		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin")
+		password, err := c.secret(c.dir, "password", "%s\n")
+		if err != nil {
+			return nil, "", err
+		}
+		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", password,
+			"--exit-with-stdin")
 		cmd.Env = environment("")
 		return c.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
-			return line, strings.HasPrefix(line, "redis://")
+			host, ok := strings.CutPrefix(line, "redis://")
+			return fmt.Sprintf("redis://:%s@%s", c.password, host), ok
 		})
 	}
 }

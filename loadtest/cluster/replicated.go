@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -28,6 +27,7 @@ type Replicated struct {
 	links        []*Link
 	sentinel     *child
 	sentinelAddr string // host:port
+	password     string // of all of them
 	// delay is the time that the primary has to be gone before a replica is promoted.
 	delay time.Duration
 }
@@ -50,7 +50,7 @@ const maxLag = "2"
 
 // replicate starts replicas of the primary and a Sentinel, and waits until the Sentinel could fail over.
 func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o replication) (*Replicated, error) {
-	r := &Replicated{primary: primary}
+	r := &Replicated{primary: primary, password: c.password}
 	// Replicate by way of the disk, which costs nothing while the data set is empty: otherwise a replica counts only
 	// after its first report, a second later.
 	if err := primary.configure(ctx, "repl-diskless-sync", "no"); err != nil {
@@ -144,20 +144,18 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 		return err
 	}
 	dir := filepath.Join(c.dir, strconv.Itoa(port))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	_, primary, _ := strings.Cut(monitored, ":")
-	config := filepath.Join(dir, "sentinel.conf") // the Sentinel writes its state into this file
 	// For the failover-timeout a Sentinel also leaves replicas alone that follow another address than the one that it
 	// knows of the primary, as ours do over their links. Then it would send them there.
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
 		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 30000\n", port, dir, masterName, primary)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	text += "requirepass %[1]s\nsentinel auth-pass " + masterName + " %[1]s\n"
+	config, err := c.secret(dir, "sentinel.conf", text) // the Sentinel writes its state into this file
+	if err != nil {
 		return err
 	}
 	r.sentinelAddr = fmt.Sprintf("127.0.0.1:%d", port)
-	r.URL = fmt.Sprintf("redis://%s?master_name=%s", r.sentinelAddr, masterName)
+	r.URL = fmt.Sprintf("redis://:%[1]s@%[2]s?master_name=%[3]s&password=%[1]s", c.password, r.sentinelAddr, masterName)
 	r.sentinel, _, err = c.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"),
 		func(line string) (string, bool) {
 			return r.URL, strings.Contains(line, "+monitor master")
@@ -285,7 +283,8 @@ func (r *Replicated) Close() {
 }
 
 func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) (bool, error) {
-	client := redis.NewSentinelClient(&redis.Options{Addr: r.sentinelAddr, MaxRetries: -1, DialTimeout: 2 * time.Second})
+	client := redis.NewSentinelClient(&redis.Options{Addr: r.sentinelAddr, Password: r.password, MaxRetries: -1,
+		DialTimeout: 2 * time.Second})
 	defer func() { _ = client.Close() }()
 	return ask(client)
 }

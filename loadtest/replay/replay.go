@@ -106,7 +106,7 @@ func (r *replay) wire(c *participant) (*cluster.Backend, error) {
 			return nil, err
 		}
 		c.wires = append(c.wires, w)
-		at := (&url.URL{Scheme: "redis", Host: w.host()}).String()
+		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.rdb.Options().Password), Host: w.host()}).String()
 		switch {
 		case one.index == 0:
 			reached.URL = at

@@ -4,10 +4,12 @@ package backendtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,24 @@ func StartEmbedded(t testing.TB) *Server {
 	return &Server{URL: e.URL(), Kind: Embedded}
 }
 
+// password is the one of this process's servers, but not of embedded ones and ZooKeeper, which run no commands and
+// write no files for anybody. Other users of the machine reach the servers too.
+var password = rand.Text()
+
+// redisURL returns the URL of a redis-server of ours.
+func redisURL(port int) string { return fmt.Sprintf("redis://:%s@127.0.0.1:%d", password, port) }
+
+// redisConfig writes the settings of a server or Sentinel, and its password, into a file that no other user reads.
+func redisConfig(t testing.TB, settings string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "redis.conf")
+	text := fmt.Sprintf("%s\nrequirepass %s\n", settings, password)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // StartRedis starts a redis-server without persistence.
 func StartRedis(t testing.TB) *Server {
 	t.Helper()
@@ -83,11 +103,11 @@ func StartRedis(t testing.TB) *Server {
 func Restartable(t testing.TB) (s *Server, stop, start func()) {
 	t.Helper()
 	port := FreePort(t)
-	s = &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port), Kind: RedisServer}
-	dir := t.TempDir()
+	s = &Server{URL: redisURL(port), Kind: RedisServer}
+	dir, config := t.TempDir(), redisConfig(t, "masterauth "+password) // a test makes it a replica
 	var process *exec.Cmd
 	start = func() {
-		process = exec.CommandContext(context.Background(), RedisServer, "--port", fmt.Sprint(port),
+		process = exec.CommandContext(context.Background(), RedisServer, config, "--port", fmt.Sprint(port),
 			"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)
 		if err := process.Start(); err != nil {
 			t.Fatal(err)

@@ -85,22 +85,24 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	secret := filepath.Join(dir, "secret")
 	port := FreePort(t)
 	s := &SQLServer{kind: kind, dir: filepath.Join(dir, "data"), Address: fmt.Sprintf("127.0.0.1:%d", port)}
 	if kind == MariaDB {
 		server, install := find(t, kind, "mariadbd"), find(t, kind, "mariadb-install-db")
-		s.DSN = "mysql://root@" + s.Address + "/shop"
-		s.chown(t, "mysql")
+		s.DSN = "mysql://root:" + password + "@" + s.Address + "/shop"
+		s.chown(t, "mysql", fmt.Sprintf(mariaDBAccess, password))
 		s.install(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
 			"--auth-root-authentication-method=normal", "--skip-test-db"))
 		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
-			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--skip-name-resolve",
+			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--init-file="+secret, "--secure-file-priv="+dir, "--skip-name-resolve",
 			"--innodb-flush-log-at-trx-commit=2", "--loose-innodb-flush-method=nosync", "--loose-debug-no-sync")
 	} else {
 		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")
-		s.DSN = "postgres://postgres@" + s.Address + "/postgres?sslmode=disable"
-		s.chown(t, "postgres")
-		s.install(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "trust", "--no-sync"))
+		s.DSN = "postgres://postgres:" + password + "@" + s.Address + "/postgres?sslmode=disable"
+		s.chown(t, "postgres", password)
+		s.install(t, as("postgres", install, "-D", s.dir, "-U", "postgres", "-A", "scram-sha-256",
+			"--pwfile="+secret, "--no-sync"))
 		s.command = as("postgres", server, "-D", s.dir, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
 			"-c", "unix_socket_directories=", "-c", "fsync=off")
 	}
@@ -155,11 +157,23 @@ func as(user string, command ...string) []string {
 	return append([]string{"setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "--"}, command...)
 }
 
-// chown gives the server's directory, as root, to the server's user.
-func (s *SQLServer) chown(t testing.TB, user string) {
+// mariaDBAccess leaves one account to a server: it runs these statements at each start, before anybody is served.
+const mariaDBAccess = `DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';
+FLUSH PRIVILEGES;
+CREATE USER root@'127.0.0.1' IDENTIFIED BY '%s';
+GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
+`
+
+// chown writes the file that gives the server its password, and gives it, as root, to the server's user, with the
+// server's directory.
+func (s *SQLServer) chown(t testing.TB, user, secret string) {
 	t.Helper()
+	path := filepath.Join(filepath.Dir(s.dir), "secret")
+	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if os.Getuid() == 0 {
-		s.runOnce(t, []string{"chown", user, filepath.Dir(s.dir)})
+		s.runOnce(t, []string{"chown", user, filepath.Dir(s.dir), path})
 	}
 }
 

@@ -3,15 +3,15 @@ package backendtest
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/internal/backend"
 )
 
 // StartCluster starts a Redis Cluster of one node, which holds all slots, and returns its URL.
@@ -19,14 +19,14 @@ func StartCluster(t testing.TB) string {
 	t.Helper()
 	Require(t)
 	dir, port := t.TempDir(), FreePort(t)
-	run(t, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir, "--cluster-enabled", "yes",
-		"--cluster-port", fmt.Sprint(FreePort(t)))
-	node := Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
+	run(t, redisConfig(t, ""), "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
+		"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(FreePort(t)))
+	node := Client(t, &Server{URL: redisURL(port)})
 	eventually(t, "a cluster", func(ctx context.Context) bool {
 		_ = node.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err() // refused when they are its own already
 		return node.Do(ctx, "SET", "probe", 1).Err() == nil
 	})
-	return fmt.Sprintf("redis://127.0.0.1:%d?cluster=true", port)
+	return redisURL(port) + "?cluster=true"
 }
 
 // A Cluster is a Redis Cluster of three nodes behind a Wire, each with a third of the slots.
@@ -53,10 +53,10 @@ func StartShards(t testing.TB) *Cluster {
 	for i := range 3 {
 		port, bus := FreePort(t), FreePort(t)
 		n := &node{announce: c.Wire.To(t, port)}
-		run(t, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
+		run(t, redisConfig(t, ""), "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
 			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-announce-ip", "127.0.0.1",
 			"--cluster-announce-port", fmt.Sprint(n.announce), "--cluster-announce-bus-port", fmt.Sprint(bus))
-		n.bare = Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
+		n.bare = Client(t, &Server{URL: redisURL(port)})
 		eventually(t, "a node", func(ctx context.Context) bool {
 			var err error
 			n.id, err = n.bare.Do(ctx, "CLUSTER", "MYID").Text()
@@ -74,7 +74,7 @@ func StartShards(t testing.TB) *Cluster {
 		ok := func(n *node) bool { return strings.Contains(n.bare.ClusterInfo(ctx).Val(), "cluster_state:ok") }
 		return c.agreed(ctx) && !slices.ContainsFunc(c.nodes, func(n *node) bool { return !ok(n) })
 	})
-	c.URL = fmt.Sprintf("redis://127.0.0.1:%d?cluster=true", c.nodes[0].announce)
+	c.URL = redisURL(c.nodes[0].announce) + "?cluster=true"
 	return c
 }
 
@@ -96,7 +96,7 @@ func (c *Cluster) Move(t testing.TB, key string) (finish func()) {
 	do(t, from.bare, "CLUSTER", "SETSLOT", slot, "MIGRATING", to.id)
 	host, port, _ := strings.Cut(to.bare.(*redis.Client).Options().Addr, ":")
 	for _, name := range from.bare.ClusterGetKeysInSlot(ctx, int(slot), 1000).Val() {
-		do(t, from.bare, "MIGRATE", host, port, name, 0, 5000)
+		do(t, from.bare, "MIGRATE", host, port, name, 0, 5000, "AUTH", password)
 	}
 	return func() {
 		do(t, to.bare, "CLUSTER", "SETSLOT", slot, "NODE", to.id)
@@ -153,23 +153,19 @@ func StartSentinelBehind(t testing.TB, w *Wire) string {
 func StartRedisBehind(t testing.TB, w *Wire) string {
 	t.Helper()
 	Require(t)
-	return fmt.Sprintf("redis://127.0.0.1:%d", w.To(t, portOf(StartRedis(t).URL)))
+	return redisURL(w.To(t, portOf(StartRedis(t).URL)))
 }
 
 func startSentinel(t testing.TB, primary int) string {
 	t.Helper()
 	port := FreePort(t)
-	conf := filepath.Join(t.TempDir(), "sentinel.conf")
-	text := fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 %d 1\n", port, primary)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(t, conf, "--sentinel")
-	sentinel := Client(t, &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d", port)})
+	run(t, redisConfig(t, fmt.Sprintf("port %d\nbind 127.0.0.1\nsentinel monitor shop 127.0.0.1 %d 1\n"+
+		"sentinel auth-pass shop %s", port, primary, password)), "--sentinel")
+	sentinel := Client(t, &Server{URL: redisURL(port)})
 	eventually(t, "a Sentinel", func(ctx context.Context) bool {
 		return sentinel.Do(ctx, "SENTINEL", "get-master-addr-by-name", "shop").Err() == nil
 	})
-	return fmt.Sprintf("redis://127.0.0.1:%d?master_name=shop", port)
+	return redisURL(port) + "?master_name=shop&password=" + password
 }
 
 // run starts a redis-server with these arguments. It ends with the test.
@@ -187,7 +183,7 @@ func run(t testing.TB, args ...string) {
 
 // portOf returns the port of a URL.
 func portOf(url string) (port int) {
-	_, _ = fmt.Sscanf(url, "redis://127.0.0.1:%d", &port)
+	_, _ = fmt.Sscanf(backend.Address(url), "127.0.0.1:%d", &port)
 	return port
 }
 

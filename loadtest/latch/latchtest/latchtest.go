@@ -4,10 +4,12 @@ package latchtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -52,8 +54,13 @@ func server(t testing.TB) (url string) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	cmd := exec.CommandContext(context.Background(), "redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	dir, password := t.TempDir(), rand.Text() // other users of the machine reach the server too
+	config := filepath.Join(dir, "redis.conf")
+	if err := os.WriteFile(config, []byte("requirepass "+password+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.Background(), "redis-server", config, "--port", fmt.Sprint(port), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +68,7 @@ func server(t testing.TB) (url string) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	url = fmt.Sprintf("redis://127.0.0.1:%d", port)
+	url = fmt.Sprintf("redis://:%s@127.0.0.1:%d", password, port)
 	client := Client(t, url)
 	for deadline := time.Now().Add(10 * time.Second); client.Ping(context.Background()).Err() != nil; {
 		if time.Now().After(deadline) {

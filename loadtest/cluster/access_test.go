@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/catalog"
+)
+
+// refused checks that a Redis, which may be a Sentinel, obeys nobody without its password.
+func refused(t *testing.T, rawURL string) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	require.NoError(t, err)
+	require.NoError(t, withClient((&url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host}).String(),
+		func(c *redis.Client) error { return c.Ping(t.Context()).Err() }))
+	for _, stranger := range []string{"redis://" + u.Host, "redis://:guess@" + u.Host} {
+		err = withClient(stranger, func(c *redis.Client) error { return c.Ping(t.Context()).Err() })
+		require.Error(t, err)
+		assert.Regexp(t, "^(NOAUTH|WRONGPASS) ", err.Error())
+	}
+}
+
+// isPrivate checks that no command line shows the cluster's password, and that others cannot read the files that hold it.
+func isPrivate(t *testing.T, c *Cluster) {
+	t.Helper()
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none where there is no /proc
+	for _, path := range lines {
+		line, _ := os.ReadFile(path) // its process may have ended
+		assert.NotContains(t, string(line), c.password)
+	}
+	found := 0
+	require.NoError(t, filepath.WalkDir(c.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // a server's temporary file
+		}
+		text, _ := os.ReadFile(path)
+		file, err1 := entry.Info()
+		dir, err2 := os.Stat(filepath.Dir(path)) // a Sentinel that writes its file anew lets others read it
+		if err1 == nil && err2 == nil && bytes.Contains(text, []byte(c.password)) {
+			found++
+			assert.True(t, file.Mode()&0o077 == 0 || dir.Mode()&0o077 == 0, path)
+		}
+		return nil
+	}))
+	assert.NotZero(t, found)
+}
+
+func TestAccessToRedisNeedsThePassword(t *testing.T) {
+	c, ctx, b := onRedisServer(t)
+	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
+	require.NoError(t, err)
+	defer site.Close()
+	pair := site.Pairs["locks"]
+	for _, server := range append(pair.replicas, pair.primary, &Redis{URL: b.URL}, &Redis{URL: pair.URL}) {
+		refused(t, server.URL)
+	}
+	assert.NotContains(t, b.Text, c.password)
+	isPrivate(t, c)
+}
+
+func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
+	c, ctx := newCluster(t)
+	defer func() { require.NoError(t, c.Close()) }()
+	c.options.Backend, c.options.Say = "embedded", func(string) {}
+	path, _, err := c.Stockapi(ctx)
+	require.NoError(t, err)
+	b, err := c.StartBackend(ctx, path)
+	require.NoError(t, err)
+	refused(t, b.URL)
+	assert.NotContains(t, b.Text, c.password)
+	isPrivate(t, c)
+}
+
+// strangers are the DSNs of those who do not know the password, with the port.
+var strangers = map[string][]string{
+	MariaDB: {"root@tcp(127.0.0.1:%d)/", "tcp(127.0.0.1:%d)/test", "mysql@tcp(127.0.0.1:%d)/", "root:guess@tcp(127.0.0.1:%d)/"},
+	Postgres: {"postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
+		"postgres://postgres:guess@127.0.0.1:%d/template1?sslmode=disable"},
+}
+
+func TestAccessToADatabaseNeedsThePassword(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
+		require.NoError(t, c.install(ctx, kind))
+		d, err := c.newDatabase(kind, "one")
+		require.NoError(t, err)
+		require.NoError(t, d.create(ctx))
+		areRefused := func() {
+			for _, dsn := range strangers[kind.name] {
+				db, err := sql.Open(kind.driver, fmt.Sprintf(dsn, d.port))
+				require.NoError(t, err)
+				require.ErrorContains(t, db.PingContext(ctx), map[string]string{
+					MariaDB: "Access denied", Postgres: "password authentication failed"}[kind.name], dsn)
+				require.NoError(t, db.Close())
+			}
+		}
+		areRefused()
+		isPrivate(t, c)
+		d.Kill()
+		require.NoError(t, d.Restart(ctx))
+		areRefused()
+		_, err = d.Keys(ctx)
+		require.NoError(t, err)
+	})
+}
