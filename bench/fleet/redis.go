@@ -3,12 +3,14 @@ package fleet
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -73,9 +75,14 @@ func Keep(path string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Other users of the machine reach the server too, and read its command line.
+	config, password := filepath.Join(dir, "redis.conf"), rand.Text()
+	if err := os.WriteFile(config, []byte("requirepass "+password+"\n"), 0o600); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	cmd := exec.CommandContext(ctx, path, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+	cmd := exec.CommandContext(ctx, path, config, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
 		"--appendonly", "no", "--maxmemory-policy", "noeviction", "--maxclients", "20000", "--daemonize", "no")
 	log, err := cmd.StdoutPipe()
 	if err != nil {
@@ -87,7 +94,7 @@ func Keep(path string, in io.Reader, out io.Writer) error {
 	lines, last := bufio.NewScanner(log), ""
 	for lines.Scan() {
 		if last = lines.Text(); strings.Contains(last, "Ready to accept connections") {
-			fmt.Fprintf(out, "redis://127.0.0.1:%s\n", port)
+			fmt.Fprintf(out, "redis://:%s@127.0.0.1:%s\n", password, port)
 			go func() { _, _ = io.Copy(io.Discard, in); stop() }()
 		}
 	}

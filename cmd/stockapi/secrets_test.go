@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"os"
@@ -96,6 +97,26 @@ func TestSecretsFromFiles(t *testing.T) {
 	assert.Equal(t, 401, r.do(t, "DELETE", "/locks/10000", nil).status)
 }
 
+// The embedded Redis that runs alone obeys nobody without the password in the file, which its output does not show.
+func TestSecretOfTheEmbeddedRedis(t *testing.T) {
+	out, in := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"redis", "--addr", "127.0.0.1:0", "--password-file", file(t, "secret\n")},
+			strings.NewReader(""), in, io.Discard)
+	}()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	url = strings.TrimSpace(url)
+	assert.NotContains(t, url, "secret")
+	require.ErrorContains(t, backendtest.Client(t, &backendtest.Server{URL: url}).Ping(ctx).Err(), "NOAUTH")
+	url = strings.Replace(url, "redis://", "redis://:secret@", 1)
+	require.NoError(t, backendtest.Client(t, &backendtest.Server{URL: url}).Ping(ctx).Err())
+	stop()
+	require.NoError(t, <-ended)
+}
+
 func TestSecretsFromFilesThatAreNone(t *testing.T) {
 	for says, args := range map[string][]string{
 		"--sql-file: open":              {"--sql-file", filepath.Join(t.TempDir(), "none")},
@@ -104,6 +125,7 @@ func TestSecretsFromFilesThatAreNone(t *testing.T) {
 		"--sql and --sql-file are both": {"--sql", "none", "--sql-file", file(t, "none")},
 		"--redis and --redis-file":      {"--redis", "redis://127.0.0.1:6379", "--redis-file", file(t, "embedded")},
 		"--redlock and --redlock-file":  {"--redlock", "redis://127.0.0.1:6379", "--redlock-file", file(t, "embedded")},
+		"--password-file: open":         {"redis", "--password-file", filepath.Join(t.TempDir(), "none")},
 		"has to fit into a header":      {"--admin-token-file", file(t, "two\nlines\n")},
 		"no longer than":                {"--admin-token-file", file(t, strings.Repeat("a", maxToken+1))},
 		"is larger than 64 KiB":         {"--admin-token-file", file(t, strings.Repeat("a", maxSecret+1))},

@@ -73,12 +73,14 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 	c, ctx := newCluster(t)
 	defer func() { require.NoError(t, c.Close()) }()
-	c.options.Backend, c.options.Say = "embedded", func(string) {}
+	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they start all at once
 	path, _, err := c.Stockapi(ctx)
 	require.NoError(t, err)
 	b, err := c.StartBackend(ctx, path)
 	require.NoError(t, err)
-	refused(t, b.URL)
+	for _, url := range append(b.Redlock, b.URL) {
+		refused(t, url)
+	}
 	assert.NotContains(t, b.Text, c.password)
 	isPrivate(t, c)
 }

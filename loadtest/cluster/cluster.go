@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,11 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	}
 	g.send("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
-	return &Cluster{dir: dir, password: rand.Text(), guardian: g, parent: newParent(), fail: fail, options: o}, ctx, nil
+	c := &Cluster{dir: dir, password: rand.Text(), guardian: g, parent: newParent(), fail: fail, options: o}
+	if _, err := c.secret(dir, "password", "%s\n"); err != nil {
+		return nil, ctx, errors.Join(err, c.Close())
+	}
+	return c, ctx, nil
 }
 
 // secret writes a text with the password into a file of the directory that only its owner reads, and returns the path.

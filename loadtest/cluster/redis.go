@@ -140,12 +140,8 @@ func (c *Cluster) redisServer(path string) starter {
 // settings.
 func (c *Cluster) embedded(stockapi string) starter {
 	return func(ctx context.Context, name string, port int, _ ...string) (p *child, url string, err error) {
-		password, err := c.secret(c.dir, "password", "%s\n")
-		if err != nil {
-			return nil, "", err
-		}
-		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", password,
-			"--exit-with-stdin")
+		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin",
+			"--password-file", filepath.Join(c.dir, "password"))
 		cmd.Env = environment("")
 		return c.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
 			host, ok := strings.CutPrefix(line, "redis://")

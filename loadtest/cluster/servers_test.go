@@ -83,8 +83,9 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	set(t, pair.primary.URL, "unseen")
 	require.NoError(t, pair.FailOver(ctx))
 
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName,
-		SentinelAddrs: []string{pair.sentinelAddr}})
+	o, err := redis.ParseFailoverURL(pair.URL)
+	require.NoError(t, err)
+	client := redis.NewFailoverClient(o)
 	defer client.Close()
 	keys, err := client.Keys(ctx, "*").Result()
 	require.NoError(t, err)
