@@ -3,6 +3,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -10,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 func TestATerminalThatGoesEndsAnInstanceInOrder(t *testing.T) {
@@ -37,4 +44,31 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM)) // would end this test
 	require.NoError(t, in.wait())
 	assert.Equal(t, 200, <-answered)
+}
+
+// A script without an end holds the embedded Redis, but not the process: neither an instance nor a Redis alone.
+func TestAnEndlessScriptDoesNotDelayTheEnd(t *testing.T) {
+	for _, args := range [][]string{
+		{"redis", "--addr"}, {"--redis=embedded", "--addr=127.0.0.1:0", "--sql=none", "--embedded-addr"},
+	} {
+		addr := fmt.Sprintf("127.0.0.1:%d", backendtest.FreePort(t))
+		child := exec.CommandContext(t.Context(), os.Args[0], append(args, addr)...)
+		require.NoError(t, child.Start())
+		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: 500 * time.Millisecond})
+		ctx := context.Background()
+		require.Eventually(t, func() bool { return client.Ping(ctx).Err() == nil }, 30*time.Second, 10*time.Millisecond)
+		require.Error(t, client.Eval(ctx, "while true do end", nil).Err())
+		require.Error(t, client.Ping(ctx).Err(), "the script holds it")
+		require.NoError(t, client.Close())
+		ended := make(chan error, 1)
+		require.NoError(t, child.Process.Signal(syscall.SIGTERM))
+		go func() { ended <- child.Wait() }()
+		select {
+		case err := <-ended:
+			require.NoError(t, err, args)
+		case <-time.After(30 * time.Second):
+			_ = child.Process.Kill()
+			t.Fatal("it does not end: ", args)
+		}
+	}
 }

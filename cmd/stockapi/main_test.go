@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,13 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary be stockapi, in a process that a test can signal.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == "redis" || os.Args[1] == "--redis=embedded") {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A running instance is run, in a goroutine.
 type running struct {

@@ -20,6 +20,9 @@ import (
 // embedded is the value of --redis for a Redis inside this process.
 const embedded = "embedded"
 
+// openRedis warns of an embedded Redis that other machines reach.
+const openRedis = "the network can read and change all that is in the embedded Redis, and run scripts in it"
+
 // shownRedis returns what a log may show of --redis.
 func shownRedis(url string) string {
 	if url == embedded {
@@ -54,6 +57,9 @@ func connect(
 			return s, err
 		}
 		stockURL = s.inside.URL()
+		if !onLoopback(s.inside.Addr()) {
+			log.Warn(openRedis, "redis", stockURL)
+		}
 		log.Info("embedded Redis started; a second instance joins with --redis "+stockURL, "redis", stockURL)
 	}
 	names := scriptNames()
@@ -182,7 +188,7 @@ type redisConfig struct {
 
 // runRedis runs the embedded Redis alone until ctx ends. The first line of its output is its URL, without
 // the password.
-func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var c redisConfig
 	const about = "Runs the embedded Redis alone: in memory, for machines that have no redis-server. Prints its URL."
 	if ok, err := parse(&c, "stockapi redis", about, args, stdout); !ok {
@@ -200,8 +206,11 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout io.Wri
 		return fmt.Errorf("%w; choose another with --addr", err)
 	}
 	defer e.Close()
-	if password != "" {
+	switch {
+	case password != "":
 		e.Server().RequireAuth(password) // every command asks, also on a connection that is older
+	case !onLoopback(e.Addr()):
+		fmt.Fprintln(stderr, "stockapi redis:", openRedis)
 	}
 	fmt.Fprintln(stdout, e.URL())
 	<-ctx.Done()

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	switch command {
 	case "redis":
-		return runRedis(ctx, args[1:], stdin, stdout)
+		return runRedis(ctx, args[1:], stdin, stdout, stderr)
 	case "ready":
 		return runReady(ctx, args[1:], stdout)
 	case "scripts":

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime"
 	"strings"
@@ -219,17 +220,18 @@ func redlockNote(c *config) string {
 // hosts returns the allowed names of the instance: its address and those of --hosts.
 func hosts(c *config, listener net.Listener) handlers.Hosts {
 	given, _, _ := net.SplitHostPort(c.Addr)
-	return handlers.Hosts{Names: append([]string{given}, c.Hosts...), Beyond: !onLoopback(listener)}
+	return handlers.Hosts{Names: append([]string{given}, c.Hosts...), Beyond: !onLoopback(listener.Addr().String())}
 }
 
-func onLoopback(listener net.Listener) bool {
-	tcp, ok := listener.Addr().(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+// onLoopback reports whether only this machine reaches the address that a listener has.
+func onLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
 // warnIfOpen logs a warning if other machines can set the stock and break locks.
 func warnIfOpen(c *config, listener net.Listener, log *slog.Logger) {
-	if !onLoopback(listener) && c.AdminToken == "" {
+	if !onLoopback(listener.Addr().String()) && c.AdminToken == "" {
 		log.Warn("the network can set the stock and break locks: --admin-token puts that behind a token")
 	}
 }

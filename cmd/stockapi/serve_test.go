@@ -123,6 +123,25 @@ func TestEmbeddedRedisAlone(t *testing.T) {
 	require.NoError(t, in.Close())
 }
 
+// The embedded Redis asks for no password: where other machines reach it, the log says so.
+func TestAnOpenEmbeddedRedisIsWarnedOf(t *testing.T) {
+	for addr, warned := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		r := start(t, "--redis", "embedded", "--embedded-addr", addr)
+		assert.Equal(t, warned, strings.Contains(r.logs.text(), openRedis), addr)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		var errs strings.Builder
+		stdout := writer(func(p []byte) (int, error) { cancel(); return len(p), nil })
+		require.NoError(t, run(ctx, []string{"redis", "--addr", addr}, nil, stdout, &errs))
+		assert.Equal(t, warned, strings.Contains(errs.String(), openRedis), addr)
+	}
+}
+
+// A writer is a function that writes.
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 func TestReady(t *testing.T) {
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
 	addr := strings.TrimPrefix(r.url, "http://")

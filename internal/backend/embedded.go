@@ -1,7 +1,9 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 // keeps its data in memory, runs Lua about ten times slower than Redis, and has no persistence, replication or CONFIG.
 type Embedded struct {
 	server *miniredis.Miniredis
+	port   net.Listener
 	stop   chan struct{}
 	done   sync.WaitGroup
 }
@@ -20,21 +23,45 @@ type Embedded struct {
 // with a TTL each time.
 const tick = 5 * time.Millisecond
 
+// closeTime bounds Close: a script without an end holds the server for ever.
+const closeTime = 2 * time.Second
+
 // StartEmbedded starts an embedded Redis on a host:port. Port 0 means any free port.
 func StartEmbedded(addr string) (*Embedded, error) {
-	server := miniredis.NewMiniRedis()
-	if err := server.StartAddr(addr); err != nil {
+	port, err := net.Listen("tcp", addr)
+	if err != nil {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}
-	e := &Embedded{server: server, stop: make(chan struct{})}
-	e.done.Add(1)
-	go e.follow()
+	server := miniredis.NewMiniRedis()
+	unused, err := server.Dial() // starts it without a port of its own
+	if err != nil {
+		return nil, errors.Join(err, port.Close())
+	}
+	_ = unused.Close()
+	e := &Embedded{server: server, port: port, stop: make(chan struct{})}
+	e.done.Go(e.follow)
+	e.done.Go(e.accept)
 	return e, nil
+}
+
+// accept serves clients until the port is closed.
+func (e *Embedded) accept() {
+	serve := e.server.Server().ServeConn
+	for {
+		conn, err := e.port.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // as while there are too many open files
+			time.Sleep(tick)
+			continue
+		}
+		serve(&framedConn{Conn: conn})
+	}
 }
 
 // follow moves the server's time forward with the clock.
 func (e *Embedded) follow() {
-	defer e.done.Done()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	last := time.Now()
@@ -51,17 +78,27 @@ func (e *Embedded) follow() {
 }
 
 // Addr returns the host:port it listens on.
-func (e *Embedded) Addr() string { return e.server.Addr() }
+func (e *Embedded) Addr() string { return e.port.Addr().String() }
 
 // URL returns the address as a URL for --redis.
-func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
+func (e *Embedded) URL() string { return "redis://" + e.Addr() }
 
 // Server returns the miniredis itself.
 func (e *Embedded) Server() *miniredis.Miniredis { return e.server }
 
-// Close stops the server and drops its data.
+// Close stops the server and drops its data. It returns after 2 s even if a script still holds the server, which then
+// ends with the process.
 func (e *Embedded) Close() {
+	_ = e.port.Close()
 	close(e.stop)
-	e.done.Wait()
-	e.server.Close()
+	ended := make(chan struct{})
+	go func() {
+		e.done.Wait()
+		e.server.Close()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeTime):
+	}
 }
