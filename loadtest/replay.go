@@ -73,7 +73,7 @@ type replays struct {
 
 // one replays one trace, and prints its steps as they happen, and then the verdicts.
 func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
-	fmt.Fprintln(r.stdout, e.Trace)
+	fmt.Fprintln(r.stdout, plain.Text(e.Trace.String()))
 	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{Begin: r.begin, Step: r.step})
 	if err != nil {
 		return couldNotRun, err
@@ -142,6 +142,7 @@ var widths = [...]int{32, 32, 34, 0}
 func printLine(w io.Writer, columns ...string) {
 	var line strings.Builder
 	for i, text := range columns {
+		text = plain.Text(text)
 		line.WriteString("  " + text + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(text))))
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
@@ -184,7 +185,7 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry, atOnce int) (
 		if !good {
 			bad++
 		}
-		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", e.Fault, e.Verdicts(), e.Trace, text)
+		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", plain.Text(e.Fault), e.Verdicts(), plain.Text(e.Trace.String()), plain.Text(text))
 	}
 	if bad > 0 {
 		fmt.Fprintf(r.stdout, "NOT as expected: %d of %d traces\n", bad, len(entries))

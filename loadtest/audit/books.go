@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"strings"
 
 	"stockapi/loadtest/history"
@@ -32,6 +33,10 @@ type books struct {
 	// that say so although it cannot be; doubt says why, of the first of them.
 	shared, doubtful int
 	doubt            string
+	// cut counts the orders of whose commands not all were kept.
+	cut int
+	// surplus are the orders that got more units than they asked for.
+	surplus violations
 	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
 	// shards numbers the shards by their names, from 1 on. 0 is the product itself, which has a lock too.
@@ -75,7 +80,7 @@ type refusal struct {
 func readBooks(c *history.Cell) *books {
 	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{}, shards: map[string]int32{},
 		sellers: map[string]*seller{}, faulted: map[string]bool{},
-		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0)+100)), sends: make([]send, 0, c.Len())}
+		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0))+100), sends: make([]send, 0, c.Len())}
 	for _, f := range c.Faults {
 		if f.Order != "" {
 			b.faulted[f.Order] = true
@@ -155,6 +160,9 @@ func (b *books) addSale(i int32, op *history.Op) {
 		b.sales++
 	}
 	named := int64(len(op.Units))
+	if named > max(op.Quantity, 0) {
+		b.surplus.add(violation{at: op.Done, a: i})
+	}
 	if op.Status == 200 || op.Outcome == history.Sold {
 		if named > 0 {
 			b.twoHundreds += named
@@ -203,12 +211,22 @@ func (b *books) addLease(op *history.Op, faulted bool) {
 
 func (b *books) addCommand(cmd *history.Command) {
 	switch {
+	case cmd.Cut():
+		b.cut++
 	case cmd.Releases() && cmd.Succeeded():
 		b.removals++
 		b.removed[keyOf(cmd)] = struct{}{}
 	case cmd.Acquires() && !writesStock(b.Cell, cmd):
 		b.made++
 	}
+}
+
+// notKept says of how many orders not all commands were kept, or returns "".
+func (b *books) notKept() string {
+	if b.cut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d orders sent more commands than are kept", b.cut)
 }
 
 // lostWrite reports whether an order sent a write of the stock and never saw the reply.

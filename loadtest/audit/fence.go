@@ -76,6 +76,9 @@ func (l *grants) unsureOfTokens() string {
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
 	}
+	if why := l.notKept(); why != "" {
+		return why + ": when they got their tokens is not known"
+	}
 	if l.doubtful > 0 {
 		return l.doubts()
 	}

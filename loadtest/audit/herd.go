@@ -26,6 +26,9 @@ func herd(l *leases) history.Finding {
 	}
 	text := fmt.Sprintf("a release woke %s on average (%d at most)",
 		waiters(float64(times)/float64(len(releases))), releases[0].woken)
+	if why := l.notKept(); why != "" && times <= len(releases)*len(l.Instances) {
+		return found(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
+	}
 	if times <= len(releases)*len(l.Instances) {
 		return found(history.Herd, history.OK, "%s", text)
 	}

@@ -22,7 +22,7 @@ import (
 // An order of a product with shards may have one lock after the other, and shows the token of the last one: what it
 // removed before it had that is not judged.
 func ownRelease(b *books) history.Finding {
-	if b.removals == 0 {
+	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
 	s := readSteps(b)
@@ -38,6 +38,9 @@ func ownRelease(b *books) history.Finding {
 	if b.unanswered > 0 {
 		return found(history.OwnRelease, history.Indeterminate,
 			"%d orders were never answered: what they removed is not known", b.unanswered)
+	}
+	if why := b.notKept(); why != "" {
+		return found(history.OwnRelease, history.Indeterminate, "%s: what they removed after those is not known", why)
 	}
 	if b.silent > 0 {
 		return found(history.OwnRelease, history.Indeterminate,

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"stockapi/loadtest/history"
 )
@@ -101,6 +102,8 @@ func (b *books) whyNotSoldBy(op *history.Op) string {
 		return says(fmt.Sprintf(", sent at %s,", op.Sent), "whose lease had ended by %s", s.to)
 	case op.Done < s.from:
 		return says(fmt.Sprintf(", answered at %s,", op.Done), "whose lease began at %s or later", s.from)
+	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Cut() }):
+		return says("", "and sent more commands than are kept")
 	case wroteStock(b.Cell, op):
 		return says("", "and wrote the stock itself")
 	}

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// stock answers whether sales and stock agree: no unit was sold twice or never existed, no order was refused a unit
+// stock answers whether sales and stock agree: no unit was sold twice or never existed, no order got more than it asked for or was refused a unit
 // that was there, and what is left is what the sales leave. What is left proves nothing by itself: read, decide, write
 // never goes below zero.
 //
@@ -20,6 +20,9 @@ func stock(b *books) history.Finding {
 	}
 	if h := b.neverExisted(); h.total > 0 {
 		return h.broken(history.Stock, b.beyond)
+	}
+	if b.surplus.total > 0 {
+		return b.surplus.broken(history.Stock, b.tooMany)
 	}
 	if b.twoHundreds > b.Initial {
 		return broken(history.Stock, []history.Evidence{{
@@ -110,6 +113,15 @@ func (b *books) beyond(h violation) history.Evidence {
 	return history.Evidence{
 		Text: fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", op.Instance, h.value, order(b.Cell, op), b.Initial),
 		Unit: h.value, Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
+	}
+}
+
+func (b *books) tooMany(h violation) history.Evidence {
+	op := b.At(int(h.a))
+	return history.Evidence{
+		Text: fmt.Sprintf("%s sold more units to %s than the %d that it ordered", op.Instance, order(b.Cell, op),
+			op.Quantity),
+		Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -79,9 +80,17 @@ type traced struct {
 	Err   string    `json:"err"`
 }
 
+// decoding is held while a large answer is decoded.
+var decoding sync.Mutex
+
 // classify classifies an answer by its status, and by its body if the status leaves the outcome open. Of several
 // products that were ordered together the op is about that one.
 func classify(op *history.Op, product string, start time.Time, status int, body []byte) {
+	if len(body) >= largeBody {
+		decoding.Lock()
+		defer decoding.Unlock()
+	}
+	defer op.Bound()
 	op.Status = status
 	if status == http.StatusOK {
 		readSale(op, product, start, body)
@@ -183,5 +192,5 @@ func (p *problem) describe(status int) string {
 	if p.Detail != "" {
 		text += ": " + p.Detail
 	}
-	return text
+	return history.Clip(text)
 }

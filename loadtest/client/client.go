@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// maxBody bounds the size of an answer: even a long trace of an order that polled for its lock fits.
-const maxBody = 32 << 20
+const (
+	// maxBody bounds the size of an answer: even a long trace of an order that polled for its lock fits.
+	maxBody = 4 << 20
+	// largeBody is the size from which on answers are decoded one at a time: decoded, one may take fifty times as much.
+	largeBody = 64 << 10
+)
 
 // A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: every
 // burst would measure new connections otherwise.

@@ -83,7 +83,7 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 	case err == nil:
 		classify(&op, o.Product, start(), status, body)
 	case wasSent:
-		op.Status, op.Outcome, op.Detail = status, history.Unknown, err.Error()
+		op.Status, op.Outcome, op.Detail = status, history.Unknown, history.Clip(err.Error())
 	default:
 		classifyUnsent(&op, err)
 	}

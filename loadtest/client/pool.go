@@ -256,11 +256,14 @@ func (c *conn) exchange(req *http.Request) (status int, body []byte, reusable bo
 		return 0, nil, false, fmt.Errorf("no answer: %w", err)
 	}
 	defer resp.Body.Close()
-	c.left.N += maxBody
+	c.left.N += maxBody + maxHead // a body in chunks has some more
 	whole := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(resp.ContentLength, usualBody))))
-	if _, err = whole.ReadFrom(io.LimitReader(resp.Body, maxBody)); err != nil {
+	if _, err = whole.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
 		return resp.StatusCode, nil, false, fmt.Errorf("no whole answer: %w", err)
 	}
-	reusable = !resp.Close && resp.StatusCode/100 != 1 && whole.Len() < maxBody && c.in.Buffered() == 0
+	if whole.Len() > maxBody {
+		return resp.StatusCode, nil, false, fmt.Errorf("an answer of more than %d MB", maxBody>>20)
+	}
+	reusable = !resp.Close && resp.StatusCode/100 != 1 && c.in.Buffered() == 0
 	return resp.StatusCode, whole.Bytes(), reusable, nil
 }

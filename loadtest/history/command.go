@@ -98,5 +98,8 @@ func (c *Command) onPlace() bool {
 // Fault reports whether this is no command but a note: a fault that was injected at that moment.
 func (c *Command) Fault() bool { return c.Cmd == "fault" }
 
+// Cut reports whether this is no command but a note: more commands came after it than were kept.
+func (c *Command) Cut() bool { return c.Cmd == cut }
+
 // Woken reports whether this is no command but a note: the order, which waited for the lock, was woken.
 func (c *Command) Woken() bool { return c.Cmd == "woken" }

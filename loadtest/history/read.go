@@ -27,9 +27,8 @@ func Open(path string, spool *Spool) (*Run, error) {
 	}
 	defer f.Close()
 	r := &reader{spool: spool}
-	text, err := r.unpacked(f)
-	if err == nil {
-		r.text = json.NewDecoder(text)
+	if r.from, err = r.unpacked(f); err == nil {
+		r.text = json.NewDecoder(r)
 		err = r.read()
 	}
 	var disk *os.PathError
@@ -44,9 +43,21 @@ func Open(path string, spool *Spool) (*Run, error) {
 	return nil, fmt.Errorf("%s is %w: %w", path, ErrNotHistory, r.explain(err))
 }
 
-// A reader reads a file value by value.
+const (
+	// maxValue bounds the size of one order, or of another value of a file, in bytes. That of an answer is 4 MB at most.
+	maxValue = 16 << 20
+	// maxHeads bounds the size of all that a file says besides its orders: it stays in memory. Each cell counts as
+	// headSize at least.
+	maxHeads = 64 << 20
+	headSize = 1 << 10
+)
+
+// A reader reads a file value by value. A file may be compressed, so its size says nothing of what is in it.
 type reader struct {
 	spool *Spool
+	from  io.Reader
+	n     int64 // the bytes that were read from it
+	heads int64 // the size of what stays in memory
 	text  *json.Decoder
 	run   *Run
 	head  struct {
@@ -55,6 +66,24 @@ type reader struct {
 	}
 	said  counts // as the head says
 	ended bool   // the last of the Lines was read
+}
+
+// Read reads the file's text for the decoder, which holds it from the beginning of a value on.
+func (r *reader) Read(b []byte) (int, error) {
+	if r.n-r.text.InputOffset() > maxValue {
+		return 0, fmt.Errorf("it has a value of more than %d MB", maxValue>>20)
+	}
+	n, err := r.from.Read(b)
+	r.n += int64(n)
+	return n, err
+}
+
+// keep counts what is to stay in memory.
+func (r *reader) keep(size int64) error {
+	if r.heads += size; r.heads > maxHeads {
+		return fmt.Errorf("it has more than %d MB besides its orders", maxHeads>>20)
+	}
+	return nil
 }
 
 // unpacked decompresses the file if it is compressed, which its first bytes tell, whatever its name.
@@ -148,6 +177,9 @@ func (r *reader) cell(run *Run) error {
 	if !present {
 		return fmt.Errorf("cell %d is missing", len(run.Cells)+1)
 	}
+	if err := r.keep(headSize); err != nil {
+		return err
+	}
 	run.Cells = append(run.Cells, c.with(&h))
 	return nil
 }
@@ -183,12 +215,13 @@ func (r *reader) lines() error {
 			End  *counts `json:"end"`
 			Op
 		}
+		before := r.text.InputOffset()
 		if err := r.text.Decode(&line); err != nil {
 			return err
 		}
 		switch {
 		case line.Cell != nil:
-			if err := finish(); err != nil {
+			if err := errors.Join(finish(), r.keep(headSize+r.text.InputOffset()-before)); err != nil {
 				return err
 			}
 			h, c, left = line.Cell, &Cell{}, line.Ops
@@ -261,7 +294,7 @@ func (r *reader) split(apart string, into any, read func() error) (present bool,
 			err = read()
 		} else {
 			var value json.RawMessage
-			err = r.text.Decode(&value)
+			err = errors.Join(r.text.Decode(&value), r.keep(int64(len(value))))
 			rest[name.(string)] = value
 		}
 		if err != nil {

@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// inMemory is the number of ops that stay in memory, which is enough for a usual run. The others go to disk.
-	inMemory = 20_000
+	// inMemory is the number of ops that stay in memory, and inMemoryBytes their size. Both are enough for a usual run.
+	// The others go to disk.
+	inMemory      = 20_000
+	inMemoryBytes = 64 << 20
 	// blockSize is the approximate size of a block.
 	blockSize = 64 << 10
 )
@@ -21,18 +23,21 @@ type Spool struct {
 	dir  string
 	open func(dir string) (*os.File, error)
 
-	mu   sync.Mutex
-	room int
-	file *os.File
-	end  int64
-	err  error
+	mu    sync.Mutex
+	room  int
+	bytes int64 // the same, by size
+	file  *os.File
+	end   int64
+	err   error
 }
 
 // NewSpool returns a spool that creates its file, if it needs one, in dir. It has to be closed.
-func NewSpool(dir string) *Spool { return &Spool{dir: dir, open: openTemporary, room: inMemory} }
+func NewSpool(dir string) *Spool {
+	return &Spool{dir: dir, open: openTemporary, room: inMemory, bytes: inMemoryBytes}
+}
 
 // Memory returns a spool that keeps all ops in memory.
-func Memory() *Spool { return &Spool{room: math.MaxInt} }
+func Memory() *Spool { return &Spool{room: math.MaxInt, bytes: math.MaxInt64} }
 
 // Close closes the file. Its ops can no longer be read.
 func (s *Spool) Close() error {
@@ -56,21 +61,23 @@ func (s *Spool) Err() error {
 	return s.err
 }
 
-// reserve reserves memory for one more op, if there is room.
-func (s *Spool) reserve() bool {
+// reserve reserves memory for one more op of that size, if there is room.
+func (s *Spool) reserve(size int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.room == 0 {
+	if s.room == 0 || s.bytes < size {
 		return false
 	}
 	s.room--
+	s.bytes -= size
 	return true
 }
 
-func (s *Spool) free(n int) {
+func (s *Spool) free(n int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.room += n
+	s.bytes += bytes
 }
 
 // write appends a block and returns its offset.
@@ -138,11 +145,12 @@ type block struct {
 type stored struct {
 	spool *Spool
 
-	mu     sync.Mutex
-	onDisk bool // if not, they are the cell's Ops
-	blocks []block
-	last   encoder // the ops that are not written yet
-	n      int
+	mu       sync.Mutex
+	onDisk   bool  // if not, they are the cell's Ops
+	reserved int64 // the memory of those, in bytes
+	blocks   []block
+	last     encoder // the ops that are not written yet
+	n        int
 	// changed are ops that replace others, by number.
 	changed map[int]Op
 
@@ -171,7 +179,8 @@ func (c *Cell) Add(op *Op) error {
 	defer s.mu.Unlock()
 	s.sums = nil
 	if !s.onDisk {
-		if s.spool.reserve() {
+		if size := op.size(); s.spool.reserve(size) {
+			s.reserved += size
 			c.Ops = append(c.Ops, *op)
 			return nil
 		}
@@ -208,7 +217,7 @@ func (s *stored) move(c *Cell) error {
 			return err
 		}
 	}
-	s.spool.free(len(c.Ops))
+	s.spool.free(len(c.Ops), s.reserved)
 	c.Ops = nil
 	return nil
 }

@@ -16,6 +16,8 @@ const (
 	// maxPayload bounds what a party may send at once, compressed: all payloads have to fit into the memory of the Redis,
 	// beside the locks.
 	maxPayload = 64 << 20
+	// maxUnpacked bounds the size of the same when it is unpacked.
+	maxUnpacked = 1 << 30
 	// payloadTTL bounds the life of a payload on Redis whose party dies before it can delete it.
 	payloadTTL = 10 * time.Minute
 )
@@ -114,9 +116,12 @@ func unpack(packed []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(r, maxUnpacked))
+	switch {
+	case err != nil:
 		return err
+	case len(text) == maxUnpacked:
+		return fmt.Errorf("it has more than %d MB", maxUnpacked>>20)
 	}
 	return json.Unmarshal(text, v)
 }

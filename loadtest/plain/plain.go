@@ -8,10 +8,16 @@ import (
 	"unicode"
 )
 
+// maxText bounds what is printed of a text, in bytes.
+const maxText = 4 << 10
+
 // Text returns a text in which each character that a terminal would act upon, or that hides or reorders others, is
 // written out, such as \x1b. White space becomes a blank, so that the text stays on its line. A text without such
-// characters is returned as it is.
+// characters is returned as it is, up to 4 KB.
 func Text(s string) string {
+	if len(s) > maxText {
+		s = s[:maxText] + "…"
+	}
 	s = strings.ToValidUTF8(s, "\uFFFD") // a byte such as 0x9b alone begins a control sequence too
 	if strings.IndexFunc(s, acts) < 0 {
 		return s

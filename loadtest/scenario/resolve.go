@@ -91,4 +91,5 @@ func applyOutcome(op *history.Op, status client.OrderStatus, now history.Instant
 	if status.Outcome == history.Sold {
 		op.Units = status.Units
 	}
+	op.Bound()
 }

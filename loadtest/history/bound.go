@@ -1,0 +1,80 @@
+package history
+
+import (
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+)
+
+// What is kept of an answer. An honest service stays far below; only an order that polls for its lock may send more
+// commands.
+const (
+	maxUnits    = 16 // beyond the quantity: the audit has to see that there are too many
+	maxCommands = 1024
+	maxText     = 1 << 10
+)
+
+// cut is the name of the note that ends a trace of which not all was kept.
+const cut = "cut"
+
+// Bound drops what an answer has in excess: units, commands, and the ends of texts. Of many commands it first drops
+// the acquires that found the lock taken, which prove nothing. If that is not enough, [Command.Cut] notes it.
+func (op *Op) Bound() {
+	texts := []*string{&op.Instance, &op.Detail, &op.For, &op.SoldBy, &op.Shard}
+	if op.Lease != nil {
+		texts = append(texts, &op.Lease.Token)
+	}
+	if most := max(op.Quantity, 0) + maxUnits; int64(len(op.Units)) > most {
+		op.Units = slices.Clone(op.Units[:most])
+	}
+	if len(op.Trace) > maxCommands {
+		op.Trace = fewer(op.Trace)
+	}
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		texts = append(texts, &cmd.Node, &cmd.Cmd, &cmd.Key, &cmd.Reply, &cmd.Err)
+	}
+	for _, text := range texts {
+		*text = Clip(*text)
+	}
+}
+
+func fewer(trace []Command) []Command {
+	kept := make([]Command, 0, maxCommands+1)
+	for _, cmd := range trace {
+		if cmd.Acquires() && cmd.Err == "" && !cmd.Succeeded() {
+			continue
+		}
+		if len(kept) == maxCommands {
+			end := kept[maxCommands-1].End
+			return append(kept, Command{Cmd: cut, At: end, End: end})
+		}
+		kept = append(kept, cmd)
+	}
+	return kept
+}
+
+// Clip returns a text of which the end is dropped if it is longer than 1 KB. Two long texts that differ still differ:
+// they may be keys, or owners of a lock.
+func Clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(fmt.Sprintf("%s… (%d bytes, %08x)", s[:maxText], len(s), crc32.ChecksumIEEE([]byte(s))), "")
+}
+
+// size estimates the memory that an op takes, in bytes.
+func (op *Op) size() int64 {
+	const bare, command = 400, 112
+	n := bare + len(op.Order) + len(op.Instance) + len(op.Detail) + len(op.For) + len(op.SoldBy) + len(op.Shard) +
+		8*len(op.Units) + command*len(op.Trace)
+	if op.Lease != nil {
+		n += len(op.Lease.Token)
+	}
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		n += len(cmd.Node) + len(cmd.Cmd) + len(cmd.Key) + len(cmd.Reply) + len(cmd.Err)
+	}
+	return int64(n)
+}

@@ -1,0 +1,90 @@
+package history
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnOpIsBounded(t *testing.T) {
+	long := strings.Repeat("ü", 1<<20)
+	op := Op{Quantity: 2, Detail: long, Instance: long, Units: make([]int64, 1000), Lease: &Lease{Token: long}}
+	for range 100_000 {
+		op.Trace = append(op.Trace, Command{Cmd: "set", Key: long, Reply: "OK"})
+	}
+	op.Bound()
+	assert.Len(t, op.Units, 18, "more than it ordered, so that the audit sees it")
+	assert.Len(t, op.Trace, maxCommands+1)
+	assert.True(t, op.Trace[maxCommands].Cut())
+	assert.Less(t, op.size(), int64(4<<20))
+	assert.NotContains(t, op.Detail, "�")
+	assert.NotEqual(t, Clip(long+"a"), Clip(long+"b"), "keys and tokens that differ stay different")
+
+	polled := Op{Trace: slices.Repeat([]Command{{Cmd: "set", Reply: "nil"}}, 5000)}
+	polled.Trace = append(polled.Trace, Command{Cmd: "set", Reply: "OK"}, Command{Cmd: "del", Reply: "1"})
+	polled.Bound()
+	assert.Equal(t, []Command{{Cmd: "set", Reply: "OK"}, {Cmd: "del", Reply: "1"}}, polled.Trace, "it only polled for long")
+
+	short := typical(1)
+	same := typical(1)
+	same.Bound()
+	assert.Equal(t, short, same)
+}
+
+// Few orders that are large go to disk as many small ones do.
+func TestTheSpoolCountsBytes(t *testing.T) {
+	s := NewSpool(t.TempDir())
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	c := &Cell{}
+	c.Keep(s)
+	for range 70 {
+		require.NoError(t, c.Add(&Op{Detail: strings.Repeat("x", 1<<20)}))
+	}
+	assert.True(t, c.onDisk())
+	assert.Equal(t, int64(inMemoryBytes), s.bytes, "what went to disk is free again")
+	assert.Equal(t, 70, c.Len())
+}
+
+// A small file does not unpack into more than there is memory for.
+func TestAGzipBombIsRefused(t *testing.T) {
+	const head = `{"format":"stockapi-history","version":`
+	endless := func(s string) string { return strings.Repeat(s, 1<<20/len(s)) }
+	for name, c := range map[string]struct{ begin, then, why string }{
+		"a text":            {head + `1,"cells":1,"run":{"id":"`, endless("x"), "a value of more than 16 MB"},
+		"blanks":            {head, endless(" "), "a value of more than 16 MB"},
+		"an unknown member": {head + `1,"extra":[`, endless("[],"), "a value of more than 16 MB"},
+		"an order":          {head + `2,"run":{}}{"cell":{},"ops":1}{"units":[`, endless("1,"), "a value of more than 16 MB"},
+		"cells":             {head + `1,"cells":1,"run":{"cells":[`, endless(`{},`), "more than 64 MB besides its orders"},
+		"cells in lines":    {head + `2,"run":{}}`, endless(`{"cell":{}}`), "more than 64 MB besides its orders"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bomb.json")
+			file, err := os.Create(path)
+			require.NoError(t, err)
+			z := gzip.NewWriter(file)
+			_, err = io.WriteString(z, c.begin)
+			require.NoError(t, err)
+			for range 40 { // MB
+				_, err = io.WriteString(z, c.then)
+				require.NoError(t, err)
+			}
+			require.NoError(t, z.Close())
+			require.NoError(t, file.Close())
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err = Read(path)
+			runtime.ReadMemStats(&after)
+			require.ErrorIs(t, err, ErrNotHistory)
+			require.ErrorContains(t, err, c.why)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20))
+		})
+	}
+}
