@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,4 +23,8 @@ func TestTextDoesNothingToATerminal(t *testing.T) {
 		assert.Equal(t, want, Text(want), "once is enough")
 	}
 	assert.Equal(t, []string{"a", " "}, Texts([]string{"a", "\n"}))
+}
+
+func TestALongTextIsCut(t *testing.T) {
+	assert.Less(t, len(Text(strings.Repeat("\x1b", 5_000_000))), 20_000)
 }
