@@ -48,7 +48,7 @@ Examples:
   loadtest contract http://127.0.0.1:5000
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
-is not valid: the client or the machine was too slow for it.`
+was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int

@@ -54,7 +54,7 @@ var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
 
 // tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
 func tooSlow(code int, output string) bool {
-	return code == couldNotRun && strings.Contains(output, "nothing was found that is not as expected")
+	return code == couldNotRun && notValid.MatchString(output)
 }
 
 func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
@@ -186,6 +186,9 @@ func TestAnInvalidCellIsNoProof(t *testing.T) {
 	assert.Equal(t, asExpected, codeOf([]*catalog.Row{good}, true))
 	assert.Equal(t, couldNotRun, codeOf([]*catalog.Row{good, invalid}, true))
 	assert.Equal(t, surprised, codeOf([]*catalog.Row{surprise, invalid}, false))
+	unknown := &catalog.Row{Unknown: []string{"z"}}
+	assert.Equal(t, couldNotRun, codeOf([]*catalog.Row{good, unknown}, true))
+	assert.Equal(t, surprised, codeOf([]*catalog.Row{surprise, unknown}, false))
 }
 
 func TestHelpIsEnough(t *testing.T) {

@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"stockapi/loadtest/history"
@@ -24,8 +27,9 @@ type books struct {
 	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
 	// those of them that cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
-	// unanswered counts the orders without an answer, whose lease, if any, is not known.
-	unanswered int
+	// unanswered counts the orders without an answer, whose lease, if any, is not known. astray counts those that got the
+	// answer to another one.
+	unanswered, astray int
 	// locks counts the leases, and fenced those with a token. due counts the orders that must have had a lease, and seen
 	// those of which the whole lease is known.
 	locks, fenced, due, seen int
@@ -64,17 +68,35 @@ type receipt struct {
 	op   int32
 }
 
-// A send is an order that may have taken units after it was sent.
+// A send is an order that may have taken units after it was sent. It was done only if it is sold: then it had taken them.
 type send struct {
-	sent     history.Instant
-	quantity int64
+	sent, done history.Instant
+	quantity   int64
+	timing
 }
 
-// A refusal is an order that was told that the stock is too small.
+// A refusal is an order that was told that the stock is too small. last is the last moment that its instance recorded.
 type refusal struct {
-	done     history.Instant
-	quantity int64
-	op       int32
+	sent, done, last history.Instant
+	quantity         int64
+	timing
+	// left is the least that can have been left when it was refused, and gone what surely had gone.
+	left, gone int64
+}
+
+// A timing is the time of the lease under which an order read the stock and wrote it, by that clock; -1: it is not known.
+type timing struct {
+	acquired, until history.Instant
+	clock, op       int32
+}
+
+// timingOf returns the timing of an order that shows its lease. One that lost the lease may have gone on without it.
+func (b *books) timingOf(i int32, op *history.Op) timing {
+	l := op.Lease
+	if l == nil || !l.AcquiredAt.Known() || !l.ReleasedAt.Known() || l.Lost {
+		return timing{clock: -1, op: i}
+	}
+	return timing{l.AcquiredAt, l.ReleasedAt, b.clocks.of(op.Instance), i}
 }
 
 func readBooks(c *history.Cell) *books {
@@ -86,13 +108,70 @@ func readBooks(c *history.Cell) *books {
 			b.faulted[f.Order] = true
 		}
 	}
-	for i, op := range c.All() {
+	for i, op := range b.All() {
 		b.add(int32(i), op, b.faulted[op.Order])
+	}
+	b.clocks.settle()
+	for i := range b.clocks.bounds {
+		if b.clocks.bounds[i].digit > 0 {
+			b.seen += b.clocks.bounds[i].points
+		}
+	}
+	if b.astray > 0 {
+		b.dropCopies()
 	}
 	if len(b.sellers) > 0 {
 		b.addShared()
 	}
 	return b
+}
+
+// All returns the cell's ops without the leases and commands of answers that are another order's: they prove nothing of
+// the order that got them.
+func (b *books) All() iter.Seq2[int, *history.Op] {
+	return func(yield func(int, *history.Op) bool) {
+		for i, op := range b.Cell.All() {
+			if op.For != "" {
+				own := *op
+				own.Lease, own.SoldBy, own.Shard, own.Trace = nil, "", "", nil
+				op = &own
+			}
+			if !yield(i, op) {
+				return
+			}
+		}
+	}
+}
+
+// dropCopies drops the receipts that came more than once, such as one answer that was delivered to two orders: what was
+// sold to the other ones that got it is not known.
+func (b *books) dropCopies() {
+	type sale struct {
+		unit  int64
+		owner string
+	}
+	sold := map[sale]bool{}
+	told := func(r receipt) (owner string, astray bool) {
+		op := b.At(int(r.op))
+		return strings.Clone(cmp.Or(op.For, op.Order)), op.For != ""
+	}
+	for _, r := range b.receipts {
+		if owner, astray := told(r); !astray {
+			sold[sale{r.unit, owner}] = true
+		}
+	}
+	b.receipts = slices.DeleteFunc(b.receipts, func(r receipt) bool {
+		owner, astray := told(r)
+		if one := (sale{r.unit, owner}); !astray || !sold[one] {
+			sold[one] = true
+			return false
+		}
+		b.twoHundreds--
+		if b.At(int(r.op)).Outcome == history.Unknown {
+			b.open, b.unexplained = b.open+1, b.unexplained+1
+		}
+		return true
+	})
 }
 
 func (b *books) add(i int32, op *history.Op, faulted bool) {
@@ -102,6 +181,9 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 	}
 	b.count(op)
 	b.addSale(i, op)
+	if op.For != "" {
+		b.astray++
+	}
 	if op.Phase == history.Probe {
 		b.probes = append(b.probes, i)
 	}
@@ -109,7 +191,10 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 		b.refused++
 		// An order with a fault proves nothing: the shelf may have been emptied for it.
 		if op.Quantity > 0 && !faulted {
-			b.refusals = append(b.refusals, refusal{op.Done, op.Quantity, i})
+			_, last, _ := moments(op)
+			b.refusals = append(b.refusals, refusal{
+				sent: op.Sent, done: op.Done, last: last, quantity: op.Quantity, timing: b.timingOf(i, op),
+			})
 		}
 	}
 	if sharesLease(op) {
@@ -166,7 +251,7 @@ func (b *books) addSale(i int32, op *history.Op) {
 	if op.Status == 200 || op.Outcome == history.Sold {
 		if named > 0 {
 			b.twoHundreds += named
-		} else {
+		} else if op.For == "" { // it may be the answer to another order, and that is counted
 			b.twoHundreds += op.Quantity
 		}
 	}
@@ -177,7 +262,11 @@ func (b *books) addSale(i int32, op *history.Op) {
 		}
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown || op.Status == 200 || named > 0 {
-		b.sends = append(b.sends, send{op.Sent, max(op.Quantity, named)})
+		one := send{op.Sent, history.Never, max(op.Quantity, named), timing{clock: -1, op: i}}
+		if op.Outcome == history.Sold {
+			one.done, one.timing = op.Done, b.timingOf(i, op)
+		}
+		b.sends = append(b.sends, one)
 	}
 }
 
@@ -197,6 +286,13 @@ func (b *books) addLease(op *history.Op, faulted bool) {
 		return
 	}
 	ended := op.Lease != nil && (op.Lease.ReleasedAt.Known() || faulted)
+	if ended && !faulted && op.Lease.ReleasedAt <= op.Lease.AcquiredAt {
+		// A lease without a length overlaps nothing. The clock's last digit may be longer than it takes to refuse.
+		ended = false
+		if op.Outcome == history.Refused {
+			b.clocks.bounds[b.clocks.of(op.Instance)].points++
+		}
+	}
 	if faulted && !ended {
 		return
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"math"
 	"strings"
+	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -17,11 +18,15 @@ import (
 // Every order with a lease or a trace narrows the bounds. The best one leaves an uncertainty of about the shortest
 // round trip without waiting.
 //
+// Times that were cut off after some digit, such as milliseconds, widen both bounds by one of it.
+//
 // This holds for a clock that runs on. A clock that was set during the cell has no constant offset. If the bounds
 // exclude each other, or a time runs backwards within an order, that is known, and no two times of that clock are
 // compared. A clock that was set back while every order waited leaves another trace: from then on every answer seems to
 // come late, or to have been sent early. See [clocks.late] and [clocks.ahead].
 type clocks struct {
+	// start is the beginning of the cell by the wall clock, in nanoseconds; 0 if it is not known.
+	start int64
 	// ids are the clocks' ids by number. byInstance maps an instance's name to the number of its clock.
 	ids        []string
 	byInstance map[string]int32
@@ -38,6 +43,12 @@ type bound struct {
 	set    bool
 	locks  bool
 	steady bool
+	// digit is the unit of the last digit of all its times, which were cut off there: what it says was at t was at t+digit
+	// at the latest. 0: they have nanoseconds, or nothing is known. lo and hi allow for it. Two times of one clock that
+	// differ are in that order, whatever was cut off.
+	digit history.Instant
+	// points counts the refusals' leases that end when they begin.
+	points int
 }
 
 const unknownClock = "the instance %q was not asked who it is: its clock is not known"
@@ -47,6 +58,9 @@ const far = history.Instant(math.MaxInt64 / 8)
 
 func newClocks(c *history.Cell) *clocks {
 	k := &clocks{byInstance: map[string]int32{}, byID: map[string]int32{}}
+	if !c.Start.IsZero() {
+		k.start = c.Start.UnixNano()
+	}
 	for _, in := range c.Instances {
 		id := in.Clock
 		if id == "" {
@@ -118,7 +132,31 @@ func (k *clocks) narrow(op *history.Op) {
 	if op.Done.Known() {
 		b.lo = max(b.lo, last-op.Done)
 	}
-	b.set = b.set || backwards || b.lo > b.hi
+	b.set = b.set || backwards
+	if b.digit == 0 {
+		b.digit = coarsest
+	}
+	for _, t := range []history.Instant{first, last} {
+		for b.digit > 1 && (k.start == 0 || (k.start+int64(t))%int64(b.digit) != 0) {
+			b.digit /= 10
+		}
+	}
+}
+
+// coarsest is the longest digit that a clock can have.
+const coarsest = history.Instant(time.Second)
+
+// settle ends the pass over all ops: now it is known how far the clocks' times were cut off.
+func (k *clocks) settle() {
+	for i := range k.bounds {
+		b := &k.bounds[i]
+		if b.digit <= 1 {
+			b.digit = 0
+		}
+		b.hi = min(far, b.hi+b.digit)
+		b.set = b.set || b.lo > b.hi
+		b.lo = max(-far, b.lo-b.digit)
+	}
 }
 
 // moments returns the first and the last moment that an instance recorded of an op, and whether any time in it runs
@@ -151,8 +189,10 @@ func (k *clocks) late(op *history.Op) history.Instant {
 		return 0
 	}
 	var late history.Instant
-	if _, last, _ := moments(op); last != -far && !k.bounds[k.of(op.Instance)].steady {
-		late = max(0, k.bounds[k.of(op.Instance)].lo-(last-op.Done))
+	if _, last, _ := moments(op); last != -far {
+		if b := &k.bounds[k.of(op.Instance)]; !b.steady {
+			late = max(0, b.lo+b.digit-(last-op.Done))
+		}
 	}
 	if op.Latency > 0 {
 		late += max(0, history.Instant(op.Latency)-(op.Done-op.Due))
@@ -163,7 +203,7 @@ func (k *clocks) late(op *history.Op) history.Instant {
 // ahead returns how far an op's clock can have been ahead of the client's during the op, judged by that op alone.
 func (k *clocks) ahead(op *history.Op) history.Instant {
 	if first, _, _ := moments(op); first != far {
-		return first - op.Sent
+		return first + k.bounds[k.of(op.Instance)].digit - op.Sent
 	}
 	return far
 }

@@ -52,6 +52,9 @@ func (l *leases) unsure() string {
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", l.unanswered)
 	}
+	if l.alone {
+		return "no two leases can be compared: they share the lock, or each has one by itself"
+	}
 	if l.seen < l.due {
 		return strings.TrimSuffix(l.unseen(), ": ")
 	}
@@ -294,7 +297,7 @@ func (l *leases) median() time.Duration {
 }
 
 // resolution returns how long two leases must overlap to be noticed whatever their clocks, for nine of ten leases. It
-// is the sum of the two widest bounds, and 0 if there is only one clock.
+// is the sum of the two widest bounds. If there is only one clock, it is the last digit that the clock has.
 func (l *leases) resolution() time.Duration {
 	var worst, second time.Duration
 	n := 0
@@ -313,8 +316,8 @@ func (l *leases) resolution() time.Duration {
 			second = width
 		}
 	})
-	if n < 2 {
-		return 0
+	if n == 1 {
+		return time.Duration(l.clocks.bounds[l.all[0].clock].digit)
 	}
 	return worst + second
 }

@@ -35,6 +35,8 @@ func fence(b *books) history.Finding {
 type grants struct {
 	*books
 	grants []grant
+	// compared reports whether any acquisition had surely ended before another one began.
+	compared bool
 }
 
 // A grant is the giving of one fencing token: it happened between begun and ended, by the clock.
@@ -82,6 +84,9 @@ func (l *grants) unsureOfTokens() string {
 	if l.doubtful > 0 {
 		return l.doubts()
 	}
+	if len(l.grants) > 1 && (!l.compared || l.due > 0 && l.seen == 0) {
+		return "no two leases with tokens can be compared"
+	}
 	if n := l.locks - l.fenced; n > 0 {
 		return fmt.Sprintf("%d of %d leases came without a token", n, l.locks)
 	}
@@ -91,10 +96,17 @@ func (l *grants) unsureOfTokens() string {
 // begun returns the start of the last command that can have been the acquire. Without a trace, it is the earliest
 // moment at which the order can have arrived.
 func begun(op *history.Op, b bound) history.Instant {
+	at := far
 	for _, cmd := range slices.Backward(op.Trace) {
-		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() {
-			return cmd.At
+		if at < far && cmd.End < op.Lease.AcquiredAt {
+			break
 		}
+		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() { // of those that end as it was acquired, any one can be it
+			at = min(at, cmd.At)
+		}
+	}
+	if at < far {
+		return at
 	}
 	return op.Sent + b.lo
 }
@@ -179,7 +191,8 @@ func (l *grants) fellBackAmong(some []int32, judged []bool, h *violations, begun
 	}
 	for _, g := range some {
 		one := &l.grants[g]
-		n := sort.Search(len(some), func(i int) bool { return ended(&l.grants[some[i]]) > begun(one) })
+		n := sort.Search(len(some), func(i int) bool { return ended(&l.grants[some[i]]) >= begun(one) })
+		l.compared = l.compared || n > 0
 		if n == 0 || judged[g] || l.grants[highest[n-1]].token <= one.token {
 			continue
 		}

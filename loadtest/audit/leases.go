@@ -14,6 +14,8 @@ type leases struct {
 	// trips, by the number of the op, relate a lease's clock to other clocks. They are only filled if there are several
 	// clocks, or if it matters which order came first.
 	trips []trip
+	// alone means that no two of them can be compared.
+	alone bool
 }
 
 // A lease is that of one order, by its clock.
@@ -43,7 +45,23 @@ func readLeases(b *books) *leases {
 		}
 	}
 	l.lateWithOthers()
+	if l.alone = !l.peers(); l.alone {
+		b.seen = 0
+	}
 	return l
+}
+
+// peers reports whether any two leases can be compared: readers share the lock, and each shard has its own.
+func (l *leases) peers() bool {
+	first := map[int32]bool{} // of a shard, whether it reads
+	for _, one := range l.all {
+		reading, known := first[one.shard]
+		if known && !(reading && one.reading) || one.shard == allShards && len(l.all) > 1 {
+			return true
+		}
+		first[one.shard] = one.reading && (reading || !known)
+	}
+	return len(l.all) < 2
 }
 
 // lateWithOthers assumes an order to be no later than the next two of the same clock: after a clock was set back, they

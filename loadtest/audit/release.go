@@ -295,7 +295,7 @@ func (s *steps) foreignRemovalsOn(apart bool, offset offsetOf, judged []bool, h 
 			continue
 		}
 		other := first[n].against(func(j int32) bool { return s.made[j].op == r.op })
-		if other < 0 || ended(&s.made[other]) > r.at-hi || !s.sameKey(r, &s.made[other]) {
+		if other < 0 || ended(&s.made[other]) >= r.at-hi || !s.sameKey(r, &s.made[other]) {
 			continue
 		}
 		judged[i] = true

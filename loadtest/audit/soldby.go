@@ -22,6 +22,7 @@ type seller struct {
 	silent           bool            // it is counted among those that told none
 	unheard          int             // of those that it sold for, how many told none
 	lost             bool            // the reply to a write of the stock
+	timing           timing          // of those that it sold for, too
 	acquired         history.Instant // by its instance's clock
 	from, to         history.Instant
 }
@@ -36,14 +37,26 @@ func (b *books) addShared() {
 			b.sellers[op.Order] = b.seller(op)
 		}
 	}
-	for _, op := range b.All() {
+	served := map[int32]*seller{}
+	for i, op := range b.All() {
 		if !sharesLease(op) {
 			continue
 		}
 		if why := b.whyNotSoldBy(op); why != "" {
 			b.addDoubtful(op, why)
 		} else {
+			served[int32(i)] = b.sellers[op.SoldBy]
 			b.addServed(op, b.sellers[op.SoldBy])
+		}
+	}
+	for i := range b.sends {
+		if s := &b.sends[i]; s.done.Known() && served[s.op] != nil {
+			s.timing = served[s.op].timingFor(s.op)
+		}
+	}
+	for i := range b.refusals {
+		if r := &b.refusals[i]; served[r.op] != nil {
+			r.timing = served[r.op].timingFor(r.op)
 		}
 	}
 	for _, s := range b.sellers {
@@ -63,7 +76,7 @@ func (b *books) addShared() {
 func (b *books) seller(op *history.Op) *seller {
 	s := &seller{
 		instance: op.Instance, soldBy: op.SoldBy, shard: op.Shard, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
-		from: op.Sent, to: op.Done,
+		from: op.Sent, to: op.Done, timing: b.timingOf(-1, op),
 	}
 	s.silent = !s.told && (op.Outcome == history.Sold || op.Outcome == history.Refused)
 	if l := op.Lease; l != nil {
@@ -74,6 +87,13 @@ func (b *books) seller(op *history.Op) *seller {
 		}
 	}
 	return s
+}
+
+// timingFor returns the timing of an order that was served under the seller's lease.
+func (s *seller) timingFor(op int32) timing {
+	t := s.timing
+	t.op = op
+	return t
 }
 
 // whyNotSoldBy says why an order cannot have been sold by the one that it names, or returns "".

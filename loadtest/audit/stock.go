@@ -3,7 +3,9 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -129,29 +131,146 @@ func (b *books) tooMany(h violation) history.Evidence {
 const orderly = history.Instant(100 * time.Millisecond)
 
 // wrongRefusals returns the orders that were told that the stock is too small when it cannot have been, and how many
-// refusals were shown to be right. When an order was refused, at least that much was left which all orders sent by then
-// had not taken, those of unknown outcome included. If the client's clock may have been set, all orders count as sent
-// by then.
+// refusals were shown to be right: the units that surely had gone when the order was refused leave too few. What comes
+// in between is neither.
 func (b *books) wrongRefusals() (h *violations, checked int) {
-	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.sent, y.sent) })
-	slices.SortFunc(b.refusals, func(x, y refusal) int {
-		return cmp.Or(cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op))
-	})
+	b.leftByRequests()
+	b.leftByLeases()
 	h = &violations{}
-	off, timed := 4*b.error, b.error <= orderly
-	next, left := 0, b.Initial
-	for _, r := range b.refusals {
-		for next < len(b.sends) && (!timed || !r.done.Known() || b.sends[next].sent <= r.done+off) {
-			left -= b.sends[next].quantity
-			next++
+	for i := range b.refusals {
+		switch r := &b.refusals[i]; {
+		case r.left >= r.quantity:
+			h.add(violation{at: r.done, a: r.op, value: r.left})
+		case b.Initial-r.gone < r.quantity:
+			checked++
 		}
-		if left >= r.quantity {
-			h.add(violation{at: r.done, a: r.op, value: left})
-			continue
-		}
-		checked++
 	}
 	return h, checked
+}
+
+// leftByRequests bounds what was left at each refusal by the client's clock. At least that much was left which all orders
+// sent by then had not taken, those of unknown outcome included. If that clock may have been set, all orders count as
+// sent by then. What sales had been answered by then had gone; under leases, which may have been in another order than the
+// answers, by the time that the refused order was sent.
+func (b *books) leftByRequests() {
+	off, timed := 4*b.error, b.error <= orderly
+	for i := range b.refusals {
+		b.refusals[i].left, b.refusals[i].gone = math.MinInt64, 0
+	}
+	leftAt(b.Initial, b.sends, b.refusals,
+		func(s *send) history.Instant { return s.sent },
+		func(r *refusal) history.Instant {
+			if !timed || !r.done.Known() {
+				return far
+			}
+			return r.done + off
+		})
+	goneAt(b.sends, b.refusals,
+		func(s *send) history.Instant { return s.done },
+		func(r *refusal) history.Instant {
+			if r.clock >= 0 {
+				return r.sent - off
+			}
+			return r.done
+		})
+}
+
+// leftByLeases does the same by the leases: an order reads the stock and writes it under its lease. It compares the
+// leases of each clock, as [leases.overlapsWithin] does, and then those of the clocks of which the offset is known.
+func (b *books) leftByLeases() {
+	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.clock, y.clock) })
+	slices.SortFunc(b.refusals, func(x, y refusal) int { return cmp.Compare(x.clock, y.clock) })
+	all := int64(0)
+	for i := range b.sends {
+		all += b.sends[i].quantity
+	}
+	for from, to := 0, 0; from < len(b.refusals); from = to {
+		clock := b.refusals[from].clock
+		to = from + sort.Search(len(b.refusals)-from, func(i int) bool { return b.refusals[from+i].clock > clock })
+		if clock < 0 || b.clocks.bounds[clock].set {
+			continue
+		}
+		first := sort.Search(len(b.sends), func(i int) bool { return b.sends[i].clock >= clock })
+		end := sort.Search(len(b.sends), func(i int) bool { return b.sends[i].clock > clock })
+		sends, others := b.sends[first:end], all
+		for i := range sends {
+			others -= sends[i].quantity
+		}
+		leftAt(b.Initial-others, sends, b.refusals[from:to],
+			func(s *send) history.Instant { return s.acquired },
+			func(r *refusal) history.Instant { return r.until + b.lateness(r) })
+		goneAt(sends, b.refusals[from:to],
+			func(s *send) history.Instant { return s.until },
+			func(r *refusal) history.Instant { return r.until })
+	}
+	if len(b.clocks.ids) < 2 {
+		return
+	}
+	lead := func(clock int32) (lo, hi history.Instant, known bool) {
+		if clock < 0 || !b.clocks.bounds[clock].steady || b.clocks.bounds[clock].set {
+			return 0, 0, false
+		}
+		return b.clocks.bounds[clock].lo, b.clocks.bounds[clock].hi, true
+	}
+	or := func(at history.Instant, known bool, otherwise history.Instant) history.Instant {
+		if known {
+			return at
+		}
+		return otherwise
+	}
+	leftAt(b.Initial, b.sends, b.refusals,
+		func(s *send) history.Instant { _, hi, known := lead(s.clock); return or(s.acquired-hi, known, -far) },
+		func(r *refusal) history.Instant { lo, _, known := lead(r.clock); return or(r.until-lo, known, far) })
+	goneAt(b.sends, b.refusals,
+		func(s *send) history.Instant { lo, _, known := lead(s.clock); return or(s.until-lo, known, far) },
+		func(r *refusal) history.Instant { _, hi, known := lead(r.clock); return or(r.until-hi, known, -far) })
+}
+
+// lateness is how late a refusal came by its clock: see [clocks.late].
+func (b *books) lateness(r *refusal) history.Instant {
+	k := &b.clocks.bounds[r.clock]
+	switch {
+	case k.steady:
+		return 0
+	case !r.done.Known() || r.last == -far: // it was served under another's lease
+		return far
+	}
+	return max(0, k.lo+k.digit-(r.last-r.done)) + 4*b.error
+}
+
+// leftAt raises the bounds of what was left of so many units: all that the orders did not take which can have begun by
+// the end of the refusal.
+func leftAt(units int64, sends []send, refusals []refusal, begin func(*send) history.Instant,
+	end func(*refusal) history.Instant) {
+	eachByTime(sends, refusals, begin, end,
+		func(s *send) { units -= s.quantity },
+		func(r *refusal) { r.left = max(r.left, units) })
+}
+
+// goneAt raises the bounds of what had gone: what was sold by the end of the refusal.
+func goneAt(sends []send, refusals []refusal, end func(*send) history.Instant, by func(*refusal) history.Instant) {
+	gone := int64(0)
+	eachByTime(sends, refusals, end, by,
+		func(s *send) {
+			if s.done.Known() {
+				gone += s.quantity
+			}
+		},
+		func(r *refusal) { r.gone = max(r.gone, gone) })
+}
+
+// eachByTime calls take and tell in the order of time; of the same time, take first. It sorts sends and refusals.
+func eachByTime(sends []send, refusals []refusal, sent func(*send) history.Instant,
+	refused func(*refusal) history.Instant, take func(*send), tell func(*refusal)) {
+	sort.Slice(sends, func(i, j int) bool { return sent(&sends[i]) < sent(&sends[j]) })
+	sort.Slice(refusals, func(i, j int) bool { return refused(&refusals[i]) < refused(&refusals[j]) })
+	next := 0
+	for i := range refusals {
+		for at := refused(&refusals[i]); next < len(sends) && sent(&sends[next]) <= at; next++ {
+			take(&sends[next])
+		}
+		tell(&refusals[i])
+	}
 }
 
 func (b *books) wrongRefusal(h violation) history.Evidence {

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -90,7 +91,7 @@ func TestReceiptsAreProofs(t *testing.T) {
 	}
 	for name, change := range map[string]func(op *history.Op){
 		"two units, one of them sold already": func(op *history.Op) { op.Units = []int64{6, 8} },
-		"another's unit":                      func(op *history.Op) { op.Units, op.For = []int64{9}, "p-1" },
+		"another's unit":                      func(op *history.Op) { op.Units, op.For = []int64{9}, "p-2" },
 		"the same unit twice":                 func(op *history.Op) { op.Units = []int64{6, 6} },
 		"a unit that never existed":           func(op *history.Op) { op.Units = []int64{11} },
 	} {
@@ -100,6 +101,27 @@ func TestReceiptsAreProofs(t *testing.T) {
 		})
 	}
 	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Indeterminate)
+}
+
+// An answer that is delivered to another order as well is one sale under one lease.
+func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
+	c := forge(5)
+	c.InLine = true
+	astray := &c.Ops[4]
+	sent, done, order := astray.Sent, astray.Done, astray.Order
+	*astray = c.Ops[1]
+	astray.Order, astray.For, astray.Sent, astray.Done, astray.Outcome = order, "p-1", sent, done, history.Unknown
+	for _, f := range findings(c) {
+		if f.Verdict != history.Liveness && f.Verdict != history.Valid && f.Verdict != history.Herd {
+			assert.Equal(t, history.Indeterminate, f.Result, "%s: %s", f.Verdict, f.Because)
+		}
+	}
+	c.Initial, *c.Left = 5, 0 // as many 200s as units
+	for i, units := range [][]int64{{5}, {4}, {3}, {2}, {4}} {
+		c.Ops[i].Units = units
+	}
+	f := judge(t, c, history.Stock, history.Indeterminate)
+	assert.Contains(t, f.Because, "1 units are of unknown outcome")
 }
 
 func TestMoreTwoHundredsThanUnitsAreAProof(t *testing.T) {
@@ -138,6 +160,57 @@ func TestAWrongRefusalIsFound(t *testing.T) {
 	judge(t, c, history.Stock, history.OK)
 	probe(c).Quantity = 7
 	judge(t, c, history.Stock, history.Broken)
+}
+
+// Leases tell which refusal came before which sale, whenever orders were sent and answered.
+func TestARefusalIsComparedWithSalesByTheirLeases(t *testing.T) {
+	soldOut := func(edit func(c *history.Cell)) *history.Cell {
+		c := forge(10)
+		refused := *probe(c)
+		refused.Order, refused.Phase, refused.Quantity = "p-early", history.Buy, 1
+		refused.Lease = &history.Lease{Token: "early", AcquiredAt: 51 * ms, ReleasedAt: 51*ms + 1}
+		refused.Trace = nil
+		c.Ops = append(c.Ops, refused)
+		for i := range c.Ops {
+			c.Ops[i].Sent, c.Ops[i].Done = 0, 200*ms // all at once
+		}
+		c.Ops[len(c.Ops)-1].Done = 190 * ms
+		for i := range c.Instances {
+			c.Instances[i].Offsets = []history.Offset{{}, {}}
+		}
+		edit(c)
+		return c
+	}
+	f := judge(t, soldOut(func(*history.Cell) {}), history.Stock, history.Broken)
+	assert.Contains(t, f.Because, "refused order early at +0.190 s, which wanted 1, although at least 5 of 10 were left")
+	judge(t, soldOut(func(c *history.Cell) {
+		c.Instances[1].Clock, c.Instances[1].Offsets = "n", []history.Offset{{Least: -5 * time.Millisecond}, {}}
+	}), history.Stock, history.Broken)
+	for name, edit := range map[string]func(c *history.Cell){
+		"it lost its lease":     func(c *history.Cell) { c.Ops[len(c.Ops)-1].Lease.Lost = true },
+		"it shows no lease":     func(c *history.Cell) { c.Ops[len(c.Ops)-1].Lease = nil },
+		"the clock was set":     func(c *history.Cell) { c.Ops[0].Trace[0].End = 0 },
+		"nobody read the clock": func(c *history.Cell) { c.Instances[0].Offsets, c.Instances[1].Offsets = nil, nil },
+	} {
+		c := soldOut(edit)
+		f := history.FindingOf(findings(c), history.Stock)
+		assert.Equal(t, history.OK, f.Result, "%s: %s", name, f.Because)
+		assert.Less(t, coverage(c).Checked, 2, "%s: nothing shows that it was right", name)
+	}
+}
+
+// A refusal was checked if the sales that were completed by then leave too few.
+func TestARefusalIsCheckedAgainstCompletedSales(t *testing.T) {
+	c := forge(10)
+	probe(c).Quantity = 1
+	assert.Equal(t, 1, coverage(c).Checked)
+	for i := range c.Ops {
+		c.Ops[i].Lease = nil
+	}
+	assert.Equal(t, 1, coverage(c).Checked)
+	c.Ops[9].Done = probe(c).Done + 1
+	assert.Zero(t, coverage(c).Checked, "the tenth may have been sold after it")
+	judge(t, c, history.Stock, history.OK)
 }
 
 // Whoever tells all that all is sold, and that has 100 left, sells nothing that anybody could see.

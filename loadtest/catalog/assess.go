@@ -14,6 +14,8 @@ type Row struct {
 	Met int
 	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
 	Surprises []string
+	// Unknown says which verdicts of valid cells nobody can tell. They are neither as expected nor a surprise.
+	Unknown []string
 	// Invalid says why cells are no measurement of the rung. Such a cell is neither as expected nor a surprise.
 	Invalid []string
 }
@@ -42,22 +44,29 @@ func (r *Row) add(c *history.Cell) {
 		r.Invalid = append(r.Invalid, why)
 		return
 	}
-	surprises := Surprises(c)
-	if len(surprises) == 0 {
+	surprises, unknown := Surprises(c), Unknown(c)
+	if len(surprises)+len(unknown) == 0 {
 		r.Met++
 	}
-	r.Surprises = append(r.Surprises, surprises...)
+	r.Surprises, r.Unknown = append(r.Surprises, surprises...), append(r.Unknown, unknown...)
 }
 
 // Surprises says, one line each, where the findings of a cell differ from what the table expects. A cell that is no
-// measurement of its rung has none.
-func Surprises(c *history.Cell) []string {
+// measurement of its rung has none, and a verdict that nobody can tell is none: see [Unknown].
+func Surprises(c *history.Cell) []string { return told(c, false) }
+
+// Unknown says, one line each, which verdicts of a cell nobody can tell although the table expects a result. A cell that
+// is no measurement of its rung has none.
+func Unknown(c *history.Cell) []string { return told(c, true) }
+
+func told(c *history.Cell, unknown bool) (out []string) {
 	if Invalid(c) != "" {
 		return nil
 	}
-	var out []string
 	for _, d := range differences(c) {
-		out = append(out, title(c)+": "+d.text)
+		if d.unknown == unknown {
+			out = append(out, title(c)+": "+d.text)
+		}
 	}
 	return out
 }
@@ -65,8 +74,8 @@ func Surprises(c *history.Cell) []string {
 // A difference lies between what is expected of a cell and what was found.
 type difference struct {
 	text string
-	// excusable reports whether a machine that was too slow can be the reason.
-	excusable bool
+	// excusable reports whether a machine that was too slow can be the reason, and unknown whether nothing was found.
+	excusable, unknown bool
 }
 
 // differences returns all differences of a cell, whether it is valid or not.
@@ -80,7 +89,7 @@ func differences(c *history.Cell) []difference {
 	}
 	var out []difference
 	if c.Aborted != "" {
-		out = append(out, difference{"could not be played to its end: " + c.Aborted, true})
+		out = append(out, difference{text: "could not be played to its end: " + c.Aborted, excusable: true})
 	}
 	for _, v := range history.Verdicts {
 		want, f := e.Results[v], c.Finding(v)
@@ -91,7 +100,7 @@ func differences(c *history.Cell) []difference {
 		if f.Because != "" {
 			text += ": " + f.Because
 		}
-		out = append(out, difference{text, byTheClock(c, v, f.Result)})
+		out = append(out, difference{text, byTheClock(c, v, f.Result), f.Result == history.Indeterminate})
 	}
 	return out
 }
@@ -101,7 +110,10 @@ func differences(c *history.Cell) []difference {
 func unbroken(c *history.Cell) (out []difference) {
 	for _, v := range c.Breaks {
 		if f := c.Finding(v); f.Result != history.Broken {
-			out = append(out, difference{fmt.Sprintf("%s was expected to be %s and is %s", v, history.Broken, f.Result), false})
+			out = append(out, difference{
+				text:    fmt.Sprintf("%s was expected to be %s and is %s", v, history.Broken, f.Result),
+				unknown: f.Result == history.Indeterminate,
+			})
 		}
 	}
 	return out
@@ -126,7 +138,7 @@ func (r *Row) Ran() int {
 	return n
 }
 
-// Shown returns the cell that stands for the row: the first that is not as expected, or else not valid, else the first.
+// Shown returns the cell that stands for the row: the first that is a surprise, or else was not measured, else the first.
 func (r *Row) Shown() *history.Cell {
 	shown := r.Cells[0]
 	for _, c := range r.Cells {
@@ -134,17 +146,19 @@ func (r *Row) Shown() *history.Cell {
 		case c.NotRun != "":
 		case len(Surprises(c)) > 0:
 			return c
-		case Invalid(c) != "" && Invalid(shown) == "":
+		case !measured(c) && measured(shown):
 			shown = c
 		}
 	}
 	return shown
 }
 
-// AllValid reports whether all cells that were run are measurements of their rungs.
-func AllValid(rows []*Row) bool {
+func measured(c *history.Cell) bool { return Invalid(c) == "" && len(Unknown(c)) == 0 }
+
+// AllMeasured reports whether all cells that were run are valid, and none of their verdicts is unknown.
+func AllMeasured(rows []*Row) bool {
 	for _, r := range rows {
-		if len(r.Invalid) > 0 {
+		if len(r.Invalid)+len(r.Unknown) > 0 {
 			return false
 		}
 	}

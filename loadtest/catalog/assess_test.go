@@ -52,10 +52,24 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 			for i := range history.Verdicts {
 				c := asTheTableSays(s.Name, e.Rung)
 				c.Findings[i].Result = history.Indeterminate
-				assert.Len(t, catalog.Surprises(c), 1)
+				assert.Empty(t, catalog.Surprises(c), "nothing was found that surprises")
+				assert.Len(t, catalog.Unknown(c), 1)
+				rows := catalog.Assess([]*history.Cell{asTheTableSays(s.Name, e.Rung), c})
+				assert.Equal(t, 1, rows[0].Met)
+				assert.Equal(t, catalog.Unknown(c), rows[0].Unknown)
+				assert.Same(t, c, rows[0].Shown())
+				assert.False(t, catalog.AllMeasured(rows))
 			}
 		}
 	}
+}
+
+// What is broken as well, and was not expected to be, surprises as ever.
+func TestASurpriseBesideAnUnknown(t *testing.T) {
+	c := asTheTableSays("one-instance", "v4")
+	c.Findings[0].Result, c.Findings[1].Result = history.Indeterminate, history.Broken
+	assert.Equal(t, []string{"one-instance v4 lua-release: exclusion was expected to be ok and is BROKEN"}, catalog.Surprises(c))
+	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is unknown"}, catalog.Unknown(c))
 }
 
 func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {

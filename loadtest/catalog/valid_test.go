@@ -129,5 +129,5 @@ func TestACellThatIsNotValid(t *testing.T) {
 	assert.Empty(t, rows[0].Surprises)
 	assert.Equal(t, []string{"two-instances v17 atomic: not valid: 765 of 1000 were not sent"}, rows[0].Invalid)
 	assert.Same(t, c, rows[0].Shown())
-	assert.False(t, catalog.AllValid(rows))
+	assert.False(t, catalog.AllMeasured(rows))
 }

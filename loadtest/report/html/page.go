@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,11 +121,12 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
 		s.Porcupine = pages[r.Shown()]
-		if len(r.Surprises) > 0 && open < maxSurprises || len(rows) <= fewCells {
+		told := slices.Concat(r.Surprises, r.Unknown)
+		if len(told) > 0 && open < maxSurprises || len(rows) <= fewCells {
 			s.Open, open = true, open+1
 		}
 		sections = append(sections, s)
-		for _, text := range r.Surprises {
+		for _, text := range told {
 			p.Surprises = append(p.Surprises, surprise{s.ID, clip(text, 600)})
 		}
 	}

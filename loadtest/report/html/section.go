@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,8 +43,9 @@ type verdict struct {
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
-		ID: id, Title: r.Scenario + " × " + rungName(r.Rung, r.Name), Surprises: clipped(r.Surprises), row: r,
-		Word: word(c), Class: signOf(c).Class, NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+		ID: id, Title: r.Scenario + " × " + rungName(r.Rung, r.Name), row: r,
+		Surprises: clipped(slices.Concat(r.Surprises, r.Unknown)),
+		Word:      word(c), Class: signOf(c).Class, NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
 	}
 	expected, known := catalog.Expected(c.Scenario, c.Rung)
 	s.Why = clip(expected.Why, 600)

@@ -65,7 +65,7 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	if c.Longer > 0 {
 		e.mark += "~"
 	}
-	if len(r.Surprises) > 0 {
+	if len(r.Surprises)+len(r.Unknown) > 0 {
 		e.mark += "!"
 		e.colour = text.Colors{text.FgYellow, text.Bold}
 	}

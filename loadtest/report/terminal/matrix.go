@@ -217,7 +217,7 @@ func paint(title, v string) string {
 }
 
 func mark(r *catalog.Row, _ *history.Cell) string {
-	if len(r.Surprises) > 0 || len(r.Invalid) > 0 {
+	if len(r.Surprises)+len(r.Unknown)+len(r.Invalid) > 0 {
 		return "!"
 	}
 	return ""

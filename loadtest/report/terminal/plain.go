@@ -17,7 +17,8 @@ func plainRows(rows []*catalog.Row) []*catalog.Row {
 	for _, r := range rows {
 		p := *r
 		p.Scenario, p.Rung, p.Name = plain.Text(r.Scenario), plain.Text(r.Rung), plain.Text(r.Name)
-		p.Surprises, p.Invalid, p.Cells = plain.Texts(r.Surprises), plain.Texts(r.Invalid), nil
+		p.Surprises, p.Unknown, p.Invalid = plain.Texts(r.Surprises), plain.Texts(r.Unknown), plain.Texts(r.Invalid)
+		p.Cells = nil
 		for _, c := range r.Cells {
 			p.Cells = append(p.Cells, plainCell(c))
 		}

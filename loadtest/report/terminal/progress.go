@@ -64,7 +64,7 @@ func (p *Progress) Finished(c *history.Cell) {
 	case p.terminal == nil:
 		fmt.Fprintln(p.w, line)
 		return
-	case c.NotRun != "" || len(catalog.Surprises(c)) == 0:
+	case c.NotRun != "" || len(catalog.Surprises(c))+len(catalog.Unknown(c)) == 0:
 		line = ""
 	default:
 		line = p.terminal.wrapped(line)

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"stockapi/loadtest/audit"
@@ -18,8 +19,8 @@ func Line(c *history.Cell) string {
 	if why := catalog.Invalid(c); why != "" {
 		return "! " + why
 	}
-	if surprises := catalog.Surprises(c); len(surprises) > 0 {
-		return "! " + strings.Join(surprises, "; ")
+	if said := append(catalog.Surprises(c), catalog.Unknown(c)...); len(said) > 0 {
+		return "! " + strings.Join(said, "; ")
 	}
 	line := fmt.Sprintf("%s: %s", c.Title(), verdict(c))
 	if story := audit.Story(c.Findings); story != "" {
@@ -28,21 +29,21 @@ func Line(c *history.Cell) string {
 	return line
 }
 
-// Summary prints the last lines: as expected, or what was not, and which cells are no measurement of their rungs. It
+// Summary prints the last lines: as expected, or what was not, and which cells were not measured. It
 // returns whether all that was measured is as expected.
 func (p Printer) Summary(o Outcome) bool {
 	words, _ := o.Headline()
 	good, details := true, false
 	for _, r := range o.Rows {
 		good = good && len(r.Surprises) == 0
-		details = details || len(r.Surprises)+len(r.Invalid) > 0
+		details = details || len(r.Surprises)+len(r.Unknown)+len(r.Invalid) > 0
 	}
 	if details {
 		words += ":"
 	}
 	p.wrapped("", 2, words)
 	for _, r := range o.Rows {
-		for _, s := range append(r.Surprises, r.Invalid...) {
+		for _, s := range slices.Concat(r.Surprises, r.Unknown, r.Invalid) {
 			p.wrapped("  ", 4, s)
 		}
 	}
@@ -52,12 +53,20 @@ func (p Printer) Summary(o Outcome) bool {
 // Headline says in one line how a run came out. It is good if the run was finished, and all of it was measured and is
 // as expected.
 func (o Outcome) Headline() (words string, good bool) {
-	met, ran, skipped, invalid, surprises := 0, 0, 0, 0, 0
+	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
 	for _, r := range o.Rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
 		invalid, surprises = invalid+len(r.Invalid), surprises+len(r.Surprises)
+		for _, c := range r.Cells {
+			if len(catalog.Unknown(c)) > 0 {
+				unknown++
+			}
+		}
 	}
 	others := ""
+	if unknown > 0 {
+		others += fmt.Sprintf("; %d unknown", unknown)
+	}
 	if invalid > 0 {
 		others += fmt.Sprintf("; %d not valid", invalid)
 	}
@@ -67,7 +76,7 @@ func (o Outcome) Headline() (words string, good bool) {
 	switch {
 	case surprises > 0:
 		words = fmt.Sprintf("NOT as expected (%d of %d cells are%s)", met, ran, others)
-	case invalid > 0:
+	case invalid+unknown > 0:
 		words = fmt.Sprintf("nothing was found that is not as expected, but not all was measured "+
 			"(%d of %d cells are as expected%s)", met, ran, others)
 	case o.Interrupted:
