@@ -36,7 +36,7 @@ func TestAShopThatDiesMidway(t *testing.T) {
 	code, stdout, stderr := loadtest(t, append(args, "--stock", "100")...)
 	<-died
 	out := stdout + stderr
-	assert.Equal(t, surprised, code, out)
+	assert.Equal(t, couldNotRun, code, out)
 	recorded, err := history.Read(file)
 	require.NoError(t, err)
 	c := recorded.Cells[0]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -14,16 +15,20 @@ const (
 	readGap  = 20 * time.Millisecond
 	// doubtGap is the pause if the sales contradict the last reading, which may be late.
 	doubtGap = 250 * time.Millisecond
+	// doubts is the number of readings in a row that have to agree if nothing else says that the shop does wrong: 2 s.
+	doubts = 9
 )
 
 // readLeft reads how much stock is left, from the instances that still answer, in turn, until two readings agree: one
-// may be late. If no two agree, the stock stays unread, and the verdict on it unknown.
+// may be late. Before a reading accuses the shop, more have to agree. If they do not, the stock stays unread, and the
+// verdict on it unknown.
 func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	if !r.Joint.First() {
 		return // the first party does it
 	}
 	instances, sold := c.Instances, c.UnitsSold()
 	var last *int64
+	agreed := 0
 	for n := 0; n < readings && len(instances) > 0; n++ {
 		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
 			return
@@ -36,11 +41,27 @@ func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 			continue
 		}
 		if last != nil && *last == left {
-			c.Left = &left
-			return
+			if agreed++; agreed >= doubts || !accuses(c, left) {
+				c.Left = &left
+				return
+			}
+			continue
 		}
-		last = &left
+		last, agreed = &left, 1
 	}
+}
+
+// accuses reports whether the stock's verdict is broken by this reading of it, and by nothing else.
+func accuses(c *history.Cell, left int64) bool {
+	if left == c.Initial-c.UnitsSold() {
+		return false
+	}
+	read := *c
+	if audit.Stock(&read).Result == history.Broken { // it is not read yet
+		return false
+	}
+	read.Left = &left
+	return audit.Stock(&read).Result == history.Broken
 }
 
 // gapAfter returns how long to wait after a reading. wanted is what the sales leave.
