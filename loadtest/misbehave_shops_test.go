@@ -425,7 +425,8 @@ var innocents = []misbehaviour{
 	{name: "times of a clock with milliseconds", want: holds, bend: toMilliseconds(0)},
 	{name: "times of clocks with milliseconds, over two", two: true, want: holds, bend: toMilliseconds(0)},
 	{
-		name: "times of two clocks with milliseconds", two: true, want: holds, or: unresolved, bend: toMilliseconds(3 * time.Second),
+		name: "times of two clocks with milliseconds", two: true, want: holds, or: unresolved,
+		bend: toMilliseconds(3 * time.Second),
 	},
 	{
 		name: "tokens by a clock with milliseconds", rung: "v15", want: holdsFenced,
@@ -504,8 +505,8 @@ func ahead(by time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(by) }
 }
 
-// toMilliseconds has both clocks tell milliseconds, as JavaScript's toISOString does, and b's be another one that is ahead by
-// so much, unless that is 0.
+// toMilliseconds has both clocks tell milliseconds, as JavaScript's toISOString does, and b's be another one that is
+// ahead by so much, unless that is 0.
 func toMilliseconds(apart time.Duration) func(a, b *contracttest.Instance) {
 	return func(a, b *contracttest.Instance) {
 		a.Now = func() time.Time { return time.Now().Truncate(time.Millisecond) }

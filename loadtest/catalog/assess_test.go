@@ -68,8 +68,10 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 func TestASurpriseBesideAnUnknown(t *testing.T) {
 	c := asTheTableSays("one-instance", "v4")
 	c.Findings[0].Result, c.Findings[1].Result = history.Indeterminate, history.Broken
-	assert.Equal(t, []string{"one-instance v4 lua-release: exclusion was expected to be ok and is BROKEN"}, catalog.Surprises(c))
-	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is unknown"}, catalog.Unknown(c))
+	assert.Equal(t, []string{"one-instance v4 lua-release: exclusion was expected to be ok and is BROKEN"},
+		catalog.Surprises(c))
+	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is unknown"},
+		catalog.Unknown(c))
 }
 
 func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {

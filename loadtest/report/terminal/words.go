@@ -58,7 +58,7 @@ func (o Outcome) Headline() (words string, good bool) {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
 		invalid, surprises = invalid+len(r.Invalid), surprises+len(r.Surprises)
 		for _, c := range r.Cells {
-			if len(catalog.Unknown(c)) > 0 {
+			if len(catalog.Unknown(c)) > 0 && len(catalog.Surprises(c)) == 0 {
 				unknown++
 			}
 		}
