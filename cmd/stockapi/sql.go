@@ -67,7 +67,10 @@ func observeSQL(
 		event := trace.Event{Node: node, Cmd: name, Key: key, At: time.Now()}
 		n, err := do(ctx)
 		event.End, event.Reply = time.Now(), strconv.FormatInt(n, 10)
-		if err != nil {
+		switch {
+		case sqldb.Contended(err): // a clear no
+			event.Reply = err.Error()
+		case err != nil:
 			event.Reply, event.Err = "", err.Error()
 		}
 		trace.From(ctx).Note(event)

@@ -75,8 +75,8 @@ func (r *Recorder) Mark() int {
 	return len(r.events)
 }
 
-// Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply: they may
-// have been executed.
+// Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply, since they
+// may have been executed, and nodes that were created: a place in a queue outlasts the attempt that took it.
 func (r *Recorder) Rewind(mark int) {
 	if r == nil {
 		return
@@ -84,7 +84,9 @@ func (r *Recorder) Rewind(mark int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	mark = min(mark, len(r.events))
-	r.events = append(r.events[:mark], slices.DeleteFunc(r.events[mark:], func(e Event) bool { return e.Err == "" })...)
+	r.events = append(r.events[:mark], slices.DeleteFunc(r.events[mark:], func(e Event) bool {
+		return e.Err == "" && (e.Cmd != "zk:create" || e.Reply != created)
+	})...)
 }
 
 // Events returns a copy of the events, in the order of the replies.

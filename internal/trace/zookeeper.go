@@ -7,6 +7,9 @@ import (
 	"stockapi/internal/backend"
 )
 
+// created is the reply to a create that was carried out.
+const created = "ok"
+
 // ZooKeeperHook returns the hook for a connection to ZooKeeper. It records operations as commands. A created node has
 // the name that the server gave it.
 func ZooKeeperHook(node string) backend.ZooKeeperHook {
@@ -22,7 +25,7 @@ func ZooKeeperHook(node string) backend.ZooKeeperHook {
 		case !backend.Answered(err):
 			e.Err = short(err.Error())
 		case err == nil && o.Name == "zk:create":
-			e.Key, e.Reply = o.Reply, "ok"
+			e.Key, e.Reply = o.Reply, created
 		}
 		r.add(e)
 		return err

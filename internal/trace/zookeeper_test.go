@@ -33,6 +33,8 @@ func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 		[]string{events[1].Key, events[1].Reply, events[1].Err})
 	assert.Equal(t, []string{"/lock", "", "no answer"}, []string{events[2].Key, events[2].Reply, events[2].Err})
 	assert.Equal(t, "zk:2181", events[0].Node)
+	r.Rewind(0) // whoever waits keeps the place that it took
+	assert.Equal(t, []Event{events[0], events[2]}, r.Events())
 }
 
 // Who was woken, and by what, is beside the commands; of an order that is not recorded nobody knows.
