@@ -1,19 +1,23 @@
 //go:build ignore
 
-// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, the stories
-// that the document tells, and how soon a lock was free again.
+// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, how many
+// releases were judged, the stories that the document tells, and how soon a lock was free again.
 //
 //	go run ./loadtest --out out && go run scripts/results.go out
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"stockapi/loadtest/history"
 )
 
 const document = "docs/results.md"
@@ -40,6 +44,7 @@ func rewrite(args []string) error {
 	samples := []func(old []string) ([]string, error){
 		func([]string) ([]string, error) { return from(brief, "what went wrong", len(brief)) },
 		func([]string) ([]string, error) { return block(whole, "two-instances: ", "  rung ") },
+		func([]string) ([]string, error) { return releases(args[0]) },
 		func(old []string) ([]string, error) { return stories(old, whole) },
 		func([]string) ([]string, error) { return block(whole, "how soon the next request", "") },
 	}
@@ -80,6 +85,41 @@ func audited(dir string) (brief, whole []string, err error) {
 		whole, err = lines("--verbose")
 	}
 	return brief, whole, err
+}
+
+// releases returns a table of how many releases of each rung were judged, in all of its cells.
+func releases(dir string) ([]string, error) {
+	var run *history.Run
+	err := fs.ErrNotExist
+	for _, name := range []string{"results.json", "results.json.gz", "results.jsonl.gz"} {
+		if errors.Is(err, fs.ErrNotExist) {
+			run, err = history.Read(filepath.Join(dir, name))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{fmt.Sprintf("%-14s %9s %11s %10s", "rung", "judged", "not judged", "no reply")}
+	sums := map[string]*history.Coverage{}
+	var rungs []string
+	for _, c := range run.Cells {
+		v := c.Coverage
+		if v == nil || v.Removals+v.LostReleases == 0 {
+			continue
+		}
+		sum := sums[c.Rung]
+		if sum == nil {
+			sum = &history.Coverage{}
+			sums[c.Rung], rungs = sum, append(rungs, c.Rung)
+		}
+		sum.Judged, sum.Removals = sum.Judged+v.Judged, sum.Removals+v.Removals
+		sum.LostReleases += v.LostReleases
+	}
+	for _, rung := range rungs {
+		v := sums[rung]
+		lines = append(lines, fmt.Sprintf("%-14s %9d %11d %10d", rung, v.Judged, v.Removals-v.Judged, v.LostReleases))
+	}
+	return lines, nil
 }
 
 // from returns the lines from the one that begins so, up to another.

@@ -26,6 +26,7 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	l.compareWithOthers()
 	answers[1], answers[5], answers[6] = exclusion(l), inOrder(l), herd(l)
 	answers[2], answers[4] = ownRelease(b), fence(b)
+	cover.Removals, cover.Judged, cover.LostReleases = b.removals, b.judged, b.lostReleases
 	return judged(valid(b, answers), answers), cover
 }
 

@@ -48,9 +48,10 @@ type books struct {
 	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
 	sellers map[string]*seller
 	faulted map[string]bool
-	// removed are the keys that were removed. made and removals count the commands to look at.
-	removed        map[uint64]struct{}
-	made, removals int
+	// removed are the keys that were removed. made and removals count the commands to look at, and judged those of the
+	// removals that were compared with the acquires. lostReleases counts those that may have removed a key, or may yet.
+	removed                              map[uint64]struct{}
+	made, removals, judged, lostReleases int
 	// With several clocks, for each op: before is how late it seems to have been by its clock when it got the lock, and
 	// after bounds the lead of its clock when it released the lock.
 	before, after []history.Instant
@@ -309,6 +310,8 @@ func (b *books) addCommand(cmd *history.Command) {
 	switch {
 	case cmd.Cut():
 		b.cut++
+	case cmd.Releases() && cmd.Lost():
+		b.lostReleases++
 	case cmd.Releases() && cmd.Succeeded():
 		b.removals++
 		b.removed[keyOf(cmd)] = struct{}{}
@@ -328,7 +331,7 @@ func (b *books) notKept() string {
 // lostWrite reports whether an order sent a write of the stock and never saw the reply.
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; cmd.Err != "" && writesStock(c, cmd) {
+		if cmd := &op.Trace[i]; cmd.Lost() && writesStock(c, cmd) {
 			return true
 		}
 	}

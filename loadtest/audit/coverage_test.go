@@ -16,7 +16,8 @@ import (
 func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Resolved = true
-	assert.Equal(t, &history.Coverage{Sales: 5, Refusals: 1, Checked: 1, Leases: 6, Expected: 6, Rarer: 0.6, Resolved: 1},
+	assert.Equal(t, &history.Coverage{Sales: 5, Refusals: 1, Checked: 1, Leases: 6, Expected: 6, Removals: 6, Judged: 6,
+		Rarer: 0.6, Resolved: 1},
 		coverage(c))
 	c.Ops[3].Lease.ReleasedAt = history.Never
 	lose(&c.Ops[4])

@@ -1,9 +1,14 @@
 package audit_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 )
@@ -24,6 +29,7 @@ func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
 }
 
 func TestOwnReleaseIgnores(t *testing.T) {
+	judged := []string{"a release that removed nothing", "one that was still under way", "a renewal that made the key again"}
 	cases := map[string]func(c *history.Cell){
 		"a release that removed nothing": func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
 		"another node's key":             func(c *history.Cell) { c.Ops[0].Trace[1].Node = "n2" },
@@ -51,9 +57,136 @@ func TestOwnReleaseIgnores(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := lateRelease("del")
 			change(c)
+			if !slices.Contains(judged, name) {
+				f := judge(t, c, history.OwnRelease, history.Indeterminate)
+				assert.Equal(t, "only 5 of 6 releases could be judged", f.Because)
+			}
+			c.Faults = []history.Fault{{Order: "p-3", Text: "stopped"}}
 			judge(t, c, history.OwnRelease, history.OK)
 		})
 	}
+}
+
+// Every command of docs/contract.md that makes, renews or removes a lock, with the reply that says that it was done.
+var lockCommands = []struct {
+	cmd, reply string
+	is         func(*history.Command) bool
+}{
+	{"set", "OK", (*history.Command).Acquires},
+	{"setnx", "true", (*history.Command).Acquires},
+	{"zk:create", "ok", (*history.Command).Acquires},
+	{"sql:acquire", "2", (*history.Command).Acquires},
+	{"eval:acquire…", "17", (*history.Command).Acquires},
+	{"del", "1", (*history.Command).Releases},
+	{"unlink", "1", (*history.Command).Releases},
+	{"getdel", "6f7f3a", (*history.Command).Releases},
+	{"zk:delete", "true", (*history.Command).Releases},
+	{"sql:release", "1", (*history.Command).Releases},
+	{"eval:release…", "1", (*history.Command).Releases},
+	{"eval:renew…", "1", (*history.Command).Renews},
+	{"sql:renew", "1", (*history.Command).Renews},
+}
+
+// refusals are errors that servers reply with, losses are those of a network, and halfway are those of a script that had
+// begun.
+var (
+	refusals = []string{"NOSCRIPT No matching script. Please use EVAL.", "STALE a newer token has been seen",
+		"READONLY You can't write against a read only replica.", "redis: transaction failed"}
+	losses  = []string{"i/o timeout", "EOF", "read tcp 127.0.0.1:1->127.0.0.1:2: use of closed network connection"}
+	halfway = []string{"WRONGTYPE Operation against a key script: 6f7f3a, on @user_script:1.", "ERR user_script:7: nil"}
+)
+
+// Whatever the commands are by which an order takes, renews and releases the lock: its late release is found, unless
+// what it sent before may have made the key its own again.
+func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
+	text, err := os.ReadFile("../../docs/contract.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "Times and `reply` decide.")
+	sentence, _, _ := strings.Cut(rest, "`OK`")
+	var named []string
+	for _, one := range regexp.MustCompile("`([a-z:]+…?)`").FindAllStringSubmatch(sentence, -1) {
+		named = append(named, one[1])
+	}
+	for _, one := range lockCommands {
+		cmd := history.Command{Node: "n", Cmd: strings.Replace(one.cmd, "…", "-x", 1), Key: "lock", Reply: one.reply}
+		assert.True(t, one.is(&cmd) && cmd.Succeeded(), one.cmd)
+		assert.Contains(t, named, one.cmd)
+		c := lateRelease("del")
+		before := cmd
+		before.At, before.End = 13*ms, 14*ms
+		switch mine := &c.Ops[0]; {
+		case cmd.Releases():
+			cmd.At, cmd.End = mine.Trace[1].At, mine.Trace[1].End
+			mine.Trace[1] = cmd
+			judge(t, c, history.OwnRelease, history.Broken)
+			mine.Trace[1].Reply, mine.Trace[1].Err = "", losses[0]
+			judge(t, c, history.OwnRelease, history.OK)
+			assert.Equal(t, 1, coverage(c).LostReleases, one.cmd)
+			for _, mine.Trace[1].Err = range refusals {
+				judge(t, c, history.OwnRelease, history.OK)
+				assert.Zero(t, coverage(c).LostReleases, one.cmd)
+			}
+			continue
+		case cmd.Acquires():
+			for i := range 2 {
+				cmd.At, cmd.End = c.Ops[i].Trace[0].At, c.Ops[i].Trace[0].End
+				c.Ops[i].Trace[0] = cmd
+			}
+			fallthrough
+		default:
+			judge(t, c, history.OwnRelease, history.Broken)
+			mine.Trace = append(mine.Trace, before)
+			c.Ops[1].Trace[1].Reply = "0"
+			last := &mine.Trace[2]
+			judge(t, c, history.OwnRelease, history.OK)
+			last.Reply = ""
+			for _, last.Err = range refusals {
+				judge(t, c, history.OwnRelease, history.Broken)
+			}
+			lost := losses
+			if strings.HasPrefix(one.cmd, "eval") {
+				lost = slices.Concat(losses, halfway)
+			}
+			for _, last.Err = range lost {
+				judge(t, c, history.OwnRelease, history.Indeterminate)
+			}
+		}
+	}
+	assert.Len(t, lockCommands, len(named), "docs/contract.md names %v", named)
+}
+
+// An acquire that was sent again as the server did not know the script yet excuses nobody.
+func TestOwnReleaseAfterAnUnknownScript(t *testing.T) {
+	c := lateRelease("eval:release")
+	for i := range c.Ops {
+		first := c.Ops[i].Trace[0]
+		first.Cmd, first.Reply, first.Err = "eval:acquire", "", refusals[0]
+		first.At, first.End = first.At-ms/2, first.At
+		c.Ops[i].Trace[0].Cmd = "eval:acquire"
+		c.Ops[i].Trace = append([]history.Command{first}, c.Ops[i].Trace...)
+	}
+	judge(t, c, history.OwnRelease, history.Broken)
+	c = forge(5)
+	c.Ops[0].Trace[0].Cmd, c.Ops[0].Trace[1].Cmd = "eval:acquire", "eval:release"
+	judge(t, c, history.OwnRelease, history.OK)
+	assert.Equal(t, 6, coverage(c).Judged)
+}
+
+// Nobody says that all is well who has judged next to nothing.
+func TestOwnReleaseCountsWhatItDidNotJudge(t *testing.T) {
+	c := forge(9)
+	for i, want := range []history.Result{history.OK, history.OK, history.Indeterminate} {
+		judge(t, c, history.OwnRelease, want)
+		cover := coverage(c)
+		assert.Equal(t, []int{10 - i, 10}, []int{cover.Judged, cover.Removals})
+		c.Ops[i].Trace = c.Ops[i].Trace[1:] // it does not tell how it took the lock
+	}
+	c.Faults = []history.Fault{{Order: "p-3", Text: "stopped"}}
+	for i := 3; i < 10; i++ {
+		judge(t, c, history.OwnRelease, map[bool]history.Result{true: history.OK, false: history.Indeterminate}[i <= 6])
+		c.Ops[i].Trace = c.Ops[i].Trace[1:]
+	}
+	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
 
 // A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it
@@ -90,8 +223,10 @@ func sqlLate() *history.Cell {
 func TestOwnReleaseOfARow(t *testing.T) {
 	judge(t, sqlLate(), history.OwnRelease, history.Broken)
 	for name, change := range map[string]func(c *history.Cell){
-		"an acquisition that changed no row": func(c *history.Cell) { c.Ops[1].Trace[0].Reply = "0" },
-		"a release that changed no row":      func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
+		"an acquisition that changed no row": func(c *history.Cell) {
+			c.Ops[1].Trace[0].Reply, c.Ops[1].Trace[1].Reply = "0", "0"
+		},
+		"a release that changed no row": func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
 		"a renewal that found its own row": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
 				history.Command{Node: "n", Cmd: "sql:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "1"})
@@ -187,6 +322,11 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 			c := passedOn()
 			c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms
 			change(c)
+			if name != "and was taken again in its name" {
+				f := judge(t, c, history.OwnRelease, history.Indeterminate)
+				assert.Equal(t, "only 4 of 5 releases could be judged", f.Because)
+			}
+			c.Faults = []history.Fault{{Order: "p-3", Text: "stopped"}}
 			judge(t, c, history.OwnRelease, history.OK)
 		})
 	}
@@ -213,7 +353,7 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	judge(t, c, history.OwnRelease, history.OK)
 	c = late()
 	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another shard
-	judge(t, c, history.OwnRelease, history.OK)
+	judge(t, c, history.OwnRelease, history.Indeterminate)
 	c = late()
 	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)

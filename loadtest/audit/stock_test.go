@@ -233,6 +233,16 @@ func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
 	c.Ops[4].Trace = []history.Command{lostSet}
 	c.Ops[4].Trace[0].Err, c.Ops[4].Trace[0].Reply = "", "OK"
 	judge(t, c, history.Stock, history.Indeterminate)
+	write := &c.Ops[4].Trace[0]
+	write.Reply = ""
+	for _, write.Cmd = range []string{"set", "eval:write", "eval:take", "decr", "decrby", "incrby"} {
+		for _, write.Err = range refusals { // it took nothing
+			judge(t, c, history.Stock, history.Indeterminate)
+		}
+		for _, write.Err = range losses {
+			judge(t, c, history.Stock, history.OK)
+		}
+	}
 	c.Ops[4].Trace[0] = lostSet
 	c.Ops[4].Trace[0].Key = "lock"
 	judge(t, c, history.Stock, history.Indeterminate)

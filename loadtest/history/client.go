@@ -41,6 +41,11 @@ type Coverage struct {
 	Expected int `json:"expected,omitempty"`
 	// Shared counts the orders that were served under another's lease, and so show none.
 	Shared int `json:"shared,omitempty"`
+	// Removals counts the locks that orders removed, and Judged those of them of which it was judged whose they were.
+	// LostReleases counts the releases without a reply, which may have removed a lock.
+	Removals     int `json:"removals,omitempty"`
+	Judged       int `json:"judged,omitempty"`
+	LostReleases int `json:"lost_releases,omitempty"`
 	// Resolution is the shortest overlap of two leases that would be noticed, whatever their instances, for nine leases of
 	// ten.
 	Resolution time.Duration `json:"resolution,omitempty"`

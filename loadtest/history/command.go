@@ -1,6 +1,7 @@
 package history
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -47,10 +48,33 @@ func (c *Command) Releases() bool {
 	return strings.HasPrefix(c.Cmd, "eval:release")
 }
 
-// Succeeded reports whether the reply says that it was done: OK, true, or a positive number.
+// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of the
+// network.
+var serverSays = regexp.MustCompile(`^[A-Z]+ `)
+
+// Refused reports whether the server replied with an error instead of doing it. An ERR of a script, or an error of a
+// command in one, is no refusal: Redis keeps what the script has done before.
+func (c *Command) Refused() bool {
+	if strings.HasPrefix(c.Cmd, "eval") && (strings.HasPrefix(c.Err, "ERR ") || strings.Contains(c.Err, " script: ")) {
+		return false
+	}
+	return c.Err == StockChanged || serverSays.MatchString(c.Err)
+}
+
+// StockChanged is the error of a transaction that wrote nothing, as the stock had changed after it was read.
+const StockChanged = "redis: transaction failed"
+
+// Lost reports whether no reply came: it may have been done, or may yet be.
+func (c *Command) Lost() bool { return c.Err != "" && !c.Refused() }
+
+// Succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what
+// it removed.
 func (c *Command) Succeeded() bool {
 	if c.Err != "" {
 		return false
+	}
+	if c.Cmd == "getdel" {
+		return c.Reply != "" && c.Reply != "nil"
 	}
 	switch strings.ToLower(c.Reply) {
 	case "ok", "true":

@@ -102,4 +102,27 @@ func TestAReplySaysWhetherItWasDone(t *testing.T) {
 		c.Err = "i/o timeout"
 		assert.False(t, c.Succeeded(), reply)
 	}
+	// GETDEL replies with the value that it removed, whatever that is.
+	for reply, done := range map[string]bool{"6f7f3a": true, "0": true, "false": true, "nil": false, "": false} {
+		assert.Equal(t, done, (&history.Command{Cmd: "getdel", Reply: reply}).Succeeded(), reply)
+	}
+}
+
+// A server that says no has done nothing; without a reply, and after half a script, nobody knows.
+func TestRefusedAndLostAreTwoThings(t *testing.T) {
+	for _, one := range []struct{ cmd, err, is string }{
+		{"set", "", ""},
+		{"eval:acquire", "NOSCRIPT No matching script. Please use EVAL.", "refused"},
+		{"eval:write", "STALE a newer token has been seen", "refused"},
+		{"set", "redis: transaction failed", "refused"},
+		{"set", "ERR syntax error", "refused"},
+		{"eval:acquire", "ERR user_script:7: attempt to index nil", "lost"},
+		{"eval:acquire", "WRONGTYPE Operation against a key script: 6f7f3a, on @user_script:1.", "lost"},
+		{"set", "i/o timeout", "lost"},
+		{"set", "EOF", "lost"},
+	} {
+		c := history.Command{Cmd: one.cmd, Err: one.err}
+		is := map[bool]string{true: "refused"}[c.Refused()] + map[bool]string{true: "lost"}[c.Lost()]
+		assert.Equal(t, one.is, is, one.err)
+	}
 }

@@ -23,6 +23,12 @@ func coverage(v *history.Coverage) []fact {
 	if v.Shared > 0 {
 		out = append(out, fact{"orders served under another's lease", fmt.Sprint(v.Shared)})
 	}
+	if v.Removals > 0 {
+		out = append(out, fact{"releases judged", of(v.Judged, v.Removals)})
+	}
+	if v.LostReleases > 0 {
+		out = append(out, fact{"releases without a reply", fmt.Sprint(v.LostReleases)})
+	}
 	if v.Resolution > 0 {
 		out = append(out, fact{"overlaps that would not show", "under " + millis(v.Resolution)})
 	}

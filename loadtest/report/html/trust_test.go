@@ -15,7 +15,7 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 	c := run.Cells[0]
 	c.Coverage = &history.Coverage{
 		Sales: 100, Refusals: 200, Checked: 198, Leases: 299, Expected: 300, Resolution: 280 * time.Microsecond, Rarer: 0.03,
-		Resolved: 2, Unknown: 1, Shared: 97,
+		Resolved: 2, Unknown: 1, Shared: 97, Removals: 301, Judged: 253, LostReleases: 4,
 	}
 	c.Client = &history.Client{
 		Asked: 300, Delivered: 299, Errors: map[string]int{"too many open files <b>": 1},
@@ -28,7 +28,7 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 	says(t, doc, "198 of 200", "299 of 300", "<dt>orders served under another's lease</dt><dd>97</dd>",
 		"under 0.28 ms", "a fault rarer than 1 sale in 33", "480 of 500 asked for",
 		"1 times: too many open files <b>", "within 3.00 ms", "40 ms, 12 ms at once", "1.00 ms and 9.00 ms",
-		"<dt>not sent</dt><dd>1</dd>")
+		"<dt>not sent</dt><dd>1</dd>", "253 of 301", "<dt>releases without a reply</dt><dd>4</dd>")
 	c.Coverage, c.Client = nil, nil
 	doc = render(t, run)
 	assert.NotContains(t, doc, "What an ok is based on")

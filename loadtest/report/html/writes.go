@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"stockapi/loadtest/history"
@@ -18,15 +17,11 @@ const (
 	unsureWrite          // no reply came
 )
 
-// serverSays matches an error that a server replied with, such as "STALE a newer token has been seen", and not one of
-// the network.
-var serverSays = regexp.MustCompile(`^[A-Z]+ `)
-
 func writeOf(cmd *history.Command) written {
 	switch {
 	case !cmd.WritesStock() || !cmd.End.Known() || unknownScript(cmd):
 		return noWrite
-	case cmd.Err == changed || serverSays.MatchString(cmd.Err):
+	case cmd.Refused():
 		return refusedWrite
 	case cmd.Err != "":
 		return unsureWrite
@@ -38,16 +33,13 @@ func writeOf(cmd *history.Command) written {
 	return wrote
 }
 
-// changed is the error of a transaction whose stock had changed after it was read.
-const changed = "redis: transaction failed"
-
 // unknownScript reports whether the server did not know the script yet. The client then sends it in full.
 func unknownScript(cmd *history.Command) bool { return strings.HasPrefix(cmd.Err, "NOSCRIPT") }
 
 // why says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
 func (d *drawing) why(op *history.Op, cmd *history.Command) (brief, full string) {
 	switch {
-	case cmd.Err == changed:
+	case cmd.Err == history.StockChanged:
 		return "refused: the stock has changed", "the stock had changed since it was read"
 	case !strings.HasPrefix(cmd.Err, "STALE"):
 		word, _, _ := strings.Cut(cmd.Err+cmd.Reply, " ")

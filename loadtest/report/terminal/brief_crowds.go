@@ -164,13 +164,15 @@ func (p Printer) briefCoverage(rows []*catalog.Row) {
 		v := c.Coverage
 		sales, sum.Rarer = min(sales, v.Sales), max(sum.Rarer, v.Rarer)
 		sum.Checked, sum.Refusals = sum.Checked+v.Checked, sum.Refusals+v.Refusals
+		sum.Judged, sum.Removals = sum.Judged+v.Judged, sum.Removals+v.Removals
+		sum.LostReleases += v.LostReleases
 		sum.Leases, sum.Expected, sum.Shared = sum.Leases+v.Leases, sum.Expected+v.Expected, sum.Shared+v.Shared
 	}
 	if sales == math.MaxInt {
 		return
 	}
-	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %s",
-		sales, sum.Checked, sum.Refusals, leasesSeen(&sum))
+	said := fmt.Sprintf("ok rests on %d sales a crowd, %d of %d refusals checked, %s, %s",
+		sales, sum.Checked, sum.Refusals, leasesSeen(&sum), releasesJudged(&sum))
 	if sum.Rarer > 0 {
 		said += fmt.Sprintf("; rarer than 1 in %.0f not excluded", math.Floor(1/sum.Rarer+1e-9))
 	}

@@ -49,6 +49,9 @@ func restsOn(c *history.Cell) string {
 	if v.Expected > 0 {
 		said = append(said, leasesSeen(v))
 	}
+	if v.Removals > 0 {
+		said = append(said, releasesJudged(v))
+	}
 	if v.Resolution > 0 {
 		said = append(said, "clocks to "+millis(v.Resolution)+" ms")
 	}
@@ -66,6 +69,15 @@ func leasesSeen(v *history.Coverage) string {
 	text := fmt.Sprintf("%d of %d leases", v.Leases, v.Expected)
 	if v.Shared > 0 {
 		text += fmt.Sprintf(" and %d orders under another's", v.Shared)
+	}
+	return text
+}
+
+// releasesJudged says of how many releases it was judged whose lock they removed, and how many had no reply.
+func releasesJudged(v *history.Coverage) string {
+	text := fmt.Sprintf("%d of %d releases judged", v.Judged, v.Removals)
+	if v.LostReleases > 0 {
+		text += fmt.Sprintf(" and %d without a reply", v.LostReleases)
 	}
 	return text
 }

@@ -14,8 +14,8 @@ import (
 
 func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300,
-		Resolution: 280 * time.Microsecond,
-		Rarer:      3.0 / 100, Resolved: 2, Unknown: 1}
+		Removals: 301, Judged: 253, LostReleases: 2, Resolution: 280 * time.Microsecond,
+		Rarer: 3.0 / 100, Resolved: 2, Unknown: 1}
 	var cells []*history.Cell
 	for _, rung := range []string{"v0", "v4", "v5", "v17"} {
 		c := asExpected("two-instances", rung)
@@ -30,8 +30,8 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	terminal.Printer{Writer: &out}.Matrix(catalog.Assess(cells))
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
-		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, clocks to 0.28 ms, "+
-			"2 resolved later and 1\n    unknown, rarer than 1 in 33 not excluded\n"+
+		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
+			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, rarer than 1 in 33 not excluded\n"+
 			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
