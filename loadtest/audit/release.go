@@ -220,7 +220,7 @@ func ownedBefore(trace []history.Command, r *history.Command) (since history.Ins
 			continue
 		}
 		switch {
-		case s.At >= r.End:
+		case s.At > r.End: // a clock that cuts its times off tells the same of both
 		case s.Lost() || s.End > r.At:
 			return 0, false
 		case !known || s.End > since:
