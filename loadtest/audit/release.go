@@ -230,8 +230,8 @@ func ownedBefore(trace []history.Command, r *history.Command) (since history.Ins
 	return since, known
 }
 
-// judged counts the removals that can be compared with all acquires of their keys: with several clocks, those by a clock
-// whose lead on the client's is known.
+// judged counts the removals that can be compared with all acquires of their keys: with several clocks, those by a
+// clock whose lead on the client's is known.
 func (s *steps) judged() (n int) {
 	for i := range s.removals {
 		b := s.clocks.bounds[s.removals[i].clock]
@@ -320,8 +320,7 @@ func (s *steps) foreignRemovalsOn(apart, strict bool, offset offsetOf, found []b
 	for i := range s.removals {
 		r := &s.removals[i]
 		lo, hi, usable := offset(r.clock, r.op, r.late)
-		// It is not known how far the clock was ahead for another order, which knew the key to be its owner's.
-		if !usable || found[i] || r.passed && strict && !apart {
+		if !usable || found[i] || !r.fits(apart || !strict) {
 			continue
 		}
 		t := line(r.key, r.clock)
@@ -337,6 +336,11 @@ func (s *steps) foreignRemovalsOn(apart, strict bool, offset offsetOf, found []b
 		h.add(violation{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
 	}
 }
+
+// fits reports whether a removal can be compared, on one clock's timeline or by bounds that a clock that was set could
+// mislead. On others it cannot if another order knew the key to be its owner's: it is not known how far that order's
+// clock was ahead.
+func (r *removal) fits(apartOrLax bool) bool { return apartOrLax || !r.passed }
 
 // A timeline is one on which instants can be compared: that of a key, by one clock or by the client's.
 type timeline struct {

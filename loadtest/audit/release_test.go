@@ -29,7 +29,8 @@ func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
 }
 
 func TestOwnReleaseIgnores(t *testing.T) {
-	judged := []string{"a release that removed nothing", "one that was still under way", "a renewal that made the key again"}
+	judged := []string{"a release that removed nothing", "one that was still under way",
+		"a renewal that made the key again"}
 	cases := map[string]func(c *history.Cell){
 		"a release that removed nothing": func(c *history.Cell) { c.Ops[0].Trace[1].Reply = "0" },
 		"another node's key":             func(c *history.Cell) { c.Ops[0].Trace[1].Node = "n2" },
@@ -87,8 +88,8 @@ var lockCommands = []struct {
 	{"sql:renew", "1", (*history.Command).Renews},
 }
 
-// refusals are errors that servers reply with, losses are those of a network, and halfway are those of a script that had
-// begun.
+// refusals are errors that servers reply with, losses are those of a network, and halfway are those of a script that
+// had begun.
 var (
 	refusals = []string{"NOSCRIPT No matching script. Please use EVAL.", "STALE a newer token has been seen",
 		"READONLY You can't write against a read only replica.", "redis: transaction failed"}

@@ -48,8 +48,8 @@ func (c *Command) Releases() bool {
 	return strings.HasPrefix(c.Cmd, "eval:release")
 }
 
-// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of the
-// network.
+// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of
+// the network.
 var serverSays = regexp.MustCompile(`^[A-Z]+ `)
 
 // Refused reports whether the server replied with an error instead of doing it. An ERR of a script, or an error of a

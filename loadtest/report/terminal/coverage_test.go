@@ -31,7 +31,8 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
-			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, rarer than 1 in 33 not excluded\n"+
+			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, rarer than 1 in 33 "+
+			"not excluded\n"+
 			"  v17: 30000 sales, rarer than 1 in 10000 not excluded\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
