@@ -261,7 +261,7 @@ func (s *steps) set() (id string, yes bool) {
 func (s *steps) foreignRemovals(strict bool) *violations {
 	h := &violations{}
 	found := make([]bool, len(s.removals))
-	s.foreignRemovalsOn(true, strict, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
+	s.foreignRemovalsOn(true, true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
 		if !strict {
 			late = 0
 		}
@@ -270,7 +270,7 @@ func (s *steps) foreignRemovals(strict bool) *violations {
 	if s.before == nil {
 		return h
 	}
-	s.foreignRemovalsOn(false, strict, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
+	s.foreignRemovalsOn(false, !strict, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
 		b := s.clocks.bounds[clock]
 		lo, hi, usable = b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
 		if strict {
@@ -286,7 +286,7 @@ type offsetOf func(clock, op int32, late history.Instant) (lo, hi history.Instan
 
 // foreignRemovalsOn compares the steps on one timeline: each clock's own, if apart, or the client's. It marks the
 // removals that it found.
-func (s *steps) foreignRemovalsOn(apart, strict bool, offset offsetOf, found []bool, h *violations) {
+func (s *steps) foreignRemovalsOn(apart, all bool, offset offsetOf, found []bool, h *violations) {
 	line := func(key uint64, clock int32) timeline {
 		if !apart {
 			clock = 0
@@ -320,7 +320,7 @@ func (s *steps) foreignRemovalsOn(apart, strict bool, offset offsetOf, found []b
 	for i := range s.removals {
 		r := &s.removals[i]
 		lo, hi, usable := offset(r.clock, r.op, r.late)
-		if !usable || found[i] || !r.fits(apart || !strict) {
+		if !usable || found[i] || !r.fits(all) {
 			continue
 		}
 		t := line(r.key, r.clock)
@@ -337,10 +337,9 @@ func (s *steps) foreignRemovalsOn(apart, strict bool, offset offsetOf, found []b
 	}
 }
 
-// fits reports whether a removal can be compared, on one clock's timeline or by bounds that a clock that was set could
-// mislead. On others it cannot if another order knew the key to be its owner's: it is not known how far that order's
-// clock was ahead.
-func (r *removal) fits(apartOrLax bool) bool { return apartOrLax || !r.passed }
+// fits reports whether a removal is compared: all are, or those of which no other order knew the key to be its owner's.
+// By strict bounds it is not known how far that order's clock was ahead.
+func (r *removal) fits(all bool) bool { return all || !r.passed }
 
 // A timeline is one on which instants can be compared: that of a key, by one clock or by the client's.
 type timeline struct {
