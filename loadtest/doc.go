@@ -8,6 +8,6 @@
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
 // there are, and what is expected of them), scenario (what happens in a cell), run (the cells, in order); then load,
-// client and cluster (orders, HTTP, processes), joint and latch (one run of several load generators), and report with
+// client and cluster (orders, HTTP, processes), and report with
 // terminal, html and porcupine. CONTRIBUTING.md draws who imports whom.
 package main

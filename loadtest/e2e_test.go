@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -294,29 +293,6 @@ func (d tempDir) killedUnderWay(t *testing.T, look func(said string), args ...st
 	require.NoError(t, err)
 	defer func() { _ = cmd.Process.Kill() }() // also if look skips the test
 	look(said)
-}
-
-// All cells run on the same instances, which are named after their ports.
-func TestInstancesOnGivenPorts(t *testing.T) {
-	t.Parallel()
-	service := stockapi(t)
-	free := freePorts(t, "5000", "5010")
-	ports := []string{free["5000"], free["5010"]}
-	args := []string{"--stockapi", service, "--backend", "embedded", "--ports", strings.Join(ports, ","),
-		"--requests", "100", "--rungs", "v0.5,v4,v12", "--sql", "sqlite", "--scenarios", "one-instance,two-instances,crash"}
-	code, stdout, stderr := measured(t, args...)
-	require.Equal(t, asExpected, code, stdout+stderr)
-	assert.Contains(t, stdout, "as expected (6 of 6 cells; 2 not run)")
-	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
-	assert.Regexp(t, "v0.5 +("+strings.Join(ports, "|")+") sold unit", stdout)
-
-	taken, err := net.Listen("tcp", "127.0.0.1:"+ports[1])
-	require.NoError(t, err)
-	defer taken.Close()
-	code, _, stderr = loadtest(t, args...)
-	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stderr, ports[1])
-	assert.Contains(t, stderr, "address already in use")
 }
 
 // freePorts finds a free port for each of the given ones.

@@ -37,7 +37,6 @@ Examples:
   loadtest --rungs v5 --scenarios pause
   loadtest --backend redis://127.0.0.1:6379/5 --json results.json
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
-  loadtest --join duet --parties 2 --backend redis://10.0.0.5:6379/5
   loadtest audit results.json
   loadtest audit out
   loadtest report results.json -o report.html
@@ -77,9 +76,6 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	for _, p := range parsed.Path {
 		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
 			return nil, "", false, fmt.Errorf("--%s names none: name one at least, or leave it out", p.Flag.Name)
-		}
-		if p.Flag != nil && (p.Flag.Name == "requests" || p.Flag.Name == "stock") {
-			c.Run.sized = append(c.Run.sized, "--"+p.Flag.Name)
 		}
 	}
 	command, _, _ = strings.Cut(parsed.Command(), " ")

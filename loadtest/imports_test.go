@@ -37,10 +37,10 @@ var houses = []struct {
 		{"loadtest"},
 		{"loadtest/bench", "loadtest/run", "loadtest/replay", "loadtest/report"},
 		{"loadtest/scenario", "loadtest/report/html", "loadtest/report/porcupine"},
-		{"loadtest/cluster", "loadtest/joint", "loadtest/report/terminal"},
+		{"loadtest/cluster", "loadtest/report/terminal"},
 		{"loadtest/catalog", "loadtest/audit", "loadtest/load", "loadtest/client"},
 		{
-			"loadtest/history", "loadtest/schedule", "loadtest/latch", "loadtest/latch/latchtest",
+			"loadtest/history", "loadtest/schedule",
 			"loadtest/contract", "loadtest/contract/contracttest", "loadtest/report/terminal/terminaltest",
 		},
 		{"loadtest/plain"},

@@ -27,9 +27,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if specs, err = f.shardable(specs); err != nil {
 		return complain(stderr, err)
 	}
-	if specs, err = f.joinable(specs); err != nil {
-		return complain(stderr, err)
-	}
 	if err := f.checkOutputs(); err != nil {
 		return complain(stderr, err)
 	}
@@ -59,12 +56,9 @@ func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
 	p.Expect(specs)
 }
 
-// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any. What
-// one of several load generators measured goes to the others as a whole.
+// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any.
 func (f *runFlags) newSpool() *history.Spool {
 	switch {
-	case f.Join != "":
-		return history.Memory()
 	case f.Out != "":
 		return history.NewSpool(f.Out)
 	case f.JSON != "":

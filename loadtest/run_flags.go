@@ -3,15 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
@@ -23,7 +19,6 @@ type runFlags struct {
 	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
 	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
-	Ports     []string `placeholder:"PORT" help:"Start the instances on these ports of 127.0.0.1, two or more, and run every cell on the same ones. Default: each cell has instances of its own, on free ports."`
 	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
 	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
 
@@ -38,67 +33,30 @@ type runFlags struct {
 	Stock       int64         `default:"100" help:"How many units there are to sell."`
 	Shards      int           `default:"1" help:"Into how many shards each product is put. The orders of a crowd are spread over them; in the other scenarios all come to one shard. Not with opposite-order (an order of several products takes none that is sharded), readers-and-writer (a reader's lock is of one stock) and sold-out-restock (a product that is put again has new locks)."`
 	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
-	Power       float64       `placeholder:"P" help:"Choose requests and stock so that a fault of one sale in 1/P or more would show, with a confidence of 95 %, such as 1e-4. Not with --requests or --stock."`
 	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
 	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
 	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
-	Seed        *uint64       `placeholder:"N" help:"Seed of when orders fall due in an open loop; a closed one has nothing random. Default: a new one, which is printed."`
-
-	sized []string // which flags gave the size of the load
-
-	Join     string        `placeholder:"NAME" help:"Make one run together with other load generators, on any machines, that are told the same NAME: every cell begins at one instant, and each comes to the verdict on what all did. What they run has to agree. They meet at the Redis of --backend, or at --meet. Without --scenarios it is two-instances, and with --targets one-instance too; the others are for one alone. Of --seed the first one's counts."`
-	Parties  int           `default:"2" help:"How many load generators --join brings together."`
-	JoinWait time.Duration `default:"2m" help:"How long to wait for the others to come."`
-	Meet     string        `placeholder:"URL" help:"The Redis where they meet, if it is not that of --backend. Needed with --targets."`
-
-	JSON       string `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
-	Out        string `placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
-	Verbose    bool   `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
-	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
+	JSON        string        `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
+	Out         string        `placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	Verbose     bool          `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
+	AdminToken  string        `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
 }
 
 // settings returns the flags as the settings of a run. They have been checked.
 func (f *runFlags) settings(spool *history.Spool) run.Settings {
 	return run.Settings{
-		Build: thisBuild(), Seed: *f.Seed, Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, Ports: f.Ports,
-		AdminToken: f.AdminToken, Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
+		Build: thisBuild(), Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: f.AdminToken,
+		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Shards: f.shards(), Rate: f.Rate,
 			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
 		},
-		Joint: run.Joint{Name: f.Join, Parties: f.Parties, Wait: f.JoinWait, Meet: f.meetingPlace()},
 	}
 }
 
-// check refuses numbers that no run can be made of, and draws the seed if none was given.
+// check refuses numbers that no run can be made of.
 func (f *runFlags) check() error {
-	if f.Seed == nil {
-		seed := rand.Uint64() >> 32 // short enough to type again
-		f.Seed = &seed
-	}
-	if err := f.power(); err != nil {
-		return err
-	}
-	return errors.Join(f.sizes(), f.durations(), f.places(), f.ports(), f.joining())
-}
-
-// refused is the number of orders beyond the stock that a run of a chosen power sends: as many as the usual run.
-const refused = 200
-
-// power chooses the size of the load by what is to be excluded, if that was asked for. What never happened in n sales
-// happens in fewer than 3/n of them, with a confidence of 95 %.
-func (f *runFlags) power() error {
-	switch {
-	case f.Power == 0:
-		return nil
-	case !(f.Power >= 1e-6 && f.Power <= 0.5):
-		return errors.New("--power must lie between 1e-6 and 0.5")
-	case len(f.sized) > 0:
-		return fmt.Errorf("--power chooses the size of the load: leave out %s, or --power", strings.Join(f.sized, " and "))
-	}
-	f.Stock = int64(audit.Needed(f.Power))
-	f.Requests = int(f.Stock) + refused
-	return nil
+	return errors.Join(f.sizes(), f.durations(), f.places())
 }
 
 func (f *runFlags) sizes() error {
@@ -187,90 +145,4 @@ func (f *runFlags) places() error {
 			strings.Join(cluster.Redises, ", "), catalog.DidYouMean(f.Backend, cluster.Redises))
 	}
 	return nil
-}
-
-// ports refuses numbers that are no ports, and settings that ports exclude.
-func (f *runFlags) ports() error {
-	if len(f.Ports) == 0 {
-		return nil
-	}
-	for i, p := range f.Ports {
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 || slices.Contains(f.Ports[:i], p) {
-			return fmt.Errorf("--ports: %q is no port between 1 and 65535, or is named twice", p)
-		}
-	}
-	switch {
-	case len(f.Ports) < 2 || len(f.Ports) > 32:
-		return errors.New("--ports: name two at least, 32 at most")
-	case len(f.Targets) > 0 || f.Join != "":
-		return errors.New("--ports says where instances are started: leave out --targets and --join, or --ports")
-	}
-	f.Instances = len(f.Ports)
-	return nil
-}
-
-// joinName restricts the name of a run that several load generators make: it becomes a part of keys on Redis.
-var joinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// joining refuses what several load generators cannot make a run of.
-func (f *runFlags) joining() error {
-	switch {
-	case f.Join == "" && f.Meet != "":
-		return errors.New("--meet is for load generators that --join brings together")
-	case f.Join == "":
-		return nil
-	case !joinName.MatchString(f.Join):
-		return errors.New("--join: a name is made of letters, digits, dots, - and _, at most 64")
-	case f.Parties < 2 || f.Parties > 16:
-		return errors.New("--parties must lie between 2 and 16")
-	case f.JoinWait < time.Second || f.JoinWait > 24*time.Hour:
-		return errors.New("--join-wait must lie between 1s and 24h")
-	case f.Meet != "" && !isRedis(f.Meet):
-		return errors.New("--meet: no URL such as redis://127.0.0.1:6379")
-	case len(f.Targets) > 0 && f.meetingPlace() == "":
-		return errors.New("--join with --targets needs --meet, the URL of a Redis where the parties meet")
-	case len(f.Targets) == 0 && !isRedis(f.Backend):
-		return errors.New("--join needs a Redis that all parties share: " +
-			"name it by --backend, or give all --targets and --meet")
-	}
-	return nil
-}
-
-func isRedis(rawURL string) bool {
-	u, err := url.Parse(rawURL)
-	return err == nil && strings.HasPrefix(u.Scheme, "redis") && u.Host != ""
-}
-
-// meetingPlace is the URL of the Redis where the parties meet, empty if none was named.
-func (f *runFlags) meetingPlace() string {
-	if f.Meet == "" && isRedis(f.Backend) {
-		return f.Backend
-	}
-	return f.Meet
-}
-
-// joinable returns those of the cells that several load generators can run together: those in which a crowd contends.
-// Instances of each party's own are never one. What was asked for by name and cannot be had is an error.
-func (f *runFlags) joinable(specs []catalog.Spec) ([]catalog.Spec, error) {
-	if f.Join == "" {
-		return specs, nil
-	}
-	var refused string
-	specs = slices.DeleteFunc(specs, func(spec catalog.Spec) bool {
-		s := spec.Scenario
-		alone := s.Fault() || s.Instances != catalog.Several && len(f.Targets) == 0
-		if alone && slices.Contains(f.Scenarios, s.Name) {
-			refused = s.Name
-		}
-		return alone
-	})
-	switch {
-	case refused == "one-instance":
-		return nil, errors.New("--join: parties that start instances of their own have several: " +
-			"leave out one-instance, or give all --targets")
-	case refused != "":
-		return nil, fmt.Errorf("--join is for the scenarios in which a crowd contends: run %s alone", refused)
-	}
-	return specs, nil
 }

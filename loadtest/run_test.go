@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,16 +72,6 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--stock=-1", "--stock must lie between"},
 		{"--instances 1", "--instances must lie between"},
 		{"--repeat 0", "--repeat must lie between"},
-		{"--ports 5000", "--ports: name two at least"},
-		{"--ports 5000,x", `--ports: "x" is no port`},
-		{"--ports 5000,5000", `--ports: "5000" is no port between 1 and 65535, or is named twice`},
-		{"--ports 5000,5010 --targets http://127.0.0.1:1", "leave out --targets and --join, or --ports"},
-		{"--rate=-5", "--rate must lie between"},
-		{"--rate 0.001", "within a day"},
-		{"--power 0.9", "--power must lie between 1e-6 and 0.5"},
-		{"--power NaN", "--power must lie between 1e-6 and 0.5"},
-		{"--power 1e-3 --stock 100", "--power chooses the size of the load: leave out --stock, or --power"},
-		{"--power 1e-3 --stock 1 --requests 300", "leave out --stock and --requests, or --power"},
 		{"--wait=-1s", "--wait must lie between"},
 		{"--ttl 1ms", "--ttl must lie between"},
 		{"--work 2h", "--work must lie between"},
@@ -98,23 +87,9 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--scenarios pause --targets http://127.0.0.1:1",
 			"none of the cells can be run here: the first needs instances of its own; leave out --targets"},
 		{"--scenarios two-instances --targets http://127.0.0.1:1", "the first needs two targets; name two with --targets"},
-		{"--scenarios pause --ports 5000,5010", "the first needs instances of its own; leave out --targets and --ports"},
 		{"--rungs v12-session --sql sqlite", "the first needs MariaDB or PostgreSQL; use --sql with a server"},
-		{"--join two --backend redis://127.0.0.1:1 --rungs v6", "the first needs shared nodes; choose other --rungs"},
 		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
 		{"--targets localhost:5000", "is no URL such as"},
-		{"--meet redis://127.0.0.1:1", "--meet is for"},
-		{"--join a/b --backend redis://127.0.0.1:1", "--join: a name is made of"},
-		{"--join two", "--join needs a Redis that all parties share: name it by --backend"},
-		{"--join two --backend embedded", "--join needs a Redis that all parties share"},
-		{"--join two --targets http://127.0.0.1:1", "--join with --targets needs --meet"},
-		{"--join two --meet 127.0.0.1:6379 --targets http://127.0.0.1:1", "--meet: no URL"},
-		{"--join two --backend redis://127.0.0.1:1 --parties 1", "--parties must lie between"},
-		{"--join two --backend redis://127.0.0.1:1 --join-wait 0s", "--join-wait must lie between"},
-		{"--join two --backend redis://127.0.0.1:1 --scenarios pause", "run pause alone"},
-		{"--join two --backend redis://127.0.0.1:1 --scenarios one-instance",
-			"leave out one-instance, or give all --targets"},
-		{"--join two --backend redis://127.0.0.1:1", "the Redis where the parties meet does not answer"},
 		{"--backend memcached", "--backend: neither auto, embedded, redis-server nor a URL such as"},
 		{"--backend redis-sever", `did you mean "redis-server"?`},
 		{"--backend embed", `did you mean "embedded"?`},
@@ -171,17 +146,6 @@ func TestKeysThatMayBeLeftAreReported(t *testing.T) {
 	}
 }
 
-// A power chooses as much stock as has to be sold for it, and somewhat more buyers.
-func TestAPowerChoosesTheLoad(t *testing.T) {
-	for power, want := range map[string]int64{"1e-4": 30_000, "0.03": 100, "1e-6": 3_000_000} {
-		c, _, _, err := parse([]string{"--power", power}, io.Discard, io.Discard)
-		require.NoError(t, err)
-		require.NoError(t, c.Run.check())
-		assert.InDelta(t, want, c.Run.Stock, 1)
-		assert.EqualValues(t, c.Run.Stock+200, c.Run.Requests)
-	}
-}
-
 // Where nothing surprises, but something was not measured, the run proves nothing.
 func TestAnInvalidCellIsNoProof(t *testing.T) {
 	surprise := &catalog.Row{Surprises: []string{"x"}}
@@ -198,7 +162,7 @@ func TestHelpIsEnough(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
 	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>",
-		"--admin-token", "--join-wait"} {
+		"--admin-token"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")
@@ -290,7 +254,7 @@ func TestReportsRunNothing(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
-	for _, runs := range []string{"scenario", "load", "cluster", "joint", "client", "run"} {
+	for _, runs := range []string{"scenario", "load", "cluster", "client", "run"} {
 		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
 	}
 }
@@ -349,7 +313,7 @@ func TestTargetsAreSparedFaults(t *testing.T) {
 func TestAnOpenLoopSendsAllToo(t *testing.T) {
 	shop := newFakeShop(t)
 	code, stdout, _ := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance",
-		"--rate", "500", "--requests", "111", "--seed", "5")
+		"--rate", "500", "--requests", "111")
 	want := asExpected
 	if strings.Contains(stdout, "the client did not get the processor") { // then it measured no latencies, but sent all
 		want = couldNotRun
@@ -357,7 +321,6 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 	assert.Equal(t, want, code, stdout)
 	assert.Equal(t, 111+1, shop.orders)
 	assert.Contains(t, stdout, "500/s in an open loop")
-	assert.Contains(t, stdout, "seed 5")
 }
 
 func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {

@@ -28,12 +28,3 @@ func (l *leases) cover(cover *history.Coverage) {
 // rule is the rule of three: with a confidence of 95 %, an event that was not seen in n trials happens less often than
 // 3 times in n. It is -ln(0.05), rounded up.
 const rule = 3
-
-// Needed returns how many sales it takes to see a fault of that frequency per sale with a probability of 95 %; 0 if no
-// number is enough.
-func Needed(power float64) (sales int) {
-	if !(power > 0) || rule/power > math.MaxInt32 {
-		return 0
-	}
-	return int(math.Ceil(rule / math.Min(power, 1)))
-}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -27,13 +26,6 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	assert.Equal(t, 1, cover.Unknown)
 	assert.Equal(t, 4*time.Millisecond, coverage(twoClocks()).Resolution)
 	assert.Nil(t, coverage(&history.Cell{NotRun: "needs 5 nodes"}))
-}
-
-func TestPower(t *testing.T) {
-	assert.Equal(t, 30_000, audit.Needed(1e-4))
-	assert.Equal(t, 3, audit.Needed(1))
-	assert.Zero(t, audit.Needed(0))
-	assert.Zero(t, audit.Needed(-1))
 }
 
 // long forges a cell of n orders, each with a lease and three commands, on so many instances with a clock of their own.

@@ -218,7 +218,7 @@ func (b *bench) bareRoute(ctx context.Context) (Figure, error) {
 	b.Say("the bare route")
 	var failed error
 	ops, err := b.loop(ctx, b.Concurrency, func(ctx context.Context, start time.Time, worker, _ int) history.Op {
-		return timed(start, func() error { return b.client.Alive(ctx, b.urls[worker%len(b.urls)]) })
+		return timed(start, func() error { b.client.Warm(ctx, b.urls[worker%len(b.urls)])(); return nil })
 	})
 	figure := Figure{Name: "bare route", Limit: true}
 	figure.count(ops, b.For)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -59,9 +60,21 @@ func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	return &l, nil
 }
 
-// Alive asks for nothing but an answer; it also warms a connection up.
-func (c *Client) Alive(ctx context.Context, base string) error {
-	return c.call(ctx, http.MethodGet, base+"/livez", "", nil)
+// Warm opens a connection, and returns a function that hands it to the orders. Between the two it is nobody else's: of
+// many callers, each opens one of its own.
+func (c *Client) Warm(ctx context.Context, base string) (release func()) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/livez", http.NoBody)
+	if err != nil {
+		return func() {}
+	}
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return func() {} // the order will fail too
+	}
+	return func() {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody))
+		_ = resp.Body.Close()
+	}
 }
 
 // SetStock puts so many units of the product on the shelf, in the client's Shards, for its StockTTL: they do not stay

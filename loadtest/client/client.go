@@ -18,22 +18,23 @@ const (
 )
 
 // A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: every
-// burst would measure new connections otherwise.
+// burst would measure new connections otherwise. It repeats nothing, and follows no redirection: how often an order was
+// sent is part of what a run proves.
 type Client struct {
 	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
 	StockTTL time.Duration
 	// Shards is the number of shards that SetStock puts a product into; 0: none.
 	Shards int
 
-	pool  *pool
-	token string
+	transport *http.Transport
+	token     string
 }
 
 // New returns a client for that many concurrent callers. A token, if not empty, is sent to admin routes, and with
 // orders that carry a fault.
 func New(concurrency int, token string) *Client {
 	room()
-	return &Client{token: token, pool: newPool(concurrency + 2)}
+	return &Client{token: token, transport: newTransport(concurrency + 2)}
 }
 
 // room makes the heap larger than a run's own few megabytes, which would be collected every thousand orders. Nobody
@@ -41,7 +42,7 @@ func New(concurrency int, token string) *Client {
 var room = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // Close drops the idle connections.
-func (c *Client) Close() { c.pool.close() }
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // authorize adds the token, if there is one.
 func (c *Client) authorize(req *http.Request) {
@@ -63,7 +64,7 @@ func (c *Client) ask(ctx context.Context, method, url, body string) (status int,
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	_, status, answer, err = c.pool.do(req, patience, nil)
+	_, status, answer, err = c.send(req, patience)
 	if err != nil {
 		return status, nil, fmt.Errorf("%s %s: %w", method, url, err)
 	}

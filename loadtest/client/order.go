@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -42,53 +43,33 @@ type Order struct {
 // Buy sends the order to the instance at base and returns the op, with times relative to start, and the latency counted
 // from the call. It never fails: an order without an answer is an op with an unknown outcome.
 func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
-	return c.buy(ctx, func() time.Time { return start }, base, o, nil)
-}
-
-// BuyAt does the same, but the order waits at the gate until that opens. It calls ready when the order waits there or
-// has failed. The order's timeout and its latency begin when the gate opens, and start is called after that.
-func (c *Client) BuyAt(ctx context.Context, gate *Gate, ready func(), start func() time.Time, base string,
-	o Order) history.Op {
-	h := &gatedOrder{gate: gate, ready: ready}
-	defer h.once.Do(ready)
-	return c.buy(ctx, start, base, o, h)
-}
-
-func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o Order, h *gatedOrder) history.Op {
 	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
 	began := time.Now()
-	req, err := http.NewRequestWithContext(ctx, o.method(), base+o.path(), http.NoBody)
+	req, err := o.request(ctx, base)
 	if err != nil {
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
 	}
-	req.Header.Set("X-Request-ID", o.ID)
 	if o.Fault != "" { // it takes the token, where there is one
 		c.authorize(req)
 	}
-	sent, status, body, err := c.pool.do(req, o.Timeout, h)
+	sent, status, body, err := c.send(req, o.Timeout)
 	received := time.Now()
 	wasSent := !sent.IsZero()
 	if !wasSent {
 		sent = began
 	}
-	if h != nil && !wasSent {
-		h.once.Do(h.ready) // nobody need wait for this order; start still has to be known
-	}
-	op.Sent, op.Latency = history.At(start(), sent), received.Sub(began)
-	if h != nil {
-		op.Latency = max(0, received.Sub(start()))
-	}
+	op.Sent, op.Latency = history.At(start, sent), received.Sub(began)
 	switch {
 	case err == nil:
-		classify(&op, o.Product, start(), status, body)
+		classify(&op, o.Product, start, status, body)
 	case wasSent:
 		op.Status, op.Outcome, op.Detail = status, history.Unknown, history.Clip(err.Error())
 	default:
 		classifyUnsent(&op, err)
 	}
 	if op.Outcome != history.Unknown || err == nil {
-		op.Done = history.At(start(), received)
+		op.Done = history.At(start, received)
 	}
 	return op
 }
@@ -96,60 +77,49 @@ func (c *Client) buy(ctx context.Context, start func() time.Time, base string, o
 // errTimeout is the cause when the client gives up an order.
 var errTimeout = fmt.Errorf("the client waited no longer: %w", context.DeadlineExceeded)
 
-func (o Order) method() string {
+func (o Order) request(ctx context.Context, base string) (*http.Request, error) {
+	method, body := http.MethodPost, io.Reader(http.NoBody)
 	if o.Reads {
-		return http.MethodGet
+		method, body = http.MethodGet, unrepeatable{}
 	}
-	return http.MethodPost
+	req, err := http.NewRequestWithContext(ctx, method, base+o.path(), body)
+	if err == nil {
+		req.Header.Set("X-Request-ID", o.ID)
+	}
+	return req, err
 }
 
 func (o Order) path() string {
-	var q query
-	q.add("wait", o.Wait.String())
-	q.add("ttl", o.TTL.String())
-	q.add("work", o.Work.String())
+	q := url.Values{}
+	q.Set("wait", o.Wait.String())
+	q.Set("ttl", o.TTL.String())
+	q.Set("work", o.Work.String())
 	if !o.Untraced {
-		q.add("trace", "true")
+		q.Set("trace", "true")
 	}
 	if o.Caller != 0 {
-		q.add("caller", strconv.FormatInt(o.Caller, 10))
+		q.Set("caller", strconv.FormatInt(o.Caller, 10))
 	}
 	if o.NoRenew {
-		q.add("renew", "false")
+		q.Set("renew", "false")
 	}
 	if o.Nested {
-		q.add("nested", "true")
+		q.Set("nested", "true")
 	}
 	if o.Fault != "" {
-		q.add("fault", o.Fault)
+		q.Set("fault", o.Fault)
 	}
 	if o.Shard != nil {
-		q.add("shard", strconv.Itoa(*o.Shard))
+		q.Set("shard", strconv.Itoa(*o.Shard))
 	}
 	if o.Reads {
-		return "/" + o.Rung + "/stock/" + o.Product + q.String()
+		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()
 	}
 	if len(o.Items) > 0 {
-		q.add("items", strings.Join(o.Items, ","))
+		q.Set("items", strings.Join(o.Items, ","))
 	} else {
-		q.add("product", o.Product)
-		q.add("quantity", strconv.FormatInt(o.Quantity, 10))
+		q.Set("product", o.Product)
+		q.Set("quantity", strconv.FormatInt(o.Quantity, 10))
 	}
-	return "/" + o.Rung + "/decrease" + q.String()
-}
-
-// A query is the query of a URL. It is built in the order of its parameters, as url.Values would have to sort them for
-// each order.
-type query struct{ strings.Builder }
-
-func (q *query) add(key, value string) {
-	if q.Len() == 0 {
-		q.Grow(128)
-		q.WriteByte('?')
-	} else {
-		q.WriteByte('&')
-	}
-	q.WriteString(key)
-	q.WriteByte('=')
-	q.WriteString(url.QueryEscape(value))
+	return "/" + o.Rung + "/decrease" + "?" + q.Encode()
 }

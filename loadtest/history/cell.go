@@ -51,9 +51,6 @@ type Cell struct {
 	Latency  Latency       `json:"latency"`
 	Commands *int64        `json:"redis_commands,omitempty"`
 
-	// Parties are the shares of the load generators, if several ran the cell together.
-	Parties []Share `json:"parties,omitempty"`
-
 	// Client says how well the client did its part; nil in old files.
 	Client *Client `json:"client,omitempty"`
 	// Coverage counts the evidence for an "ok" of this cell, as judged at the time.
@@ -92,17 +89,6 @@ type Instance struct {
 type Offset struct {
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
-}
-
-// A Share is the part of a cell that one of several load generators ran.
-type Share struct {
-	// Party is its name, which begins its orders' ids.
-	Party   string        `json:"party"`
-	Buyers  int           `json:"buyers"`
-	Elapsed time.Duration `json:"elapsed"`
-	// Began is its beginning, and Within the error bound of that: its orders' times were widened by as much.
-	Began  Instant       `json:"began"`
-	Within time.Duration `json:"within"`
 }
 
 // A Fault is one injected fault, with the order that it affected, by the client's clock.

@@ -18,7 +18,7 @@ import (
 func sample() *history.Run {
 	left := int64(99)
 	return &history.Run{
-		ID: "test", Seed: 7, Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		ID: "test", Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 		Cells: []*history.Cell{{
 			Scenario: "one-instance", Rung: "v0", Name: "nolock", Repetition: 1, Product: "p",
 			Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Initial: 100, Left: &left,

@@ -7,10 +7,7 @@ import (
 
 // A Run is everything that one loadtest did, and on what.
 type Run struct {
-	ID   string `json:"id"`
-	Seed uint64 `json:"seed"`
-	// SeedOf says what the seed determines, empty if nothing: a closed loop depends on the answers alone.
-	SeedOf  string    `json:"seed_of,omitempty"`
+	ID      string    `json:"id"`
 	Started time.Time `json:"started"`
 	// Loadtest names the build of loadtest.
 	Loadtest string `json:"loadtest,omitempty"`
@@ -21,29 +18,7 @@ type Run struct {
 	Machine  Machine `json:"machine"`
 	Backend  Backend `json:"backend"`
 	Load     Load    `json:"load"`
-	// Parties are the load generators, if several made the run together. Machine and Backend are then those of the first
-	// one, and Load is what each of them sent.
-	Parties []Party `json:"parties,omitempty"`
-	Cells   []*Cell `json:"cells"`
-}
-
-// Whole returns the load of all parties together.
-func (r *Run) Whole() Load {
-	l := r.Load
-	if n := len(r.Parties); n > 0 {
-		l.Requests, l.Concurrency, l.Rate = n*l.Requests, n*l.Concurrency, float64(n)*l.Rate
-	}
-	return l
-}
-
-// A Party is one of several load generators.
-type Party struct {
-	Name string `json:"name"`
-	// Label is its host and its process, for people.
-	Label   string  `json:"label"`
-	Machine Machine `json:"machine"`
-	// Stockapi names the executable of the service, for people.
-	Stockapi string `json:"stockapi"`
+	Cells    []*Cell `json:"cells"`
 }
 
 // A Machine describes the one that the client ran on.

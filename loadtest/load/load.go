@@ -16,26 +16,18 @@ type Plan struct {
 	Requests int
 	// Concurrency bounds the requests that are under way at once.
 	Concurrency int
-	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand from Seed. Without a rate
+	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand. Without a rate
 	// the loop is closed: a worker sends its next request when its last one has returned.
 	Rate float64
-	Seed uint64
-	// WarmUp, if set, is called by each worker before the barrier, so that connections are open by then.
-	WarmUp func(ctx context.Context, worker int)
-	// Begin, if set, is called when all workers are ready. They start when it returns, unless it fails.
-	Begin func(ctx context.Context) error
+	// WarmUp, if set, is called by each worker before the barrier, and what it returns when all workers have called it. So
+	// as many connections are open by then.
+	WarmUp func(ctx context.Context, worker int) (release func())
 	// Send sends request number i, from 0, and returns the result, with times relative to start, and the latency counted
 	// from the call.
 	Send func(ctx context.Context, start time.Time, i int) history.Op
 	// Keep, if set, receives each op as soon as it is complete, from several workers at once; the result then has none. If
 	// it fails, the run ends.
 	Keep func(op *history.Op) error
-	// PrepareFirst and OpenGate, if set, replace Send for the first request of each worker in a closed loop. PrepareFirst
-	// prepares request i, calls ready when it only remains to be sent, and sends it when OpenGate is called; it returns as
-	// Send does, with the latency counted from the barrier. start waits for the barrier. OpenGate returns when the last of
-	// them was sent.
-	PrepareFirst func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op
-	OpenGate     func() time.Time
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
 	Stalls *StallMeter
 	// Done, if set, counts the requests that have returned.
@@ -65,21 +57,18 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	}
 	workers := min(p.Concurrency, p.Requests)
 	hists := make([]*histogram, workers)
-	var ready, finished sync.WaitGroup
+	var warm, ready, finished sync.WaitGroup
+	warm.Add(workers)
 	for w := range workers {
 		hists[w] = newHistogram()
 		ready.Add(1)
-		finished.Go(func() { r.work(ctx, w, sync.OnceFunc(ready.Done), hists[w]) })
+		finished.Go(func() { r.work(ctx, w, &warm, &ready, hists[w]) })
 	}
 	ready.Wait()
 	runtime.GC() // now, so that none follows soon: it would delay every request
-	if p.Begin != nil {
-		if err := p.Begin(ctx); err != nil {
-			cancel(err)
-		}
-	}
 	watch := p.watchStalls()
-	opened := r.releaseBarrier(ctx)
+	r.start = time.Now()
+	close(r.barrier)
 	finished.Wait()
 	if ctx.Err() != nil {
 		watch(&history.Client{})
@@ -89,7 +78,7 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 		Client: r.stats.client(p.Requests)}
 	result.Client.Loop, result.Client.AskedRate = p.loop(), max(0, p.Rate)
 	if p.Rate <= 0 {
-		result.Client.Start = r.startSpread(workers, opened)
+		result.Client.Start = time.Duration(r.stats.started(workers))
 		result.Client.Rate = float64(result.Client.Delivered) / result.Elapsed.Seconds()
 	}
 	watch(result.Client)
@@ -117,42 +106,15 @@ type run struct {
 	ops     []history.Op // each is written by the one worker that drew its number
 }
 
-// releaseBarrier opens the barrier. It returns when the last of the prepared requests was sent, or zero if there are
-// none.
-func (r *run) releaseBarrier(ctx context.Context) (opened time.Time) {
-	r.start = time.Now()
-	close(r.barrier)
-	if r.OpenGate != nil && ctx.Err() == nil {
-		opened = r.OpenGate()
-	}
-	return opened
-}
-
-// startSpread returns how long after the barrier the first requests of so many workers were sent.
-func (r *run) startSpread(workers int, opened time.Time) time.Duration {
-	if !opened.IsZero() {
-		return opened.Sub(r.start)
-	}
-	return time.Duration(r.stats.started(workers))
-}
-
-// waitBarrier waits for the barrier, and returns when it opened.
-func (r *run) waitBarrier() time.Time {
-	<-r.barrier
-	return r.start
-}
-
-func (r *run) work(ctx context.Context, worker int, ready func(), hist *histogram) {
+func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup, hist *histogram) {
+	release := func() {}
 	if r.WarmUp != nil {
-		r.WarmUp(ctx, worker)
+		release = r.WarmUp(ctx, worker)
 	}
-	if r.PrepareFirst != nil && r.due == nil {
-		i := int(r.next.Add(1)) - 1 // there are no more workers than requests
-		op := r.PrepareFirst(ctx, ready, r.waitBarrier, i)
-		ready()
-		r.keep(i, r.completed(op, r.waitBarrier(), hist))
-	}
-	ready()
+	warm.Done()
+	warm.Wait()
+	release()
+	ready.Done()
 	<-r.barrier
 	for ctx.Err() == nil {
 		i := int(r.next.Add(1)) - 1

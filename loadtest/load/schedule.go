@@ -13,10 +13,9 @@ func schedule(p Plan) []time.Duration {
 	if p.Rate <= 0 {
 		return nil
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0))
 	at := make([]float64, p.Requests)
 	for i := 1; i < len(at); i++ {
-		at[i] = at[i-1] + rng.ExpFloat64()
+		at[i] = at[i-1] + rand.ExpFloat64()
 	}
 	scale := float64(time.Second)
 	if last := at[len(at)-1]; last > 0 {

@@ -12,7 +12,6 @@ import (
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/joint"
 	"stockapi/loadtest/scenario"
 )
 
@@ -29,7 +28,6 @@ type local struct {
 	client   *client.Client
 	janitor  *cluster.Instance // removes the products of cells that are over
 	settings *Settings
-	party    *joint.Party // nil if there are no others
 }
 
 // startLocal starts the servers that all cells share, and the janitor.
@@ -49,7 +47,7 @@ func (s *session) startLocal(ctx context.Context, c *cluster.Cluster) (*local, e
 	}
 	return &local{
 		cluster: c, servers: servers, stockapi: path, client: s.client, janitor: janitor,
-		settings: &s.settings, party: s.party,
+		settings: &s.settings,
 	}, nil
 }
 
@@ -61,9 +59,6 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	}
 	redlock, zookeeper, ownZooKeepers, database := 0, false, 0, false
 	for _, spec := range specs {
-		if s.Joint.Name != "" && unshared(s, spec.Rung) != "" {
-			continue
-		}
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
 		ownZooKeepers += cluster.OwnZooKeepers(spec)
 		database = database || spec.Rung.OnSQL()
@@ -87,11 +82,8 @@ func (l *local) clear(ctx context.Context, product string) error {
 func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment {
 	ready := make(chan cellEnvironment, 1)
 	notRun := ""
-	switch {
-	case spec.Scenario.Stops && !cluster.CanStop:
+	if spec.Scenario.Stops && !cluster.CanStop {
 		notRun = string(cluster.ErrNeedsStop)
-	case l.party != nil:
-		notRun = unshared(l.settings, spec.Rung)
 	}
 	if notRun != "" {
 		ready <- cellEnvironment{notRun: notRun, close: func() {}}
@@ -150,20 +142,12 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range started {
 		all.Go(func() (err error) {
-			started[i], err = l.cluster.StartInstance(ctx, l.stockapi, l.instanceName(i), site.Backend(i), fault, flags...)
+			started[i], err = l.cluster.StartInstance(ctx, l.stockapi, cluster.InstanceName(i), site.Backend(i), fault, flags...)
 			return err
 		})
 	}
 	err := all.Wait()
 	return slices.DeleteFunc(started, func(in *cluster.Instance) bool { return in == nil }), err
-}
-
-// instanceName returns a, b and so on; where others have instances too, p1.a and p1.b.
-func (l *local) instanceName(i int) string {
-	if l.party != nil {
-		return l.party.Name() + "." + cluster.InstanceName(i)
-	}
-	return cluster.InstanceName(i)
 }
 
 // targetsOf returns what the scenario's faults act on.

@@ -37,15 +37,8 @@ func (s *Settings) Check(specs []catalog.Spec) error {
 
 // lacks returns why the cell cannot be run; empty if nothing is known against it.
 func (s *Settings) lacks(options *cluster.Options, spec catalog.Spec) string {
-	if len(s.Targets) > 0 || len(s.Ports) > 0 {
-		if why := notOn(spec, max(len(s.Targets), len(s.Ports))); why != "" || len(s.Targets) > 0 {
-			return why
-		}
-	}
-	if s.Joint.Name != "" {
-		if why := unshared(s, spec.Rung); why != "" {
-			return why
-		}
+	if len(s.Targets) > 0 {
+		return notOn(spec, len(s.Targets))
 	}
 	return string(options.Lacks(spec))
 }
@@ -65,7 +58,7 @@ func notOn(spec catalog.Spec, instances int) string {
 func (s *Settings) remedy(why string) string {
 	switch why {
 	case needsOwnInstances:
-		return "leave out --targets and --ports, or choose --scenarios one-instance,two-instances"
+		return "leave out --targets, or choose --scenarios one-instance,two-instances"
 	case needsTwoTargets:
 		return "name two with --targets"
 	case string(cluster.ErrNeedsRedisServer):

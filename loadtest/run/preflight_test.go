@@ -27,9 +27,6 @@ func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
 		{Settings{Targets: []string{"http://a"}}, []string{"crash"}, nil, "needs instances of its own; leave out --targets"},
 		{Settings{Targets: []string{"http://a"}}, []string{"two-instances"}, nil, "needs two targets; name two with"},
 		{Settings{Targets: []string{"http://a"}}, []string{"one-instance", "two-instances"}, nil, ""},
-		{Settings{Ports: []string{"1", "2"}, Backend: "embedded"}, []string{"crash"}, nil, "needs instances of its own"},
-		{Settings{Joint: Joint{Name: "two"}, Backend: "redis://h"}, []string{"two-instances"}, []string{"v6"},
-			"needs shared nodes; choose other --rungs"},
 	} {
 		specs, err := catalog.Select(c.scenarios, c.rungs, 2, 1)
 		require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 )
 
@@ -14,35 +13,6 @@ import (
 type remote struct {
 	urls   []string
 	client *client.Client
-}
-
-// onPorts is the environment of a run that starts its instances once, on given ports, as one would by hand. The servers
-// are the run's own, as in a local environment.
-type onPorts struct {
-	remote
-	servers *cluster.Backend
-}
-
-func (o *onPorts) backend() history.Backend { return o.servers.Backend }
-
-// startOnPorts starts the servers, and the instances on the given ports.
-func (s *session) startOnPorts(ctx context.Context, c *cluster.Cluster) (*onPorts, error) {
-	l, err := s.startLocal(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.servers.Ready(ctx); err != nil {
-		return nil, err
-	}
-	env := &onPorts{remote{client: s.client}, l.servers}
-	for _, port := range s.settings.Ports {
-		in, err := c.StartInstance(ctx, l.stockapi, port, l.servers, false, "--addr", "127.0.0.1:"+port)
-		if err != nil {
-			return nil, err
-		}
-		env.urls = append(env.urls, in.URL)
-	}
-	return env, nil
 }
 
 func (r *remote) backend() history.Backend {

@@ -20,7 +20,6 @@ import (
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/joint"
 	"stockapi/loadtest/load"
 	"stockapi/loadtest/scenario"
 )
@@ -41,7 +40,6 @@ type session struct {
 	client      *client.Client // for what the cells share
 	environment environment
 	history     *history.Run
-	party       *joint.Party // nil if the run is not made together with others
 	stalls      *load.StallMeter
 	sent        atomic.Int64
 	oneByOne    bool // one cell runs at a time
@@ -69,7 +67,7 @@ func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress P
 	s.history.Selected = len(specs)
 	defer s.stalls.Close()
 	defer s.client.Close()
-	err := s.join(ctx)
+	err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
@@ -95,13 +93,9 @@ func (s *session) keysLeft(err error) error {
 func (s *Settings) newHistory() *history.Run {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
-	seedOf := ""
-	if s.Load.Rate > 0 {
-		seedOf = "when each order falls due"
-	}
 	return &history.Run{
-		ID: hex.EncodeToString(id[:]), Seed: s.Seed, Started: time.Now(), Loadtest: s.Build,
-		SeedOf: seedOf, Machine: history.ThisMachine(), Load: s.Load,
+		ID: hex.EncodeToString(id[:]), Started: time.Now(), Loadtest: s.Build,
+		Machine: history.ThisMachine(), Load: s.Load,
 	}
 }
 
@@ -119,12 +113,7 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	s.progress.Say("starting Redis and stockapi…")
-	if len(s.settings.Ports) > 0 {
-		s.environment, err = s.startOnPorts(ctx, c)
-	} else {
-		s.environment, err = s.startLocal(ctx, c)
-	}
-	if err != nil {
+	if s.environment, err = s.startLocal(ctx, c); err != nil {
 		return err
 	}
 	err = s.cells(ctx)
@@ -134,9 +123,6 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 
 // opening returns the product that our instances start with, and that nobody buys.
 func (s *session) opening() string {
-	if s.party != nil {
-		return "lt-" + s.history.ID + "-" + s.party.Name()
-	}
 	return "lt-" + s.history.ID
 }
 
@@ -147,9 +133,6 @@ const crowds = 2
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.environment.backend()
-	if err := s.introduce(ctx); err != nil {
-		return err
-	}
 	s.progress.Begin(s.history, s.specs)
 	faults := slices.IndexFunc(s.specs, func(spec catalog.Spec) bool { return spec.Scenario.Fault() })
 	if faults < 0 {
@@ -168,7 +151,7 @@ func (s *session) cells(ctx context.Context) error {
 
 // contention runs the first n cells, those of the crowds.
 func (s *session) contention(ctx context.Context, done []*history.Cell, n int) error {
-	if s.history.Backend.Kind == "embedded" && s.party == nil && len(s.settings.Ports) == 0 {
+	if s.history.Backend.Kind == "embedded" {
 		return s.sideBySide(ctx, done, 0, n, crowds)
 	}
 	return s.alone(ctx, done, n)
@@ -267,7 +250,7 @@ func (s *session) cell(
 	if spec.Patience() > 0 { // a late command of the first try may have left a lock that never expires
 		product += "-again"
 	}
-	if env.err != nil || env.notRun != "" && s.party == nil {
+	if env.err != nil || env.notRun != "" {
 		env.close()
 		return notRun(spec, product, env.notRun), env.err
 	}
@@ -284,11 +267,8 @@ func (s *session) cell(
 		})
 	}
 	runner := &scenario.Runner{
-		Client: own, Load: s.history.Load, Seed: s.history.Seed + uint64(i), Sent: &s.sent, Targets: env.targets,
+		Client: own, Load: s.history.Load, Sent: &s.sent, Targets: env.targets,
 		Spool: s.settings.Spool, Stalls: s.stalls,
-	}
-	if s.party != nil {
-		runner.Joint, runner.Seed = s.party.Cell(i+1, env.notRun), s.party.Seed(s.history.Seed, i)
 	}
 	return runner.Run(ctx, spec, product, env.urls)
 }

@@ -14,7 +14,6 @@ type Settings struct {
 	// Build names the build of this loadtest.
 	Build string
 	Load  history.Load
-	Seed  uint64
 	// Instances is the number of instances in the cells that have several.
 	Instances int
 	// AtOnce is the number of fault cells that run side by side.
@@ -23,26 +22,11 @@ type Settings struct {
 	// Targets are the URLs of instances that run already. Without any, the run starts its own.
 	Targets    []string
 	AdminToken string
-	// Ports are those of the instances that the run starts once, for all cells. Without any, every cell gets instances of
-	// its own, on free ports.
-	Ports []string
 	// Backend, ZooKeeper, SQL and Stockapi are used if the run starts its instances: see [cluster.Options].
 	Backend, ZooKeeper, SQL, Stockapi string
 
-	// Joint says with which other load generators the run is made. Without a name it is made alone.
-	Joint Joint
 	// Spool holds the orders that are too many for memory.
 	Spool *history.Spool
-}
-
-// Joint says which load generators make the run together, and where they meet.
-type Joint struct {
-	Name    string
-	Parties int
-	// Wait bounds the wait for the others.
-	Wait time.Duration
-	// Meet is the URL of the Redis where they meet.
-	Meet string
 }
 
 // Progress shows the progress of a run. Finished and Status may be called from several goroutines.

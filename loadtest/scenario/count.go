@@ -23,9 +23,6 @@ const (
 // may be late. Before a reading accuses the shop, more have to agree. If they do not, the stock stays unread, and the
 // verdict on it unknown.
 func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
-	if !r.Joint.First() {
-		return // the first party does it
-	}
 	instances, sold := c.Instances, c.UnitsSold()
 	var last *int64
 	agreed := 0

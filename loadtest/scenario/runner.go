@@ -13,7 +13,6 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/joint"
 	"stockapi/loadtest/load"
 )
 
@@ -53,7 +52,6 @@ const AnswerMargin = 10 * time.Second
 type Runner struct {
 	Client *client.Client
 	Load   history.Load
-	Seed   uint64
 	// Sent counts the orders of the current cell that have returned, for a progress line.
 	Sent *atomic.Int64
 	// Stalls measures this process's scheduling delays; nil if nobody asks.
@@ -62,8 +60,6 @@ type Runner struct {
 	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool
-	// Joint is the cell as several parties run it together; nil if there is only this one.
-	Joint *joint.Cell
 
 	// oneShard has every order begin at the same shard.
 	oneShard bool
@@ -76,7 +72,7 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 		// Of a sharded product all orders come to one shard, which has as many units as the whole product has elsewhere:
 		// orders of two shards do not contend, so what is expected of them would not come to pass.
 		shards := r.Load.Shards
-		r = &Runner{Client: r.Client, Seed: r.Seed, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad,
+		r = &Runner{Client: r.Client, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad,
 			oneShard: shards > 0}
 		r.Load.Shards, r.Load.Stock = shards, faultLoad.Stock*int64(max(1, shards))
 		r.Load.TTL = spec.Scenario.Lease()
@@ -86,7 +82,7 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
 		Product: product, Initial: r.Load.Stock, Shards: r.Load.Shards, TTL: r.Load.TTL,
 		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
-		NotRun: r.Joint.NotRun(), Longer: spec.Patience(),
+		Longer: spec.Patience(),
 	}
 	if err := r.identify(ctx, c, urls); err != nil {
 		return c, err
@@ -100,10 +96,6 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	r.resolve(ctx, c)
 	r.readClocksAgain(ctx, c)
 	r.readLeft(ctx, c)
-	c, err := r.Joint.Merge(ctx, c)
-	if err != nil {
-		return nil, err
-	}
 	c.Findings, c.Coverage = audit.Judge(c)
 	return c, ctx.Err()
 }
@@ -144,23 +136,13 @@ func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, t
 	return r.buy(ctx, c, c.Start, to, history.Buy, o)
 }
 
-// fillShelf puts the product on the shelf, if the cell takes place. If several parties run the cell, the first one does
-// it, and each checks that all of its instances see it: instances with separate shelves would never sell each other's
-// units.
+// fillShelf puts the product on the shelf, if the cell takes place.
 func (r *Runner) fillShelf(ctx context.Context, c *history.Cell) error {
-	if r.Joint.First() && c.NotRun == "" {
-		if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
-			return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
-		}
+	if c.NotRun != "" {
+		return nil
 	}
-	if err := r.Joint.Agree(ctx, c); err != nil || c.NotRun != "" || r.Joint == nil {
-		return err
-	}
-	for _, in := range c.Instances {
-		if there, err := r.Client.Stock(ctx, in.URL, c.Product); err != nil || there != c.Initial {
-			return errors.Join(fmt.Errorf("%s does not have what the first party put on its shelf: "+
-				"do all keep the stock on one Redis?", in.URL), err)
-		}
+	if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
+		return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
 	}
 	return nil
 }
@@ -233,39 +215,23 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	c.Keep(r.Spool)
 	r.Sent.Store(0)
-	var gate client.Gate
 	result, err := load.Run(ctx, load.Plan{
-		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Seed: r.Seed, Done: r.Sent,
-		WarmUp: func(ctx context.Context, worker int) {
-			_ = r.Client.Alive(ctx, c.Instances[worker%len(c.Instances)].URL) // if it fails, the order fails too
+		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Done: r.Sent,
+		WarmUp: func(ctx context.Context, worker int) func() {
+			return r.Client.Warm(ctx, c.Instances[worker%len(c.Instances)].URL)
 		},
-		Begin: r.Joint.Begin, Stalls: r.Stalls, Keep: c.Add,
-		OpenGate: func() time.Time {
-			defer r.Targets.standStill()()
-			return gate.Open()
-		},
-		PrepareFirst: func(ctx context.Context, ready func(), start func() time.Time, i int) history.Op {
-			to := i % len(c.Instances)
-			op := r.Client.BuyAt(ctx, &gate, ready, start, c.Instances[to].URL, r.crowdOrder(c, i))
-			return r.completed(op, c, to, history.Buy)
-		},
+		Stalls: r.Stalls, Keep: c.Add,
 		Send: func(ctx context.Context, start time.Time, i int) history.Op {
-			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.crowdOrder(c, i))
+			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, strconv.Itoa(i+1), 1))
 		},
 	})
 	if err != nil {
 		return err
 	}
 	c.Start, c.Elapsed, c.Latency, c.Client = result.Start, result.Elapsed, result.Latency, result.Client
-	if err := r.Joint.Sold(ctx); err != nil {
-		return err
-	}
 	if after, ok := r.commands(ctx, c); ok && counted {
 		sent := after - before
 		c.Commands = &sent
-	}
-	if !r.Joint.First() {
-		return nil
 	}
 	return r.probe(ctx, c, everywhere(c), false)
 }
@@ -278,19 +244,13 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order, due now, to one instance.
+// buy sends one order, due now, to one instance. An op without an instance's name gets the name of the instance that was
+// asked.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
 	o client.Order) history.Op {
 	due := history.At(start, time.Now())
-	op := r.completed(r.Client.Buy(ctx, start, c.Instances[to].URL, o), c, to, phase)
-	op.Due = due
-	return op
-}
-
-// completed completes an op of the instance of that number. An op without an instance's name gets the name of the
-// instance that was asked.
-func (r *Runner) completed(op history.Op, c *history.Cell, to int, phase history.Phase) history.Op {
-	op.Phase = phase
+	op := r.Client.Buy(ctx, start, c.Instances[to].URL, o)
+	op.Due, op.Phase = due, phase
 	r.Targets.nameServers(&op)
 	if op.Instance == "" {
 		op.Instance = c.Instances[to].Name
@@ -309,11 +269,6 @@ func (r *Runner) order(c *history.Cell, id string, quantity int64) client.Order 
 		o.Shard = new(int)
 	}
 	return o
-}
-
-// crowdOrder returns order number i of a crowd, from 0, for one unit.
-func (r *Runner) crowdOrder(c *history.Cell, i int) client.Order {
-	return r.order(c, r.Joint.Prefix()+strconv.Itoa(i+1), 1)
 }
 
 func (r *Runner) commands(ctx context.Context, c *history.Cell) (sum int64, ok bool) {

@@ -23,34 +23,6 @@ type FaultTargets struct {
 	Behind map[string]string
 }
 
-// standStill stops the processes that can be stopped, and returns a function that continues them. Of a thousand orders
-// that are handed to the kernel in a row, the first would otherwise wake an instance up, which then takes the processor
-// from the rest: they took 20 ms in place of 5 on two processors.
-func (t *FaultTargets) standStill() (goOn func()) {
-	if t == nil {
-		return func() {}
-	}
-	var stopping []Process
-	for _, p := range t.Processes {
-		if p.Stop() == nil {
-			stopping = append(stopping, p)
-		}
-	}
-	for _, p := range stopping {
-		for range 100 { // they stop within a tenth of a millisecond, or a little later
-			if stopped, err := p.Stopped(); stopped || err != nil {
-				break
-			}
-			time.Sleep(50 * time.Microsecond)
-		}
-	}
-	return func() {
-		for _, p := range stopping {
-			_ = p.Continue()
-		}
-	}
-}
-
 // The names of servers. Redlock's are "node 1" to "node 5".
 const (
 	stockServer = "stock"

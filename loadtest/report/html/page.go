@@ -153,10 +153,9 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // facts lists how the run was made: backend, machine, load.
 func facts(run *history.Run, rows []*catalog.Row) []fact {
-	m, l := run.Machine, run.Whole()
+	m, l := run.Machine, run.Load
 	out := []fact{
 		{"run", fmt.Sprintf("%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))},
-		{"seed", fmt.Sprint(run.Seed)},
 		{"backend", run.Backend.Text},
 		{"stockapi", run.Backend.Stockapi},
 		{"machine", fmt.Sprintf("%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)},
@@ -166,13 +165,6 @@ func facts(run *history.Run, rows []*catalog.Row) []fact {
 	}
 	if run.Interrupted != "" {
 		out = append(out, fact{"interrupted", clip(run.Interrupted, 300)})
-	}
-	if len(run.Parties) > 0 {
-		var who []string
-		for _, p := range run.Parties {
-			who = append(who, p.Name+" on "+clip(p.Label, 80))
-		}
-		out = append(out, fact{"parties", strings.Join(who, "; ")})
 	}
 	return out
 }

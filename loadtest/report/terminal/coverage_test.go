@@ -51,14 +51,3 @@ func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
 	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{kept}))
 	assert.NotContains(t, out.String(), "loop")
 }
-
-// A seed is told with what it determines, and not where it determines nothing.
-func TestTheSeedIsToldWhereItMatters(t *testing.T) {
-	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Header(&history.Run{ID: "id", Seed: 4711})
-	assert.NotContains(t, out.String(), "4711")
-	out.Reset()
-	terminal.Printer{Writer: &out}.Header(&history.Run{ID: "id", Seed: 4711, SeedOf: "when each order falls due",
-		Load: history.Load{Rate: 5}})
-	assert.Contains(t, out.String(), "seed 4711 (when each order falls due), ")
-}

@@ -14,7 +14,7 @@ const EmbeddedNote = "Do not compare the rungs' speed here: " +
 
 // Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
 func (p Printer) Header(run *history.Run) {
-	m, l := run.Machine, run.Whole()
+	m, l := run.Machine, run.Load
 	line := func(head, text string) {
 		text = plain.Text(text)
 		if p.Width == 0 {
@@ -23,16 +23,12 @@ func (p Printer) Header(run *history.Run) {
 		}
 		p.wrapped(fmt.Sprintf("%-10s", head), 10, text)
 	}
-	line("run", fmt.Sprintf("%s, %s%s on %s/%s with %d CPUs, %s",
-		run.ID, seed(run), run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
+	line("run", fmt.Sprintf("%s, %s on %s/%s with %d CPUs, %s",
+		run.ID, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
 	line("stockapi", run.Backend.Stockapi)
-	line("load", fmt.Sprintf("%d buyers of %d units%s, %d at once, %s; wait %s, ttl %s, work %s%s",
-		l.Requests, l.Stock, inShards(l), l.Concurrency, loop(l), l.Wait, l.TTL, l.Work, from(run.Parties)))
-	for i, party := range run.Parties {
-		line([]string{"parties", ""}[min(i, 1)], fmt.Sprintf("%s on %s, %s/%s with %d CPUs",
-			party.Name, party.Label, party.Machine.OS, party.Machine.Arch, party.Machine.CPUs))
-	}
+	line("load", fmt.Sprintf("%d buyers of %d units%s, %d at once, %s; wait %s, ttl %s, work %s",
+		l.Requests, l.Stock, inShards(l), l.Concurrency, loop(l), l.Wait, l.TTL, l.Work))
 	if run.Backend.Kind == "embedded" {
 		line("", EmbeddedNote)
 	}
@@ -45,22 +41,6 @@ func inShards(l history.Load) string {
 		return ""
 	}
 	return fmt.Sprintf(" in %d shards", l.Shards)
-}
-
-// seed returns the seed and what it determines; nothing if it determines nothing.
-func seed(run *history.Run) string {
-	if run.SeedOf == "" {
-		return ""
-	}
-	return fmt.Sprintf("seed %d (%s), ", run.Seed, run.SeedOf)
-}
-
-// from says from how many load generators the load comes, if from several.
-func from(parties []history.Party) string {
-	if len(parties) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; from %d parties", len(parties))
 }
 
 func loop(l history.Load) string {

@@ -125,7 +125,6 @@ func (p Printer) tables(rows []*catalog.Row) {
 		fmt.Fprintln(p)
 		p.coverages(rows[start:end])
 		p.clients(rows[start:end])
-		p.parties(rows[start:end])
 		start = end
 	}
 }

@@ -35,7 +35,6 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		p := terminal.Printer{Writer: &out}
 		p.Header(&history.Run{
 			ID: evil, Backend: history.Backend{Text: evil, Stockapi: evil}, Machine: history.Machine{OS: evil},
-			Parties: []history.Party{{Name: evil, Label: evil}, {}},
 		})
 		p.Results(terminal.Outcome{Rows: catalog.Assess(cells), Verbose: verbose})
 		shown := terminal.NewProgress(&progress, nil)

@@ -82,25 +82,3 @@ func TestTheLastWords(t *testing.T) {
 	assert.Contains(t, out.String(),
 		"  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
 }
-
-func TestSeveralPartiesAreToldOf(t *testing.T) {
-	c := cell("two-instances", "v4", findings(history.OK, history.OK))
-	c.Parties = []history.Share{
-		{Party: "p1", Buyers: 300, Elapsed: time.Second},
-		{Party: "p2", Buyers: 300, Elapsed: 500 * time.Millisecond, Began: -history.Instant(1500 * time.Microsecond),
-			Within: 40 * time.Microsecond},
-	}
-	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{c}))
-	assert.Contains(t, out.String(), "of each party, requests per second")
-	assert.Regexp(t, `v4 lua-release +300 +600 +1\.50 +±0\.04`, out.String())
-
-	out.Reset()
-	terminal.Printer{Writer: &out}.Header(&history.Run{
-		Load:    history.Load{Requests: 300, Concurrency: 100, Stock: 100, Rate: 50},
-		Parties: []history.Party{{Name: "p1", Label: "here, process 1"}, {Name: "p2", Label: "there, process 2"}},
-	})
-	assert.Contains(t, out.String(), "load      600 buyers of 100 units, 200 at once, 100/s in an open loop;")
-	assert.Contains(t, out.String(), "; from 2 parties\nparties   p1 on here, process 1, ")
-	assert.Contains(t, out.String(), "\n          p2 on there, process 2, ")
-}

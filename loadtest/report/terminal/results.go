@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 )
 
 const (
@@ -113,9 +112,6 @@ func (p Printer) brief(rows []*catalog.Row, room int) (text string, left []strin
 	recoveries := p.text(func(p Printer) { p.Recoveries(rows) })
 	if recoveries != "" && (missing > 0 || lineCount(said+recoveries+matrix) > room) {
 		left, recoveries = append(left, "recovery times"), ""
-	}
-	if anyRow(rows, func(c *history.Cell) bool { return len(c.Parties) > 0 }) {
-		left = append(left, "each party's share")
 	}
 	return said + recoveries + matrix, append(left, "what each ok rests on")
 }
