@@ -105,11 +105,6 @@ var misbehaviours = []misbehaviour{
 		want: "ok unknown ok ok unknown – –", code: couldNotRun, says: `the lease of 0 was seen|no two leases`,
 	},
 	{
-		name: "leases that nobody else could have", rung: "v15",
-		bend: fenced(func(o *order) { o.Doc["shard"] = o.ID }),
-		want: "ok unknown ok ok unknown – –", code: couldNotRun, says: `no two leases can be compared`,
-	},
-	{
 		name: "423 to all buyers",
 		bend: sells(func(o *order, honest func(*order)) {
 			if !probing(o) {

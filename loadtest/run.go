@@ -24,9 +24,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, err)
 	}
-	if specs, err = f.shardable(specs); err != nil {
-		return complain(stderr, err)
-	}
 	if err := f.checkOutputs(); err != nil {
 		return complain(stderr, err)
 	}

@@ -31,7 +31,6 @@ type runFlags struct {
 	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
 	Concurrency int           `default:"100" help:"How many at once."`
 	Stock       int64         `default:"100" help:"How many units there are to sell."`
-	Shards      int           `default:"1" help:"Into how many shards each product is put. The orders of a crowd are spread over them; in the other scenarios all come to one shard. Not with opposite-order (an order of several products takes none that is sharded), readers-and-writer (a reader's lock is of one stock) and sold-out-restock (a product that is put again has new locks)."`
 	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
 	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
 	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
@@ -48,7 +47,7 @@ func (f *runFlags) settings(spool *history.Spool) run.Settings {
 		Build: thisBuild(), Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: f.AdminToken,
 		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
 		Load: history.Load{
-			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Shards: f.shards(), Rate: f.Rate,
+			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
 			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
 		},
 	}
@@ -70,7 +69,6 @@ func (f *runFlags) sizes() error {
 		{"--instances", int64(f.Instances), 2, 32},
 		{"--at-once", int64(f.AtOnce), 1, 64},
 		{"--repeat", int64(f.Repeat), 1, 1000},
-		{"--shards", int64(f.Shards), 1, 32},
 	} {
 		if n.value < n.low || n.value > n.high {
 			return fmt.Errorf("%s must lie between %d and %d", n.flag, n.low, n.high)
@@ -92,35 +90,6 @@ func (f *runFlags) durations() error {
 		return errors.New("--work must lie between 0s and 1h")
 	}
 	return nil
-}
-
-// shards returns how many shards a product has, 0 for none.
-func (f *runFlags) shards() int {
-	if f.Shards <= 1 {
-		return 0
-	}
-	return f.Shards
-}
-
-// shardable returns those of the cells that a sharded product can be in, if it is to have shards. What was asked for by
-// name and cannot be had is an error.
-func (f *runFlags) shardable(specs []catalog.Spec) ([]catalog.Spec, error) {
-	if f.shards() == 0 {
-		return specs, nil
-	}
-	var err error
-	specs = slices.DeleteFunc(specs, func(spec catalog.Spec) bool {
-		name := spec.Scenario.Name
-		why := catalog.Unsharded[name]
-		if why != "" && slices.Contains(f.Scenarios, name) {
-			err = fmt.Errorf("--shards: not with %s: %s", name, why)
-		}
-		return why != ""
-	})
-	if err == nil && len(specs) == 0 {
-		err = errors.New("--shards: no cell is left that a sharded product can be in")
-	}
-	return specs, err
 }
 
 // databases are the schemes of a DSN.

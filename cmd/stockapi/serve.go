@@ -146,64 +146,13 @@ type admin struct {
 	locks lock.Backends
 }
 
-// BreakLocks removes the locks of a product, and those of its shards.
+// BreakLocks removes the locks of a product.
 func (a admin) BreakLocks(ctx context.Context, product string) (int64, error) {
-	shards, err := a.shards(ctx, product)
-	removed, failed := a.breakAll(ctx, append(shards, product))
-	if err = errors.Join(err, failed); err != nil {
+	removed, err := a.locks.Break(ctx, product)
+	if err != nil {
 		return removed, fmt.Errorf("break the locks of %s: %w", product, err)
 	}
 	return removed, nil
-}
-
-// shards returns the names of a product's shards.
-func (a admin) shards(ctx context.Context, product string) (names []string, err error) {
-	layout, err := a.Layout(ctx, product)
-	if layout != nil {
-		for i := range layout.Shards {
-			names = append(names, layout.Name(i))
-		}
-	}
-	return names, err
-}
-
-func (a admin) breakAll(ctx context.Context, products []string) (removed int64, err error) {
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for _, product := range products {
-		all.Go(func() {
-			n, failed := a.locks.Break(ctx, product)
-			mu.Lock()
-			defer mu.Unlock()
-			removed, err = removed+n, errors.Join(err, failed)
-		})
-	}
-	all.Wait()
-	return removed, err
-}
-
-// PutFor is that of the shelf. PutSharded and Remove too remove the locks of the shards that were there before.
-func (a admin) PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error {
-	return a.replace(ctx, product, func() error { return a.Shelf.PutFor(ctx, product, quantity, ttl) })
-}
-
-func (a admin) PutSharded(ctx context.Context, product string, quantity int64, shards int, ttl time.Duration) error {
-	return a.replace(ctx, product, func() error { return a.Shelf.PutSharded(ctx, product, quantity, shards, ttl) })
-}
-
-func (a admin) Remove(ctx context.Context, product string) error {
-	return a.replace(ctx, product, func() error { return a.Shelf.Remove(ctx, product) })
-}
-
-// replace removes the locks of old shards, whose names do not come back: nobody else would ever remove those that have
-// no TTL. They guard nothing any more, so it is no failure if one stays.
-func (a admin) replace(ctx context.Context, product string, put func() error) error {
-	old, _ := a.shards(ctx, product)
-	err := put()
-	if err == nil && len(old) > 0 {
-		_, _ = a.breakAll(ctx, old)
-	}
-	return err
 }
 
 func redlockNote(c *config) string {

@@ -11,31 +11,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"stockapi/internal/sale"
-	"stockapi/internal/stock"
 )
 
 type stockBody struct {
 	Product  string `json:"product"`
 	Quantity int64  `json:"quantity"`
 	TTL      string `json:"ttl,omitempty"` // as given by PUT; empty: none, or the answer to a GET
-	// Shards are those of a sharded product.
-	Shards []shardBody `json:"shards,omitempty"`
-}
-
-type shardBody struct {
-	Shard    string `json:"shard"`
-	First    int64  `json:"first"` // the number of its first unit
-	Quantity int64  `json:"quantity"`
-}
-
-// stock returns what is left of a product.
-func (s *server) stock(ctx context.Context, product string) (stockBody, error) {
-	sum, layout, left, err := s.admin.Count(ctx, product)
-	body := stockBody{Product: product, Quantity: sum}
-	for i, n := range left {
-		body.Shards = append(body.Shards, shardBody{layout.Name(i), layout.Below(i) + 1, n})
-	}
-	return body, err
 }
 
 // authorized refuses a request without the admin token, if the instance has one.
@@ -75,20 +56,20 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 
 func (s *server) getStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		return s.stock(ctx, product)
+		left, err := s.admin.Left(ctx, product)
+		return stockBody{Product: product, Quantity: left}, err
 	})
 }
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		p, overridden, err := readParams(c.Request, "quantity", "shards", "ttl")
+		p, overridden, err := readParams(c.Request, "quantity", "ttl")
 		if err != nil {
 			return nil, err
 		}
-		quantity, shards, ttl := int64(-1), int64(1), time.Duration(0)
+		quantity, ttl := int64(-1), time.Duration(0)
 		for _, given := range []params{overridden, p} {
 			if err := errors.Join(given.integer("quantity", &quantity, 0, MaxStock),
-				given.integer("shards", &shards, 1, stock.MaxShards),
 				given.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
 				return nil, err
 			}
@@ -96,27 +77,12 @@ func (s *server) putStock(c *gin.Context) {
 		if quantity < 0 {
 			return nil, badInput("quantity is missing")
 		}
-		return s.put(ctx, product, quantity, int(shards), ttl)
-	})
-}
-
-// put puts a product on the shelf, and returns what is there then.
-func (s *server) put(
-	ctx context.Context, product string, quantity int64, shards int, ttl time.Duration,
-) (put stockBody, err error) {
-	if shards > 1 {
-		err = s.admin.PutSharded(ctx, product, quantity, shards, ttl)
-		if err == nil {
-			put, err = s.stock(ctx, product)
+		put := stockBody{Product: product, Quantity: quantity}
+		if ttl > 0 {
+			put.TTL = ttl.String()
 		}
-	} else {
-		put = stockBody{Product: product, Quantity: quantity}
-		err = s.admin.PutFor(ctx, product, quantity, ttl)
-	}
-	if ttl > 0 {
-		put.TTL = ttl.String()
-	}
-	return put, err
+		return put, s.admin.PutFor(ctx, product, quantity, ttl)
+	})
 }
 
 func (s *server) removeStock(c *gin.Context) {

@@ -10,18 +10,17 @@ import (
 	"stockapi/internal/fault"
 )
 
-// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items,
-// permits and shard. Without --faults, fault is an unknown parameter.
+// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items and
+// permits. Without --faults, fault is an unknown parameter.
 func paramNames(faults bool) (ofDecrease, ofRead []string) {
 	ofDecrease = []string{
-		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "shard",
-		"trace",
+		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",
 	}
 	if faults {
 		ofDecrease = append(ofDecrease, "fault")
 	}
 	return ofDecrease, slices.DeleteFunc(slices.Clone(ofDecrease), func(name string) bool {
-		return slices.Contains([]string{"product", "quantity", "items", "permits", "shard"}, name)
+		return slices.Contains([]string{"product", "quantity", "items", "permits"}, name)
 	})
 }
 

@@ -19,7 +19,6 @@ import (
 	"stockapi/internal/fault"
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
-	"stockapi/internal/stock"
 )
 
 // A Shop serves orders.
@@ -32,9 +31,8 @@ type Shop interface {
 
 // An Admin serves the administrative routes.
 type Admin interface {
-	Count(ctx context.Context, product string) (sum int64, l *stock.Layout, left []int64, err error)
+	Left(ctx context.Context, product string) (int64, error)
 	PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error
-	PutSharded(ctx context.Context, product string, quantity int64, shards int, ttl time.Duration) error
 	Remove(ctx context.Context, product string) error
 	BreakLocks(ctx context.Context, product string) (int64, error)
 }

@@ -236,16 +236,13 @@ func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, 
 func (f *fakeShop) Read(context.Context, string, sale.Order) (sale.Receipt, error) {
 	return f.receipt, f.err
 }
-func (f *fakeShop) Rungs() []sale.Status { return nil }
-func (f *fakeShop) Closed() bool         { return f.closed }
-func (f *fakeShop) Count(context.Context, string) (int64, *stock.Layout, []int64, error) {
-	return 0, nil, nil, f.err
-}
-func (f *fakeShop) PutSharded(context.Context, string, int64, int, time.Duration) error { return f.err }
-func (f *fakeShop) PutFor(context.Context, string, int64, time.Duration) error          { return f.err }
-func (f *fakeShop) Remove(context.Context, string) error                                { return f.err }
-func (f *fakeShop) BreakLocks(context.Context, string) (int64, error)                   { return 0, f.err }
-func (f *fakeShop) ready(context.Context) error                                         { return f.err }
+func (f *fakeShop) Rungs() []sale.Status                                       { return nil }
+func (f *fakeShop) Closed() bool                                               { return f.closed }
+func (f *fakeShop) Left(context.Context, string) (int64, error)                { return 0, f.err }
+func (f *fakeShop) PutFor(context.Context, string, int64, time.Duration) error { return f.err }
+func (f *fakeShop) Remove(context.Context, string) error                       { return f.err }
+func (f *fakeShop) BreakLocks(context.Context, string) (int64, error)          { return 0, f.err }
+func (f *fakeShop) ready(context.Context) error                                { return f.err }
 
 var errPanic = errors.New("a handler's fault")
 
@@ -275,7 +272,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		"draining": sale.ErrDraining, "no-such-rung": sale.ErrNoRung, "rung-unavailable": sale.ErrUnavailable,
 		"outcome-unknown": stock.ErrUnknown, "no-such-product": stock.ErrNoProduct, "sold-out": stock.ErrSoldOut,
 		"stock-corrupt": stock.ErrCorrupt, "lock-corrupt": lock.ErrForeign, "lock-busy": lock.ErrBusy,
-		"lease-lost": lock.ErrLost, "scattered": sale.ErrScattered,
+		"lease-lost":   lock.ErrLost,
 		"backend-away": io.ErrUnexpectedEOF, "lease-exhausted": lock.ErrExhausted, "fence-stale": stock.ErrStale,
 		"internal": errPanic,
 	} {
@@ -427,7 +424,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 			call(503, "POST", "/"+r.Number+"/decrease", "")
 			continue
 		}
-		call(200, "PUT", "/stock/10000", `{"quantity":3}`)
+		assert.Contains(t, call(200, "PUT", "/stock/10000", `{"quantity":3,"ttl":"1h"}`).Body.String(), `"ttl":"1h0m0s"`)
 		call(200, "POST", "/"+r.Number+"/decrease?trace=true", `{"quantity":2,"work":"1ms","wait":"50ms","ttl":"30s"}`)
 		call(409, "POST", "/"+r.Name+"/decrease?quantity=2&trace=true", "")
 		call(200, "DELETE", "/locks/10000", "") // what v5-as-printed left behind
@@ -440,21 +437,6 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	assert.Contains(t, call(409, "POST", "/v9/decrease?items=10000,10001", "").Body.String(), "0 left of 10000")
 	assert.Contains(t, call(404, "POST", "/v9/decrease?items=10002", "").Body.String(), "no such product: 10002")
 	assert.Contains(t, call(400, "POST", "/v4/decrease?items=10000", "").Body.String(), "v4 takes no items")
-	assert.Contains(t, call(200, "PUT", "/stock/10000", `{"quantity":3,"shards":2,"ttl":"1h"}`).Body.String(),
-		`"first":3,"quantity":1`)
-	sharded := request("POST", "/v4/decrease?shard=1", "")
-	sharded.Header.Set("X-Request-ID", "order-6")
-	assert.Contains(t, c.call(t, h, sharded).Body.String(), `"left":0,"units":[3]`)
-	assert.Contains(t, call(200, "GET", "/orders/order-6", "").Body.String(), `"units":[3],"left":0,"shard":"10000.`)
-	call(409, "POST", "/v4/decrease?quantity=3", "")
-	call(200, "PUT", "/stock/10000", `{"quantity":2,"shards":2}`)
-	call(422, "POST", "/v4/decrease?quantity=2", "")
-	call(400, "POST", "/v9/decrease?items=10000", "")
-	call(400, "POST", "/v4/decrease?shard=32", "")
-	call(400, "PUT", "/stock/10000", `{"quantity":3,"shards":33}`)
-	assert.Contains(t, call(200, "GET", "/stock/10000", "").Body.String(), `"quantity":2,"shards":[{"shard":"10000.`)
-	call(400, "GET", "/v10/stock/10000", "")
-	call(200, "POST", "/v9/decrease?quantity=2", "")
 	call(200, "PUT", "/stock/10000", `{"quantity":3}`)
 	assert.Contains(t, call(200, "GET", "/v10/stock/10000?work=1ms&ttl=1s&trace=true", "").Body.String(), `"left":3`)
 	assert.Contains(t, call(400, "GET", "/readwrite/stock/10000?nested=true", "").Body.String(),

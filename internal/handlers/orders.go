@@ -26,14 +26,13 @@ type orderStatus struct {
 	Quantity int64       `json:"quantity"`
 	Units    []int64     `json:"units,omitempty"`
 	Left     *int64      `json:"left,omitempty"`
-	Shard    string      `json:"shard,omitempty"`
 	Items    []sale.Item `json:"items,omitempty"`
 	SoldBy   string      `json:"sold_by,omitempty"` // the order under whose lease this one was served
 	Instance string      `json:"instance"`
 }
 
-// An orderRecord holds the outcome of an order, or of several orders with one name. It does not hold the units if they
-// follow from left and quantity, as they do unless the product is sharded.
+// An orderRecord holds the outcome of an order, or of several orders with one name. The units follow from left and
+// quantity.
 type orderRecord struct {
 	id       string
 	outcome  string
@@ -41,9 +40,7 @@ type orderRecord struct {
 	quantity int64
 	left     int64
 	items    []sale.Item // without their units
-	shard    string
-	units    []int64 // nil: they follow from left
-	soldBy   string  // the order under whose lease it was served, if it was another's
+	soldBy   string      // the order under whose lease it was served, if it was another's
 
 	times     int  // how many orders had that name
 	underWay  int  // how many of them have not ended
@@ -175,10 +172,6 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	}
 	if outcome == sold {
 		r.quantity, r.left, r.items = receipt.Quantity, receipt.Left, withoutUnits(receipt.Items)
-		r.shard, r.units = receipt.Shard, nil
-		if len(receipt.Units) > 0 && !followsFrom(receipt.Left, receipt.Units) {
-			r.units = receipt.Units
-		}
 	}
 	if r.underWay--; r.underWay > 0 {
 		return
@@ -205,10 +198,7 @@ func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 		return t, true
 	case r.outcome == sold:
 		left := r.left
-		t.Left, t.Units, t.Shard = &left, r.units, r.shard
-		if t.Units == nil {
-			t.Units = unitsAbove(left, r.quantity)
-		}
+		t.Left, t.Units = &left, unitsAbove(left, r.quantity)
 		for _, item := range r.items {
 			item.Units = unitsAbove(item.Left, item.Quantity)
 			t.Items = append(t.Items, item)
@@ -233,16 +223,6 @@ func unitsAbove(left, quantity int64) []int64 {
 		units[i] = left + 1 + int64(i)
 	}
 	return units
-}
-
-// followsFrom reports whether these are the units that [unitsAbove] returns.
-func followsFrom(left int64, units []int64) bool {
-	for i, unit := range units {
-		if unit != left+1+int64(i) {
-			return false
-		}
-	}
-	return true
 }
 
 // order serves GET /orders/{order}: the outcome of an order that this instance served.

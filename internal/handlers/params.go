@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"stockapi/internal/sale"
-	"stockapi/internal/stock"
 )
 
 // Bounds limit what a client may ask for.
@@ -228,9 +227,6 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		o.Wait = new(time.Duration)
 	}
 	renew := true
-	if _, chosen := p["shard"]; chosen {
-		o.Shard = new(int64)
-	}
 	err = errors.Join(
 		p.integer("quantity", &o.Quantity, 1, b.MaxQuantity),
 		p.duration("wait", o.Wait, 0, b.MaxWait),
@@ -242,7 +238,6 @@ func (b Bounds) order(p params) (o sale.Order, err error) {
 		p.integer("caller", &o.Caller, 1, math.MaxInt32),
 		b.items(p, &o),
 		p.integer("permits", &o.Permits, 1, maxPermits),
-		p.integer("shard", o.Shard, 0, stock.MaxShards-1),
 	)
 	o.NoRenew = !renew
 	return o, err

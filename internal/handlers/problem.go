@@ -25,7 +25,6 @@ type Problem struct {
 	Order   string        `json:"order,omitempty"`
 	Rung    string        `json:"rung,omitempty"`
 	Server  string        `json:"instance_name,omitempty"` // the member "instance" of RFC 9457 is a URI
-	Shard   string        `json:"shard,omitempty"`         // of a sharded product, the one that the order was at last
 	Lease   *sale.Lease   `json:"lease,omitempty"`
 	SoldBy  string        `json:"sold_by,omitempty"` // the order under whose lease this one was served
 	Trace   []trace.Event `json:"trace,omitempty"`
@@ -48,9 +47,7 @@ var problems = map[string]Problem{
 	"no-such-route":      {Status: http.StatusNotFound, Title: "There is nothing at this address"},
 	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
 	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
-	"scattered": {Status: http.StatusUnprocessableEntity, Outcome: notSold,
-		Title: "No shard has as many units"},
-	"too-large": {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
+	"too-large":          {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
 	"misdirected": {Status: http.StatusMisdirectedRequest, Outcome: notSold,
 		Title: "This is meant for another host"},
 	"unsupported-media": {Status: http.StatusUnsupportedMediaType, Title: "The body is encoded", Outcome: notSold},
@@ -85,7 +82,7 @@ func problemOf(err error) string { //nolint:gocyclo // a flat list
 	case errors.As(err, &tooLarge):
 		return "too-large"
 	case errors.Is(err, errBadInput), errors.Is(err, sale.ErrCallerBusy), errors.Is(err, sale.ErrOneProduct),
-		errors.Is(err, sale.ErrSharded), errors.Is(err, lock.ErrUpgrade):
+		errors.Is(err, lock.ErrUpgrade):
 		return "bad-input"
 	case errors.Is(err, errEncoding):
 		return "unsupported-media"
@@ -103,8 +100,6 @@ func problemOf(err error) string { //nolint:gocyclo // a flat list
 		return "rung-unavailable"
 	case errors.Is(err, stock.ErrUnknown):
 		return "outcome-unknown"
-	case errors.Is(err, sale.ErrScattered):
-		return "scattered"
 	case errors.Is(err, stock.ErrNoProduct):
 		return "no-such-product"
 	case errors.Is(err, stock.ErrSoldOut):
@@ -135,7 +130,7 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	if name == "lock-corrupt" {
 		p.Detail += "; if nobody needs it, DELETE /locks/" + receipt.Product + " removes it"
 	}
-	p.Order, p.Rung, p.Shard = receipt.Order, receipt.Rung, receipt.Shard
+	p.Order, p.Rung = receipt.Order, receipt.Rung
 	p.Lease, p.SoldBy, p.Trace = receipt.Lease, receipt.SoldBy, receipt.Trace
 	s.send(c, name, p)
 	s.logProblem(c, name, p, err)

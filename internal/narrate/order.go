@@ -34,7 +34,6 @@ type Order struct {
 	found   *string     // the key's value at the release, if the rung reads it
 	deleted *string     // the reply to an unconditional delete
 	late    bool        // the delete was sent after the lease had ended
-	below   int64       // how many units are numbered below those of the shard that it is at
 	read    string      // the stock at the last read that was not watched
 	watches bool        // the next read is watched
 }
@@ -66,28 +65,6 @@ func (o *Order) Busy(err error, maxWait time.Duration) {
 	}
 }
 
-// In tells that the order goes to a shard of its product, below whose units so many are numbered.
-func (o *Order) In(shard string, below int64) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.below = below
-	o.say(quiet, "goes to shard "+shard)
-}
-
-// Collected tells that the order took its units from several shards.
-func (o *Order) Collected(units []int64) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = true
-	o.say(good, fmt.Sprintf("sold %d units, of several shards: %d", len(units), units))
-}
-
 // Has tells that the order has the lock, and from now on watches the lease: it tells the end of a lease whose rung
 // watches it, as soon as the rung finds out, and of one whose rung does not, by the TTL.
 func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
@@ -96,8 +73,7 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.has, o.lost, o.released, o.end = true, false, time.Time{}, time.Time{} // it may have had that of another shard
-	o.found, o.deleted, o.late = nil, nil, false
+	o.has = true
 	if lease.Token == "" {
 		o.say(plain, "takes no lock")
 		return
@@ -179,9 +155,9 @@ func (o *Order) Sold(left []int64) {
 	defer o.mu.Unlock()
 	o.ended = true
 	for i, item := range o.wants.Items {
-		units := fmt.Sprintf("unit %d", o.below+left[i]+1)
+		units := fmt.Sprintf("unit %d", left[i]+1)
 		if item.Quantity > 1 {
-			units = fmt.Sprintf("units %d to %d", o.below+left[i]+1, o.below+left[i]+item.Quantity)
+			units = fmt.Sprintf("units %d to %d", left[i]+1, left[i]+item.Quantity)
 		}
 		text := fmt.Sprintf("sold %s%s, wrote %d", units, o.of(item.Product), left[i])
 		if o.lost {

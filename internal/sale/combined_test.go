@@ -77,37 +77,3 @@ func heldUp(sell stock.Sell, holds, goOn chan struct{}) stock.Sell {
 		return sell(ctx, o)
 	}
 }
-
-// An order that was refused in one shard goes on to the next, and shows its lease there. So those that ended in the
-// first shard name another one.
-func TestOrdersThatAreSoldTogetherInShards(t *testing.T) {
-	t.Parallel()
-	for range 5 {
-		s, _ := newShopFor(t, backendtest.StartEmbedded(t), lock.Rung{})
-		shard(t, s, 40, 4)
-		receipts := make([]Receipt, 200)
-		var all sync.WaitGroup
-		for i := range receipts {
-			all.Go(func() {
-				var err error
-				if receipts[i], err = s.Decrease(context.Background(), "v19", order()); err != nil {
-					assert.ErrorIs(t, err, stock.ErrSoldOut)
-				}
-			})
-		}
-		all.Wait()
-
-		shows := map[string]string{} // the shard in which an order shows a lease
-		for _, r := range receipts {
-			if r.Lease != nil {
-				shows[r.Order] = r.Shard
-			}
-		}
-		for _, r := range receipts {
-			if assert.Equal(t, r.Lease == nil, r.SoldBy != "", "of %s", r.Order); r.SoldBy != "" {
-				assert.Equal(t, r.Shard, shows[r.SoldBy], "%s says that it was sold by %s", r.Order, r.SoldBy)
-			}
-		}
-		assert.Equal(t, upTo(40), unitsOf(receipts))
-	}
-}

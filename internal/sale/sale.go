@@ -42,13 +42,10 @@ type Order struct {
 	Caller   int64          // the caller's number, for reentrant locks; 0: a new caller
 	NoRenew  bool           // the lease ends after TTL, however long the work takes
 	Permits  int64          // how many may hold a semaphore at once; 0: the rung's default
-	Shard    *int64         // the shard to begin with, of a product that has shards; nil: one of the shop's choice
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
 
 	narrated *narrate.Order // nil: nobody narrates
-	inShard  bool           // whether the order's product is a shard
-	below    int64          // how many units are numbered below those of the order's product, which is a shard
 }
 
 // A Receipt reports the result of an order. With an error it holds what was known when the order failed.
@@ -61,7 +58,6 @@ type Receipt struct {
 	Items    []Item        `json:"items,omitempty"` // of several products; the fields above then repeat the first item
 	Instance string        `json:"instance"`
 	Order    string        `json:"order"`
-	Shard    string        `json:"shard,omitempty"` // the one that was sold from, and that Left is about; "*": all
 	Lease    *Lease        `json:"lease,omitempty"`
 	SoldBy   string        `json:"sold_by,omitempty"` // the order of a batch that shows its lease, on v19
 	WaitedMS float64       `json:"waited_ms"`
@@ -79,9 +75,6 @@ func (r *Receipt) settle() {
 		r.Lease = nil
 	}
 }
-
-// forget begins the receipt anew, for another shard, or for the product itself.
-func (r *Receipt) forget(shard string) { r.Shard, r.Lease, r.seat = shard, nil, nil }
 
 // A Lease reports when an order held its lock. Between the two times the order had reason to believe that it held the
 // lock: they are read after the acquire has returned and before the release is sent.
@@ -119,7 +112,6 @@ type Shop struct {
 	narrator *narrate.Narrator // nil: none
 	notes    map[string]string
 	callers  callers
-	layouts  layouts
 	open     context.Context // ends with the cause ErrDraining when the shop closes
 	close    context.CancelCauseFunc
 }
@@ -133,7 +125,6 @@ type rung struct {
 	missing string       // the backend that the rung needs and the instance lacks, or ""
 	readers *rung        // the rung for readers, where they share a lock, or nil
 	inner   *rung        // the rung whose lock nested work takes
-	layouts *layouts     // those that the shop knows
 	metrics metrics.Rung // those of the readers are the same
 }
 
@@ -149,9 +140,9 @@ func New(
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
-		r.inner, r.metrics, r.layouts = r, m.Rung(r.Number), &s.layouts
+		r.inner, r.metrics = r, m.Rung(r.Number)
 		if r.readers != nil {
-			r.readers.inner, r.readers.metrics, r.readers.layouts = r, r.metrics, r.layouts
+			r.readers.inner, r.readers.metrics = r, r.metrics
 		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
@@ -241,7 +232,7 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 		ctx, recorder = trace.Record(ctx)
 		defer func() { receipt.Trace = recorder.Events() }()
 	}
-	err = s.find(ctx, r, o, &receipt)
+	err = s.deal(ctx, r, o, &receipt)
 	receipt.settle()
 	return receipt, err
 }
@@ -254,9 +245,7 @@ func (s *Shop) deal(ctx context.Context, r *rung, o Order, receipt *Receipt) (er
 	}
 	defer func() { err = s.release(ctx, r, o, lease, receipt, err) }()
 	err = s.sell(r, o, lease, receipt)
-	if !errors.Is(err, stock.ErrNoProduct) && (receipt.Shard == "" || !errors.Is(err, stock.ErrSoldOut)) {
-		o.narrated.Failed(err) // else the order may go on elsewhere
-	}
+	o.narrated.Failed(err)
 	return err
 }
 
@@ -320,9 +309,6 @@ func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) 
 	attempt := func(ctx context.Context, keys ...string) (*lock.Lease, error) {
 		if ctx.Err() != nil { // the caller went while the order waited: a command that cannot be sent would be undone
 			return nil, context.Cause(ctx)
-		}
-		if !o.inShard && len(o.Items) == 0 && r.layouts.get(o.Product) != nil {
-			return nil, errNowSharded
 		}
 		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
 		o.narrated.Busy(err, r.maxWait(o))

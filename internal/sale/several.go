@@ -50,5 +50,5 @@ func (r *Receipt) sold(o Order, left []int64) {
 		r.Items = append(r.Items, Item{Product: item.Product, Quantity: item.Quantity, Left: left[i],
 			Units: units(left[i], item.Quantity)})
 	}
-	r.Left, r.Units = left[0], units(o.below+left[0], o.items()[0].Quantity)
+	r.Left, r.Units = left[0], units(left[0], o.items()[0].Quantity)
 }

@@ -59,8 +59,7 @@ func (s *Seat) take(come func()) {
 }
 
 // SoldBy returns the order of the batch that shows the lease: the one that wrote the stock, or, if none was sold, the
-// first that asks. It returns "" if that is this one, or if this one has not bought. Call it when the order has ended:
-// one that was refused in a shard may go on to the next, and then shows another lease.
+// first that asks. It returns "" if that is this one, or if this one has not bought. Call it when the order has ended.
 func (s *Seat) SoldBy() string {
 	if s.ctx == nil {
 		return ""

@@ -1,7 +1,7 @@
--- Puts a product on the shelf if it is not there, with shards or without.
--- KEYS[1] the stock, KEYS[2] the record of its shards, ARGV[1] how many units, ARGV[2] for how many ms the product is
--- there, 0 for good. Returns 1 if it was put there, 0 if it was there.
-if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('EXISTS', KEYS[2]) == 1 then
+-- Puts a product on the shelf if it is not there.
+-- KEYS[1] the stock, ARGV[1] how many units, ARGV[2] for how many ms the product is there, 0 for good. Returns 1 if it was
+-- put there, 0 if it was there.
+if redis.call('EXISTS', KEYS[1]) == 1 then
   return 0
 end
 if ARGV[2] == '0' then

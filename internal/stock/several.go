@@ -20,7 +20,7 @@ type Item struct {
 // them written or none. On a cluster a MULTI is limited to one slot: if the products are in several, the client refuses
 // it and nothing is sold.
 func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Context) error) ([]int64, error) {
-	left, shares := make([]int64, len(items)), make([]share, len(items))
+	left := make([]int64, len(items))
 	for i, item := range items {
 		have, err := s.Left(ctx, item.Product)
 		if err != nil {
@@ -30,27 +30,20 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 			return nil, fmt.Errorf("%w: %d left of %s", ErrSoldOut, have, item.Product)
 		}
 		left[i] = have - item.Quantity
-		shares[i] = share{Key(item.Product), have, left[i]}
 	}
 	if err := doWork(ctx, Order{Work: work}); err != nil {
 		return nil, err
 	}
-	return left, stockError(items[0].Product, s.writeAll(ctx, shares))
+	return left, stockError(items[0].Product, s.writeAll(ctx, items, left))
 }
 
-// A share is the part of an order that comes from one stock of several.
-type share struct {
-	key       string
-	had, left int64
-}
-
-// writeAll writes shares in one transaction.
-func (s *Shelf) writeAll(ctx context.Context, shares []share) error {
+// writeAll writes what is left of each item's product in one transaction.
+func (s *Shelf) writeAll(ctx context.Context, items []Item, left []int64) error {
 	var written []redis.Cmder
 	err := uncancelable(ctx, func(ctx context.Context) (err error) {
 		written, err = s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for _, one := range shares {
-				p.SetArgs(ctx, one.key, one.left, replace)
+			for i, item := range items {
+				p.SetArgs(ctx, Key(item.Product), left[i], replace)
 			}
 			return nil
 		})

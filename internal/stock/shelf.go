@@ -73,7 +73,7 @@ func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
 	return left, stockError(o.Product, s.write(ctx, Key(o.Product), left))
 }
 
-// replace makes a SET write only a key that is there. A product that was removed or sharded while an order was at work
+// replace makes a SET write only a key that is there. A product that was removed while an order was at work
 // stays as it is.
 var replace = redis.SetArgs{Mode: "XX", KeepTTL: true}
 
@@ -191,7 +191,7 @@ var (
 // tokens of removed products do not fill Redis.
 const fenceTTL = 24 * time.Hour
 
-// Put sets how many units of a product there are, without a TTL and without shards, whatever there was before. A sale
+// Put sets how many units of a product there are, without a TTL, whatever there was before. A sale
 // under a fencing token that is under way is refused when it writes.
 func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
 	return s.PutFor(ctx, product, quantity, 0)
@@ -199,7 +199,7 @@ func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
 
 // PutFor is Put with a TTL, after which the product is gone; 0 means none. No sale extends it.
 func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl time.Duration) error {
-	if err := s.put(ctx, product, quantity, "", ttl); err != nil {
+	if err := s.put(ctx, product, quantity, ttl); err != nil {
 		return fmt.Errorf("write the stock: %w", err)
 	}
 	return nil
@@ -207,29 +207,16 @@ func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl 
 
 // Remove deletes a product from the shelf. A sale under a fencing token that is under way is refused, as by Put.
 func (s *Shelf) Remove(ctx context.Context, product string) error {
-	if err := s.put(ctx, product, "", "", 0); err != nil {
+	if err := s.put(ctx, product, "", 0); err != nil {
 		return fmt.Errorf("remove the stock: %w", err)
 	}
 	return nil
 }
 
-// maxPuts bounds how often a Put begins again because another one has come between.
-const maxPuts = 10
-
-// put puts so many units, or the layout of a sharded product, in the place of all that there was. Old shards go first:
-// the script returns those that are still there, and changes nothing.
-func (s *Shelf) put(ctx context.Context, product string, quantity any, layout string, ttl time.Duration) error {
-	keys := []string{Key(product), fenceKey(product), recordKey(product), layoutsKey(product)}
-	for range maxPuts {
-		old, err := put.Run(ctx, s.rdb, keys, quantity, fenceTTL.Milliseconds(), ttl.Milliseconds(), layout).StringSlice()
-		if err != nil || len(old) == 0 {
-			return err
-		}
-		if err := s.retire(ctx, product, old); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s was put again and again", ErrContended, product)
+// put puts so many units in the place of what there was, or "" for none.
+func (s *Shelf) put(ctx context.Context, product string, quantity any, ttl time.Duration) error {
+	return put.Run(ctx, s.rdb, []string{Key(product), fenceKey(product)},
+		quantity, fenceTTL.Milliseconds(), ttl.Milliseconds()).Err()
 }
 
 var (
@@ -241,8 +228,7 @@ var (
 
 // Open puts a product on the shelf if it is not there yet, and reports whether it did. A TTL of 0 means none.
 func (s *Shelf) Open(ctx context.Context, product string, quantity int64, ttl time.Duration) (bool, error) {
-	keys := []string{Key(product), recordKey(product)}
-	created, err := open.Run(ctx, s.rdb, keys, quantity, ttl.Milliseconds()).Bool()
+	created, err := open.Run(ctx, s.rdb, []string{Key(product)}, quantity, ttl.Milliseconds()).Bool()
 	if err != nil {
 		return false, fmt.Errorf("open the stock: %w", err)
 	}

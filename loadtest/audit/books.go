@@ -43,8 +43,6 @@ type books struct {
 	surplus violations
 	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
-	// shards numbers the shards by their names, from 1 on. 0 is the product itself, which has a lock too.
-	shards map[string]int32
 	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
 	sellers map[string]*seller
 	faulted map[string]bool
@@ -101,7 +99,7 @@ func (b *books) timingOf(i int32, op *history.Op) timing {
 }
 
 func readBooks(c *history.Cell) *books {
-	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{}, shards: map[string]int32{},
+	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{},
 		sellers: map[string]*seller{}, faulted: map[string]bool{},
 		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0))+100), sends: make([]send, 0, c.Len())}
 	for _, f := range c.Faults {
@@ -134,7 +132,7 @@ func (b *books) All() iter.Seq2[int, *history.Op] {
 		for i, op := range b.Cell.All() {
 			if op.For != "" {
 				own := *op
-				own.Lease, own.SoldBy, own.Shard, own.Trace = nil, "", "", nil
+				own.Lease, own.SoldBy, own.Trace = nil, "", nil
 				op = &own
 			}
 			if !yield(i, op) {
@@ -177,9 +175,6 @@ func (b *books) dropCopies() {
 
 func (b *books) add(i int32, op *history.Op, faulted bool) {
 	b.clocks.narrow(op)
-	if b.shardOf(op) == 0 && op.Shard != "" {
-		b.shards[op.Shard] = int32(len(b.shards) + 1)
-	}
 	b.count(op)
 	b.addSale(i, op)
 	if op.For != "" {
@@ -210,17 +205,6 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}
-}
-
-// allShards is the number of an order that had the locks of all shards.
-const allShards = -1
-
-// shardOf returns the number of an order's shard.
-func (b *books) shardOf(op *history.Op) int32 {
-	if op.Shard == history.AllShards {
-		return allShards
-	}
-	return b.shards[op.Shard]
 }
 
 func (b *books) count(op *history.Op) {

@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -14,8 +13,7 @@ import (
 
 // exclusion answers whether two orders ever held the lock at once. From acquired_at to released_at an order definitely
 // believed that it held the lock. So two such times that overlap are a violation, whatever the orders did: one that was
-// refused for lack of stock counts like one that sold. Each shard of a product has a lock of its own, so leases of two
-// shards may overlap.
+// refused for lack of stock counts like one that sold.
 //
 // The answer is ok only if the leases of all orders that must have had one were seen, and if an overlap would have
 // shown. Orders that were served under another's lease need none of their own: see soldby.go.
@@ -127,31 +125,9 @@ func (l *leases) overlapsAcross(strict bool, h *violations) {
 	l.overlaps(spans, true, h)
 }
 
-// overlaps adds the leases that surely overlap, shard by shard. A lease of the locks of all shards is compared with
-// those of each. The product's own lock, which an order takes before it knows that there are shards, is one more.
+// overlaps adds the leases that surely overlap.
 func (l *leases) overlaps(spans []span, across bool, h *violations) {
-	add := func(a, b *span) { h.add(l.pair(a, b)) }
-	if len(l.shards) == 0 {
-		overlaps(spans, across, add)
-		return
-	}
-	byShard := map[int32][]span{}
-	for _, s := range spans {
-		shard := l.all[s.lease].shard
-		byShard[shard] = append(byShard[shard], s)
-	}
-	ofAll := byShard[allShards]
-	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
-		of := byShard[shard]
-		if shard > 0 {
-			of = append(of, ofAll...)
-		}
-		overlaps(of, across, func(a, b *span) {
-			if l.all[a.lease].shard == shard || l.all[b.lease].shard == shard { // two of all shards only once
-				add(a, b)
-			}
-		})
-	}
+	overlaps(spans, across, func(a, b *span) { h.add(l.pair(a, b)) })
 }
 
 // compareWithOthers bounds each lease's clock by other orders, since it may have been set in the middle of its own

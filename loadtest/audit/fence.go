@@ -11,7 +11,7 @@ import (
 
 // fence answers whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
 // had surely ended before the other began; if they may have overlapped, either order is right. The same token twice is
-// wrong in any order. Each shard of a product has tokens of its own.
+// wrong in any order.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
@@ -45,7 +45,6 @@ type grant struct {
 	begun, ended history.Instant
 	late         history.Instant
 	op, clock    int32
-	shard        int32
 }
 
 func readGrants(b *books) *grants {
@@ -61,7 +60,7 @@ func readGrants(b *books) *grants {
 		clock := b.clocks.of(op.Instance)
 		l.grants = append(l.grants, grant{
 			token: op.Lease.Fence, begun: begun(op, b.clocks.bounds[clock]), ended: op.Lease.AcquiredAt,
-			late: b.clocks.late(op), op: int32(i), clock: clock, shard: b.shardOf(op),
+			late: b.clocks.late(op), op: int32(i), clock: clock,
 		})
 	}
 	return l
@@ -113,12 +112,12 @@ func begun(op *history.Op, b bound) history.Instant {
 
 func (l *grants) sameToken() *violations {
 	slices.SortFunc(l.grants, func(a, b grant) int {
-		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.token, b.token), cmp.Compare(a.op, b.op))
 	})
 	h := &violations{}
 	first := 0
 	for i := 1; i < len(l.grants); i++ {
-		if l.grants[i].token != l.grants[first].token || l.grants[i].shard != l.grants[first].shard {
+		if l.grants[i].token != l.grants[first].token {
 			first = i
 			continue
 		}
@@ -132,14 +131,13 @@ func (l *grants) sameToken() *violations {
 // the client's timeline by all clocks. With strict, a clock that was set back cannot mislead it.
 func (l *grants) fellBack(strict bool) *violations {
 	h := &violations{}
-	type line struct{ clock, shard int32 }
-	byClock, usable := map[line][]int32{}, map[int32][]int32{} // the latter by shard
+	byClock, usable := map[int32][]int32{}, []int32(nil)
 	for i := range l.grants {
-		clock, shard := l.grants[i].clock, l.grants[i].shard
+		clock := l.grants[i].clock
 		if b := l.clocks.bounds[clock]; !b.set {
-			byClock[line{clock, shard}] = append(byClock[line{clock, shard}], int32(i))
+			byClock[clock] = append(byClock[clock], int32(i))
 			if b.lo > -far && b.hi < far {
-				usable[shard] = append(usable[shard], int32(i))
+				usable = append(usable, int32(i))
 			}
 		}
 	}
@@ -152,21 +150,19 @@ func (l *grants) fellBack(strict bool) *violations {
 	if l.before == nil {
 		return h
 	}
-	for _, of := range usable {
-		l.fellBackAmong(of, judged, h,
-			func(g *grant) history.Instant {
-				if strict {
-					return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)
-				}
-				return g.begun - l.clocks.bounds[g.clock].hi
-			},
-			func(g *grant) history.Instant {
-				if strict {
-					return g.ended + l.before[g.op] - l.clocks.bounds[g.clock].lo
-				}
-				return g.ended - l.clocks.bounds[g.clock].lo
-			})
-	}
+	l.fellBackAmong(usable, judged, h,
+		func(g *grant) history.Instant {
+			if strict {
+				return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)
+			}
+			return g.begun - l.clocks.bounds[g.clock].hi
+		},
+		func(g *grant) history.Instant {
+			if strict {
+				return g.ended + l.before[g.op] - l.clocks.bounds[g.clock].lo
+			}
+			return g.ended - l.clocks.bounds[g.clock].lo
+		})
 	return h
 }
 

@@ -24,7 +24,6 @@ type lease struct {
 	late, done      history.Instant
 	op, clock       int32
 	reading, buyer  bool
-	shard           int32 // see shardOf
 }
 
 // A trip is when an order was sent and answered, and how far the clock can have been ahead meanwhile.
@@ -51,17 +50,9 @@ func readLeases(b *books) *leases {
 	return l
 }
 
-// peers reports whether any two leases can be compared: readers share the lock, and each shard has its own.
+// peers reports whether any two leases can be compared: readers share the lock.
 func (l *leases) peers() bool {
-	first := map[int32]bool{} // of a shard, whether it reads
-	for _, one := range l.all {
-		reading, known := first[one.shard]
-		if known && !(reading && one.reading) || one.shard == allShards && len(l.all) > 1 {
-			return true
-		}
-		first[one.shard] = one.reading && (reading || !known)
-	}
-	return len(l.all) < 2
+	return len(l.all) < 2 || slices.ContainsFunc(l.all, func(one lease) bool { return !one.reading })
 }
 
 // lateWithOthers assumes an order to be no later than the next two of the same clock: after a clock was set back, they
@@ -79,7 +70,7 @@ func (l *leases) add(i int32, op *history.Op) {
 	one := lease{
 		acquired: op.Lease.AcquiredAt, until: until(op.Lease), late: l.clocks.late(op), done: op.Done,
 		op: i, clock: l.clocks.of(op.Instance),
-		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy, shard: l.shardOf(op),
+		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
 	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
 	// While it was stopped it believed nothing, so all that is known of its lease is when it was taken.

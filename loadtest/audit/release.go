@@ -22,8 +22,6 @@ import (
 //
 // An instance may pass a lock on, from order to order. Then they have one owner token, and one makes the key and
 // another removes it: all that they sent counts as sent by one. That is only certain if all orders told what they sent.
-// An order of a product with shards may have one lock after the other, and shows the token of the last one: what it
-// removed before it had that is not judged.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -66,12 +64,11 @@ func ownRelease(b *books) history.Finding {
 // tooFewJudged reports whether so many removals went unjudged that an ok would rest on too few. An honest crowd leaves
 // none unjudged, so nine of ten have to be judged: one that is lost here and there on a real network does no harm.
 //
-// Two things leave more in an honest cell. A fault takes replies away, and an order that undoes an acquire without a
-// reply removes a key that was its own or not: one of the three or four removals of most cells, and up to six of ten on
-// five nodes that were away. And with shards an order that went on to the next one passes on leases whose token it does
-// not show: up to three of ten. There a third is enough, which is less than all honest cells had.
+// A fault takes replies away, and an order that undoes an acquire without a reply removes a key that was its own or not:
+// one of the three or four removals of most cells, and up to six of ten on five nodes that were away. There a third is
+// enough, which is less than all honest cells had.
 func (b *books) tooFewJudged() bool {
-	if b.noFaults() && b.Shards == 0 {
+	if b.noFaults() {
 		return 10*b.judged < 9*b.removals
 	}
 	return 3*b.judged < b.removals

@@ -311,7 +311,7 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 					history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 3 * ms, End: 4 * ms, Reply: "1"})
 			}
 		},
-		"and was another lock of an order that went on to the next shard": func(c *history.Cell) {
+		"and was another lock, which its order had before": func(c *history.Cell) {
 			c.Ops[2].Lease.AcquiredAt, c.Ops[2].Lease.ReleasedAt = 17*ms, 18*ms
 		},
 		"and may have been taken again": func(c *history.Cell) {
@@ -353,7 +353,7 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 8*ms, 9*ms
 	judge(t, c, history.OwnRelease, history.OK)
 	c = late()
-	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another shard
+	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another lock
 	judge(t, c, history.OwnRelease, history.Indeterminate)
 	c = late()
 	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known

@@ -9,13 +9,12 @@ import (
 
 // Orders that wait for the same lock may get one lease together. Then one of them shows it, and each of the others says
 // that it was sold by that one, and shows none. That is taken for true if it can be: the order that is named is another
-// one of the same instance, from the same shard, and shows a lease of its own. That lease did not end before the order
+// one of the same instance, and shows a lease of its own. That lease did not end before the order
 // that names it was sent, nor begin after that one was answered. Otherwise the order had a lease that was not seen.
 
 // A seller is an order that others name as the one that sold for them.
 type seller struct {
 	instance, soldBy string
-	shard            string
 	token            string
 	leased, ended    bool
 	told             bool            // some of its commands, or one that it sold for told some of its own
@@ -75,7 +74,7 @@ func (b *books) addShared() {
 // by the client's clock.
 func (b *books) seller(op *history.Op) *seller {
 	s := &seller{
-		instance: op.Instance, soldBy: op.SoldBy, shard: op.Shard, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
+		instance: op.Instance, soldBy: op.SoldBy, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
 		from: op.Sent, to: op.Done, timing: b.timingOf(-1, op),
 	}
 	s.silent = !s.told && (op.Outcome == history.Sold || op.Outcome == history.Refused)
@@ -112,8 +111,6 @@ func (b *books) whyNotSoldBy(op *history.Op) string {
 		return says("", "which is an order of %s", s.instance)
 	case s.soldBy != "":
 		return says("", "which was sold by order %s itself", b.Short(s.soldBy))
-	case s.shard != op.Shard:
-		return says("", "which was sold from another shard")
 	case !s.leased:
 		return says("", "which shows no lease")
 	case !s.ended:

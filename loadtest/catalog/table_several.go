@@ -2,13 +2,6 @@ package catalog
 
 import "time"
 
-// Unsharded are the scenarios that a sharded product cannot be in, each with the reason.
-var Unsharded = map[string]string{
-	"opposite-order":     "an order of several products takes none that is sharded",
-	"readers-and-writer": "a reader's lock is of one stock",
-	"sold-out-restock":   "a product that is put again has new locks, and nothing is seen of the old ones",
-}
-
 // An order names several products. It waits as long as the lease is; a fresh request has less.
 
 var oppositeOrder = Scenario{

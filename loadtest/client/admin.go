@@ -77,13 +77,9 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	}
 }
 
-// SetStock puts so many units of the product on the shelf, in the client's Shards, for its StockTTL: they do not stay
-// for ever, however this process ends. A service that rejects the TTL is asked without it.
+// SetStock puts so many units of the product on the shelf for the client's StockTTL: they do not stay for ever, however this process ends. A service that rejects the TTL is asked without it.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	what := fmt.Sprintf(`"quantity":%d`, quantity)
-	if c.Shards > 0 {
-		what += fmt.Sprintf(`,"shards":%d`, c.Shards)
-	}
 	if c.StockTTL > 0 {
 		body := fmt.Sprintf(`{%s,"ttl":%q}`, what, c.StockTTL)
 		err := c.administer(ctx, http.MethodPut, base+"/stock/"+product, body)

@@ -21,7 +21,6 @@ type answer struct {
 	Order    string   `json:"order"`
 	Lease    *lease   `json:"lease"`
 	SoldBy   string   `json:"sold_by"`
-	Shard    string   `json:"shard"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
 }
@@ -58,7 +57,6 @@ type problem struct {
 	Instance string   `json:"instance_name"`
 	Lease    *lease   `json:"lease"`
 	SoldBy   string   `json:"sold_by"`
-	Shard    string   `json:"shard"`
 	Trace    []traced `json:"trace"`
 }
 
@@ -105,7 +103,7 @@ func classify(op *history.Op, product string, start time.Time, status int, body 
 	if p.Instance != "" {
 		op.Instance = p.Instance
 	}
-	op.Lease, op.SoldBy, op.Shard, op.Trace = p.Lease.history(start), p.SoldBy, p.Shard, trace(start, p.Trace)
+	op.Lease, op.SoldBy, op.Trace = p.Lease.history(start), p.SoldBy, trace(start, p.Trace)
 	if op.Lease != nil {
 		op.Lease.Noticed = op.Outcome == history.NotSold && strings.TrimPrefix(p.Type, "/problems/") == "lease-lost"
 	}
@@ -142,7 +140,7 @@ func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	}
 	a.narrowTo(product)
 	op.Left, op.Units, op.WaitedMS = a.Left, a.Units, a.WaitedMS
-	op.Lease, op.SoldBy, op.Shard, op.Trace = a.Lease.history(start), a.SoldBy, a.Shard, trace(start, a.Trace)
+	op.Lease, op.SoldBy, op.Trace = a.Lease.history(start), a.SoldBy, trace(start, a.Trace)
 	if a.Order != op.Order {
 		op.For = a.Order
 	}

@@ -194,17 +194,3 @@ func TestWhatA200NamesIsKept(t *testing.T) {
 	})
 	assert.Equal(t, "p-2", op.For)
 }
-
-// The shard that an order was served from is recorded, whatever became of the order.
-func TestAnAnswerNamesItsShard(t *testing.T) {
-	for status, body := range map[int]string{
-		200: strings.Replace(sale, `"units"`, `"shard":"p.x.03","units"`, 1),
-		409: `{"type":"/problems/sold-out","order":"p-1","outcome":"not-sold","shard":"p.x.03"}`,
-	} {
-		op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(status)
-			fmt.Fprint(w, body)
-		})
-		assert.Equal(t, "p.x.03", op.Shard)
-	}
-}

@@ -23,8 +23,6 @@ const (
 type Client struct {
 	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
 	StockTTL time.Duration
-	// Shards is the number of shards that SetStock puts a product into; 0: none.
-	Shards int
 
 	transport *http.Transport
 	token     string

@@ -32,8 +32,6 @@ type Order struct {
 	// Caller is the caller's number, 0 for a new caller. Nested makes the work take the order's own lock once more.
 	Caller int64
 	Nested bool
-	// Shard is the shard to begin with; nil: the service chooses.
-	Shard *int
 	// Untraced asks for no list of its commands.
 	Untraced bool
 	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
@@ -108,9 +106,6 @@ func (o Order) path() string {
 	}
 	if o.Fault != "" {
 		q.Set("fault", o.Fault)
-	}
-	if o.Shard != nil {
-		q.Set("shard", strconv.Itoa(*o.Shard))
 	}
 	if o.Reads {
 		return "/" + o.Rung + "/stock/" + o.Product + "?" + q.Encode()

@@ -131,7 +131,6 @@ func (c *checker) fillShelf(ctx context.Context) error {
 		return fmt.Errorf("%s wants an admin token to put a product there: give it by --admin-token", c.Base)
 	}
 	c.judge(fill, put, anySuccess)
-	c.shards(ctx, path)
 	kept := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d,"ttl":"1h"}`, initial))
 	if kept.status == http.StatusBadRequest {
 		c.miss(keep, kept.describe(), May, keep.Without)
@@ -145,20 +144,6 @@ func (c *checker) fillShelf(ctx context.Context) error {
 	}
 	c.judge(count, a, anySuccess, wrong...)
 	return nil
-}
-
-// shards puts the product into shards, and checks that nothing else changes: their sum is what is there.
-func (c *checker) shards(ctx context.Context, path string) {
-	put := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d,"shards":4}`, initial))
-	if put.status == http.StatusBadRequest {
-		c.miss(split, put.describe(), May, split.Without)
-		return
-	}
-	var wrong []string
-	if n := c.stock(ctx).whole("quantity"); n >= 0 && n != initial {
-		wrong = append(wrong, fmt.Sprintf("%d were put into shards, and it says %d", initial, n))
-	}
-	c.judge(split, put, anySuccess, wrong...)
 }
 
 func (c *checker) stock(ctx context.Context) answer {

@@ -41,8 +41,6 @@ const (
 	noResolution  = "the outcome of an order without an answer stays unknown"
 	evidenceOnly  = "evidence tells less"
 	keysStay      = "what the run put there stays"
-	noShards      = "nothing is lost, but for runs with --shards"
-	shardsOverlap = "leases of two shards that overlap break exclusion; nothing is lost, if products have none"
 	noCommandRate = "commands per sale are not told"
 )
 
@@ -63,14 +61,12 @@ var (
 		{"build", text, May, "results do not tell which build was measured"},
 	}}
 	fill  = Route{Name: "PUT /stock/{product}", Need: Must, Without: noCells}
-	split = Route{Name: "PUT /stock/{product}, shards", Need: May, Without: noShards}
 	keep  = Route{Name: "PUT /stock/{product}, ttl", Need: May, Without: "the stock of a run that is killed stays"}
 	count = Route{Name: "GET /stock/{product}", Need: Must, Without: "stock is unknown, unless a unit was sold twice",
 		Members: []Member{
 			{"quantity", whole, Must, "stock is unknown, unless a unit was sold twice"},
 		}}
 	soldBy = Member{"sold_by", text, May, noSharing}
-	shard  = Member{"shard", text, May, shardsOverlap}
 	sale   = Route{Name: "POST /{rung}/decrease: 200", Need: Must, Without: noStock, Members: []Member{
 		{"order", text, Must, noStock},
 		{"quantity", whole, Must, noStock},
@@ -91,7 +87,7 @@ var (
 		{"trace[].at", moment, Should, noOwnRelease},
 		{"trace[].end", moment, Should, noOwnRelease},
 		{"trace[].reply", text, Should, "the command counts as one that did nothing: own-release cannot be judged"},
-	}, Sometimes: []Member{soldBy, shard}}
+	}, Sometimes: []Member{soldBy}}
 	refusal = Route{Name: "POST /{rung}/decrease: 409", Need: Must,
 		Without: "who is refused is told nothing: liveness cannot be judged", Members: []Member{
 			{"type", text, May, evidenceOnly},
@@ -101,7 +97,7 @@ var (
 			{"instance_name", text, Should, "evidence names the instance that was asked, behind a proxy another than refused"},
 			{"lease", object, May, noRefused},
 			{"trace", list, May, noRefused},
-		}, Sometimes: []Member{soldBy, shard}}
+		}, Sometimes: []Member{soldBy}}
 	busy = Route{Name: "POST /{rung}/decrease: 423", Need: May, Without: "nothing is lost, where nobody has to wait",
 		Members: []Member{
 			{"order", text, Should, "a refusal that was meant for another order is not noticed"},
@@ -123,5 +119,5 @@ var (
 
 // Routes is the whole contract.
 var Routes = []Route{
-	alive, ready, rungs, fill, split, keep, count, sale, refusal, busy, recall, metrics, unlock, remove,
+	alive, ready, rungs, fill, keep, count, sale, refusal, busy, recall, metrics, unlock, remove,
 }

@@ -21,7 +21,7 @@ const cut = "cut"
 // Bound drops what an answer has in excess: units, commands, and the ends of texts. Of many commands it first drops
 // the acquires that found the lock taken, which prove nothing. If that is not enough, [Command.Cut] notes it.
 func (op *Op) Bound() {
-	texts := []*string{&op.Instance, &op.Detail, &op.For, &op.SoldBy, &op.Shard}
+	texts := []*string{&op.Instance, &op.Detail, &op.For, &op.SoldBy}
 	if op.Lease != nil {
 		texts = append(texts, &op.Lease.Token)
 	}
@@ -67,7 +67,7 @@ func Clip(s string) string {
 // size estimates the memory that an op takes, in bytes.
 func (op *Op) size() int64 {
 	const bare, command = 400, 112
-	n := bare + len(op.Order) + len(op.Instance) + len(op.Detail) + len(op.For) + len(op.SoldBy) + len(op.Shard) +
+	n := bare + len(op.Order) + len(op.Instance) + len(op.Detail) + len(op.For) + len(op.SoldBy) +
 		8*len(op.Units) + command*len(op.Trace)
 	if op.Lease != nil {
 		n += len(op.Lease.Token)

@@ -20,8 +20,6 @@ type Cell struct {
 	Start     time.Time  `json:"start"`
 	Instances []Instance `json:"instances,omitempty"`
 	Initial   int64      `json:"initial"`
-	// Shards is the number of shards that the product was put into, 0 for none.
-	Shards int `json:"shards,omitempty"`
 	// Left is the stock that was read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
 	// TTL is that of a lock in this cell.

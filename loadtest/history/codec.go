@@ -44,7 +44,7 @@ func (e *encoder) op(op *Op) {
 	}
 	e.buf = append(e.buf, flags)
 	e.raw(op.Order)
-	e.text(string(op.Phase), op.Instance, string(op.Outcome), op.Detail, op.For, op.SoldBy, op.Shard)
+	e.text(string(op.Phase), op.Instance, string(op.Outcome), op.Detail, op.For, op.SoldBy)
 	e.ints(int64(op.Sent), int64(op.Due-op.Sent), int64(op.Done-op.Sent), int64(op.Latency))
 	e.ints(int64(op.Status), op.Quantity, op.Left, int64(len(op.Units)))
 	e.ints(op.Units...)
@@ -128,7 +128,7 @@ func (d *decoder) op(op *Op) {
 	op.Resolved = flags[0]&isResolved != 0
 	op.Order = string(d.raw())
 	op.Phase, op.Instance, op.Outcome = Phase(d.text()), d.text(), Outcome(d.text())
-	op.Detail, op.For, op.SoldBy, op.Shard = d.text(), d.text(), d.text(), d.text()
+	op.Detail, op.For, op.SoldBy = d.text(), d.text(), d.text()
 	op.Sent = Instant(d.int())
 	op.Due, op.Done, op.Latency = d.instant(op), d.instant(op), time.Duration(d.int())
 	op.Status, op.Quantity, op.Left = int(d.int()), d.int(), d.int()

@@ -34,9 +34,6 @@ const (
 	Reading Phase = "read"
 )
 
-// AllShards stands for the shards of an order that had the locks of all of them.
-const AllShards = "*"
-
 // An Op is one request and its result. Due, Sent and Done are by the client's clock; the lease and the trace are by the
 // clock of the instance that answered.
 type Op struct {
@@ -68,11 +65,8 @@ type Op struct {
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 	Lease    *Lease  `json:"lease,omitempty"`
 	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
-	SoldBy string `json:"sold_by,omitempty"`
-	// Shard names the shard of the product that the order was served from, or was refused at last. Empty: it has none, or
-	// the order had the product's own lock. [AllShards]: the order had the locks of all of them.
-	Shard string    `json:"shard,omitempty"`
-	Trace []Command `json:"trace,omitempty"`
+	SoldBy string    `json:"sold_by,omitempty"`
+	Trace  []Command `json:"trace,omitempty"`
 }
 
 // A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the

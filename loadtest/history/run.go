@@ -46,14 +46,12 @@ type Backend struct {
 
 // Load is the load of each cell.
 type Load struct {
-	Requests    int   `json:"requests"`
-	Concurrency int   `json:"concurrency"`
-	Stock       int64 `json:"stock"`
-	// Shards is the number of shards of each product, 0 for a product without.
-	Shards int           `json:"shards,omitempty"`
-	Rate   float64       `json:"rate,omitempty"`
-	Wait   time.Duration `json:"wait"`
-	TTL    time.Duration `json:"ttl"`
-	Work   time.Duration `json:"work"`
-	Repeat int           `json:"repeat"`
+	Requests    int           `json:"requests"`
+	Concurrency int           `json:"concurrency"`
+	Stock       int64         `json:"stock"`
+	Rate        float64       `json:"rate,omitempty"`
+	Wait        time.Duration `json:"wait"`
+	TTL         time.Duration `json:"ttl"`
+	Work        time.Duration `json:"work"`
+	Repeat      int           `json:"repeat"`
 }

@@ -51,7 +51,7 @@ type session struct {
 // newClient returns a client for one cell, or for what the cells share.
 func (s *Settings) newClient() *client.Client {
 	c := client.New(s.Load.Concurrency, s.AdminToken)
-	c.StockTTL, c.Shards = s.stockTTL(), s.Load.Shards
+	c.StockTTL = s.stockTTL()
 	return c
 }
 

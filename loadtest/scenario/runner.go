@@ -60,27 +60,19 @@ type Runner struct {
 	Targets *FaultTargets
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool
-
-	// oneShard has every order begin at the same shard.
-	oneShard bool
 }
 
 // Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		// Of a sharded product all orders come to one shard, which has as many units as the whole product has elsewhere:
-		// orders of two shards do not contend, so what is expected of them would not come to pass.
-		shards := r.Load.Shards
-		r = &Runner{Client: r.Client, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad,
-			oneShard: shards > 0}
-		r.Load.Shards, r.Load.Stock = shards, faultLoad.Stock*int64(max(1, shards))
+		r = &Runner{Client: r.Client, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad}
 		r.Load.TTL = spec.Scenario.Lease()
 		r.Load.Wait *= time.Duration(max(1, spec.Patience()))
 	}
 	c := &history.Cell{
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, Shards: r.Load.Shards, TTL: r.Load.TTL,
+		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL,
 		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
 		Longer: spec.Patience(),
 	}
@@ -261,14 +253,10 @@ func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to i
 // order returns an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
 // instances that serve many cells.
 func (r *Runner) order(c *history.Cell, id string, quantity int64) client.Order {
-	o := client.Order{
+	return client.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,
 		Wait: r.Load.Wait, TTL: r.Load.TTL, Work: r.Load.Work, Timeout: r.Load.Wait + r.Load.Work + AnswerMargin,
 	}
-	if r.oneShard {
-		o.Shard = new(int)
-	}
-	return o
 }
 
 func (r *Runner) commands(ctx context.Context, c *history.Cell) (sum int64, ok bool) {

@@ -53,30 +53,10 @@ func First(c *history.Cell) *Window {
 // Operations returns how many operations Porcupine got.
 func (w *Window) Operations() int { return len(w.question.operations) }
 
-// inSeveralShards reports whether the orders of a cell came to more than one shard.
-func inSeveralShards(c *history.Cell) bool {
-	if c.Shards == 0 {
-		return false
-	}
-	first := ""
-	for _, op := range c.All() {
-		switch {
-		case op.Shard == "" || op.Shard == first:
-		case first == "":
-			first = op.Shard
-		default:
-			return true
-		}
-	}
-	return false
-}
-
 // cut chooses the question. It returns a reason if there is none to ask.
 func (w *Window) cut() (reason string) {
 	violation, lock := w.orders(), w.finding.Verdict == history.Exclusion
 	switch {
-	case inSeveralShards(w.cell):
-		return "the units are in several shards, so they are not sold from the top, nor under one lock"
 	case lock && len(violation) == 0:
 		return "its evidence names no orders"
 	case lock && !oneClock(w.cell):

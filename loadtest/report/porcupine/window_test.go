@@ -274,15 +274,3 @@ func TestAFullDiskIsNoticed(t *testing.T) {
 type failing struct{ error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.error }
-
-// Where orders come to several shards there is no picture; where all come to one it is as without shards.
-func TestShardsHaveNoPicture(t *testing.T) {
-	c := twice(10)
-	c.Shards = 2
-	for i := range c.Ops {
-		c.Ops[i].Shard = "p.x.00"
-	}
-	picture(t, c)
-	c.Ops[0].Shard = "p.x.01"
-	assert.Contains(t, reason(t, c), "in several shards")
-}

@@ -27,20 +27,12 @@ func (p Printer) Header(run *history.Run) {
 		run.ID, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
 	line("stockapi", run.Backend.Stockapi)
-	line("load", fmt.Sprintf("%d buyers of %d units%s, %d at once, %s; wait %s, ttl %s, work %s",
-		l.Requests, l.Stock, inShards(l), l.Concurrency, loop(l), l.Wait, l.TTL, l.Work))
+	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s",
+		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work))
 	if run.Backend.Kind == "embedded" {
 		line("", EmbeddedNote)
 	}
 	fmt.Fprintln(p)
-}
-
-// inShards says how many shards a product has; nothing if it has none.
-func inShards(l history.Load) string {
-	if l.Shards == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" in %d shards", l.Shards)
 }
 
 func loop(l history.Load) string {
