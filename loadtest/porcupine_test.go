@@ -50,7 +50,7 @@ func TestAReportLinksToThePorcupinePagesBesideIt(t *testing.T) {
 		require.Len(t, pages, 1)
 		page, err := os.ReadFile(filepath.Join(filepath.Dir(report), "porcupine", pages[0].Name()))
 		require.NoError(t, err)
-		assert.Contains(t, string(page), "unit 1 was sold twice")
+		assert.Contains(t, string(page), "sells unit 1")
 	}
 }
 

@@ -1,0 +1,249 @@
+// Package porcupine has Porcupine, a checker of linearizability, draw the first violation of a cell on a page of its own.
+// It decides no verdict: package audit has found the violation by then, exactly and among all orders. Porcupine gets the
+// few orders around it, because it tries them in every sequence, and because nobody can read a picture of hundreds. What
+// is left out makes no sequence illegal: a window of the stock is sales of neighbouring units without a gap, and a window
+// of the lock is whole leases.
+package porcupine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"stockapi/loadtest/history"
+)
+
+const (
+	// reach is the number of neighbours that a window has on either side of a violation.
+	reach = 4
+	// timeLimit bounds the search. A window takes some milliseconds.
+	timeLimit = 2 * time.Second
+	maxFaults = 10
+)
+
+// A Window is the first violation of a cell, with the orders around it.
+type Window struct {
+	// NoPicture says why there is no picture of the violation; empty if there is one.
+	NoPicture string
+
+	cell *history.Cell
+	info porcupine.LinearizationInfo
+}
+
+// First returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and nil
+// if neither is broken.
+func First(c *history.Cell) *Window {
+	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
+		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {
+			w := &Window{cell: c}
+			w.NoPicture = w.ask(v, f.Evidence[0])
+			return w
+		}
+	}
+	return nil
+}
+
+// Write writes Porcupine's page, which needs nothing but a browser. It fails if there is no picture.
+func (w *Window) Write(out io.Writer) error {
+	if w.NoPicture != "" {
+		return errors.New("there is no picture: " + w.NoPicture)
+	}
+	return porcupine.Visualize(model, w.info, out)
+}
+
+// ask has Porcupine search for a legal sequence, and returns a reason if the result is nothing to be shown.
+func (w *Window) ask(v history.Verdict, violation history.Evidence) (reason string) {
+	guilty := map[string]bool{}
+	for _, id := range violation.Orders {
+		guilty[id] = true
+	}
+	var steps []porcupine.Operation
+	switch {
+	case len(guilty) == 0:
+		return "its evidence names no orders"
+	case v == history.Exclusion && !oneClock(w.cell):
+		return "the instances are not known to have one clock, and Porcupine compares times as they are"
+	case v == history.Exclusion:
+		steps = w.leases(guilty)
+	default:
+		steps = w.sales(violation.Unit, guilty)
+	}
+	result, info := porcupine.CheckOperationsVerbose(model, steps, timeLimit)
+	if result != porcupine.Illegal {
+		return fmt.Sprintf("its answer for the %d operations around it is %q", len(steps), result)
+	}
+	info.AddAnnotations(w.notes(violation))
+	w.info = info
+	return ""
+}
+
+// A step takes effect at one moment between its call and its return, and leads from one state to another: from so many
+// units to fewer, or from a holder of the lock to another. It is illegal in any other state.
+type step struct {
+	from, to string
+	text     string
+}
+
+// The states before the first step: a stock that nobody has read, and a lock that nobody holds.
+const (
+	unread = "the stock"
+	free   = "free"
+)
+
+// model is the rule that all steps follow. Porcupine's page does not escape states and details.
+var model = porcupine.Model{
+	Init: func() any { return "" },
+	Step: func(state, in, _ any) (bool, any) {
+		s := in.(step)
+		return state == s.from || state == "" && (s.from == free || s.from == unread), s.to
+	},
+	DescribeOperation:         func(in, _ any) string { return in.(step).text },
+	DescribeState:             func(state any) string { return html.EscapeString(state.(string)) },
+	DescribeOperationMetadata: func(details any) string { return html.EscapeString(details.(string)) },
+}
+
+// sales returns the sales of a unit that was sold twice, and of its neighbours.
+func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
+	var window []history.Op
+	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
+	for _, op := range w.cell.All() {
+		switch low, high := unitRange(op); {
+		case guilty[op.Order]:
+			window = append(window, *op)
+		case op.Outcome != history.Sold || len(op.Units) == 0 || low <= unit-2*reach || high >= unit+2*reach:
+		default:
+			if other, known := near[high]; !known || op.Done < other.Done {
+				near[high] = *op
+			}
+		}
+	}
+	top := unit
+	for u := unit + 1; u < unit+reach; u++ {
+		op, known := near[u]
+		if !known {
+			break
+		}
+		top, window = u, append(window, op)
+	}
+	for u := unit - 1; u > unit-reach; u-- {
+		op, known := near[u]
+		if !known {
+			break
+		}
+		window = append(window, op)
+	}
+	slices.SortStableFunc(window, func(a, b history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
+	top = min(top, w.cell.Initial)
+	left := func(n int64) string { return fmt.Sprintf("%d left", n) }
+	shared := oneClock(w.cell) && !slices.ContainsFunc(window, func(op history.Op) bool { return op.Lease == nil })
+	var steps []porcupine.Operation
+	first := int64(math.MaxInt64)
+	for i := range window {
+		op := &window[i]
+		low, high := unitRange(op)
+		from, to := int64(op.Sent), end(op.Done)
+		if shared { // it took effect while the order had the lock
+			from, to = int64(op.Lease.AcquiredAt), end(op.Lease.ReleasedAt)
+		}
+		first = min(first, from)
+		steps = append(steps, operation(i+1, op, from, to, step{left(high), left(low - 1), w.who(op) + " sells " + units(op)}))
+	}
+	if len(steps) > 0 {
+		steps = append(steps, porcupine.Operation{ClientId: 0, Call: first - 2, Return: first - 1,
+			Input: step{unread, left(top), "there are " + left(top)}, Metadata: ""})
+	}
+	return steps
+}
+
+// leases returns the acquires and releases of the orders that held the lock at once, and of their neighbours.
+func (w *Window) leases(guilty map[string]bool) []porcupine.Operation {
+	var all []history.Op
+	for _, op := range w.cell.All() {
+		if op.Lease != nil {
+			all = append(all, *op)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+	from, to := len(all), 0
+	for i := range all {
+		if guilty[all[i].Order] {
+			from, to = min(from, max(0, i-reach)), min(len(all), i+reach+1)
+		}
+	}
+	var steps []porcupine.Operation
+	for i := from; i < to; i++ {
+		if op := &all[i]; guilty[op.Order] || i < from+reach || i >= to-reach {
+			who, acquired, released := w.who(op), int64(op.Lease.AcquiredAt), end(op.Lease.ReleasedAt)
+			steps = append(steps,
+				operation(i-from, op, acquired-1, acquired, step{free, "held by " + who, who + " acquires the lock"}),
+				operation(i-from, op, released, released+1, step{"held by " + who, free, who + " releases the lock"}))
+		}
+	}
+	return steps
+}
+
+// operation makes a step one of Porcupine's. A forged history may hold instants whose sums overflow, or run backwards.
+func operation(lane int, op *history.Op, from, to int64, s step) porcupine.Operation {
+	const far = 1 << 60
+	from = min(max(from, -far), far)
+	return porcupine.Operation{ClientId: lane, Input: s, Call: from, Return: min(max(to, from), far),
+		Metadata: fmt.Sprintf("Sent %s, answered %s. %s", op.Sent, op.Done, op.Detail)}
+}
+
+// end returns a moment that may never have come.
+func end(i history.Instant) int64 {
+	if !i.Known() {
+		return math.MaxInt64
+	}
+	return int64(i)
+}
+
+func unitRange(op *history.Op) (low, high int64) {
+	if len(op.Units) == 0 {
+		return 0, 0
+	}
+	return slices.Min(op.Units), slices.Max(op.Units)
+}
+
+func units(op *history.Op) string {
+	low, high := unitRange(op)
+	if low == high {
+		return fmt.Sprintf("unit %d", low)
+	}
+	return fmt.Sprintf("units %d to %d", low, high)
+}
+
+func (w *Window) who(op *history.Op) string {
+	return "order " + w.cell.Short(op.Order) + " on " + op.Instance
+}
+
+// notes returns the annotations of the picture: what was violated, and the faults.
+func (w *Window) notes(violation history.Evidence) []porcupine.Annotation {
+	var notes []porcupine.Annotation
+	for _, at := range violation.At[:min(1, len(violation.At))] {
+		notes = append(notes, porcupine.Annotation{Tag: "violation", Start: int64(at), Description: violation.Text,
+			BackgroundColor: "#f9c6c0"})
+	}
+	for _, f := range w.cell.Faults[:min(len(w.cell.Faults), maxFaults)] {
+		notes = append(notes, porcupine.Annotation{Tag: "fault", Start: int64(f.At), End: int64(f.End),
+			Description: f.Instance + " " + f.Text, BackgroundColor: "#ffd9a8"})
+	}
+	return notes
+}
+
+// oneClock reports whether all instances are known to have the same clock.
+func oneClock(c *history.Cell) bool {
+	for _, in := range c.Instances {
+		if in.Clock == "" || in.Clock != c.Instances[0].Clock {
+			return false
+		}
+	}
+	return len(c.Instances) > 0
+}
