@@ -57,12 +57,8 @@ bench: ## each rung: acquire + release, and a whole sale, with allocations
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./internal/sale
 
 .PHONY: bench-peers
-bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 3 ..."
+bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 5 ..."
 	$(GO) -C bench build -trimpath -o ../bin/bench-peers . && bin/bench-peers $(ARGS)
-
-.PHONY: bench-http
-bench-http: ## how fast each rung sells over HTTP, beside two limits: docs/bench.md; ARGS="--rungs v4,v17 ..."
-	$(GO) run ./loadtest bench $(ARGS)
 
 .PHONY: footprint
 footprint: ## start-up time, and memory, goroutines and connections over 100,000 orders
@@ -71,14 +67,6 @@ footprint: ## start-up time, and memory, goroutines and connections over 100,000
 .PHONY: fuzz
 fuzz: ## what a client may send, for a minute
 	$(GO) test -run '^$$' -fuzz FuzzDecreaseRequest -fuzztime 1m ./internal/handlers
-
-.PHONY: twenty
-twenty: build ## twenty whole runs in a row on each backend: all as expected?
-	scripts/twenty
-
-.PHONY: large
-large: ## the memory that a run of a million orders takes, and its audit
-	scripts/large
 
 .PHONY: mutants
 mutants: ## break rungs on purpose: does the run notice?
@@ -99,10 +87,6 @@ picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw t
 results: ## docs/results.md: make a whole run, and show its lines there
 	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
 		$(GO) run ./loadtest --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
-
-.PHONY: start-time
-start-time: ## how much slower loadtest starts than at BASE=main~20
-	scripts/start-time $(BASE)
 
 .PHONY: diff
 diff: ## what changes between two rungs: make diff A=v3 B=v4

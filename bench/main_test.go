@@ -3,25 +3,23 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/bench/figures"
-	"stockapi/bench/report"
 	"stockapi/internal/backend"
 )
 
 // TestMain lets the test binary be the worker and the keeper processes that the program starts.
 func TestMain(m *testing.M) {
 	backend.Silence()
-	if len(os.Args) > 1 && (os.Args[1] == "worker" || os.Args[1] == "keeper") {
+	if len(os.Args) > 1 && (os.Args[1] == "worker" || os.Args[1] == "guardian") {
 		os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -49,38 +47,26 @@ func startEmbedded(t *testing.T) (url string, keys func() int64) {
 func TestTwoProcessesSideBySide(t *testing.T) {
 	url, keys := startEmbedded(t)
 	dir := t.TempDir()
-	jsonFile, htmlFile := filepath.Join(dir, "bench.json"), filepath.Join(dir, "bench.html")
 	code, stdout, stderr := runBench(t, "--redis", url, "--contenders", "v4,redsync,mutex", "--processes", "2",
-		"--waiters", "4,1", "--rounds", "1", "--for", "100ms", "--json", jsonFile, "--html", htmlFile)
+		"--waiters", "4,1", "--rounds", "1", "--for", "100ms", "--out", dir)
 	require.Equal(t, measured, code, stderr)
-	assert.Contains(t, stdout, "hot, 2 × 4")
+	assert.Contains(t, stdout, "4 waiters in each of 2 processes:")
+	assert.Regexp(t, `(?m)^\| redsync +\| [1-9][0-9,]+ · 1.00× +\| [0-9,.]+ · 1.00× `, stdout)
+	assert.NotContains(t, stdout, "failed")
 	assert.Contains(t, stderr, "8 measurements") // v4 and redsync at three points, mutex at the two hot ones
-
-	var r report.Report
-	text, err := os.ReadFile(jsonFile)
+	text, err := os.ReadFile(filepath.Join(dir, "bench.csv"))
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &r))
-	require.Len(t, r.Tables, 3)
-	hot := r.Tables[1]
-	assert.Equal(t, "redsync", hot.BestPeer[figures.Rate])
-	for _, row := range hot.Rows {
-		assert.Positive(t, row.Figures[figures.Rate].Median, row.Contender)
-		assert.Empty(t, row.Broken(), row.Contender)
-		failed, why := row.Failed()
-		assert.Zero(t, failed, why)
-	}
-	page, err := os.ReadFile(htmlFile)
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "<svg")
+	assert.Equal(t, 1+8, strings.Count(string(text), "\n"))
+	assert.FileExists(t, filepath.Join(dir, "sales.svg"))
 	assert.Zero(t, keys(), "nothing is left")
 }
 
 func TestALockThatLetsTwoInIsReported(t *testing.T) {
 	url, _ := startEmbedded(t)
-	code, stdout, _ := runBench(t, "--redis", url, "--contenders", "v0", "--workloads", "hot", "--processes", "2",
-		"--waiters", "4", "--rounds", "1", "--for", "100ms")
+	code, stdout, _ := runBench(t, "--redis", url, "--contenders", "v0", "--processes", "2", "--waiters", "4",
+		"--rounds", "1", "--for", "100ms")
 	assert.Equal(t, broken, code)
-	assert.Contains(t, stdout, "v0 is BROKEN at hot, 2 × 4: ")
+	assert.Contains(t, stdout, "v0 is BROKEN with 4 waiters in each of 2 processes: ")
 	assert.Contains(t, stdout, "sold a unit that was sold already")
 }
 
@@ -88,8 +74,8 @@ func TestItStartsARedisOfItsOwn(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("needs redis-server")
 	}
-	code, stdout, stderr := runBench(t, "--contenders", "v8,rueidislock", "--workloads", "hot", "--processes", "2",
-		"--waiters", "4", "--rounds", "1", "--for", "100ms")
+	code, stdout, stderr := runBench(t, "--contenders", "v8,rueidislock", "--processes", "2", "--waiters", "4",
+		"--rounds", "1", "--for", "100ms")
 	assert.Equal(t, measured, code, stderr)
 	assert.Contains(t, stdout, "commands/sale")
 }
@@ -102,10 +88,9 @@ func TestItCannotRun(t *testing.T) {
 	}{
 		{nil, "install it (apt-get install redis-server), or name a Redis"},
 		{[]string{"--contenders", "v99"}, `there is no contender "v99"`},
-		{[]string{"--workloads", "warm"}, `there is no workload "warm"`},
 		{[]string{"--waiters", "8,8"}, "each number once"},
 		{[]string{"--rounds", "0"}, "--rounds is at least 1"},
-		{[]string{"--redis", "redis://127.0.0.1:1"}, "--redis: ping: "},
+		{[]string{"--redis", "redis://127.0.0.1:1"}, "no Redis at redis://127.0.0.1:1"},
 	} {
 		code, _, stderr := runBench(t, c.args...)
 		assert.Equal(t, couldNotRun, code, c.args)
@@ -118,16 +103,16 @@ func TestAnInterruptionLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errs bytes.Buffer
 	stderr := writer(func(b []byte) (int, error) {
-		if bytes.Contains(b, []byte("1 of ")) { // the first measurement is over
+		if bytes.Contains(b, []byte("2 of ")) { // the first hot measurement is over
 			cancel()
 		}
 		return errs.Write(b)
 	})
-	code := execute(ctx, []string{"--redis", url, "--contenders", "v4", "--workloads", "hot", "--processes", "2",
-		"--waiters", "4", "--rounds", "9", "--for", "100ms"}, nil, &out, stderr)
+	code := execute(ctx, []string{"--redis", url, "--contenders", "v4", "--processes", "2", "--waiters", "4",
+		"--rounds", "9", "--for", "100ms"}, nil, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, errs.String(), "interrupted after 1 of 9 measurements")
-	assert.Contains(t, out.String(), "hot, 2 × 4", "what was measured by then")
+	assert.Contains(t, errs.String(), "ended after 2 of 18 measurements: ")
+	assert.Contains(t, out.String(), "4 waiters in each of 2 processes", "what was measured by then")
 	assert.Zero(t, keys())
 }
 

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
+	"os"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"stockapi/bench/contender"
 	"stockapi/bench/figures"
@@ -27,14 +29,14 @@ const (
 	leastOnJVM = time.Second
 )
 
-// A bench is what measurements run on.
+// A bench is what measurements run on. The workers stay for the whole run, as they would be in use: a new JVM is slow.
 type bench struct {
-	flags  *runFlags
-	server *fleet.Server
-	prefix string   // of all keys of this run
-	self   []string // the command that starts this program
-	jvm    []string // the command that starts a worker on the JVM
-	jvms   []*fleet.Process
+	flags     *flags
+	server    *fleet.Server
+	prefix    string                    // of all keys of this run
+	commands  map[bool][]string         // that start a worker, false: of this program; true: on the JVM
+	processes map[bool][]*fleet.Process // that were started so
+	temp      string                    // a directory to remove at the end, empty if there is none
 }
 
 // measure does one measurement.
@@ -44,17 +46,19 @@ func (b *bench) measure(ctx context.Context, s step) (figures.Sample, error) {
 	if err := contender.PutStock(ctx, b.server.URL, keys, units, stockTTL); err != nil {
 		return figures.Sample{}, err
 	}
-	processes, done, err := b.processes(ctx, s)
+	sample := figures.Sample{Contender: s.contender.Name, Kind: s.contender.Kind, Workload: s.workload,
+		Waiters: s.waiters, Round: s.round, Length: b.flags.For}
+	results, commands, err := b.let(ctx, s, keys)
 	if err != nil {
-		return figures.Sample{}, err
-	}
-	sample, results, err := b.let(ctx, processes, s, keys)
-	done(err)
-	if err != nil || s.point.Workload != worker.Hot {
+		b.end(s.contender.JVM)
 		return sample, err
 	}
-	left, err := contender.StockLeft(ctx, b.server.URL, keys)
-	sample.Broken = figures.BooksOf(units, left, results).Check()
+	sample.Count(results, commands)
+	if s.workload == worker.Hot {
+		var left int64
+		left, err = contender.StockLeft(ctx, b.server.URL, keys)
+		sample.Broken = figures.Check(units, left, results)
+	}
 	return sample, err
 }
 
@@ -65,107 +69,90 @@ func (b *bench) clean(ctx context.Context, prefix string) {
 	_ = b.server.Clean(ctx, prefix)
 }
 
-// processes returns those that a step needs, and what to do with them afterwards. Those on the JVM are kept for the
-// whole run, as they would be in use: a new one is slow at first.
-func (b *bench) processes(ctx context.Context, s step) (processes []*fleet.Process, done func(error), err error) {
-	n, _ := s.contender.Shape.Of(s.point.Processes, s.point.Waiters)
-	if s.contender.JVM {
-		for len(b.jvms) < n && err == nil {
-			err = add(ctx, b.jvm, &b.jvms)
-		}
-		return b.jvms[:min(n, len(b.jvms))], func(failed error) {
-			if failed != nil {
-				b.closeJVMs()
-			}
-		}, err
-	}
-	for len(processes) < n && err == nil {
-		err = add(ctx, append(b.self, "worker"), &processes)
-	}
-	if err != nil {
-		fleet.CloseAll(processes)
-	}
-	return processes, func(error) { fleet.CloseAll(processes) }, err
+// end ends the workers of a kind: they are busy, or dead. The next measurement starts others.
+func (b *bench) end(jvm bool) {
+	fleet.CloseAll(b.processes[jvm])
+	b.processes[jvm] = nil
 }
 
-func add(ctx context.Context, command []string, processes *[]*fleet.Process) error {
-	p, err := fleet.Start(ctx, command)
-	if err == nil {
-		*processes = append(*processes, p)
+func (b *bench) close() {
+	b.end(false)
+	b.end(true)
+	if b.temp != "" {
+		_ = os.RemoveAll(b.temp)
 	}
-	return err
 }
 
-func (b *bench) closeJVMs() {
-	fleet.CloseAll(b.jvms)
-	b.jvms = nil
-}
-
-// let lets the processes do their jobs, all at once.
+// let lets the workers do their jobs, all at once. It returns what they did, and how many commands Redis executed in a
+// second of that, 0 if it does not say.
 func (b *bench) let(
-	ctx context.Context, processes []*fleet.Process, s step, keys contender.Keys,
-) (figures.Sample, []worker.Result, error) {
-	warmUp := b.warmUp(s, processes)
+	ctx context.Context, s step, keys contender.Keys,
+) (results []worker.Result, commands float64, err error) {
+	n, workers := s.contender.Shape.Of(b.flags.Processes, s.waiters)
+	warmUp := b.flags.warmUp()
+	if jvm := s.contender.JVM; jvm {
+		warmUp = max(warmUp, leastOnJVM)
+		if len(b.processes[jvm]) < n {
+			warmUp = max(warmUp, firstOnJVM)
+		}
+	}
+	processes, err := b.workers(ctx, s.contender.JVM, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	job := worker.Job{Contender: s.contender.Name, Workload: s.workload, URL: b.server.URL, Prefix: keys.Prefix,
+		Workers: workers, WarmUpMS: warmUp.Milliseconds(), ForMS: b.flags.For.Milliseconds(), DrainMS: drain.Milliseconds()}
 	if err := each(processes, func(i int, p *fleet.Process) error {
-		return p.Prepare(b.job(s, keys, i, warmUp))
+		job := job
+		job.Process = i
+		return p.Prepare(job)
 	}); err != nil {
-		return figures.Sample{}, nil, err
+		return nil, 0, err
 	}
 	if err := each(processes, func(_ int, p *fleet.Process) error { return p.Begin() }); err != nil {
-		return figures.Sample{}, nil, err
+		return nil, 0, err
 	}
 	overdue := time.AfterFunc(warmUp+b.flags.For+drain+patience, func() { fleet.CloseAll(processes) })
 	defer overdue.Stop()
-	var commands map[string]float64
-	var counting sync.WaitGroup
-	counting.Go(func() { commands = b.commands(ctx, warmUp) })
-	results := make([]worker.Result, len(processes))
-	err := each(processes, func(i int, p *fleet.Process) (err error) {
+	var all errgroup.Group
+	all.Go(func() error { commands = b.rate(ctx, warmUp); return nil })
+	results = make([]worker.Result, n)
+	err = each(processes, func(i int, p *fleet.Process) (err error) {
 		results[i], err = p.Result()
 		return err
 	})
-	counting.Wait()
-	return figures.Of(s.round, results, b.flags.For, commands), results, err
+	_ = all.Wait()
+	return results, commands, err
 }
 
-func (b *bench) job(s step, keys contender.Keys, process int, warmUp time.Duration) worker.Job {
-	_, workers := s.contender.Shape.Of(s.point.Processes, s.point.Waiters)
-	return worker.Job{Contender: s.contender.Name, Workload: s.point.Workload, URL: b.server.URL, Prefix: keys.Prefix,
-		Process: process, Workers: workers, WarmUpMS: warmUp.Milliseconds(), ForMS: b.flags.For.Milliseconds(),
-		DrainMS: drain.Milliseconds()}
-}
-
-func (b *bench) warmUp(s step, processes []*fleet.Process) time.Duration {
-	warmUp := b.flags.warmUp()
-	if !s.contender.JVM {
-		return warmUp
-	}
-	for _, p := range processes {
-		if p.Jobs() == 0 {
-			return max(warmUp, firstOnJVM)
+// workers returns that many worker processes.
+func (b *bench) workers(ctx context.Context, jvm bool, n int) ([]*fleet.Process, error) {
+	for len(b.processes[jvm]) < n {
+		p, err := fleet.Start(ctx, b.commands[jvm])
+		if err != nil {
+			return nil, err
 		}
+		b.processes[jvm] = append(b.processes[jvm], p)
 	}
-	return max(warmUp, leastOnJVM)
+	return b.processes[jvm][:n], nil
 }
 
-// commands returns the rates at which Redis executes commands while it is measured.
-func (b *bench) commands(ctx context.Context, warmUp time.Duration) map[string]float64 {
+// rate returns how many commands Redis executes in a second while it is measured.
+func (b *bench) rate(ctx context.Context, warmUp time.Duration) float64 {
 	if !sleep(ctx, warmUp) {
-		return nil
+		return 0
 	}
-	before := b.server.Count(ctx)
+	before, begun := b.server.Commands(ctx), time.Now()
 	if !sleep(ctx, b.flags.For) {
-		return nil
+		return 0
 	}
-	return b.server.Count(ctx).PerSecond(before)
+	return float64(b.server.Commands(ctx)-before) / time.Since(begun).Seconds()
 }
 
 // sleep reports whether the time is over; false if the context ended before.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
@@ -174,16 +161,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // each does something with all processes at once, and returns the first error.
 func each(processes []*fleet.Process, do func(i int, p *fleet.Process) error) error {
-	failed := make([]error, len(processes))
-	var all sync.WaitGroup
+	var all errgroup.Group
 	for i, p := range processes {
-		all.Go(func() { failed[i] = do(i, p) })
+		all.Go(func() error { return do(i, p) })
 	}
-	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.Wait()
 }

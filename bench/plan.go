@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/figures"
 	"stockapi/bench/worker"
 )
 
@@ -13,41 +12,22 @@ import (
 type step struct {
 	number    int
 	round     int
-	point     figures.Point
+	workload  worker.Workload
+	waiters   int
 	contender contender.Contender
-}
-
-// points lists what is measured: both workloads with every number of processes, and the hot one also with every number
-// of waiters. On free locks nobody waits.
-func (f *runFlags) points() (points []figures.Point) {
-	for _, w := range f.workloads {
-		for _, p := range f.Processes {
-			points = append(points, figures.Point{Workload: w, Processes: p, Waiters: f.Waiters[0]})
-		}
-		if w != worker.Hot {
-			continue
-		}
-		for _, n := range f.Waiters[1:] {
-			points = append(points, figures.Point{Workload: w, Processes: f.Processes[0], Waiters: n})
-		}
-	}
-	return points
-}
-
-// main returns the point of a workload that the terminal shows in full.
-func (f *runFlags) main(w worker.Workload) figures.Point {
-	return figures.Point{Workload: w, Processes: f.Processes[0], Waiters: f.Waiters[0]}
 }
 
 // plan lists the measurements. Each round measures everything once. In each round another contender comes first, so
 // that none always follows the same one.
-func (f *runFlags) plan(contenders []contender.Contender) (steps []step) {
+func (f *flags) plan(contenders []contender.Contender) (steps []step) {
 	for round := range f.Rounds {
 		shift := round % max(len(contenders), 1)
-		for _, point := range f.points() {
-			for _, c := range slices.Concat(contenders[shift:], contenders[:shift]) {
-				if f.takesPart(c, point) {
-					steps = append(steps, step{number: len(steps), round: round + 1, point: point, contender: c})
+		for i, waiters := range f.Waiters {
+			for _, w := range []worker.Workload{worker.Free, worker.Hot} {
+				for _, c := range slices.Concat(contenders[shift:], contenders[:shift]) {
+					if takesPart(c, w, i == 0) {
+						steps = append(steps, step{len(steps), round + 1, w, waiters, c})
+					}
 				}
 			}
 		}
@@ -55,26 +35,22 @@ func (f *runFlags) plan(contenders []contender.Contender) (steps []step) {
 	return steps
 }
 
-// takesPart reports whether a contender is measured at a point. The limits bound the hot workload. One worker alone is
-// the same at every point.
-func (f *runFlags) takesPart(c contender.Contender, p figures.Point) bool {
-	switch {
-	case c.Kind != contender.Limit:
-		return true
-	case p.Workload == worker.Free:
-		return false
-	default:
-		return c.Shape != contender.OneWorker || p == f.main(p.Workload)
+// takesPart reports whether a contender is measured. On free locks nobody waits, and one worker alone is the same with
+// any number of waiters: the first of these numbers is enough. The limits bound the hot workload.
+func takesPart(c contender.Contender, w worker.Workload, first bool) bool {
+	if w == worker.Free {
+		return first && c.Kind != contender.Limit
 	}
+	return first || c.Shape != contender.OneWorker
 }
 
-// perStep is about what a measurement takes beside its own time: to start processes and to let the last waiters end.
-const perStep = 500 * time.Millisecond
+// perStep is about what a measurement takes beside its own time: to open connections and to let the last waiters end.
+const perStep = 250 * time.Millisecond
 
-// lasts estimates how long a plan takes.
-func (f *runFlags) lasts(steps int) time.Duration {
-	return time.Duration(steps) * (f.For + f.warmUp() + perStep)
+// lasts estimates how long a number of measurements takes.
+func (f *flags) lasts(steps int) time.Duration {
+	return (time.Duration(steps) * (f.For + f.warmUp() + perStep)).Round(time.Second)
 }
 
 // warmUp returns how long the workers work before it counts: long enough for their connections.
-func (f *runFlags) warmUp() time.Duration { return max(f.For/4, 200*time.Millisecond) }
+func (f *flags) warmUp() time.Duration { return max(f.For/4, 200*time.Millisecond) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,33 +9,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/figures"
 )
 
-func parsed(t *testing.T, args ...string) *runFlags {
+func parsed(t *testing.T, args ...string) *flags {
 	t.Helper()
-	c, _, _, err := parse(args, nil)
-	require.NoError(t, err)
-	return &c.Run
+	f := flags{}
+	require.NoError(t, f.parse(append(args, "--redis", "redis://127.0.0.1:1"), nil))
+	return &f
 }
 
 func TestRoundsAreInterleaved(t *testing.T) {
-	f := parsed(t, "--contenders", "v4,redsync,alone", "--processes", "2,1", "--waiters", "8,64", "--rounds", "2")
-	assert.Equal(t, []figures.Point{
-		{Workload: "free", Processes: 2, Waiters: 8}, {Workload: "free", Processes: 1, Waiters: 8},
-		{Workload: "hot", Processes: 2, Waiters: 8}, {Workload: "hot", Processes: 1, Waiters: 8},
-		{Workload: "hot", Processes: 2, Waiters: 64},
-	}, f.points())
+	f := parsed(t, "--contenders", "v4,redsync,alone", "--waiters", "8,64", "--rounds", "2")
 	plan := f.plan(f.contenders)
 	times := map[string]int{}
 	for i, s := range plan {
-		times[s.contender.Name]++
+		times[fmt.Sprint(s.contender.Name, " ", s.workload, " ", s.waiters)]++
 		assert.Equal(t, i, s.number)
 		assert.Equal(t, 1+i/(len(plan)/2), s.round, "one round after the other")
 	}
-	assert.Equal(t, map[string]int{"v4": 10, "redsync": 10, "alone": 2}, times, "one worker is the same at every point")
+	assert.Equal(t, map[string]int{"v4 free 8": 2, "v4 hot 8": 2, "v4 hot 64": 2, "redsync free 8": 2,
+		"redsync hot 8": 2, "redsync hot 64": 2, "alone hot 8": 2}, times)
 	assert.NotEqual(t, plan[0].contender.Name, plan[len(plan)/2].contender.Name, "another comes first")
-	assert.Equal(t, 22*3*time.Second, f.lasts(len(plan)))
+	assert.Equal(t, 14*1500*time.Millisecond, f.lasts(len(plan)))
 }
 
 func TestDefaults(t *testing.T) {
@@ -45,10 +41,10 @@ func TestDefaults(t *testing.T) {
 			ours = append(ours, c.Name)
 		}
 	}
-	assert.Subset(t, ours, []string{"v4", "v5", "v5.5", "v7", "v8", "v15"})
+	assert.Subset(t, ours, []string{"v4", "v5", "v5.5", "v7", "v8", "v15", "v18", "v19"})
 	assert.NotContains(t, ours, "v0")
 	assert.NotContains(t, ours, "v17", "it takes no lock")
-	assert.Len(t, f.contenders, len(ours)+6+2)
+	assert.Len(t, f.contenders, len(ours)+5+2)
 }
 
 func TestShapes(t *testing.T) {

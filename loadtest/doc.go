@@ -3,7 +3,7 @@
 // proves which rungs oversell. It drives stockapi as a black box, over HTTP and as processes; it imports nothing of it.
 //
 // Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go,
-// report.go, list.go, bench.go, contract.go and guardian.go, which a run starts for itself. exit.go has the exit codes,
+// report.go, list.go, contract.go and guardian.go, which a run starts for itself. exit.go has the exit codes,
 // build.go and version.go the program's version.
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells

@@ -16,7 +16,6 @@ type commands struct {
 	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
-	Bench    benchFlags       `cmd:"" help:"Measure how fast the rungs sell over HTTP, beside a bare route and a loop of GET and SET: docs/bench.md. It takes about three seconds for each rung."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
@@ -42,7 +41,6 @@ Examples:
   loadtest report results.json -o report.html
   loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
-  loadtest bench --rungs v4,v8,v17 --for 5s
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
 
@@ -88,7 +86,7 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	commands := []string{"run", "audit", "report", "list", "bench", "replay", "contract"}
+	commands := []string{"run", "audit", "report", "list", "replay", "contract"}
 	if near := catalog.DidYouMean(argument, commands); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}

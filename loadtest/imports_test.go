@@ -35,7 +35,7 @@ var houses = []struct {
 	}},
 	{"The load test", [][]string{
 		{"loadtest"},
-		{"loadtest/bench", "loadtest/run", "loadtest/replay", "loadtest/report"},
+		{"loadtest/run", "loadtest/replay", "loadtest/report"},
 		{"loadtest/scenario", "loadtest/report/html", "loadtest/report/porcupine"},
 		{"loadtest/cluster", "loadtest/report/terminal"},
 		{"loadtest/catalog", "loadtest/audit", "loadtest/load", "loadtest/client"},
@@ -56,7 +56,7 @@ const explorer = "The explorer, which stands on both"
 
 // rootFiles are the files of this package, from top to bottom. A file uses what stands in files after it.
 var rootFiles = []string{
-	"main.go", "flags.go", "guardian.go", "contract.go", "list.go", "bench.go", "replay.go", "replay_flags.go",
+	"main.go", "flags.go", "guardian.go", "contract.go", "list.go", "replay.go", "replay_flags.go",
 	"report.go", "audit.go", "run.go", "run_flags.go", "exit.go", "version.go", "build.go", "doc.go",
 }
 

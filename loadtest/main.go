@@ -36,8 +36,6 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.Report.run(stdout, stderr)
 	case "list":
 		return c.List.run(stdout, stderr)
-	case "bench":
-		return c.Bench.run(ctx, stdout, stderr)
 	case "replay":
 		return c.Replay.run(ctx, stdout, stderr)
 	case "contract":

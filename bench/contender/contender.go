@@ -65,8 +65,6 @@ type Client struct {
 	Lock func(ctx context.Context, key string) (Held, error)
 	// Sell reads the stock and writes one less, under a lock that is held. It returns the number of the unit sold.
 	Sell func(ctx context.Context, product string, held Held) (unit int64, err error)
-	// Requests counts the commands that the client has sent. Nil: nobody counts them.
-	Requests func() int64
 	// Close ends the client's connections. All locks must have been released.
 	Close func()
 }

@@ -3,7 +3,6 @@ package contender
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,34 +14,8 @@ import (
 var errSoldOut = errors.New("sold out")
 
 // openGoRedis returns the client of every contender on go-redis, set up as stockapi's own: 64 connections, no retries.
-// It also returns what counts the commands that the client sends.
-func openGoRedis(url string) (redis.UniversalClient, *requests, error) {
-	rdb, err := backend.Open(url, backend.Options{Timeout: 10 * time.Second, PoolSize: 64})
-	if err != nil {
-		return nil, nil, err
-	}
-	sent := &requests{}
-	rdb.AddHook(sent)
-	return rdb, sent, nil
-}
-
-// requests is a hook that counts the commands that a client sends. Those that a script runs are not among them.
-type requests struct{ atomic.Int64 }
-
-func (r *requests) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (r *requests) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		r.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (r *requests) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, commands []redis.Cmder) error {
-		r.Add(int64(len(commands)))
-		return next(ctx, commands)
-	}
+func openGoRedis(url string) (redis.UniversalClient, error) {
+	return backend.Open(url, backend.Options{Timeout: 10 * time.Second, PoolSize: 64})
 }
 
 // sellOn returns a Sell in two commands, GET and SET.

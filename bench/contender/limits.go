@@ -22,7 +22,7 @@ func openMutex(s Settings) (*Client, error) {
 func openAlone(s Settings) (*Client, error) { return openLocal(s, func() {}, func() {}) }
 
 func openLocal(s Settings, enter, leave func()) (*Client, error) {
-	rdb, sent, err := openGoRedis(s.URL)
+	rdb, err := openGoRedis(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -30,5 +30,5 @@ func openLocal(s Settings, enter, leave func()) (*Client, error) {
 		enter()
 		return Held{Context: ctx, Release: func(context.Context) error { leave(); return nil }}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Requests: sent.Load, Close: func() { _ = rdb.Close() }}, nil
+	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = rdb.Close() }}, nil
 }

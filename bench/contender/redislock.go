@@ -11,7 +11,7 @@ var redislockContender = Contender{Name: "redislock", Kind: Peer, open: openRedi
 	About: "bsm/redislock with LinearBackoff(1ms): waiters try again every millisecond"}
 
 func openRedislock(s Settings) (*Client, error) {
-	rdb, sent, err := openGoRedis(s.URL)
+	rdb, err := openGoRedis(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -24,5 +24,5 @@ func openRedislock(s Settings) (*Client, error) {
 		}
 		return Held{Context: ctx, Release: l.Release}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Requests: sent.Load, Close: func() { _ = rdb.Close() }}, nil
+	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = rdb.Close() }}, nil
 }

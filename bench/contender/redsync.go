@@ -13,7 +13,7 @@ var redsyncContender = Contender{Name: "redsync", Kind: Peer, open: openRedsync,
 	About: "redsync on one node: waiters try again after 50 to 250 ms, its default"}
 
 func openRedsync(s Settings) (*Client, error) {
-	rdb, sent, err := openGoRedis(s.URL)
+	rdb, err := openGoRedis(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -28,5 +28,5 @@ func openRedsync(s Settings) (*Client, error) {
 			return err
 		}}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Requests: sent.Load, Close: func() { _ = rdb.Close() }}, nil
+	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = rdb.Close() }}, nil
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"stockapi/internal/backend"
 	"stockapi/internal/lock"
 	"stockapi/internal/stock"
@@ -25,40 +23,21 @@ func onRedisAlone(r lock.Rung) bool {
 // rungContender is a rung as stockapi runs it: its own attempt, its own way of waiting, and its own shelf.
 func rungContender(r lock.Rung) Contender {
 	return Contender{Name: r.Number, Kind: Ours, About: r.Name + ": " + r.Does,
-		open: func(s Settings) (*Client, error) { return openRung(r, s, plain) }}
+		open: func(s Settings) (*Client, error) { return openRung(r, s) }}
 }
-
-// pipelinedRung is a rung as stockapi --redis-pipelining runs it.
-func pipelinedRung(r lock.Rung) Contender {
-	return Contender{Name: r.Number + pipelinedSuffix, Kind: Ours,
-		About: r.Number + " over go-redis' automatic pipelining, as stockapi --redis-pipelining runs it",
-		open:  func(s Settings) (*Client, error) { return openRung(r, s, backend.Pipelined) }}
-}
-
-const pipelinedSuffix = "-pipelined"
-
-// plain is the client itself, where [backend.Pipelined] is another face of it.
-func plain(rdb redis.UniversalClient) (redis.UniversalClient, error) { return rdb, nil }
 
 // longest limits the wait for a lock. The measurement ends the context of a wait long before.
 const longest = time.Hour
 
-func openRung(
-	r lock.Rung, s Settings, face func(redis.UniversalClient) (redis.UniversalClient, error),
-) (*Client, error) {
-	opened, sent, err := openGoRedis(s.URL)
+func openRung(r lock.Rung, s Settings) (*Client, error) {
+	rdb, err := openGoRedis(s.URL)
 	if err != nil {
-		return nil, err
-	}
-	rdb, err := face(opened)
-	if err != nil {
-		_ = opened.Close()
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
 	background := new(sync.WaitGroup)
 	b := lock.Backends{Redis: rdb, Process: lock.Process{Life: life, Background: background}}
-	b.Redlock = append(b.Redlock, opened)
+	b.Redlock = append(b.Redlock, rdb)
 	try, wait := r.Build(b)
 	acquire := func(ctx context.Context, key string) (Held, error) {
 		lease, err := wait(ctx, key, longest, func(ctx context.Context) (*lock.Lease, error) { return try(ctx, key, ttl) })
@@ -67,10 +46,10 @@ func openRung(
 		}
 		return Held{Context: lease.Context, Fence: lease.Fence, Seat: lease.Seat, Release: releaseOf(lease)}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Requests: sent.Load, Close: func() {
+	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Close: func() {
 		end()
 		background.Wait()
-		_ = opened.Close()
+		_ = rdb.Close()
 	}}, nil
 }
 

@@ -5,124 +5,111 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/bench/contender"
 	"stockapi/bench/worker"
 )
 
-// A Sample holds the figures of one measurement.
+// A Sample is one measurement of a contender.
 type Sample struct {
-	Round  int                 `json:"round"`
-	Values map[string]*float64 `json:"values"` // by the metric's ID; one that could not be had is missing
-	// CommandsPerOp says how often Redis executed each command for one operation, commands of scripts among them.
-	CommandsPerOp map[string]float64 `json:"commands_per_op,omitempty"`
-	Done          int64              `json:"done"`   // operations that ended while it was measured
-	Failed        int64              `json:"failed"` // operations that failed, at any time
-	Error         string             `json:"error,omitempty"`
-	Broken        string             `json:"broken,omitempty"` // what the check of the books found
+	Contender string
+	Kind      contender.Kind
+	Workload  worker.Workload
+	Waiters   int // workers in each process
+	Round     int
+	Length    time.Duration
+	Values    map[string]float64 // by the metric's ID; one that could not be had is missing
+	Failed    int64              // operations that failed, at any time
+	Error     string             // of the first of them
+	Broken    string             // what [Check] found
 }
 
 // A Metric is one figure of a measurement.
 type Metric struct {
-	ID, Name, Unit string
+	ID, Name       string
 	HigherIsBetter bool
-	HotOnly        bool
 }
 
-// The metrics.
-const (
-	Rate       = "per_second"
-	P50        = "p50_ms"
-	P99        = "p99_ms"
-	P999       = "p999_ms"
-	Unfairness = "most_over_mean"
-	Commands   = "commands"
-	Requests   = "requests"
+// The metrics, in the order in which they are shown. All but the first are of the hot workload.
+var (
+	Free     = Metric{"free_ops_per_second", "free ops/s", true}
+	Rate     = Metric{"sales_per_second", "hot sales/s", true}
+	P50      = Metric{"p50_ms", "p50 ms", false}
+	P99      = Metric{"p99_ms", "p99 ms", false}
+	P999     = Metric{"p999_ms", "p99.9 ms", false}
+	Unfair   = Metric{"most_over_mean", "most/mean", false}
+	Commands = Metric{"commands_per_sale", "commands/sale", false}
+
+	Metrics = []Metric{Free, Rate, P50, P99, P999, Unfair, Commands}
 )
 
-// Metrics lists the figures, in the order in which they are shown.
-var Metrics = []Metric{
-	{ID: Rate, Name: "per second", HigherIsBetter: true},
-	{ID: P50, Name: "p50", Unit: "ms"},
-	{ID: P99, Name: "p99", Unit: "ms"},
-	{ID: P999, Name: "p99.9", Unit: "ms"},
-	{ID: Unfairness, Name: "most/mean", HotOnly: true},
-	{ID: Commands, Name: "commands"},
-	{ID: Requests, Name: "requests"},
-}
-
-// Of returns the figures of what all processes did within a window of that length. Commands has the rate per second at
-// which Redis executed each command within it; nil if Redis does not say.
-func Of(round int, results []worker.Result, length time.Duration, commands map[string]float64) Sample {
-	s := Sample{Round: round, Values: map[string]*float64{}}
+// Count takes the values from what all processes did, and from the rate per second at which Redis executed commands
+// meanwhile, 0 if it does not say.
+func (s *Sample) Count(results []worker.Result, commands float64) {
 	var took, done []int64
-	for _, t := range tallies(results) {
-		took, done = append(took, t.TookUS...), append(done, t.Done)
-		s.Done += t.Done
-		if s.Failed += t.Failed; s.Error == "" {
-			s.Error = t.Error
-		}
-	}
-	slices.Sort(took)
-	perSecond := float64(s.Done) / length.Seconds()
-	s.set(Rate, perSecond)
-	s.set(P50, Percentile(took, 0.5)/1000)
-	s.set(P99, Percentile(took, 0.99)/1000)
-	s.set(P999, Percentile(took, 0.999)/1000)
-	s.set(Unfairness, MostOverMean(done))
-	s.count(commands, perSecond)
-	if sent, counted := requests(results); counted && s.Done > 0 {
-		s.set(Requests, float64(sent)/float64(s.Done))
-	}
-	return s
-}
-
-// requests returns how many commands the processes sent, and whether all of them counted.
-func requests(results []worker.Result) (sent int64, counted bool) {
+	total := int64(0)
 	for _, r := range results {
-		if r.Requests == nil {
-			return 0, false
-		}
-		sent += *r.Requests
-	}
-	return sent, true
-}
-
-func tallies(results []worker.Result) (all []worker.Tally) {
-	for _, r := range results {
-		all = append(all, r.Workers...)
-	}
-	return all
-}
-
-// set leaves out what could not be had, which JSON cannot express.
-func (s *Sample) set(metric string, value float64) {
-	if !math.IsNaN(value) && !math.IsInf(value, 0) {
-		s.Values[metric] = &value
-	}
-}
-
-func (s *Sample) count(commands map[string]float64, perSecond float64) {
-	if commands == nil || perSecond == 0 {
-		return
-	}
-	total := 0.0
-	s.CommandsPerOp = map[string]float64{}
-	for name, rate := range commands {
-		s.CommandsPerOp[name] = rate / perSecond
-		total += rate / perSecond
-	}
-	s.set(Commands, total)
-}
-
-// BooksOf collects the sales of all processes.
-func BooksOf(initial, left int64, results []worker.Result) Books {
-	b := Books{Initial: initial, Left: left}
-	for p, r := range results {
-		for w, t := range r.Workers {
-			b.Unknown += t.Failed
-			for _, unit := range t.Sold {
-				b.Sales = append(b.Sales, Sale{Unit: unit, Process: p, Worker: w})
+		for _, t := range r.Workers {
+			took, done, total = append(took, t.TookUS...), append(done, t.Done), total+t.Done
+			if s.Failed += t.Failed; s.Error == "" {
+				s.Error = t.Error
 			}
 		}
 	}
-	return b
+	perSecond := float64(total) / s.Length.Seconds()
+	if s.Workload == worker.Free {
+		s.Values = map[string]float64{Free.ID: perSecond}
+		return
+	}
+	slices.Sort(took)
+	s.Values = map[string]float64{Rate.ID: perSecond, P50.ID: Percentile(took, 0.5) / 1000,
+		P99.ID: Percentile(took, 0.99) / 1000, P999.ID: Percentile(took, 0.999) / 1000, Unfair.ID: MostOverMean(done)}
+	if commands > 0 {
+		s.Values[Commands.ID] = commands / perSecond
+	}
+	for id, v := range s.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			delete(s.Values, id)
+		}
+	}
+}
+
+// PerSecond returns how many operations a second were done.
+func (s *Sample) PerSecond() float64 { return s.Values[Free.ID] + s.Values[Rate.ID] }
+
+// A Figure is one metric of a contender over all rounds.
+type Figure struct {
+	Median float64
+	// ToBestPeer is the ratio to the peer with the best median, taken round by round; its median. NaN if there is none.
+	ToBestPeer float64
+}
+
+// Of returns the figures of a metric with a number of waiters, by contender.
+func Of(samples []Sample, m Metric, waiters int) map[string]Figure {
+	rounds, peers := map[string]map[int]float64{}, map[string]bool{}
+	for i := range samples {
+		s := &samples[i]
+		if v, ok := s.Values[m.ID]; ok && s.Waiters == waiters {
+			if rounds[s.Contender] == nil {
+				rounds[s.Contender], peers[s.Contender] = map[int]float64{}, s.Kind == contender.Peer
+			}
+			rounds[s.Contender][s.Round] = v
+			peers[s.Contender] = peers[s.Contender] && s.Broken == "" // a broken lock is no measure for others
+		}
+	}
+	figures, best := map[string]Figure{}, ""
+	for name, values := range rounds {
+		var all []float64
+		for _, v := range values {
+			all = append(all, v)
+		}
+		figures[name] = Figure{Median: Median(all)}
+		if peers[name] && (best == "" || (figures[name].Median > figures[best].Median) == m.HigherIsBetter) {
+			best = name
+		}
+	}
+	for name, f := range figures {
+		f.ToBestPeer = Ratios(rounds[name], rounds[best])
+		figures[name] = f
+	}
+	return figures
 }

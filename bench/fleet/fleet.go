@@ -1,4 +1,4 @@
-// Package fleet starts and ends the processes of a comparison: the workers, and a redis-server.
+// Package fleet starts and ends the worker processes of a comparison, and asks the Redis that they use.
 //
 // Each child ends when its standard input does. So none of them outlives the program, however that ends.
 package fleet
@@ -27,13 +27,11 @@ type Process struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	errors *tail
-	jobs   int
 }
 
 // Start starts a worker process. It is killed when ctx ends.
 func Start(ctx context.Context, command []string) (*Process, error) {
 	p := &Process{cmd: exec.CommandContext(ctx, command[0], command[1:]...), errors: &tail{}}
-	detach(p.cmd)
 	p.cmd.Stderr = p.errors
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -55,7 +53,6 @@ func (p *Process) Prepare(job worker.Job) error {
 	if err := json.NewEncoder(p.in).Encode(job); err != nil {
 		return p.why(err)
 	}
-	p.jobs++
 	var ready worker.Ready
 	if err := p.read(&ready); err != nil {
 		return err
@@ -74,9 +71,6 @@ func (p *Process) Begin() error {
 
 // Result waits for the result of the job.
 func (p *Process) Result() (r worker.Result, err error) { return r, p.read(&r) }
-
-// Jobs returns how many jobs the process was given.
-func (p *Process) Jobs() int { return p.jobs }
 
 func (p *Process) read(answer any) error {
 	line, err := p.out.ReadBytes('\n')

@@ -30,7 +30,6 @@ func BuildRedisson(ctx context.Context, dir string) (command []string, err error
 	cmd := exec.CommandContext(ctx, maven, "--quiet", "--batch-mode", "compile", "dependency:build-classpath",
 		"-Dmdep.outputFile=classpath")
 	cmd.Dir = dir
-	detach(cmd)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("mvn could not build it: %w: %s", err, firstLine(said))
 	}

@@ -18,69 +18,29 @@ type Server struct {
 	rdb redis.UniversalClient
 }
 
-// Reach connects to a Redis.
-func Reach(ctx context.Context, url string) (*Server, error) {
+// Reach returns a server. Its client connects when it is first used.
+func Reach(url string) (*Server, error) {
 	rdb, err := backend.Open(url, backend.Options{Timeout: 5 * time.Second, PoolSize: 2})
-	if err != nil {
-		return nil, err
-	}
-	if err := backend.Ping(ctx, rdb); err != nil {
-		_ = rdb.Close()
-		return nil, err
-	}
-	return &Server{URL: url, rdb: rdb}, nil
+	return &Server{URL: url, rdb: rdb}, err
 }
+
+// Ping returns an error if the server does not answer.
+func (s *Server) Ping(ctx context.Context) error { return backend.Ping(ctx, s.rdb) }
 
 // Close closes the connections.
 func (s *Server) Close() { _ = s.rdb.Close() }
 
-// Version returns the version of the server, or "of unknown version".
-func (s *Server) Version(ctx context.Context) string {
-	for line := range strings.Lines(s.rdb.Info(ctx, "server").Val()) {
-		if version, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			return strings.TrimSpace(version)
-		}
-	}
-	return "of unknown version"
-}
-
-// A Count counts the executions of each command until a moment, also those by scripts.
-type Count struct {
-	at    time.Time
-	calls map[string]int64 // nil: the server does not count
-}
-
-// Count asks the server. Our own INFO is not counted.
-func (s *Server) Count(ctx context.Context) Count {
-	info, err := s.rdb.Info(ctx, "commandstats").Result()
-	c := Count{at: time.Now()}
-	if err != nil || !strings.Contains(info, "cmdstat_") {
-		return c
-	}
-	c.calls = map[string]int64{}
-	for line := range strings.Lines(info) {
+// Commands returns how many commands the server has executed, also those that scripts call; 0 if it does not say. Its
+// total_commands_processed has no commands of scripts.
+func (s *Server) Commands(ctx context.Context) (sum int64) {
+	for line := range strings.Lines(s.rdb.Info(ctx, "commandstats").Val()) {
 		name, stats, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
 		count, _, _ := strings.Cut(stats, ",")
-		if n, err := strconv.ParseInt(count, 10, 64); err == nil && name != "info" {
-			c.calls[name] = n
+		if n, err := strconv.ParseInt(count, 10, 64); err == nil && name != "info" { // which is our own
+			sum += n
 		}
 	}
-	return c
-}
-
-// PerSecond returns the rate of each command between two counts, or nil. The counts may come late on a busy machine, so
-// the time between them is measured.
-func (c Count) PerSecond(before Count) map[string]float64 {
-	if c.calls == nil || before.calls == nil {
-		return nil
-	}
-	rates := map[string]float64{}
-	for name, n := range c.calls {
-		if n > before.calls[name] {
-			rates[name] = float64(n-before.calls[name]) / c.at.Sub(before.at).Seconds()
-		}
-	}
-	return rates
+	return sum
 }
 
 // Clean removes all keys that contain a prefix: locks put it into other names.

@@ -1,9 +1,19 @@
-// Package report prints and draws what was measured: table.go on the terminal, json.go into a file, and page.go, with
-// bars.go and lines.go, as a page.
+// Package report shows what was measured: as a table in Markdown, and as a file of every measurement with plots.
 package report
 
 import (
-	"time"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/bench/contender"
 	"stockapi/bench/figures"
@@ -11,69 +21,160 @@ import (
 
 // A Report is everything that was measured.
 type Report struct {
-	Began  time.Time `json:"began"`
-	Cores  int       `json:"cores"`
-	System string    `json:"system"`
-	Go     string    `json:"go"`
-	Redis  string    `json:"redis"` // its version
-	Rounds int       `json:"rounds"`
-	Length string    `json:"length"` // of one measurement
-
-	Contenders []Contender      `json:"contenders"`
-	Main       []figures.Point  `json:"main"` // the points that are shown in full, one for each workload
-	Tables     []*figures.Table `json:"points"`
+	About      string // where and how
+	Processes  int
+	Contenders []contender.Contender
+	Samples    []figures.Sample
 }
 
-// A Contender says what is compared.
-type Contender struct {
-	Name  string         `json:"name"`
-	Kind  contender.Kind `json:"kind"`
-	About string         `json:"about"`
-}
-
-// Add adds the figures of one measurement.
-func (r *Report) Add(p figures.Point, name string, kind contender.Kind, s figures.Sample) {
-	t := r.table(p)
-	if t == nil {
-		t = &figures.Table{Point: p}
-		r.Tables = append(r.Tables, t)
+// waiters lists the numbers of waiters, in the order in which they were first measured.
+func (r *Report) waiters() (numbers []int) {
+	for i := range r.Samples {
+		if n := r.Samples[i].Waiters; !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
 	}
-	row := t.Row(name)
-	if row == nil {
-		row = &figures.Row{Contender: name, Kind: kind}
-		t.Rows = append(t.Rows, row)
-	}
-	row.Samples = append(row.Samples, s)
+	return numbers
 }
 
-// table returns the table of a point, or nil.
-func (r *Report) table(p figures.Point) *figures.Table {
-	for _, t := range r.Tables {
-		if t.Point == p {
-			return t
+// Print prints a table for each number of waiters, and what went wrong.
+func (r *Report) Print(w io.Writer) {
+	fmt.Fprintln(w, r.About+"; × is the ratio to the best peer")
+	for _, n := range r.waiters() {
+		fmt.Fprintf(w, "\n%d waiters in each of %d processes:\n\n%s\n", n, r.Processes, r.table(n))
+	}
+	for _, sentence := range slices.Concat(r.Broken(), r.failures()) {
+		fmt.Fprintf(w, "\n%s\n", sentence)
+	}
+}
+
+// table returns a line for each contender and a column for each metric that was measured.
+func (r *Report) table(waiters int) string {
+	t := table.NewWriter()
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Markdown.PadContent = true
+	var columns []map[string]figures.Figure
+	head := table.Row{""}
+	for _, m := range figures.Metrics {
+		if of := figures.Of(r.Samples, m, waiters); len(of) > 0 {
+			columns, head = append(columns, of), append(head, m.Name)
+		}
+	}
+	t.AppendHeader(head)
+	for _, kind := range []contender.Kind{contender.Ours, contender.Peer, contender.Limit} {
+		for _, c := range r.Contenders {
+			line, measured := table.Row{c.Name}, false
+			for _, of := range columns {
+				f, ok := of[c.Name]
+				line, measured = append(line, cell(f, ok)), measured || ok
+			}
+			if measured && c.Kind == kind {
+				t.AppendRow(line)
+			}
+		}
+	}
+	return t.RenderMarkdown()
+}
+
+// cell shows a median with three significant digits or all before the point, and its ratio.
+func cell(f figures.Figure, ok bool) string {
+	switch {
+	case !ok:
+		return "–"
+	case math.IsNaN(f.ToBestPeer):
+		return number(f.Median)
+	}
+	return fmt.Sprintf("%s · %s×", number(f.Median), number(f.ToBestPeer))
+}
+
+func number(v float64) string {
+	switch {
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	digits := fmt.Sprintf("%.0f", v)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Broken says of each lock that let two in, with how many waiters, and what was sold twice; of each but once.
+func (r *Report) Broken() (sentences []string) {
+	seen := map[string]bool{}
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		where := fmt.Sprintf("%s is BROKEN with %d waiters in each of %d processes: ", s.Contender, s.Waiters, r.Processes)
+		if s.Broken != "" && !seen[where] {
+			seen[where] = true
+			sentences = append(sentences, where+s.Broken)
+		}
+	}
+	return sentences
+}
+
+// failures says of each contender how many of its operations failed, and why the first did.
+func (r *Report) failures() (sentences []string) {
+	for _, c := range r.Contenders {
+		failed, why := int64(0), ""
+		for i := range r.Samples {
+			if s := &r.Samples[i]; s.Contender == c.Name {
+				failed, why = failed+s.Failed, cmp.Or(why, s.Error)
+			}
+		}
+		if failed > 0 {
+			sentences = append(sentences, fmt.Sprintf("%s: %d operations failed; the first of them: %s", c.Name, failed, why))
+		}
+	}
+	return sentences
+}
+
+// Write writes bench.csv, and plots if there are several numbers of waiters, into a directory, which it makes.
+func (r *Report) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var out strings.Builder
+	if err := r.writeCSV(&out); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bench.csv"), []byte(out.String()), 0o644); err != nil {
+		return err
+	}
+	if len(r.waiters()) < 2 {
+		return nil
+	}
+	for name, m := range map[string]figures.Metric{
+		"sales": figures.Rate, "p99": figures.P99, "commands": figures.Commands,
+	} {
+		if err := r.plot(filepath.Join(dir, name+".svg"), m); err != nil {
+			return fmt.Errorf("plot the %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// Summarize computes medians and ratios.
-func (r *Report) Summarize() {
-	for _, t := range r.Tables {
-		t.Summarize()
+// writeCSV writes a line for each measurement.
+func (r *Report) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	head := []string{"contender", "workload", "processes", "waiters", "round"}
+	for _, m := range figures.Metrics {
+		head = append(head, m.ID)
 	}
-}
-
-// Empty reports whether nothing was measured.
-func (r *Report) Empty() bool { return len(r.Tables) == 0 }
-
-// Broken says of each lock that let two in, at which point, and what was sold twice.
-func (r *Report) Broken() (sentences []string) {
-	for _, t := range r.Tables {
-		for _, row := range t.Rows {
-			if what := row.Broken(); what != "" {
-				sentences = append(sentences, row.Contender+" is BROKEN at "+pointName(t.Point)+": "+what)
+	lines := [][]string{append(head, "failed", "broken")}
+	for i := range r.Samples {
+		s := &r.Samples[i]
+		line := []string{s.Contender, string(s.Workload), fmt.Sprint(r.Processes), fmt.Sprint(s.Waiters), fmt.Sprint(s.Round)}
+		for _, m := range figures.Metrics {
+			value := ""
+			if v, ok := s.Values[m.ID]; ok {
+				value = fmt.Sprintf("%.6g", v)
 			}
+			line = append(line, value)
 		}
+		lines = append(lines, append(line, fmt.Sprint(s.Failed), s.Broken))
 	}
-	return sentences
+	return out.WriteAll(lines)
 }

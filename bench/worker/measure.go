@@ -31,21 +31,8 @@ func measure(ctx context.Context, job Job, client *contender.Client) Result {
 	for i := range tallies {
 		all.Go(func() { tallies[i].work(ctx, w, operation(job, client, i)) })
 	}
-	sent := countRequests(client, w)
 	all.Wait()
-	return Result{Workers: tallies, Requests: sent}
-}
-
-// countRequests returns, at the window's end, how many commands the client has sent since its beginning.
-func countRequests(client *contender.Client, w window) *int64 {
-	if client.Requests == nil {
-		return nil
-	}
-	time.Sleep(time.Until(w.begin))
-	before := client.Requests()
-	time.Sleep(time.Until(w.end))
-	sent := client.Requests() - before
-	return &sent
+	return Result{Workers: tallies}
 }
 
 // An operate does one operation. It returns the unit that it sold, 0 for none; even with an error a unit may be sold.

@@ -47,8 +47,6 @@ type Ready struct {
 // A Result is what the workers of one process did.
 type Result struct {
 	Workers []Tally `json:"workers"`
-	// Requests counts the commands that the process sent while it was measured; nil if nobody counted them.
-	Requests *int64 `json:"requests,omitempty"`
 }
 
 // A Tally is what one worker did.

@@ -32,8 +32,6 @@ type Order struct {
 	// Caller is the caller's number, 0 for a new caller. Nested makes the work take the order's own lock once more.
 	Caller int64
 	Nested bool
-	// Untraced asks for no list of its commands.
-	Untraced bool
 	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
 	Reads bool
 }
@@ -92,9 +90,7 @@ func (o Order) path() string {
 	q.Set("wait", o.Wait.String())
 	q.Set("ttl", o.TTL.String())
 	q.Set("work", o.Work.String())
-	if !o.Untraced {
-		q.Set("trace", "true")
-	}
+	q.Set("trace", "true")
 	if o.Caller != 0 {
 		q.Set("caller", strconv.FormatInt(o.Caller, 10))
 	}

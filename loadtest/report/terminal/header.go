@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/plain"
 )
 
-// EmbeddedNote is said of figures that were measured on the embedded Redis.
-const EmbeddedNote = "Do not compare the rungs' speed here: " +
+// embeddedNote is said of figures that were measured on the embedded Redis.
+const embeddedNote = "Do not compare the rungs' speed here: " +
 	"Lua is about 10 times slower on the embedded Redis than on Redis."
 
 // Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
@@ -30,7 +30,7 @@ func (p Printer) Header(run *history.Run) {
 	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s",
 		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work))
 	if run.Backend.Kind == "embedded" {
-		line("", EmbeddedNote)
+		line("", embeddedNote)
 	}
 	fmt.Fprintln(p)
 }

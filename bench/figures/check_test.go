@@ -8,12 +8,9 @@ import (
 	"stockapi/bench/worker"
 )
 
-// sold returns the sales of units that were sold one after the other, by one worker.
-func sold(units ...int64) (sales []Sale) {
-	for _, unit := range units {
-		sales = append(sales, Sale{Unit: unit, Process: 1, Worker: 2})
-	}
-	return sales
+// sold returns what worker 2 of process 1 did: it sold units one after the other, and failed some times.
+func sold(failed int64, units ...int64) []worker.Result {
+	return []worker.Result{{}, {Workers: []worker.Tally{{}, {}, {Sold: units, Failed: failed}}}}
 }
 
 func TestForgedBooks(t *testing.T) {
@@ -35,7 +32,7 @@ func TestForgedBooks(t *testing.T) {
 		"a failure excuses nothing": {left: 8, sold: []int64{9, 9}, unknown: 5, want: "sold already"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Books{Initial: 10, Left: c.left, Sales: sold(c.sold...), Unknown: c.unknown}.Check()
+			got := Check(10, c.left, sold(c.unknown, c.sold...))
 			if c.want == "" {
 				assert.Empty(t, got)
 			} else {
@@ -46,10 +43,8 @@ func TestForgedBooks(t *testing.T) {
 }
 
 func TestBooksOfSeveralProcesses(t *testing.T) {
-	b := BooksOf(10, 7, []worker.Result{
+	assert.Contains(t, Check(10, 7, []worker.Result{
 		{Workers: []worker.Tally{{Sold: []int64{10}}, {Failed: 1}}},
 		{Workers: []worker.Tally{{Sold: []int64{10, 8}}}},
-	})
-	assert.EqualValues(t, 1, b.Unknown)
-	assert.Contains(t, b.Check(), "unit 10 to worker 0 of process 0 and to worker 0 of process 1")
+	}), "unit 10 to worker 0 of process 0 and to worker 0 of process 1")
 }
