@@ -45,7 +45,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (code int) {
 	defer b.close()
 	contenders := b.withRedisson(ctx, stderr)
 	r := &report.Report{Processes: f.Processes, Contenders: contenders, About: fmt.Sprintf(
-		"%s/%s, %d cores, %s, %s; medians of %d rounds of %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0),
+		"%s/%s, %d cores, %s, %s; --rounds %d --for %s, medians", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0),
 		runtime.Version(), redis.Text, f.Rounds, f.For)}
 	ended := b.measureAll(ctx, f.plan(contenders), r, stderr)
 	r.Print(stdout)
