@@ -17,8 +17,8 @@ type sale struct {
 func (s sale) seller() string { return fmt.Sprintf("worker %d of process %d", s.worker, s.process) }
 
 // Check returns what is wrong with the books of a hot measurement in a sentence, or "". The numbers sold have to be
-// exactly those that are gone from the stock, each once. A sale of unknown outcome, one that failed, explains one number
-// that nobody sold.
+// exactly those that are gone from the stock, each once. A sale that failed may have written the stock: it explains one
+// number that nobody sold.
 func Check(initial, left int64, results []worker.Result) string {
 	var sales []sale
 	unknown := int64(0)
