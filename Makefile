@@ -69,9 +69,8 @@ fuzz: ## what a client may send, for a minute
 	$(GO) test -run '^$$' -fuzz FuzzDecreaseRequest -fuzztime 1m ./internal/handlers
 
 .PHONY: mutants
-mutants: ## break rungs on purpose: does the run notice?
-	scripts/mutants
-	scripts/explore-mutants
+mutants: ## break the code on purpose: does a run, a test, or the explorer notice?
+	$(GO) run ./scripts/mutants
 
 .PHONY: compose-test
 compose-test: ## bring docker-compose.yml up for real, sell through it, take it down

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -112,7 +113,7 @@ func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 	assert.Error(t, others.runs("go run ./loadtest --bogus"))
 	assert.Error(t, others.runs("go test -run NoSuchTest ./loadtest"))
 	assert.Error(t, others.runs("make bogus"))
-	assert.Error(t, others.runs(`scripts/mutants "bogus"`))
+	assert.Error(t, others.runs(`go run ./scripts/mutants "bogus"`))
 }
 
 // links are those to files of this repository.
@@ -130,6 +131,9 @@ func commandsIn(document string) (found []string) {
 	return found
 }
 
+// mutants is how a document tries one of them.
+const mutants = "go run ./scripts/mutants "
+
 // runElsewhere knows what is run by something else than TestDocuments: by a script, by CI, or as a test of this module.
 type runElsewhere struct {
 	scripts string // the text of all that is run: scripts, CI, docker-compose.yml, WORKSHOP.md
@@ -138,12 +142,15 @@ type runElsewhere struct {
 
 func elsewhere(t *testing.T) (e runElsewhere) {
 	t.Helper()
-	files, err := filepath.Glob("../scripts/*")
-	require.NoError(t, err)
-	for _, path := range append(files, "../.ci/run", "../docker-compose.yml", "../WORKSHOP.md") {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		e.scripts += string(data)
+	for _, root := range []string{"../scripts", "../.ci/run", "../docker-compose.yml", "../WORKSHOP.md"} {
+		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			e.scripts += string(data)
+			return err
+		}))
 	}
 	data, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)
@@ -172,8 +179,8 @@ func (e runElsewhere) runs(command string) error {
 		if regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(words[1]) + `:`).MatchString(e.make) {
 			return nil
 		}
-	case words[0] == "scripts/mutants" && len(words) > 1:
-		if name := strings.Trim(strings.TrimPrefix(command, words[0]+" "), `"`); strings.Contains(e.scripts, name) {
+	case strings.HasPrefix(command, mutants):
+		if name := strings.Trim(strings.TrimPrefix(command, mutants), `"`); strings.Contains(e.scripts, name) {
 			return nil
 		}
 	case strings.HasPrefix(words[0], "scripts/"):

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A catcher has to notice a mutant. catch returns an error if it did not, and if it is the explorer, what it found: a
+// row of the table. String says what it is.
+type catcher interface {
+	catch(ctx context.Context, m *broken) (row string, err error)
+	String() string
+}
+
+// A lab is what all mutants are tried with.
+type lab struct {
+	tree
+	work     string // a folder, which is removed at the end
+	loadtest string // the program, as it is without a mutant
+	tested   bool   // all tests pass without a mutant
+	clean    sync.Map
+}
+
+func newLab(ctx context.Context, tested bool) (l *lab, err error) {
+	l = &lab{tested: tested}
+	if l.tree, err = findTree(ctx); err != nil {
+		return nil, err
+	}
+	if l.work, err = os.MkdirTemp("", "mutants"); err != nil {
+		return nil, err
+	}
+	l.loadtest = filepath.Join(l.work, "loadtest")
+	if err := l.build(ctx, "build", "./loadtest", l.loadtest); err != nil {
+		l.remove()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *lab) remove() { _ = os.RemoveAll(l.work) }
+
+// A broken is the code with a mutant.
+type broken struct {
+	*lab
+	name  string
+	dir   string
+	flags []string // of the go command
+}
+
+// try asks each that has to catch the mutant. It returns what happened, a line each; the rows of the table; and whether
+// all caught it.
+func (l *lab) try(ctx context.Context, one mutant) (told, rows string, ok bool) {
+	m := &broken{lab: l, name: one.name}
+	var err error
+	if m.dir, err = os.MkdirTemp(l.work, "mutant"); err == nil {
+		defer os.RemoveAll(m.dir)
+		m.flags, err = one.edits.write(l.tree, m.dir)
+	}
+	if err != nil {
+		return fmt.Sprintf("MISSED: %s: %v\n", one.name, err), "", false
+	}
+	ok = true
+	for _, c := range one.by {
+		row, err := c.catch(ctx, m)
+		rows += row
+		if err != nil {
+			ok = false
+			told += fmt.Sprintf("MISSED: %s (%s): %v\n", one.name, c, err)
+			continue
+		}
+		told += fmt.Sprintf("caught: %s (%s)\n", one.name, c)
+	}
+	return told, rows, ok
+}
+
+// A cell is a cell of the load test that ends with exit code 1: its scenario, its rung, and flags.
+type cell string
+
+func (c cell) String() string { return string(c) }
+
+func (c cell) catch(ctx context.Context, m *broken) (string, error) {
+	program, err := m.program(ctx, "./cmd/stockapi", "-trimpath", "-tags", "nomsgpack")
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(string(c))
+	args := append([]string{"--stockapi", program, "--scenarios", words[0], "--rungs"}, words[1:]...)
+	var out string
+	for range 2 { // exit code 2 says that the run could not be made, and nothing of the mutant
+		if out, err = m.run(ctx, m.root, m.loadtest, args...); exitCode(err) != 2 {
+			break
+		}
+	}
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return "", uncaught(err, out)
+}
+
+// A test is what fails by what it asserts: its package, and what go test -run takes. It has to pass without the mutant.
+// That it does not compile, panics, or hangs does not count, but for what synctest finds: that all wait for ever.
+type test string
+
+func (c test) String() string {
+	pkg, tests, _ := strings.Cut(string(c), " ")
+	return fmt.Sprintf("go test -run '%s' %s", tests, pkg)
+}
+
+var (
+	failed   = regexp.MustCompile(`(?m)^ *--- FAIL: `)
+	panicked = regexp.MustCompile(`(?m)^panic: .*`)
+)
+
+const (
+	testTimeout = "2m"
+	hung        = "panic: test timed out"
+	deadlocked  = "panic: deadlock: "
+)
+
+func (c test) catch(ctx context.Context, m *broken) (string, error) {
+	pkg, tests, _ := strings.Cut(string(c), " ")
+	args := []string{"-test.run", tests, "-test.timeout", testTimeout}
+	dir := filepath.Join(m.root, pkg)
+	if !m.tested {
+		clean, err := m.cleanTests(ctx, pkg)
+		if err != nil {
+			return "", err
+		}
+		out, err := m.run(ctx, dir, clean, args...)
+		if err != nil {
+			return "", fmt.Errorf("fails without it: %w", uncaught(err, out))
+		}
+		if strings.Contains(out, "no tests to run") {
+			return "", errors.New("there is no such test")
+		}
+	}
+	program := filepath.Join(m.dir, "tests-"+strings.ReplaceAll(pkg, "/", "-"))
+	if _, err := os.Stat(program); err != nil {
+		if err := m.build(ctx, "test", pkg, program, append(m.flags, "-c")...); err != nil {
+			return "", err
+		}
+	}
+	var out string
+	var err error
+	for range 2 { // a test that hung has not said what it found
+		if out, err = m.run(ctx, dir, program, args...); !strings.Contains(out, hung) {
+			break
+		}
+	}
+	asserted := failed.MatchString(out)
+	for _, line := range panicked.FindAllString(out, -1) {
+		asserted = asserted && strings.HasPrefix(line, deadlocked)
+	}
+	if asserted {
+		return "", nil
+	}
+	return "", uncaught(err, out)
+}
+
+// An explorer finds a verdict broken that should hold: its rung, the situation unless it is the usual one, a kind of
+// fault or none, and flags.
+type explorer string
+
+func (c explorer) String() string { return "explorer: " + string(c) }
+
+// schedules is how many are run of a mutant, and then as many again that look for a shorter trace.
+const schedules = "2000"
+
+var shouldHold = regexp.MustCompile(`([a-z-]+) should hold`)
+
+func (c explorer) catch(ctx context.Context, m *broken) (string, error) {
+	program, err := m.program(ctx, "./cmd/explore")
+	if err != nil {
+		return "", err
+	}
+	spoken, more, _ := strings.Cut(string(c), " --")
+	words := strings.Fields(spoken)
+	rung, situation, fault := words[0], "usual", words[len(words)-1]
+	if len(words) == 3 {
+		situation = words[1]
+	}
+	path := filepath.Join(m.dir, "found.json")
+	args := []string{"--rungs", rung, "--situations", situation, "--until-surprise", "--brief", "--json", path,
+		"--schedules", schedules}
+	if more != "" {
+		args = append(args, strings.Fields("--"+more)...)
+	}
+	if fault != "none" {
+		args = append(args, "--faults", "1", "--kinds", fault)
+	}
+	_ = os.Remove(path) // of the one before
+	out, err := m.run(ctx, m.root, program, args...)
+	if exitCode(err) != 1 {
+		return "", uncaught(err, out)
+	}
+	var document struct {
+		Cells []struct {
+			Surprise   string
+			Violations []struct {
+				Verdict, Trace string
+				After          int
+			}
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &document)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, cell := range document.Cells {
+		wanted := shouldHold.FindStringSubmatch(cell.Surprise)
+		for _, v := range cell.Violations {
+			if wanted != nil && v.Verdict == wanted[1] {
+				return fmt.Sprintf("| %s | %s | %s | %s | `%s` | %d |\n", m.name, rung,
+					strings.Join(words[1:], ", "), v.Verdict, v.Trace, v.After), nil
+			}
+		}
+	}
+	return "", uncaught(nil, out)
+}
+
+// program builds a program with the mutant, once.
+func (m *broken) program(ctx context.Context, pkg string, flags ...string) (path string, err error) {
+	path = filepath.Join(m.dir, filepath.Base(pkg))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, m.build(ctx, "build", pkg, path, append(flags, m.flags...)...)
+}
+
+// cleanTests builds the tests of a package without a mutant, once.
+func (l *lab) cleanTests(ctx context.Context, pkg string) (path string, err error) {
+	build, _ := l.clean.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
+		path := filepath.Join(l.work, "clean-"+strings.ReplaceAll(pkg, "/", "-"))
+		return path, l.build(ctx, "test", pkg, path, "-c")
+	}))
+	return build.(func() (string, error))()
+}
+
+func (l *lab) build(ctx context.Context, verb, pkg, path string, flags ...string) error {
+	args := append([]string{verb, "-ldflags", "-s -w", "-o", path}, flags...)
+	if out, err := l.run(ctx, l.root, "go", append(args, pkg)...); err != nil {
+		return fmt.Errorf("it does not build: %w", uncaught(err, out))
+	}
+	return nil
+}
+
+// longest is how long a command may take, and then so long to end by itself.
+const (
+	longest = 20 * time.Minute
+	ending  = 20 * time.Second
+)
+
+// run runs a command in a folder, and returns what it wrote. Nothing of it is left: neither a process of its group, nor
+// a file in the folder for temporary ones.
+func (l *lab) run(ctx context.Context, dir, program string, args ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.WaitDelay = dir, ending
+	cmd.Env = append(os.Environ(), "TMPDIR="+l.work)
+	inGroup(cmd)
+	defer endGroup(cmd)
+	data, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return string(data), err
+}
+
+// exitCode returns the exit code of a command that was run, or -1 if it has none.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// uncaught is how a command ended that has not caught a mutant, with the last of what it wrote.
+func uncaught(err error, out string) error {
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n\t"))
+}
+
+// has tells whether one of the programs or files is there. A file may be a pattern.
+func has(any ...string) bool {
+	for _, one := range any {
+		_, err := exec.LookPath(one)
+		if found, _ := filepath.Glob(one); err == nil || len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}

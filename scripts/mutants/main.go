@@ -1,0 +1,185 @@
+// Mutants breaks the service and the load test on purpose, one mutant at a time, and asks who notices: a cell of the load
+// test, a test, or the explorer. A checker that never objects is worthless. The files of the repository stay as they
+// are: the go command is given the changed ones in their place (-overlay).
+//
+// Read table.go for the mutants, edit.go for what is done to a file, and catch.go for what counts as caught.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A mutant is a way to break the code, and all that have to catch it.
+type mutant struct {
+	name  string
+	by    by
+	edits edits
+}
+
+// A section is a part of the table whose mutants need the same servers. Without them they are not tried.
+type section struct {
+	needs   string // a key of servers, or empty
+	mutants []mutant
+}
+
+// by lists what has to catch a mutant, each by itself.
+type by []catcher
+
+// servers tells which of them this machine has.
+var servers = map[string]func() bool{
+	"":                      func() bool { return true },
+	"redis-server":          func() bool { return has("redis-server") },
+	"MariaDB or PostgreSQL": func() bool { return has("mariadbd", "/usr/sbin/mariadbd", "/usr/lib/postgresql/*/bin/postgres") },
+	"ZooKeeper":             func() bool { return has("java") && has("/usr/share/java/zookeeper.jar") },
+}
+
+// The exit codes.
+const (
+	caught      = 0
+	missed      = 1
+	couldNotRun = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+const usage = `Breaks the code on purpose, one mutant at a time, and asks who notices: a cell of the load test, a test, or the
+explorer. Prints a table of what the explorer found, in Markdown, and on stderr how far it is.
+Exit code 0: each mutant was caught. 1: one was missed. 2: it could not be run, or was interrupted.
+
+  go run ./scripts/mutants [--tested] [--part N/M] [TEXT]
+
+TEXT is a part of a mutant's name. Without it, all are tried: ten minutes to half an hour on two cores.
+`
+
+// A part is the nth of each so many mutants, from 0 on.
+type part struct{ n, of int }
+
+// parse parses N/M.
+func (p *part) parse(text string) error {
+	if !regexp.MustCompile(`^\d+/\d+$`).MatchString(text) {
+		return errors.New("it takes N/M, such as 0/3")
+	}
+	if _, err := fmt.Sscanf(text, "%d/%d", &p.n, &p.of); err != nil || p.n >= p.of {
+		return errors.New("in N/M, N is less than M")
+	}
+	return nil
+}
+
+// execute is the whole program. When the context ends, it ends what it started, and removes what it made.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags, which := flag.NewFlagSet("mutants", flag.ContinueOnError), part{0, 1}
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
+	flags.Func("part", "`N/M`: 0/3 tries the first of each three mutants, 1/3 the second, 2/3 the third", which.parse)
+	tested := flags.Bool("tested", false, "all tests have passed without a mutant: they are run with it alone")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return caught
+		}
+		return couldNotRun
+	}
+	if flags.NArg() > 1 {
+		fmt.Fprintln(stderr, "mutants: flags come before the one TEXT")
+		return couldNotRun
+	}
+	chosen, without, err := choose(flags.Arg(0), which)
+	if err != nil {
+		fmt.Fprintln(stderr, "mutants:", err)
+		return couldNotRun
+	}
+	for server, n := range without {
+		fmt.Fprintf(stderr, "not tried: %d mutants that need %s\n", n, server)
+	}
+	l, err := newLab(ctx, *tested)
+	if err != nil {
+		fmt.Fprintln(stderr, "mutants:", err)
+		return couldNotRun
+	}
+	defer l.remove()
+	return l.tryAll(ctx, chosen, stdout, stderr)
+}
+
+// choose returns the mutants with the text in their name, of which the part is taken, but for those whose servers are
+// missing: of these it returns how many there are, by server.
+func choose(text string, which part) (chosen []mutant, without map[string]int, err error) {
+	without = map[string]int{}
+	var named int
+	for _, s := range table {
+		for _, m := range s.mutants {
+			if !strings.Contains(m.name, text) {
+				continue
+			}
+			named++
+			switch {
+			case (named-1)%which.of != which.n:
+			case servers[s.needs]():
+				chosen = append(chosen, m)
+			default:
+				without[s.needs]++
+			}
+		}
+	}
+	if named == 0 {
+		return nil, nil, fmt.Errorf("no mutant has %q in its name", text)
+	}
+	return chosen, without, nil
+}
+
+// tryAll tries the mutants, at least two at a time: one builds while another waits for a lease to end.
+func (l *lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Writer) int {
+	var (
+		all  errgroup.Group
+		n, m atomic.Int64 // mutants that were tried, and those that were missed
+		rows = make([]string, len(mutants))
+	)
+	all.SetLimit(max(2, runtime.GOMAXPROCS(0)))
+	for i, one := range mutants {
+		all.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			told, found, ok := l.try(ctx, one)
+			if ctx.Err() != nil {
+				return nil // whatever was noticed, it was the interrupt
+			}
+			if !ok {
+				m.Add(1)
+			}
+			rows[i] = found
+			fmt.Fprintf(stderr, "[%*d/%d] %s", len(fmt.Sprint(len(mutants))), n.Add(1), len(mutants), told)
+			return nil
+		})
+	}
+	_ = all.Wait()
+	if found := strings.Join(rows, ""); found != "" {
+		fmt.Fprint(stdout, "| mutant | rung | fault | verdict | shortest trace | seen after |\n|---|---|---|---|---|---|\n"+found)
+	}
+	fmt.Fprintf(stderr, "%d of %d mutants tried, %d missed\n", n.Load(), len(mutants), m.Load())
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "mutants: interrupted")
+		return couldNotRun
+	case m.Load() > 0:
+		return missed
+	}
+	return caught
+}
