@@ -122,7 +122,7 @@ func TestForgedMutants(t *testing.T) {
 
 func TestWhatCannotBeTried(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"bogus"}, {"--bogus"}, {"--part", "3/3"}, {"--part", "1"}, {"v4", "--tested"}} {
+	for _, args := range [][]string{{"nonsense"}, {"--nonsense"}, {"--part", "3/3"}, {"--part", "1"}, {"v4", "--tested"}} {
 		var out, err bytes.Buffer
 		assert.Equal(t, couldNotRun, execute(t.Context(), args, &out, &err), args)
 		assert.Empty(t, out.String())
