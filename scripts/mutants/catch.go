@@ -62,24 +62,25 @@ func (l *lab) try(ctx context.Context, one mutant) (told, rows string, ok bool) 
 	m := &broken{lab: l, name: one.name}
 	var err error
 	if m.dir, err = os.MkdirTemp(l.work, "mutant"); err == nil {
-		defer os.RemoveAll(m.dir)
+		defer func() { _ = os.RemoveAll(m.dir) }()
 		m.flags, err = one.edits.write(l.tree, m.dir)
 	}
 	if err != nil {
 		return fmt.Sprintf("MISSED: %s: %v\n", one.name, err), "", false
 	}
 	ok = true
+	var lines, found strings.Builder
 	for _, c := range one.by {
 		row, err := c.catch(ctx, m)
-		rows += row
+		found.WriteString(row)
 		if err != nil {
 			ok = false
-			told += fmt.Sprintf("MISSED: %s (%s): %v\n", one.name, c, err)
+			fmt.Fprintf(&lines, "MISSED: %s (%s): %v\n", one.name, c, err)
 			continue
 		}
-		told += fmt.Sprintf("caught: %s (%s)\n", one.name, c)
+		fmt.Fprintf(&lines, "caught: %s (%s)\n", one.name, c)
 	}
-	return told, rows, ok
+	return lines.String(), found.String(), ok
 }
 
 // A cell is a cell of the load test that ends with exit code 1: its scenario, its rung, and flags.
@@ -300,13 +301,9 @@ func uncaught(err error, out string) error {
 	return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n\t"))
 }
 
-// has tells whether one of the programs or files is there. A file may be a pattern.
-func has(any ...string) bool {
-	for _, one := range any {
-		_, err := exec.LookPath(one)
-		if found, _ := filepath.Glob(one); err == nil || len(found) > 0 {
-			return true
-		}
-	}
-	return false
+// has tells whether a program or a file is there. A file may be a pattern.
+func has(one string) bool {
+	_, err := exec.LookPath(one)
+	found, _ := filepath.Glob(one)
+	return err == nil || len(found) > 0
 }

@@ -1,6 +1,6 @@
-// Mutants breaks the service and the load test on purpose, one mutant at a time, and asks who notices: a cell of the load
-// test, a test, or the explorer. A checker that never objects is worthless. The files of the repository stay as they
-// are: the go command is given the changed ones in their place (-overlay).
+// Mutants breaks the service and the load test on purpose, one mutant at a time, and asks who notices: a cell of the
+// load test, a test, or the explorer. A checker that never objects is worthless. The files of the repository stay as
+// they are: the go command is given the changed ones in their place (-overlay).
 //
 // Read table.go for the mutants, edit.go for what is done to a file, and catch.go for what counts as caught.
 package main
@@ -40,10 +40,12 @@ type by []catcher
 
 // servers tells which of them this machine has.
 var servers = map[string]func() bool{
-	"":                      func() bool { return true },
-	"redis-server":          func() bool { return has("redis-server") },
-	"MariaDB or PostgreSQL": func() bool { return has("mariadbd", "/usr/sbin/mariadbd", "/usr/lib/postgresql/*/bin/postgres") },
-	"ZooKeeper":             func() bool { return has("java") && has("/usr/share/java/zookeeper.jar") },
+	"":             func() bool { return true },
+	"redis-server": func() bool { return has("redis-server") },
+	"MariaDB or PostgreSQL": func() bool {
+		return has("mariadbd") || has("/usr/sbin/mariadbd") || has("/usr/lib/postgresql/*/bin/postgres")
+	},
+	"ZooKeeper": func() bool { return has("java") && has("/usr/share/java/zookeeper.jar") },
 }
 
 // The exit codes.
@@ -61,8 +63,8 @@ func main() {
 	os.Exit(code)
 }
 
-const usage = `Breaks the code on purpose, one mutant at a time, and asks who notices: a cell of the load test, a test, or the
-explorer. Prints a table of what the explorer found, in Markdown, and on stderr how far it is.
+const usage = `Breaks the code on purpose, one mutant at a time, and asks who notices: a cell of the load test, a test,
+or the explorer. Prints a table of what the explorer found, in Markdown, and on stderr how far it is.
 Exit code 0: each mutant was caught. 1: one was missed. 2: it could not be run, or was interrupted.
 
   go run ./scripts/mutants [--tested] [--part N/M] [TEXT]
@@ -151,27 +153,31 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Wr
 		n, m atomic.Int64 // mutants that were tried, and those that were missed
 		rows = make([]string, len(mutants))
 	)
+	try := func(i int, one mutant) {
+		told, found, ok := l.try(ctx, one)
+		if ctx.Err() != nil {
+			return // whatever was noticed, it was the interrupt
+		}
+		if !ok {
+			m.Add(1)
+		}
+		rows[i] = found
+		fmt.Fprintf(stderr, "[%*d/%d] %s", len(fmt.Sprint(len(mutants))), n.Add(1), len(mutants), told)
+	}
 	all.SetLimit(max(2, runtime.GOMAXPROCS(0)))
 	for i, one := range mutants {
 		all.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
+			if ctx.Err() == nil {
+				try(i, one)
 			}
-			told, found, ok := l.try(ctx, one)
-			if ctx.Err() != nil {
-				return nil // whatever was noticed, it was the interrupt
-			}
-			if !ok {
-				m.Add(1)
-			}
-			rows[i] = found
-			fmt.Fprintf(stderr, "[%*d/%d] %s", len(fmt.Sprint(len(mutants))), n.Add(1), len(mutants), told)
 			return nil
 		})
 	}
 	_ = all.Wait()
 	if found := strings.Join(rows, ""); found != "" {
-		fmt.Fprint(stdout, "| mutant | rung | fault | verdict | shortest trace | seen after |\n|---|---|---|---|---|---|\n"+found)
+		fmt.Fprintln(stdout, "| mutant | rung | fault | verdict | shortest trace | seen after |")
+		fmt.Fprintln(stdout, "|---|---|---|---|---|---|")
+		fmt.Fprint(stdout, found)
 	}
 	fmt.Fprintf(stderr, "%d of %d mutants tried, %d missed\n", n.Load(), len(mutants), m.Load())
 	switch {
