@@ -39,6 +39,7 @@ func newLab(ctx context.Context, tested bool) (l *lab, err error) {
 		return nil, err
 	}
 	l.loadtest = filepath.Join(l.work, "loadtest")
+	_ = os.Chmod(l.work, 0o755) // MariaDB runs as a user of its own, and has its files in it
 	if err := l.build(ctx, "build", "./loadtest", l.loadtest); err != nil {
 		l.remove()
 		return nil, err
