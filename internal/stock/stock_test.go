@@ -273,3 +273,17 @@ func TestShopThatOpensForATimeLeavesNothingForGood(t *testing.T) {
 	require.NoError(t, err)
 	assert.Positive(t, s.rdb.PTTL(t.Context(), Key("p")).Val())
 }
+
+// Whatever kind of sale is under way, it writes nothing once its product is gone.
+func TestASaleUnderWayBringsNothingBack(t *testing.T) {
+	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
+		s := newShelf(t, backendtest.StartEmbedded)
+		require.NoError(t, s.Put(t.Context(), "p", 10))
+		o := order(1, nil)
+		o.Work = func(context.Context) error { return s.Remove(context.Background(), "p") }
+		_, err := s.Seller(kind)(t.Context(), o)
+		require.ErrorIs(t, err, ErrNoProduct, kind)
+		_, err = s.Left(t.Context(), "p")
+		require.ErrorIs(t, err, ErrNoProduct, kind)
+	}
+}
