@@ -216,7 +216,7 @@ func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
 			Quantity: 100, SoldBy: "o1"})
 	doc := render(t, runOf(c))
 	sound(t, doc)
-	says(t, doc, ">o1 → 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<", "\nunder the lease of order o1")
+	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<", "\nunder the lease of order o1")
 }
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {

@@ -201,7 +201,7 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
 	var spots []spot
-	for _, text := range []string{"order " + name + ", since " + d.moment(h.from), "order " + name, name} {
+	for _, text := range []string{"held by order " + name + ", since " + d.moment(h.from), "held by order " + name, "order " + name, name} {
 		spots = append(spots, d.within(text, x0, x1, middle+4)...)
 	}
 	d.put("label", spots...)

@@ -45,7 +45,8 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	need := textWidth(b.label) + 18
 	switch {
 	case d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0:
-		b.tall = true
+		b.tall, b.label = true, sentence(d.cell, op)
+		need = textWidth(b.label) + 18
 		b.labelX = max(min(b.x0, d.right()-need), gutter)
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
 		if d.outlived(b) {
@@ -100,6 +101,31 @@ func label(c *history.Cell, op *history.Op) string {
 		return result(c, op) + ", by " + clip(c.Short(op.SoldBy), 24)
 	}
 	return result(c, op)
+}
+
+// sentence is a label as a sentence, such as "order 12 sells unit 84".
+func sentence(c *history.Cell, op *history.Op) string {
+	name := "order " + short(c, op)
+	first := firstEvidence(c)
+	switch {
+	case sharesLease(op) || op.Phase == history.Reading:
+		return label(c, op)
+	case op.Outcome == history.Sold && len(op.Units) == 1:
+		name += fmt.Sprintf(" sells unit %d", op.Units[0])
+		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit {
+			name += " again"
+		}
+		return name
+	case outcomes[op.Outcome] != "":
+		return name + " " + outcomes[op.Outcome]
+	}
+	return label(c, op)
+}
+
+// outcomes are those of orders that did not sell, in words.
+var outcomes = map[history.Outcome]string{
+	history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
+	history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
 }
 
 // sharesLease reports whether the order says that it was served under another's lease.
@@ -223,6 +249,7 @@ func (d *drawing) words(b *bar, middle float64) {
 	spots = append(spots, d.within(b.label, b.x0, b.x1, line)...)
 	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
 	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
+	d.put("label", d.within("waits", d.x(underWay(b.op).lo), b.x0, middle+4)...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)

@@ -14,20 +14,11 @@ import (
 //go:embed picture.css
 var pictureStyle string
 
-// The measures of a picture. Its text is 11 units high or more, which is 11 pixels where a page shows it 850 wide.
+// The measures of a picture: its text is 11 pixels high or more where a page shows it 850 wide.
 const (
 	pictureWidth = 820.0
 	pictureEdge  = 15.0 // the margin on all sides
-	pictureRow   = 48.0
-	pictureBar   = 16.0
 )
-
-// picture is one cell's timeline as a file of its own: larger than in the report, with the orders of the violation
-// alone, and with its marks in words.
-type picture struct {
-	drawing
-	drawn int // how many orders are drawn
-}
 
 // WritePicture writes a cell's timeline to w, as an SVG file that needs nothing else. It shows the orders of the first
 // violation and those that had a fault; of a cell without a violation, those that the report shows. A cell without
@@ -39,9 +30,13 @@ func WritePicture(w io.Writer, c *history.Cell) error {
 	shown := choose(c)
 	shown.narrow(c.Faults)
 	shown.finding = history.Finding{} // the title says it
-	p := &picture{drawing: *newDrawing(c, shown, lockKeys(c, shown), pictureWidth)}
-	p.lanes()
-	_, err := io.WriteString(printable{w}, p.file())
+	keys := lockKeys(c, shown)
+	for _, k := range keys {
+		k.holds = slices.DeleteFunc(k.holds, func(h *hold) bool {
+			return !slices.ContainsFunc(shown.ops, func(op *history.Op) bool { return op.Order == h.op.Order })
+		})
+	}
+	_, err := io.WriteString(printable{w}, picture(drawn(c, shown, keys, pictureWidth)))
 	return err
 }
 
@@ -66,25 +61,16 @@ func (w *window) narrow(faults []history.Fault) {
 	}
 }
 
-// file puts the title and the story above the timeline, and the key below it.
-func (p *picture) file() string {
-	title, does, story := heading(p.cell)
-	head := &svg{}
-	y := pictureEdge + 20
-	head.text("title", title, pictureEdge, y)
-	y += 20
-	head.text("does", does, pictureEdge, y)
-	y += 6
-	for _, line := range wrap(story, 13, pictureWidth) {
+// picture puts the title and the story above a timeline, and what its marks mean below it.
+func picture(d *drawing) string {
+	title, does, story := heading(d.cell)
+	head, y := &svg{}, pictureEdge
+	for _, line := range append([]string{title, does}, wrap(story, pictureWidth)...) {
 		y += 18
-		head.text("story", line, pictureEdge, y)
+		head.text([]string{"title", "does", "story"}[min(2, strings.Count(head.String(), "<text"))], line, pictureEdge, y)
 	}
-	y += 14
-	timeline := p.content()
-	key, below := p.key(timeline, p.y+22)
-	height := y + below + pictureEdge
-	width := pictureWidth + 2*pictureEdge
-
+	y += 12
+	height, width := y+d.y+30+pictureEdge, pictureWidth+2*pictureEdge
 	s := &svg{}
 	s.tag("svg", "xmlns", "http://www.w3.org/2000/svg", "viewBox", fmt.Sprintf("0 0 %g %s", width, number(height)),
 		"width", 1000.0, "height", height*1000/width, "role", "img", "aria-labelledby", "title desc")
@@ -95,8 +81,14 @@ func (p *picture) file() string {
 	s.WriteString("</defs>\n")
 	s.el("rect", "", "class", "paper", "x", 0.5, "y", 0.5, "width", width-1, "height", height-1, "rx", 8.0)
 	s.WriteString("\n" + head.String() + "\n")
-	s.tag("g", "transform", fmt.Sprintf("translate(%g %s)", pictureEdge, number(y)))
-	s.WriteString(">\n" + timeline + "\n" + key + "</g>\n</svg>\n")
+	s.tag("g", "class", severityOf(d.cell).class, "transform", fmt.Sprintf("translate(%g %s)", pictureEdge, number(y)))
+	s.WriteString(">\n" + d.content() + "\n")
+	key := "○ reads the stock,   ◆ writes the stock;   hatched: the process is stopped or dead"
+	if clocksDiffer(d.cell) {
+		key = differentClocks
+	}
+	s.text("key", key, 0, d.y+22)
+	s.WriteString("</g>\n</svg>\n")
 	return s.String()
 }
 
@@ -137,74 +129,16 @@ func heading(c *history.Cell) (title, does, sentence string) {
 	return title, does, story(c)
 }
 
-// wrap breaks a text into lines that are no wider than width, at a size of type.
-func wrap(text string, size, width float64) []string {
+// wrap breaks a text into lines that are no wider than width.
+func wrap(text string, width float64) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
 		longer := strings.TrimSpace(line + " " + word)
-		if line != "" && textWidth(longer)*size/11 > width {
+		if line != "" && textWidth(longer)*13/11 > width {
 			lines, longer = append(lines, line), word
 		}
 		line = longer
 	}
 	return append(lines, line)
-}
-
-// keyMark is one entry of the key: a mark and its meaning.
-type keyMark struct {
-	class, text string
-	draw        func(d *drawing, x, y float64)
-}
-
-var keyMarks = []keyMark{
-	{"read", "reads the stock", func(d *drawing, x, y float64) {
-		d.el("circle", "", "class", "read", "cx", x+14, "cy", y, "r", 3.2)
-	}},
-	{"write", "writes the stock", func(d *drawing, x, y float64) { d.diamond("write", "", x+14, y, 4.6) }},
-	{"refused", "the stock refuses the write", func(d *drawing, x, y float64) { d.refusedMark("", x+14, y) }},
-	{"believes", "the lock has ended, and the order believes that it holds it", func(d *drawing, x, y float64) {
-		d.el("rect", "", "class", "believes", "x", x, "y", y-6, "width", 22.0, "height", 12.0)
-	}},
-	{"renew", "renews the lock", renewalMark("renew")},
-	{"renew failed", "fails to renew the lock", renewalMark("renew failed")},
-	{"cross", "a lock removed by an order that did not hold it, or the death of a process",
-		func(d *drawing, x, y float64) { d.cross(x+14, y) }},
-	{"stopped", "the process is stopped or dead", func(d *drawing, x, y float64) {
-		d.el("rect", "", "class", "stopped", "x", x, "y", y-6, "width", 20.0, "height", 12.0)
-	}},
-	{"overlap " + lockBroken.class, "both orders believe that they hold the lock", func(d *drawing, x, y float64) {
-		d.el("rect", "", "class", "overlap "+lockBroken.class, "x", x+6, "y", y-7, "width", 14.0, "height", 14.0)
-	}},
-}
-
-func renewalMark(class string) func(d *drawing, x, y float64) {
-	return func(d *drawing, x, y float64) {
-		d.el("path", "", "class", class, "d", fmt.Sprintf("M%s %sl-3.5 -6h7z", number(x+14), number(y+3)))
-	}
-}
-
-// key explains the marks that the timeline uses, from y on. It returns where it ends.
-func (p *picture) key(timeline string, y float64) (markup string, end float64) {
-	d := &drawing{}
-	x := 0.0
-	d.WriteString(`<g class="i0">`)
-	for _, m := range keyMarks {
-		if !strings.Contains(timeline, `class="`+m.class+`"`) {
-			continue
-		}
-		need := 28 + textWidth(m.text)
-		if x > 0 && x+need > pictureWidth {
-			x, y = 0, y+18
-		}
-		m.draw(d, x, y)
-		d.text("key", m.text, x+26, y+4)
-		x += need + 14
-	}
-	d.WriteString("</g>\n")
-	if clocksDiffer(p.cell) {
-		y += 18
-		d.text("key", differentClocks, 0, y+4)
-	}
-	return d.String(), y + 6
 }

@@ -62,8 +62,23 @@ func timelines(c *history.Cell) []figure {
 	return figures
 }
 
+// draw returns a timeline with its caption.
 func draw(c *history.Cell, w window, keys []*lockKey) figure {
-	d := newDrawing(c, w, keys, reportWidth)
+	d := drawn(c, w, keys, reportWidth)
+	caption := w.caption
+	if len(keys) == 0 {
+		caption += " No lock key: this rung has none, or no command on it was seen."
+	}
+	if clocksDiffer(c) {
+		caption += " " + differentClocks
+	}
+	// svg escapes all text and attributes.
+	return figure{SVG: template.HTML(d.whole()), Caption: caption}
+}
+
+// drawn returns a timeline that has all its lanes.
+func drawn(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
+	d := newDrawing(c, w, keys, width)
 	d.headline()
 	if w.queue {
 		d.queue()
@@ -78,15 +93,7 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 		d.words(r.bar, r.middle)
 	}
 	joined()
-	caption := w.caption
-	if len(keys) == 0 {
-		caption += " No lock key: this rung has none, or no command on it was seen."
-	}
-	if clocksDiffer(c) {
-		caption += " " + differentClocks
-	}
-	// svg escapes all text and attributes.
-	return figure{SVG: template.HTML(d.whole()), Caption: caption}
+	return d
 }
 
 // newDrawing begins a timeline, and gives each instance its colour.

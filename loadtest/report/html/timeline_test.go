@@ -123,7 +123,7 @@ func TestTheEndOfALeaseIsDrawn(t *testing.T) {
 	assert.InDelta(t, 9+1000, timeAt(t, first, ends), 5, "the acquire ended at 9 ms, and the TTL is 1 s")
 	assert.Subset(t, texts(first), []string{
 		"TTL over", "holds the lock", "believes it holds the lock",
-		"order 1, since 9 ms", "1: TTL over at 1009 ms",
+		"held by order 1, since 9 ms", "1: TTL over at 1009 ms",
 	})
 }
 
