@@ -132,6 +132,7 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 }
 
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
 	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
 	tmp.useHere(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -41,6 +41,7 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 // A trace that does not break what the list says is a surprise, and so is one that breaks what the list says that it
 // does not.
 func TestAListOfTracesIsReplayed(t *testing.T) {
+	t.Parallel()
 	need(t, "redis-server")
 	path, tmp := stockapi(t), ownTemp(t)
 	file := filepath.Join(t.TempDir(), "list.txt")
@@ -75,6 +76,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 // lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
 // goes, and a crash. It does not run in parallel: on a busy machine a lease would be renewed between the steps.
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
+	t.Parallel()
 	need(t, "redis-server")
 	path, tmp := stockapi(t), ownTemp(t)
 	for text, ends := range map[string][]string{
