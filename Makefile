@@ -7,8 +7,8 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## every rung, one instance and two, proven: the matrix
-	$(GO) run ./loadtest
+run: ## every rung in every scenario, proven: the matrix
+	$(GO) run ./loadtest all
 
 .PHONY: explore
 explore: ## every order of two clients' commands, on each rung: the shortest that goes wrong
@@ -85,7 +85,7 @@ picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw t
 .PHONY: results
 results: ## docs/results.md: make a whole run, and show its lines there
 	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
-		$(GO) run ./loadtest --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
+		$(GO) run ./loadtest all --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
 
 .PHONY: diff
 diff: ## what changes between two rungs: make diff A=v3 B=v4

@@ -18,7 +18,7 @@ import (
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
 	File    string `arg:"" help:"The file, or the directory that --out wrote."`
-	Verbose bool   `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
+	Verbose bool   `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 }
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories

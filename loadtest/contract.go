@@ -14,9 +14,8 @@ import (
 
 // contractFlags are the flags of the command contract.
 type contractFlags struct {
-	URL        string `arg:"" help:"Where the service listens, such as http://127.0.0.1:5000."`
-	Rung       string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first one listed."`
-	AdminToken string `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the service. Also ${env}."`
+	URL  string `arg:"" help:"Where the service listens, such as http://127.0.0.1:5000."`
+	Rung string `placeholder:"RUNG" help:"The rung to ask for, by its number. Default: the first one listed."`
 }
 
 // run asks the service and prints what was found. The exit code is 1 if something that is needed is not there, and 2 if
@@ -27,7 +26,7 @@ func (f *contractFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		return complain(stderr, errors.New("contract: name a URL such as http://127.0.0.1:5000"))
 	}
 	found, err := contract.Check(ctx, contract.Options{
-		Base: strings.TrimRight(f.URL, "/"), Token: f.AdminToken, Rung: f.Rung,
+		Base: strings.TrimRight(f.URL, "/"), Token: adminToken(), Rung: f.Rung,
 	})
 	if other, is := errors.AsType[*contract.NotOfferedError](err); is {
 		err = fmt.Errorf("%w%s", err, catalog.DidYouMean(other.Rung, other.Offered))

@@ -4,7 +4,7 @@
 //
 // Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go,
 // report.go, list.go, contract.go and guardian.go, which a run starts for itself. exit.go has the exit codes,
-// build.go and version.go the program's version.
+// environment.go what has no flag, build.go and version.go the program's version.
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
 // there are, and what is expected of them), scenario (what happens in a cell), run (the cells, in order); then load,

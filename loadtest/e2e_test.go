@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 	default:
 		runMoreInParallel()
 		exitAtOnce()
+		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // whatever runs; a test that starts the service builds it: see stockapi
 		code := m.Run()
 		if code == 0 {
 			code = withoutLeaks(code)
@@ -94,12 +95,12 @@ var build = sync.OnceValues(func() (path string, err error) {
 	}
 	out, err := exec.Command("go", "build", "-o", path, "stockapi/cmd/stockapi").CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
+		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return path, err
+	return path, os.Setenv("LOADTEST_STOCKAPI", path)
 })
 
-// stockapi builds the real service, once.
+// stockapi builds the real service, once. From then on every run starts it.
 func stockapi(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -112,8 +113,9 @@ func stockapi(t *testing.T) string {
 
 func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 	t.Parallel()
-	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := tmp.loadtest(t, "--stockapi", path, "--backend", "embedded", "--rungs", "v0,v0.5,v4",
+	stockapi(t)
+	dir, tmp := t.TempDir(), ownTemp(t)
+	code, stdout, stderr := tmp.loadtest(t, "--backend", "embedded", "--rungs", "v0,v0.5,v4",
 		"--scenarios", "one-instance,two-instances", "--out", dir)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "Do not compare the rungs' speed here")
@@ -133,12 +135,13 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	t.Parallel()
-	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
+	stockapi(t)
+	dir, tmp := t.TempDir(), ownTemp(t)
 	tmp.useHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: cancel}
-	code := execute(ctx, []string{"--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	code := execute(ctx, []string{"--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500", "--out", dir}, &out, stderr)
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `(?m)^loadtest: interrupted, with [12] of 1000 cells measured$`, stderr.String(),
@@ -154,10 +157,10 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 }
 
 func TestAForeignRedisIsLeftAsItWas(t *testing.T) {
-	t.Parallel()
-	path, url := stockapi(t), foreignRedis(t)
-	code, out, errs := measured(t, "--stockapi", path, "--backend", url, "--rungs", "v0,v5-as-printed",
-		"--admin-token", "secret")
+	t.Setenv("LOADTEST_ADMIN_TOKEN", "secret")
+	stockapi(t)
+	url := foreignRedis(t)
+	code, out, errs := measured(t, "--backend", url, "--rungs", "v0,v5-as-printed")
 	assert.Equal(t, asExpected, code, out+errs)
 	assert.Contains(t, out, "at "+url)
 	assert.Empty(t, keysOn(t, url))
@@ -195,10 +198,11 @@ func keysOn(t *testing.T, url string) []string {
 func TestARedisThatDiesEndsTheRun(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
-	path, tmp := stockapi(t), ownTemp(t)
+	stockapi(t)
+	tmp := ownTemp(t)
 	var out strings.Builder
 	stderr := &trigger{after: "1/", then: func() { tmp.kill("redis --addr") }}
-	cmd := tmp.command("--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	cmd := tmp.command("--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance,two-instances", "--repeat", "500")
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	_ = cmd.Run()
@@ -235,11 +239,12 @@ func TestNothingOutlivesALoadtestThatIsKilled(t *testing.T) {
 			}
 			t.Parallel()
 			needsProc(t)
-			path, tmp := stockapi(t), ownTemp(t)
+			stockapi(t)
+			tmp := ownTemp(t)
 			tmp.killedUnderWay(t, func(string) {
 				assert.GreaterOrEqual(t, len(tmp.left(t)), 10,
 					"a directory, a guardian, a Redis, a janitor, five nodes, an instance")
-			}, "--stockapi", path, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
+			}, "--backend", backend, "--rungs", "v4,v6", "--repeat", "500")
 			assert.Eventually(t, func() bool { return len(tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}
@@ -254,7 +259,7 @@ func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
 	for _, database := range []string{"mariadb", "postgres"} {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			path := stockapi(t)
+			stockapi(t)
 			for _, server := range []string{"redis-server", "java", "mariadbd"} {
 				if _, err := exec.LookPath(server); err != nil {
 					t.Skip("no " + server + " on PATH")
@@ -275,7 +280,7 @@ func TestNothingRunsOnAfterLoadtestAndItsGuardianWereKilled(t *testing.T) {
 					require.Eventually(t, func() bool { return running(server) }, time.Minute, 10*time.Millisecond, server)
 				}
 				tmp.kill("guardian")
-			}, "--stockapi", path, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
+			}, "--backend", "redis-server", "--sql", database, "--rungs", "v4,v12,v13", "--repeat", "500")
 			assert.Eventually(t, func() bool { return len(tmp.processes()) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}

@@ -22,8 +22,9 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 		t.Skip("no process can be stopped here")
 	}
 	t.Parallel()
-	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
-	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4", "--out", dir,
+	stockapi(t)
+	dir, tmp := t.TempDir(), ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--backend", "embedded", "--at-once", "4", "--out", dir,
 		"--scenarios", "crash,late-release,check-delete-gap,pause,write-only-fence",
 		"--rungs", "v1,v2,v3,v5.5,v15,v15-write-only,v17")
 	assert.Equal(t, asExpected, code, stdout+stderr)
@@ -57,8 +58,9 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 
 func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
 	t.Parallel()
-	path, tmp := stockapi(t), ownTemp(t)
-	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--at-once", "4",
+	stockapi(t)
+	tmp := ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--backend", "embedded", "--at-once", "4",
 		"--rungs", "v4,v5,v5.5,v6,v15",
 		"--scenarios", "cut-off,reply-lost,late-reply,redis-down,minority-down,majority-down,"+
 			"quorum-returns,node-restart,delayed-restart,clock-jump,failover")
@@ -82,8 +84,9 @@ func TestFailoverThroughSentinel(t *testing.T) {
 		t.Skip("needs redis-server on PATH")
 	}
 	t.Parallel()
-	path, tmp := stockapi(t), ownTemp(t)
-	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "redis-server",
+	stockapi(t)
+	tmp := ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--backend", "redis-server",
 		"--rungs", "v5.5,v5.7,v6,v15,v17",
 		"--scenarios", "failover,failover-lagging,node-failover,node-failover-delayed,split-brain,"+
 			"split-brain-min-replicas,split-brain-in-lag,stock-failover")
@@ -101,13 +104,13 @@ func TestFailoverThroughSentinel(t *testing.T) {
 
 // TestAWrongExpectationIsASurprise turns one line of the table round: the same cell is then not as expected.
 func TestAWrongExpectationIsASurprise(t *testing.T) {
-	path := stockapi(t)
+	stockapi(t)
 	i := slices.IndexFunc(catalog.Table, func(s catalog.Scenario) bool { return s.Name == "check-delete-gap" })
 	e := catalog.Table[i].Expect
 	v3 := e[slices.IndexFunc(e, func(e catalog.Expectation) bool { return e.Rung == "v3" })].Results
 	defer func(was history.Result) { v3[history.OwnRelease] = was }(v3[history.OwnRelease])
 	v3[history.OwnRelease] = history.OK
-	code, stdout, _ := loadtest(t, "--stockapi", path, "--backend", "embedded", "--scenarios", "check-delete-gap",
+	code, stdout, _ := loadtest(t, "--backend", "embedded", "--scenarios", "check-delete-gap",
 		"--rungs", "v3")
 	assert.Equal(t, surprised, code)
 	assert.Regexp(t, `check-delete-gap R~?!`, stdout)

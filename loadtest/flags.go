@@ -12,7 +12,8 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default."`
+	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default. Unless told which, it runs the article's locks and the answers to them, where they differ."`
+	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
 	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
@@ -26,12 +27,13 @@ type commands struct {
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's
 ladder of locks, and proves which rungs oversell.
 
-With no arguments it starts a Redis and the stockapi instances itself, runs every rung over one instance and over two,
-then kills, stops and delays holders of every lock, and prints the matrix. Fault scenarios have a load of their own;
-"loadtest list" tells all of them.
+With no arguments it starts a Redis and the stockapi instances itself, runs the locks of the article over one instance
+and over two, then kills, stops and delays their holders, and prints the matrix. "loadtest all" runs every rung in every
+scenario, and "loadtest list" tells all of them. Fault scenarios have a load of their own.
 
 Examples:
   loadtest
+  loadtest all --out out
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
   loadtest --rungs v5 --scenarios pause
   loadtest --backend redis://127.0.0.1:6379/5 --json results.json
@@ -44,6 +46,9 @@ Examples:
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
 
+Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtest, else from PATH, else built from this
+module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
+
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
 was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.`
 
@@ -54,7 +59,7 @@ type exited int
 func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.Vars{"version": versionLine()},
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups), kong.Vars{"version": versionLine()},
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err
@@ -86,7 +91,7 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	commands := []string{"run", "audit", "report", "list", "replay", "contract"}
+	commands := []string{"run", "all", "audit", "report", "list", "replay", "contract"}
 	if near := catalog.DidYouMean(argument, commands); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}

@@ -20,8 +20,9 @@ func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
 		t.Skip("under nohup no terminal ends anything")
 	}
 	t.Parallel()
-	path, tmp := stockapi(t), ownTemp(t)
-	cmd := tmp.command("--stockapi", path, "--backend", "embedded", "--rungs", "v4",
+	stockapi(t)
+	tmp := ownTemp(t)
+	cmd := tmp.command("--backend", "embedded", "--rungs", "v4",
 		"--scenarios", "one-instance", "--repeat", "500")
 	stderr := &trigger{after: "1/", then: func() { assert.NoError(t, cmd.Process.Signal(syscall.SIGHUP)) }}
 	cmd.Stderr = stderr

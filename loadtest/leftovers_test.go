@@ -25,13 +25,14 @@ return found`)
 func TestEverythingOnAForeignRedisHasATTL(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
-	path, url, tmp := stockapi(t), foreignRedis(t), ownTemp(t)
+	stockapi(t)
+	url, tmp := foreignRedis(t), ownTemp(t)
 	o, err := redis.ParseURL(url)
 	require.NoError(t, err)
 	client := redis.NewClient(o)
 	defer client.Close()
 
-	cmd := tmp.command("--stockapi", path, "--backend", url, "--scenarios", "two-instances",
+	cmd := tmp.command("--backend", url, "--scenarios", "two-instances",
 		"--rungs", "v1,v1.5,v5,v7,v8,v9,v10,v11,v15", "--requests", "30", "--concurrency", "10", "--work", "20ms")
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { tmp.kill("") })

@@ -42,8 +42,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.Contract.run(ctx, stdout, stderr)
 	case "guardian":
 		return c.Guardian.run(os.Stdin)
+	case "all":
+		return c.All.run(ctx, true, stdout, stderr)
 	default:
-		return c.Run.run(ctx, stdout, stderr)
+		return c.Run.run(ctx, false, stdout, stderr)
 	}
 }
 

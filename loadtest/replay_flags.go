@@ -16,7 +16,6 @@ type replayFlags struct {
 	File       string        `placeholder:"FILE" help:"Replay all traces of a file instead, and print a line for each: its fault, what it is to break, the trace, and after a # why real processes do not break that."`
 	Expect     []string      `placeholder:"VERDICT" help:"What the trace has to break: stock, exclusion, own-release, liveness, fence."`
 	Backend    string        `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
-	Stockapi   string        `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
 	Stock      int64         `default:"1" help:"Units at the start."`
 	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5."`
 	Wait       time.Duration `default:"3s" help:"Longest that an order waits for the lock, on rungs that wait."`
@@ -57,6 +56,6 @@ func (f *replayFlags) options(say func(string)) replay.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return replay.Options{Self: []string{self, "guardian"}, Backend: f.Backend, Stockapi: f.Stockapi, Stock: f.Stock,
+	return replay.Options{Self: []string{self, "guardian"}, Backend: f.Backend, Stockapi: theStockapi(), Stock: f.Stock,
 		Nodes: f.Nodes, Wait: f.Wait, RetryNodes: f.RetryNodes, Say: say}
 }

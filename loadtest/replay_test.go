@@ -21,9 +21,10 @@ import (
 func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 	need(t, "redis-server")
 	t.Parallel()
-	path, dir, tmp := stockapi(t), t.TempDir(), ownTemp(t)
+	stockapi(t)
+	dir, tmp := t.TempDir(), ownTemp(t)
 	file, page := filepath.Join(dir, "replay.json"), filepath.Join(dir, "replay.html")
-	code, out, errs := tmp.loadtest(t, "replay", "v0:abba", "--stockapi", path, "--expect", "stock", "--json", file,
+	code, out, errs := tmp.loadtest(t, "replay", "v0:abba", "--expect", "stock", "--json", file,
 		"--html", page)
 	require.Equal(t, asExpected, code, out+errs)
 	assert.Regexp(t, `(?m)^  set stock +lock: free  stock: 0 +\+\d\.\d{3} s$`, out)
@@ -43,7 +44,8 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 func TestAListOfTracesIsReplayed(t *testing.T) {
 	t.Parallel()
 	need(t, "redis-server")
-	path, tmp := stockapi(t), ownTemp(t)
+	stockapi(t)
+	tmp := ownTemp(t)
 	file := filepath.Join(t.TempDir(), "list.txt")
 	lines := []string{
 		"expiry own-release v3:aaaa.expiry.ba", "crash liveness v1:crash-after-a.b", "hold exclusion v15:aa.hold-a.bba",
@@ -52,7 +54,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 		"hold exclusion v6:aaaa.hold-a.bbbba", "clock-jump stock v4:aa.clock-jump-1.bbba # virtual only",
 	}
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
-	code, out, errs := tmp.loadtest(t, "replay", "--file", file, "--stockapi", path)
+	code, out, errs := tmp.loadtest(t, "replay", "--file", file)
 	assert.Equal(t, asExpected, code, out+errs)
 	assert.Contains(t, out, "as expected (9 traces)")
 	assert.Equal(t, 8, strings.Count(out, ": BROKEN: "))
@@ -62,7 +64,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 		"none stock v0:abba # nobody knows why", "expiry own-release v3:aaaa.expiry.ab", "none stock v4:aaaaa",
 	}
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
-	code, out, errs = tmp.loadtest(t, "replay", "--file", file, "--stockapi", path)
+	code, out, errs = tmp.loadtest(t, "replay", "--file", file)
 	assert.Equal(t, surprised, code, out+errs)
 	assert.Contains(t, out, "v0:abba: BROKEN, although the list says that it is not: nobody knows why")
 	assert.Contains(t, out, "v3:aaaa.expiry.ab: NOT BROKEN: [own-release]; broken are []")
@@ -78,7 +80,8 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 	t.Parallel()
 	need(t, "redis-server")
-	path, tmp := stockapi(t), ownTemp(t)
+	stockapi(t)
+	tmp := ownTemp(t)
 	for text, ends := range map[string][]string{
 		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
 		"v7:abbbbaaabbbb":             {"a: sold unit 1", "b: refused: 409 sold-out"},
@@ -93,7 +96,7 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 		if !assert.NoError(t, err, text) {
 			continue
 		}
-		code, out, errs := tmp.loadtest(t, "replay", text, "--stockapi", path)
+		code, out, errs := tmp.loadtest(t, "replay", text)
 		require.Equal(t, asExpected, code, out+errs)
 		out = out[strings.LastIndex(out, "  a   "):] // of the last attempt
 		steps := strings.Split(out, "\n")[1:]
@@ -109,13 +112,14 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 
 func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
 	need(t, "redis-server")
-	path, tmp := stockapi(t), ownTemp(t)
+	stockapi(t)
+	tmp := ownTemp(t)
 	tmp.useHere(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var errs strings.Builder
 	out := &trigger{after: "set lock", then: cancel}
-	code := execute(ctx, []string{"replay", "v3:aaaa.expiry.ba", "--stockapi", path}, out, &errs)
+	code := execute(ctx, []string{"replay", "v3:aaaa.expiry.ba"}, out, &errs)
 	assert.Equal(t, couldNotRun, code)
 	assert.Equal(t, "loadtest: interrupted\n", errs.String())
 	assert.Empty(t, tmp.left(t))

@@ -15,12 +15,18 @@ import (
 	"stockapi/loadtest/run"
 )
 
-// run makes the run that the flags ask for, and returns the exit code.
-func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+// run makes the run that the flags ask for, and returns the exit code. Unless they name rungs or scenarios, or all are
+// asked for, it is the first run.
+func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) int {
 	if err := f.check(); err != nil {
 		return complain(stderr, err)
 	}
-	specs, err := catalog.Select(f.Scenarios, f.Rungs, f.Instances, f.Repeat)
+	scenarios, rungs := f.Scenarios, f.Rungs
+	first := !all && len(scenarios) == 0 && len(rungs) == 0
+	if first {
+		scenarios, rungs = catalog.FirstScenarios, catalog.FirstRungs
+	}
+	specs, err := catalog.Select(scenarios, rungs, f.Instances, f.Repeat)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -37,7 +43,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	defer shown.Close()
 	result, err := run.Do(ctx, f.settings(spool), specs, shown)
 	shown.Close()
-	return f.finish(result, err, stdout, stderr)
+	return f.finish(result, err, first, stdout, stderr)
 }
 
 // progress shows the progress of a run on stderr, and its header on stdout.
@@ -72,8 +78,9 @@ func besides(file string) string {
 	return filepath.Dir(file)
 }
 
-// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were.
-func (f *runFlags) finish(result run.Result, err error, stdout, stderr io.Writer) int {
+// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were; first
+// says that nobody chose them.
+func (f *runFlags) finish(result run.Result, err error, first bool, stdout, stderr io.Writer) int {
 	rows := catalog.Assess(result.History.Cells)
 	ran := 0
 	for _, r := range rows {
@@ -82,7 +89,7 @@ func (f *runFlags) finish(result run.Result, err error, stdout, stderr io.Writer
 	good := true
 	if len(rows) > 0 {
 		good = terminal.NewPrinter(stdout).Results(terminal.Outcome{
-			Rows: rows, Interrupted: err != nil, Selected: result.History.Selected, Verbose: f.Verbose, Out: f.Out,
+			Rows: rows, Interrupted: err != nil, Selected: result.History.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
 		})
 	}
 	var code int

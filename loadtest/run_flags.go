@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
@@ -16,36 +18,41 @@ import (
 
 // runFlags are the flags of a run.
 type runFlags struct {
-	Backend   string   `default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
-	ZooKeeper string   `name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
-	Targets   []string `placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
-	Stockapi  string   `placeholder:"FILE" help:"The stockapi to start. Default: beside loadtest, else from PATH, else built from this module."`
-	SQL       string   `name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
+	Rungs     []string `group:"what" placeholder:"RUNG" help:"Only these rungs, by number or by name."`
+	Scenarios []string `group:"what" placeholder:"NAME" help:"Only these scenarios."`
+	Repeat    int      `group:"what" default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
+	AtOnce    int      `group:"what" default:"16" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
+	Instances int      `group:"what" default:"2" help:"How many instances the scenarios with several use."`
 
-	Instances int      `default:"2" help:"How many instances the scenarios with several use."`
-	Rungs     []string `placeholder:"RUNG" help:"Only these rungs, by number or by name."`
-	Scenarios []string `placeholder:"NAME" help:"Only these scenarios."`
-	AtOnce    int      `default:"16" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
-	Repeat    int      `default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
+	Requests    int           `group:"load" default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
+	Concurrency int           `group:"load" default:"100" help:"How many at once."`
+	Stock       int64         `group:"load" default:"100" help:"How many units there are to sell."`
+	Rate        float64       `group:"load" placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
+	Wait        time.Duration `group:"load" default:"20s" help:"How long a buyer waits for the lock."`
+	TTL         time.Duration `group:"load" name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
+	Work        time.Duration `group:"load" default:"1ms" help:"How long the business takes between reading and writing the stock."`
 
-	Requests    int           `default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
-	Concurrency int           `default:"100" help:"How many at once."`
-	Stock       int64         `default:"100" help:"How many units there are to sell."`
-	Rate        float64       `placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
-	Wait        time.Duration `default:"20s" help:"How long a buyer waits for the lock."`
-	TTL         time.Duration `name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
-	Work        time.Duration `default:"1ms" help:"How long the business takes between reading and writing the stock."`
-	JSON        string        `name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
-	Out         string        `placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
-	Verbose     bool          `help:"Print all stories and tables. Default: results of more than 80 lines in short, each story once."`
-	AdminToken  string        `env:"LOADTEST_ADMIN_TOKEN" placeholder:"TOKEN" help:"Admin token of the instances. Also ${env}."`
+	Backend   string   `group:"servers" default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
+	SQL       string   `group:"servers" name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
+	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
+	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+
+	Out     string `group:"output" placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
+	JSON    string `group:"output" name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
+	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
+}
+
+// groups are the groups of these flags in --help.
+var groups = []kong.Group{
+	{Key: "what", Title: "What is run:"}, {Key: "load", Title: "The load:"},
+	{Key: "servers", Title: "Servers:"}, {Key: "output", Title: "Output:"},
 }
 
 // settings returns the flags as the settings of a run. They have been checked.
 func (f *runFlags) settings(spool *history.Spool) run.Settings {
 	return run.Settings{
-		Build: thisBuild(), Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: f.AdminToken,
-		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: f.Stockapi, Spool: spool,
+		Build: thisBuild(), Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: adminToken(),
+		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: theStockapi(), Spool: spool,
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
 			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,

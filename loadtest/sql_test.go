@@ -28,8 +28,9 @@ func TestLocksOnDatabaseServers(t *testing.T) {
 	for _, kind := range []string{cluster.MariaDB, cluster.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			path, tmp := stockapi(t), ownTemp(t)
-			code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--at-once", "4",
+			stockapi(t)
+			tmp := ownTemp(t)
+			code, stdout, stderr := tmp.measured(t, "--backend", "embedded", "--sql", kind, "--at-once", "4",
 				"--rungs", "v12,v12-session",
 				"--scenarios", "two-instances,pause,nested,cut-off,reply-lost,late-reply,redis-down,node-restart,clock-jump")
 			if code == couldNotRun {
@@ -47,8 +48,9 @@ func TestLocksOnDatabaseServers(t *testing.T) {
 
 func TestLocksInAFile(t *testing.T) {
 	t.Parallel()
-	path, tmp := stockapi(t), ownTemp(t)
-	code, stdout, stderr := tmp.measured(t, "--stockapi", path, "--backend", "embedded", "--sql", "sqlite",
+	stockapi(t)
+	tmp := ownTemp(t)
+	code, stdout, stderr := tmp.measured(t, "--backend", "embedded", "--sql", "sqlite",
 		"--rungs", "v12,v12-session",
 		"--scenarios", "two-instances,nested,cut-off,node-restart")
 	assert.Equal(t, asExpected, code, stdout+stderr)
@@ -67,11 +69,12 @@ func TestNoDatabaseOutlivesALoadtestThatIsKilled(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			needsProc(t)
-			path, tmp := stockapi(t), ownTemp(t)
+			stockapi(t)
+			tmp := ownTemp(t)
 			tmp.killedUnderWay(t, func(said string) {
 				skipWithout(t, kind, said)
 				assert.Contains(t, strings.Join(tmp.left(t), "\n"), "connections=400", "the server")
-			}, "--stockapi", path, "--backend", "embedded", "--sql", kind, "--rungs", "v12-session", "--repeat", "500")
+			}, "--backend", "embedded", "--sql", kind, "--rungs", "v12-session", "--repeat", "500")
 			assert.Eventually(t, func() bool { return len(tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond)
 		})
 	}

@@ -3,7 +3,7 @@
 // Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, how many
 // releases were judged, the stories that the document tells, and how soon a lock was free again.
 //
-//	go run ./loadtest --out out && go run scripts/results.go out
+//	go run ./loadtest all --out out && go run scripts/results.go out
 package main
 
 import (
@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func rewrite(args []string) error {
 		return err
 	}
 	samples := []func(old []string) ([]string, error){
-		func([]string) ([]string, error) { return from(brief, "what went wrong", len(brief)) },
+		func([]string) ([]string, error) { return brief[1+slices.Index(brief, ""):], nil }, // below the header
 		func([]string) ([]string, error) { return block(whole, "two-instances: ", "  rung ") },
 		func([]string) ([]string, error) { return releases(args[0]) },
 		func(old []string) ([]string, error) { return stories(old, whole) },
@@ -122,15 +121,6 @@ func releases(dir string) ([]string, error) {
 	return lines, nil
 }
 
-// from returns the lines from the one that begins so, up to another.
-func from(lines []string, begins string, to int) ([]string, error) {
-	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, begins) })
-	if at < 0 {
-		return nil, fmt.Errorf("the run has no line that begins %q", begins)
-	}
-	return lines[at:to], nil
-}
-
 // block returns the lines up to a blank one, of the last block that begins so and whose second line does too.
 func block(lines []string, begins, second string) ([]string, error) {
 	for i := len(lines) - 2; i >= 0; i-- {
@@ -142,45 +132,20 @@ func block(lines []string, begins, second string) ([]string, error) {
 	return nil, fmt.Errorf("the run has no table %q", begins)
 }
 
-// told matches the first line of a story: its rung stands before it.
-var told = regexp.MustCompile(`^  (v\S+) `)
-
-// stories returns the stories of the run for the scenarios and rungs of those that the document has.
-func stories(old, lines []string) ([]string, error) {
-	var out []string
-	at, last := -1, "" // the line of the scenario, and its name
+// stories returns the stories of the run for the cells of those that the document has.
+func stories(old, lines []string) (out []string, err error) {
 	for _, line := range old {
-		rung := told.FindStringSubmatch(line)
-		switch {
-		case rung == nil && strings.HasPrefix(line, " "):
+		cell, _, first := strings.Cut(line, ": ")
+		if !first || strings.HasPrefix(line, " ") {
 			continue // the second line of a story
-		case rung == nil:
-			name, _, _ := strings.Cut(line, ":")
-			at = slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+": ") })
-			if at < 0 {
-				return nil, fmt.Errorf("the run tells no story of %s", name)
-			}
-			last = name
+		}
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, cell+": ") })
+		if at < 0 {
+			return nil, fmt.Errorf("the run tells no story of %s", cell)
+		}
+		out = append(out, lines[at])
+		for at++; strings.HasPrefix(lines[at], "    "); at++ {
 			out = append(out, lines[at])
-			for i := at + 1; strings.HasPrefix(lines[i], "  ") && told.FindString(lines[i]) == ""; i++ {
-				out = append(out, lines[i]) // a long title
-			}
-			continue
-		}
-		found := false
-		for i := at + 1; i < len(lines) && strings.HasPrefix(lines[i], "  "); i++ {
-			if of := told.FindStringSubmatch(lines[i]); of != nil {
-				found = of[1] == rung[1]
-			}
-			if found {
-				out = append(out, lines[i])
-			}
-			if found && (!strings.HasPrefix(lines[i+1], "  ") || told.MatchString(lines[i+1])) {
-				break
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("the run tells no story of %s %s", last, rung[1])
 		}
 	}
 	return out, nil

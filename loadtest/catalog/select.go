@@ -7,6 +7,16 @@ import (
 	"strings"
 )
 
+// FirstRungs and FirstScenarios are what a first run shows: the article's ladder, the answers to it, and where they
+// differ.
+var (
+	FirstRungs     = []string{"v0", "v0.5", "v1", "v2", "v3", "v4", "v5", "v5.5", "v6", "v15", "v17"}
+	FirstScenarios = []string{
+		"one-instance", "two-instances", "crash", "slow-work", "late-release", "check-delete-gap", "pause", "hung-holder",
+		"cut-off", "clock-jump",
+	}
+)
+
 // A Spec is one cell that is to be run.
 type Spec struct {
 	Scenario   Scenario

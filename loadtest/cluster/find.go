@@ -16,7 +16,7 @@ func (c *Cluster) Stockapi(ctx context.Context) (path, which string, err error) 
 	if want := c.options.Stockapi; want != "" {
 		path, err := exec.LookPath(want)
 		if err != nil {
-			return "", "", fmt.Errorf("--stockapi: %w", err)
+			return "", "", fmt.Errorf("LOADTEST_STOCKAPI: %w", err)
 		}
 		return path, path, nil
 	}
@@ -64,7 +64,7 @@ func (c *Cluster) build(ctx context.Context) (string, error) {
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		return "", fmt.Errorf("found no stockapi beside loadtest or on PATH, and cannot build one here: %s (%w); "+
-			"run it within the module, or say --stockapi FILE", lines[len(lines)-1], err)
+			"run it within the module, or name one in LOADTEST_STOCKAPI", lines[len(lines)-1], err)
 	}
 	return path, nil
 }

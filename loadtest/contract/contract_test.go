@@ -282,7 +282,7 @@ func TestAServiceThatCannotBeAsked(t *testing.T) {
 	}))
 	defer locked.Close()
 	_, err = contract.Check(t.Context(), contract.Options{Base: locked.URL})
-	require.ErrorContains(t, err, "give it by --admin-token")
+	require.ErrorContains(t, err, "give it by LOADTEST_ADMIN_TOKEN")
 }
 
 func TestTheTokenIsSentToAdminRoutesAlone(t *testing.T) {

@@ -13,25 +13,25 @@ import (
 // coverages prints, below a table, what each of its rows that says ok rests on. Neighbours with the same text share a
 // line.
 func (p Printer) coverages(rows []*catalog.Row) {
-	var all []*story
+	var all [][2]string // rungs, and what they rest on
 	for _, r := range rows {
 		c := r.Shown()
 		text := restsOn(c)
 		if text == "" || c.NotRun != "" || verdict(c) != string(history.OK) {
 			continue
 		}
-		if n := len(all); n > 0 && all[n-1].text == text {
-			all[n-1].of += ", " + r.Rung
+		if n := len(all); n > 0 && all[n-1][1] == text {
+			all[n-1][0] += ", " + r.Rung
 			continue
 		}
-		all = append(all, &story{r.Rung, text})
+		all = append(all, [2]string{r.Rung, text})
 	}
 	if len(all) == 0 {
 		return
 	}
 	fmt.Fprintln(p, "what ok rests on")
 	for _, s := range all {
-		p.wrapped("  ", 4, s.of+": "+s.text)
+		p.wrapped("  ", 4, s[0]+": "+s[1])
 	}
 	fmt.Fprintln(p)
 }
@@ -82,26 +82,22 @@ func releasesJudged(v *history.Coverage) string {
 	return text
 }
 
-// clients prints, below a table, where an open loop missed its rate, and the latencies from when each order was sent.
-// In a closed loop both latencies are the same.
+// clients prints, below a table, what the latencies of an open loop count, and where it missed its rate.
 func (p Printer) clients(rows []*catalog.Row) {
-	said := false
-	for _, r := range rows {
+	open := filter(rows, func(r *catalog.Row) bool {
 		c := r.Shown()
-		if c.NotRun != "" || c.Client == nil || c.Client.Loop != "open" {
-			continue
-		}
-		if !said {
-			p.wrapped("", 0, "open loop: p50 and p99 above count from when an order was due; from when it was sent they are")
-			said = true
-		}
-		k := c.Client
-		p.wrapped("  ", 4, fmt.Sprintf("%-17s %6s ms %6s ms%s", r.Rung, millis(k.FromSent.P50), millis(k.FromSent.P99),
-			missed(k)))
+		return c.NotRun == "" && c.Client != nil && c.Client.Loop == "open"
+	})
+	if len(open) == 0 {
+		return
 	}
-	if said {
-		fmt.Fprintln(p)
+	p.wrapped("", 2, "open loop: p50 and p99 count from when an order was due")
+	for _, r := range open {
+		if missed := missed(r.Shown().Client); missed != "" {
+			p.wrapped("  ", 4, r.Rung+": "+missed)
+		}
 	}
+	fmt.Fprintln(p)
 }
 
 // missed says that the rate was not reached, if it was not.
@@ -109,6 +105,6 @@ func missed(k *history.Client) string {
 	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("; %.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
+	return fmt.Sprintf("%.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
 		millis(k.Lag))
 }

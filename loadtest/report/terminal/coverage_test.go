@@ -27,7 +27,7 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	shared.Coverage = &history.Coverage{Sales: 100, Leases: 3, Expected: 3, Shared: 97}
 	cells = append(cells, shared)
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Matrix(catalog.Assess(cells))
+	terminal.Printer{Writer: &out}.Crowds(catalog.Assess(cells), true)
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
@@ -37,17 +37,12 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
 
-func TestAnOpenLoopTellsLatencyTwice(t *testing.T) {
+func TestAnOpenLoopTellsWhereItMissedItsRate(t *testing.T) {
 	kept, not := asExpected("two-instances", "v4"), asExpected("two-instances", "v17")
-	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100,
-		FromSent: history.Latency{P50: time.Millisecond, P99: 2 * time.Millisecond}}
+	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100}
 	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
-	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{kept, not}))
-	assert.Regexp(t, `(?m)^  v4 +1\.00 ms +2\.00 ms$`, out.String())
-	assert.Contains(t, out.String(), "; 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
+	assert.Contains(t, figures(0, false, kept, not), "open loop: p50 and p99 count from when an order was due\n"+
+		"  v17: 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
 	kept.Client.Loop = "closed"
-	out.Reset()
-	terminal.Printer{Writer: &out}.Matrix(catalog.Assess([]*history.Cell{kept}))
-	assert.NotContains(t, out.String(), "loop")
+	assert.NotContains(t, figures(0, false, kept), "loop")
 }

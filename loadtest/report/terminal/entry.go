@@ -10,43 +10,28 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// letters abbreviate the verdicts in the grid.
+// letters abbreviate the verdicts in the matrix.
 var letters = map[history.Verdict]string{
 	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
 	history.Fence: "F", history.Order: "O", history.Herd: "H",
 }
 
-const legend = "S stock, E exclusion, R own-release, L liveness, F fence, O order, H herd"
+// The entries of cells that say nothing of their rungs.
+const (
+	notRun   = "nr"
+	notValid = "inv"
+)
 
-// An entry is a cell of the grid, in a few characters.
+// An entry is a cell of the matrix, in a few characters.
 type entry struct {
-	text string
-	// mark is "!", "~" or both. below is a second line.
-	mark, below string
-	colour      text.Colors
-	// foreseen is the text of the cell if it comes out as expected. While a run is under way it keeps the column as wide
-	// as it will be.
-	foreseen string
-}
-
-// toCome returns the entry of a selected cell that is not finished.
-func toCome(p place) entry { return entry{text: "·", foreseen: foreseen(p)} }
-
-// foreseen returns the letters of what is expected to break in a cell.
-func foreseen(p place) string {
-	e, _ := catalog.Expected(p.scenario, p.rung)
-	var out strings.Builder
-	for _, v := range history.Verdicts {
-		if e.Results[v] == history.Broken {
-			out.WriteString(letters[v])
-		}
-	}
-	return out.String()
+	text   string
+	below  string // a second line
+	colour text.Colors
 }
 
 // absent is a cell that was not selected: empty, or not applicable.
-func absent(p place) entry {
-	if _, applies := catalog.Expected(p.scenario, p.rung); applies {
+func absent(scenario, rung string) entry {
+	if _, applies := catalog.Expected(scenario, rung); applies {
 		return entry{}
 	}
 	return entry{text: string(history.NotApplicable)}
@@ -61,16 +46,16 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	if catalog.Invalid(c) != "" {
 		return entry{text: notValid, colour: text.Colors{text.FgYellow}}
 	}
-	e := entry{text: inLetters(c.Findings), colour: colourOf(c.Findings)}
+	e := entry{text: inLetters(c.Findings), colour: colourOf(history.Worst(c.Findings))}
 	if c.Longer > 0 {
-		e.mark += "~"
+		e.text += "~"
 	}
 	if len(r.Surprises)+len(r.Unknown) > 0 {
-		e.mark += "!"
+		e.text += "!"
 		e.colour = text.Colors{text.FgYellow, text.Bold}
 	}
 	if repeat > 1 && r.Met < repeat {
-		e.below = fmt.Sprintf("%d/%d", r.Met, r.Ran())
+		e.below = fmt.Sprintf("\n%d/%d", r.Met, r.Ran())
 	}
 	return e
 }
@@ -98,8 +83,8 @@ func lettersOf(fs []history.Finding, result history.Result) string {
 	return out.String()
 }
 
-func colourOf(fs []history.Finding) text.Colors {
-	switch history.Worst(fs) {
+func colourOf(worst history.Result) text.Colors {
+	switch worst {
 	case history.Broken:
 		return text.Colors{text.FgRed}
 	case history.OK:
@@ -109,59 +94,10 @@ func colourOf(fs []history.Finding) text.Colors {
 	}
 }
 
-// The entries of cells that say nothing of their rungs.
-const (
-	notRun   = "n/r"
-	notValid = "inv"
-)
-
-// lines returns the entry's lines.
-func (e entry) lines() []string {
-	if e.below == "" {
-		return []string{e.text + e.mark}
-	}
-	return []string{e.text + e.mark, e.below}
-}
-
-// in renders the entry, with each of its lines in its colour if wanted.
+// in renders the entry, in its colour if wanted.
 func (e entry) in(colour bool) string {
-	lines := e.lines()
-	for i := range lines {
-		lines[i] = e.painted(lines[i], colour)
+	if !colour || len(e.colour) == 0 {
+		return e.text + e.below
 	}
-	return strings.Join(lines, "\n")
-}
-
-func (e entry) painted(text string, colour bool) string {
-	if !colour || len(e.colour) == 0 || strings.TrimSpace(text) == "" {
-		return text
-	}
-	return e.colour.Sprint(text)
-}
-
-// short returns the entry in two letters if that is possible, and one character for its mark. It does not say which
-// verdicts are unknown.
-func (e entry) short() string {
-	letters := map[string]string{notRun: "nr", notValid: "nv"}[e.text]
-	if letters == "" {
-		letters, _, _ = strings.Cut(e.text, "?")
-		if letters != e.text {
-			letters += "?"
-		}
-	}
-	if e.mark == "" {
-		return letters
-	}
-	return letters + e.mark[len(e.mark)-1:]
-}
-
-// tiny returns the entry in one character: "!" if it is not as expected, else the first letter.
-func (e entry) tiny() string {
-	if strings.Contains(e.mark, "!") {
-		return "!"
-	}
-	if e.text == string(history.OK) {
-		return "+"
-	}
-	return text.Trim(e.text, 1)
+	return e.colour.Sprint(e.text) + e.below
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 const (
@@ -41,9 +44,41 @@ func (p Printer) wrapped(head string, indent int, text string) {
 	}
 }
 
-// text returns what a function prints.
-func (p Printer) text(prints func(Printer)) string {
-	var text strings.Builder
-	prints(Printer{&text, p.Width, p.Colour})
-	return text.String()
+// lines prints lines and a blank one.
+func (p Printer) lines(lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(p, line)
+	}
+	fmt.Fprintln(p)
+}
+
+// wrap breaks a text into lines, between words.
+func wrap(s string, width int) []string { return trimmed(text.WrapSoft(s, width)) }
+
+// trimmed returns the lines of a text without spaces at their ends.
+func trimmed(s string) []string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+// newTable returns a table with a line below its head, and columns that are as wide as they have to be.
+func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
+	t := table.NewWriter()
+	s := table.StyleLight
+	s.Format.Header = text.FormatDefault
+	s.Options = table.Options{SeparateHeader: true}
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", " "
+	t.SetStyle(s)
+	t.AppendHeader(head)
+	t.SetColumnConfigs(columns)
+	return t
+}
+
+// rendered returns the lines of a table, without spaces at their ends, and their width.
+func rendered(t table.Writer) (lines []string, width int) {
+	lines = trimmed(t.Render())
+	return lines, text.LongestLineLen(strings.Join(lines, "\n"))
 }

@@ -3,7 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,16 +13,15 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Progress shows what is going on at the bottom of a terminal: a line, and a grid that fills as cells finish. If the
-// output is not a terminal it prints one line per finished cell and nothing else.
+// A Progress shows what is going on in a line at the bottom of a terminal. If the output is not a terminal it prints one
+// line per finished cell and nothing else.
 type Progress struct {
 	w        io.Writer
 	terminal *Terminal // nil if the output is not one
-	screen   screen
 
 	mu       sync.Mutex
 	status   func() string
-	live     *live
+	shown    string // the line on the terminal
 	pace     pace
 	last     string // the last cell that finished, and its verdict
 	finished int
@@ -33,9 +32,9 @@ type Progress struct {
 
 // NewProgress starts a progress on w; terminal is nil if w is not a terminal. Close ends it.
 func NewProgress(w io.Writer, terminal *Terminal) *Progress {
-	p := &Progress{w: w, terminal: terminal, screen: screen{w: w}, stop: make(chan struct{})}
+	p := &Progress{w: w, terminal: terminal, stop: make(chan struct{})}
 	if terminal != nil {
-		p.pace = newPace(terminal.now())
+		p.pace.began = terminal.now()
 		p.done.Go(p.run)
 	}
 	return p
@@ -47,13 +46,15 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	defer p.mu.Unlock()
 	p.total = len(specs)
 	if p.terminal != nil {
-		p.live = newLive(specs, p.terminal.Colour)
-		p.pace.expect(specs, p.terminal.now())
+		p.pace.expected = p.terminal.now()
+	}
+	for _, spec := range specs {
+		p.pace.all += workOf(spec.Scenario)
 	}
 	p.draw("")
 }
 
-// Finished reports a finished cell. On a terminal it fills the grid, and a line stays for each that is not as expected.
+// Finished reports a finished cell. On a terminal a line stays for each that is not as expected.
 func (p *Progress) Finished(c *history.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,11 +70,9 @@ func (p *Progress) Finished(c *history.Cell) {
 	default:
 		line = p.terminal.wrapped(line)
 	}
-	p.pace.finished(c, p.terminal.now())
-	p.last = fmt.Sprintf("; %s: %s", c.Title(), verdict(c))
-	if p.live != nil {
-		p.live.add(c)
-	}
+	of, _ := catalog.Find(c.Scenario)
+	p.pace.done += workOf(of)
+	p.last = fmt.Sprintf("%s: %s; ", c.Title(), verdict(c))
 	p.draw(line)
 }
 
@@ -88,11 +87,11 @@ func (p *Progress) Status(status func() string) {
 // Say sets the line to a fixed text.
 func (p *Progress) Say(text string) { p.Status(func() string { return text }) }
 
-// Clear erases line and grid, so that other output may be printed to the same terminal.
+// Clear erases the line, so that other output may be printed to the same terminal.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status, p.live = nil, nil
+	p.status, p.total = nil, 0
 	p.draw("")
 }
 
@@ -124,15 +123,39 @@ func (p *Progress) run() {
 	}
 }
 
-// draw updates the terminal, and prints above it what is to stay.
+// draw replaces the line, and prints above it what is to stay, in one write, so that no half of it is ever visible. No
+// mode of the terminal is changed: nothing has to be restored however the process ends.
 func (p *Progress) draw(stay string) {
 	if p.terminal == nil {
 		return
 	}
-	columns, rows := p.terminal.Size()
-	if lines := p.lines(columns, rows); stay != "" || !slices.Equal(lines, p.screen.shown) {
-		p.screen.show(columns, lines, stay)
+	columns, _ := p.terminal.Size()
+	line := p.line(columns)
+	if stay == "" && line == p.shown {
+		return
 	}
+	erase := "\r" + text.EraseLine.Sprint()
+	if w := text.StringWidth(p.shown); columns > 0 && w > columns { // a window that has become narrower wrapped it
+		erase += strings.Repeat(text.CursorUp.Sprint()+text.EraseLine.Sprint(), (w-1)/columns)
+	}
+	p.shown = line
+	_, _ = io.WriteString(p.w, erase+stay+line) // an error cannot be reported anywhere
+}
+
+// line returns the line. A column stays free, for the cursor.
+func (p *Progress) line(columns int) string {
+	if p.status == nil && p.total == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("%d of %d cells", p.finished, p.total)
+	if p.status != nil {
+		line = p.status()
+	}
+	line = p.pace.text(p.terminal.now()) + ": " + p.last + line
+	if columns > 0 {
+		line = text.Snip(line, columns-1, "…")
+	}
+	return line
 }
 
 // wrapped breaks a text into lines that fit.
@@ -141,26 +164,5 @@ func (t *Terminal) wrapped(line string) string {
 	if columns < leastWidth {
 		return line + "\n"
 	}
-	return Printer{Width: columns}.text(func(p Printer) { p.wrapped("", 2, line) })
-}
-
-// lines returns the grid, if the terminal has room for it, and the line. One column and one row stay free, for the
-// cursor.
-func (p *Progress) lines(columns, rows int) []string {
-	if p.status == nil && p.live == nil {
-		return nil
-	}
-	status := fmt.Sprintf("%d of %d cells%s", p.finished, p.total, p.last)
-	if p.status != nil {
-		status = p.status()
-	}
-	status = p.pace.text(p.terminal.now()) + ": " + status
-	if columns > 0 {
-		status = text.Snip(status, columns-1, "…")
-	}
-	var grid []string
-	if p.live != nil {
-		grid = p.live.lines(columns-1, rows-2)
-	}
-	return append(slices.Clone(grid), status)
+	return strings.Join(wrap(line, columns-2), "\n  ") + "\n"
 }

@@ -3,8 +3,8 @@ package terminal_test
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,105 +41,73 @@ func finish(p *terminal.Progress, cells ...*history.Cell) {
 	}
 }
 
-func TestTheGridFillsInPlace(t *testing.T) {
-	screen, p := started(t, 80, 24, []string{"two-instances", "crash", "pause", "write-only-fence"},
-		[]string{"v1", "v4", "v15"})
-	p.Say("cell 1 of 10")
-	assert.Equal(t, `$ loadtest
-· to come; S stock E exclusion R own-release L liveness F fence O order H herd
-                 v1  v4  v15
-─────────────────────────────
-two-instances    ·   ·   ·
-crash            ·   ·   ·
-pause            ·   ·   ·
-write-only-fence –   –   ·
-0:00: cell 1 of 10`, screen.String())
-
+func TestALineTellsWhatGoesOn(t *testing.T) {
+	screen, p := started(t, 80, 24, []string{"crash", "pause"}, []string{"v1", "v4", "v15"})
+	p.Say("cell 1 of 6")
+	assert.Equal(t, before+"0:00: cell 1 of 6", screen.String())
+	finish(p, asExpected("crash", "v1"))
+	assert.Equal(t, before+"0:00: crash v1 setnx: BROKEN liveness; cell 1 of 6", screen.String())
 	p.Status(nil)
-	finish(p, told("two-instances", "v1", "a sold unit 7 to order 1"), asExpected("two-instances", "v4"),
-		asExpected("crash", "v1"),
-		asExpected("pause", "v4"),
-		&history.Cell{Scenario: "pause", Rung: "v15", Name: "fenced", NotRun: "needs luck"}, told("crash", "v4", "unit 8"))
+	finish(p, needs("luck", "pause", "v15"), told("crash", "v4", "a sold unit 7 to order 1"))
 	assert.Equal(t, `$ loadtest
-1/10 ! two-instances v1 setnx: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1
-6/10 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: unit 8
-· to come; S stock E exclusion R own-release L liveness F fence O order H herd
-                 v1  v4  v15
-─────────────────────────────
-two-instances    S!  ok  ·
-crash            L   S!  ·
-pause            ·   SE  n/r
-write-only-fence –   –   ·
-0:00: 6 of 10 cells; crash v4 lua-release: BROKEN stock`, unwrapped(screen))
+3/6 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: a sold
+  unit 7 to order 1
+0:00: crash v4 lua-release: BROKEN stock; 3 of 6 cells`, screen.String())
 	p.Close()
 	p.Close()
 	assert.Equal(t, `$ loadtest
-1/10 ! two-instances v1 setnx: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1
-6/10 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: unit 8`,
-		unwrapped(screen), "only what stays is left")
+3/6 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: a sold
+  unit 7 to order 1`, screen.String(), "only what stays is left")
 }
 
-// unwrapped joins the lines of what stays.
-func unwrapped(v *terminaltest.Screen) string {
-	return regexp.MustCompile(`\n  (\S)`).ReplaceAllString(v.String(), " $1")
-}
-
-func TestOfRepetitionsASurpriseIsShown(t *testing.T) {
-	screen, p := started(t, 80, 24, []string{"crash"}, []string{"v4"})
-	finish(p, asExpected("crash", "v4"))
-	assert.Contains(t, screen.String(), "\ncrash ok\n")
-	finish(p, told("crash", "v4", "x"), asExpected("crash", "v4"))
-	assert.Contains(t, screen.String(), "\ncrash S!\n")
-}
-
-func TestATerminalWithoutRoomForTheGridHasALine(t *testing.T) {
-	scenarios, rungs := []string{"crash", "pause", "hung-holder"}, []string{"v1", "v4"}
-	screen, _ := started(t, 80, 8, scenarios, rungs)
-	assert.Contains(t, screen.String(), "hung-holder ·   ·\n0:00: 0 of 6 cells")
-	low, p := started(t, 80, 6, scenarios, rungs)
+func TestTheLineIsCutToTheTerminal(t *testing.T) {
+	screen, p := started(t, 16, 40, []string{"crash"}, []string{"v1"})
 	finish(p, asExpected("crash", "v1"))
-	assert.Equal(t, before+"0:00: 1 of 6 cells; crash v1 setnx: BROKEN liveness", low.String())
-	narrow, p := started(t, 16, 40, scenarios, rungs)
-	finish(p, asExpected("crash", "v1"))
-	assert.Equal(t, before+"0:00: 1 of 6 c…", narrow.String())
-}
-
-func TestATerminalOfUnknownSizeHasALine(t *testing.T) {
-	screen := terminaltest.New(80, 24)
-	p := terminal.NewProgress(screen, &terminal.Terminal{Size: func() (int, int) { return 0, 0 }, Now: noTime})
+	assert.Equal(t, before+"0:00: crash v1…", screen.String())
+	unknown := terminaltest.New(80, 24)
+	p = terminal.NewProgress(unknown, &terminal.Terminal{Size: func() (int, int) { return 0, 0 }, Now: noTime})
 	defer p.Close()
-	specs, err := catalog.Select([]string{"crash"}, []string{"v1"}, 2, 1)
-	require.NoError(t, err)
-	p.Expect(specs)
 	finish(p, asExpected("crash", "v1"))
-	assert.Equal(t, "0:00: 1 of 1 cells; crash v1 setnx: BROKEN liveness", screen.String())
+	p.Expect(make([]catalog.Spec, 1))
+	assert.Equal(t, "0:00: crash v1 setnx: BROKEN liveness; 1 of 1 cells", unknown.String())
 }
 
 func TestAWindowThatIsResizedKeepsWhatStaysAndNothingElse(t *testing.T) {
-	const stays = before + "1/40 ! one-instance v1 setnx: stock was expected to be ok and is\n  BROKEN: so"
-	screen, p := started(t, 100, 30, []string{"one-instance", "crash", "pause"}, append([]string{"v0"}, someRungs...))
-	screen.Resize(70, 30)
+	const stays = "$loadtest1/3!one-instancev1setnx:stockwasexpectedtobeokandisBROKEN:so"
+	screen, p := started(t, 100, 30, []string{"one-instance", "crash", "pause"}, []string{"v1"})
+	screen.Resize(73, 30)
 	finish(p, told("one-instance", "v1", "so"))
-	for _, size := range [][2]int{{64, 30}, {110, 20}, {70, 28}, {100, 16}, {100, 30}} {
+	for _, size := range [][2]int{{40, 30}, {20, 20}, {110, 20}, {73, 28}} {
 		screen.Resize(size[0], size[1])
 		finish(p, asExpected("crash", "v1"))
-		seen := screen.String()
-		assert.Equal(t, 1, strings.Count(seen, " cells;"), seen)
-		assert.Equal(t, 1, strings.Count(seen, "to come;"), seen)
-		assert.True(t, strings.HasPrefix(seen, stays+"\n· to come;"), seen)
+		assert.Equal(t, 1, strings.Count(screen.String(), "0:00"), screen.String())
 	}
 	p.Close()
-	assert.Equal(t, stays, screen.String())
+	assert.NotContains(t, screen.String(), "0:00")
+	assert.Equal(t, stays, strings.Join(strings.Fields(screen.String()), ""))
 }
 
-func TestTheScreenScrollsUnderTheGrid(t *testing.T) {
-	screen, p := started(t, 100, 12, []string{"one-instance", "crash"}, []string{"v0", "v1"})
-	for range 30 {
-		finish(p, told("one-instance", "v1", "so"))
+func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
+	var passed atomic.Int64
+	screen := terminaltest.New(120, 40)
+	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time {
+		return time.Time{}.Add(time.Duration(passed.Load()))
+	}})
+	defer p.Close()
+	specs, err := catalog.Select(nil, nil, 2, 1)
+	require.NoError(t, err)
+	p.Expect(specs)
+	assert.Equal(t, "0:00: 0 of 658 cells", screen.String())
+	for i, s := range specs {
+		if passed.Add(int64(200 * time.Millisecond)); s.Scenario.Crowd {
+			passed.Add(int64(800 * time.Millisecond))
+		}
+		finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
+		if i+1 == 66 {
+			assert.Regexp(t, `^1:06, about 2:00 left: .*; 66 of 658 cells$`, screen.String())
+		}
 	}
-	finish(p, asExpected("crash", "v1"))
-	p.Close()
-	assert.Equal(t, 31, strings.Count(screen.String(), "\n")+1, "30 lines that stay, and nothing in between")
+	assert.Regexp(t, `^3:04: .*; 658 of 658 cells$`, screen.String())
 }
 
 func TestTheLineIsReadAnew(t *testing.T) {
@@ -152,20 +120,6 @@ func TestTheLineIsReadAnew(t *testing.T) {
 		10*time.Millisecond)
 	p.Clear()
 	assert.Empty(t, screen.String())
-}
-
-func TestColoursOfTheGrid(t *testing.T) {
-	specs, err := catalog.Select([]string{"crash"}, []string{"v1", "v4"}, 2, 1)
-	require.NoError(t, err)
-	for _, colour := range []bool{true, false} {
-		var out bytes.Buffer
-		p := terminal.NewProgress(&out, &terminal.Terminal{Size: func() (int, int) { return 80, 24 }, Colour: colour})
-		p.Expect(specs)
-		finish(p, asExpected("crash", "v1"), asExpected("crash", "v4"))
-		p.Close()
-		assert.Equal(t, colour, strings.Contains(out.String(), "\x1b[31mL\x1b[0m"))
-		assert.Equal(t, colour, strings.Contains(out.String(), "\x1b[32mok\x1b[0m"))
-	}
 }
 
 func TestElsewhereThereIsALinePerCell(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
@@ -137,46 +138,32 @@ func between(shortest, longest time.Duration) string {
 
 func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond).Milliseconds()) }
 
-// Recoveries prints the table, if there is one. Where it is too wide its columns become narrower.
+// Recoveries prints the table, if there is one. Its columns share the width.
 func (p Printer) Recoveries(rows []*catalog.Row) {
 	r := NewRecovery(rows)
 	if r == nil {
 		return
 	}
-	narrow := widestCell
-	lines := r.lines(narrow)
-	for ; widest(lines) > p.width() && narrow > leastCell; narrow-- {
-		lines = r.lines(narrow - 1)
-	}
-	p.wrapped("", 0, RecoveryTitle)
-	p.wrapped("", 0, RecoveryNote)
-	for _, line := range lines {
-		fmt.Fprintln(p, line)
-	}
-	fmt.Fprintln(p)
-}
-
-const (
-	widestCell = 30 // lets six kinds fit on a page
-	leastCell  = 8  // the length of the longest words
-)
-
-// lines draws the table with cells that are so wide at most.
-func (r *Recovery) lines(cell int) []string {
-	wrapped := func(text string) string { return strings.Join(wrap(text, cell), "\n") }
-	t := table.NewWriter()
-	t.SetStyle(style())
 	head := table.Row{"", "TTL"}
-	for _, kind := range r.Kinds {
-		head = append(head, wrapped(string(kind)))
+	var configs []table.ColumnConfig
+	for i, kind := range r.Kinds {
+		head = append(head, string(kind))
+		configs = append(configs, table.ColumnConfig{Number: i + 3,
+			WidthMax: (p.width()-namesWidth)/len(r.Kinds) - 1, WidthMaxEnforcer: text.WrapSoft})
 	}
-	t.AppendHeader(head)
+	t := newTable(head, configs...)
 	for _, l := range r.Lines {
 		line := table.Row{l.Scenario, l.TTL}
 		for _, text := range l.Cells {
-			line = append(line, wrapped(text))
+			line = append(line, text)
 		}
 		t.AppendRow(line)
 	}
-	return rendered(t)
+	p.wrapped("", 0, RecoveryTitle)
+	p.wrapped("", 0, RecoveryNote)
+	lines, _ := rendered(t)
+	p.lines(lines)
 }
+
+// namesWidth is the width of the first two columns.
+const namesWidth = 20

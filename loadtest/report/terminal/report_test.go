@@ -2,12 +2,14 @@ package terminal_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
@@ -38,47 +40,187 @@ func cell(name, rung string, fs []history.Finding) *history.Cell {
 	}
 }
 
-func rows() []*catalog.Row {
-	notRun := cell("two-instances", "v6", nil)
-	notRun.NotRun = "needs nodes"
-	return catalog.Assess([]*history.Cell{
-		cell("two-instances", "v0", findings(history.Broken, history.NotApplicable)),
-		cell("two-instances", "v0.5", findings(history.Broken, history.Broken)),
-		cell("two-instances", "v5-as-printed", findings(history.OK, history.Indeterminate)),
-		notRun,
-	})
+// asExpected makes a cell in which everything is as the table says, or ok where it says nothing.
+func asExpected(name, rung string) *history.Cell {
+	c := cell(name, rung, nil)
+	c.TTL = 400 * time.Millisecond
+	e, known := catalog.Expected(name, rung)
+	for _, v := range history.Verdicts {
+		f := history.Finding{Verdict: v, Result: e.Results[v], Because: "so"}
+		if !known {
+			f.Result = history.OK
+		}
+		c.Findings = append(c.Findings, f)
+	}
+	return c
 }
 
-func TestMatrix(t *testing.T) {
+// told makes a cell whose stock broke, with that story.
+func told(name, rung, story string) *history.Cell {
+	c := asExpected(name, rung)
+	c.Findings[0].Result, c.Findings[0].Because = history.Broken, story
+	return c
+}
+
+func needs(what, name, rung string) *history.Cell {
+	return &history.Cell{Scenario: name, Rung: rung, Name: catalog.NameOf(rung), NotRun: "needs " + what}
+}
+
+// cellsOf makes cells of those scenarios and rungs, as expected; of all if none are named.
+func cellsOf(t *testing.T, scenarios, rungs []string) (cells []*history.Cell) {
+	t.Helper()
+	specs, err := catalog.Select(scenarios, rungs, 2, 1)
+	require.NoError(t, err)
+	for _, s := range specs {
+		cells = append(cells, asExpected(s.Scenario.Name, s.Rung.Number))
+	}
+	return cells
+}
+
+// printed prints cells as a run of them does.
+func printed(p terminal.Printer, o terminal.Outcome, cells ...*history.Cell) string {
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Matrix(rows())
-	text := out.String()
-	assert.NotContains(t, text, "\x1b")
-	assert.Contains(t, text, "BROKEN stock, exclusion")
-	assert.Contains(t, text, "! v5-as-printed")
-	assert.Contains(t, text, "unknown exclusion")
-	assert.Regexp(t, `v6 redlock +needs nodes *\n`, text)
-	assert.Regexp(t, `v0 nolock +2 BROKEN stock +2 +0 +0 +1 +0 +1 +8 +1\.23 +1235 +6172\.5`, text)
+	p.Writer, o.Rows = &out, catalog.Assess(cells)
+	p.Results(o)
+	return out.String()
+}
+
+func widest(text string) int {
+	width := 0
 	for line := range strings.Lines(text) {
-		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, " \n")), 120, line)
+		width = max(width, utf8.RuneCountInString(strings.TrimRight(line, "\n")))
+	}
+	return width
+}
+
+// What a newcomer sees is on one screen: its stories, its matrix, and what to do next.
+func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
+	cells := cellsOf(t, catalog.FirstScenarios, catalog.FirstRungs)
+	for i, c := range cells {
+		for j := range c.Findings {
+			c.Findings[j].Because = fmt.Sprintf("b sold unit 98 to order 2 at +0.%03d s; a, stopped for 0.525 s before "+
+				"set/stock under a lease of 0.500 s, sold unit 98 again to order 1 at +0.%03d s", i, i+1)
+		}
+	}
+	text := printed(terminal.Printer{Width: 120}, terminal.Outcome{First: true}, cells...)
+	assert.LessOrEqual(t, strings.Count(text, "\n"), 30, text)
+	assert.LessOrEqual(t, widest(text), 120, text)
+	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
+		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures; --out DIR",
+		"\nas expected (90 of 90 cells)\nnext: `go run ./loadtest all`: "} {
+		assert.Contains(t, text, want)
+	}
+	_, matrix, _ := strings.Cut(printed(terminal.Printer{Width: 80}, terminal.Outcome{First: true}, cells...), "what broke:")
+	assert.LessOrEqual(t, strings.Count(matrix, "\n"), 22, "the matrix is on a small screen too")
+}
+
+// On any terminal no line is wider than it, and everything is there if it was asked for.
+func TestEveryLineFitsItsScreen(t *testing.T) {
+	cells := cellsOf(t, nil, nil)
+	cells[0].Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
+	for _, c := range cells {
+		c.Findings[0].Because = strings.Repeat("unit 98 is sold to order 2, ", 9)
+		c.Coverage = &history.Coverage{Sales: 100, Checked: 200, Refusals: 200, Leases: 300, Expected: 300, Rarer: 0.03}
+	}
+	for _, width := range []int{80, 100, 120, 160, 200} {
+		text := printed(terminal.Printer{Width: width}, terminal.Outcome{}, cells...)
+		assert.LessOrEqual(t, widest(text), width, text)
+		assert.NotContains(t, text, "how soon the next")
+		assert.Regexp(t, `--verbose\s+prints \d+ more stories`, text)
+		all := printed(terminal.Printer{Width: width}, terminal.Outcome{Verbose: true}, cells...)
+		assert.LessOrEqual(t, widest(all), width, all)
+		assert.NotContains(t, all, "more stories")
+		for _, want := range []string{"\none-instance: ", "how soon the next", "what ok rests on", "pause v4: ", "pause v5: "} {
+			assert.Contains(t, all, want)
+		}
+	}
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Out: "out"}, cells...),
+		"all figures: out/matrix.txt; every timeline: out/report.html\n")
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Read: "r.json"}, cells...),
+		"; loadtest report r.json makes the page\n", "a run that was read has no --out")
+}
+
+func TestStories(t *testing.T) {
+	text := func(all bool, cells ...*history.Cell) string {
+		var out bytes.Buffer
+		terminal.Printer{Writer: &out}.Stories(catalog.Assess(cells), all)
+		return out.String()
+	}
+	lost := told("pause", "v2", "a unit is lost")
+	lost.Ops = lost.Ops[1:]
+	cells := []*history.Cell{
+		told("two-instances", "v0.5", "eight"), lost, told("pause", "v3", "three"), told("pause", "v4", "four"),
+		told("pause", "v5", "five"), told("pause", "v6", "six"), asExpected("pause", "v12-naive"),
+		told("pause", "v13", "seven"), told("pause", "v17", "a surprise"), told("pause-at-work", "v4", "nine"),
+	}
+	assert.Equal(t, "two-instances v0.5: eight\npause v2: a unit is lost\npause v3–v6 v13: three\n\n", text(false, cells...),
+		"each kind once; the surprise is the summary's")
+	assert.Contains(t, text(true, cells...), "pause v4: four\npause v5: five\n", "each row has its own")
+	assert.Contains(t, text(false, told("pause", "v4", "four"), told("pause", "v5.5", "best")), "pause v4 v5.5: best\n",
+		"it is told of the rung that teaches most")
+	assert.Empty(t, text(false, asExpected("pause", "v17")))
+	assert.Equal(t, "herd v14: so\n\n", text(false, asExpected("herd", "v14")), "no herd, for comparison")
+	long := strings.TrimSpace(strings.Repeat("b sold unit 98 to order 2 at +0.521 s; ", 9))
+	lines := text(false, told("pause", "v4", long))
+	assert.Equal(t, "pause v4: "+long, strings.Join(strings.Fields(lines), " "), "no word is lost")
+}
+
+// Every lesson is a cell that breaks.
+func TestEveryLessonIsOne(t *testing.T) {
+	for _, l := range terminal.Lessons {
+		e, known := catalog.Expected(l.Scenario, l.Rung)
+		assert.True(t, known, "%v", l)
+		broken := false
+		for _, v := range history.Verdicts {
+			broken = broken || e.Results[v] == history.Broken
+		}
+		assert.True(t, broken, "%v", l)
 	}
 }
 
-func TestMatrixInColour(t *testing.T) {
-	var plain, colour bytes.Buffer
-	terminal.Printer{Writer: &plain}.Matrix(rows())
-	terminal.Printer{Writer: &colour, Colour: true}.Matrix(rows())
-	assert.Contains(t, colour.String(), "\x1b[31mBROKEN stock\x1b[0m")
+func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
+	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three", terminal.Line(told("pause", "v4", "three")))
+	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five",
+		terminal.Line(told("pause", "v17", "five")))
+	assert.Equal(t, "pause v1 setnx: needs luck", terminal.Line(needs("luck", "pause", "v1")))
 }
 
 func TestTheLastWords(t *testing.T) {
-	var out bytes.Buffer
-	good := rows()[:2]
-	assert.True(t, terminal.Printer{Writer: &out}.Summary(terminal.Outcome{Rows: good}))
-	assert.Equal(t, "as expected (2 of 2 cells)\n", out.String())
-	out.Reset()
-	assert.False(t, terminal.Printer{Writer: &out}.Summary(terminal.Outcome{Rows: rows()}))
-	assert.Contains(t, out.String(), "NOT as expected (2 of 3 cells are; 1 not run):\n")
-	assert.Contains(t, out.String(),
-		"  two-instances v5-as-printed as-printed: exclusion was expected to be ok and is unknown\n")
+	last := func(o terminal.Outcome, cells ...*history.Cell) (string, bool) {
+		var out bytes.Buffer
+		o.Rows = catalog.Assess(cells)
+		good := terminal.Printer{Writer: &out}.Summary(o)
+		return out.String(), good
+	}
+	good, bad := asExpected("crash", "v1"), told("pause", "v17", "x")
+	zookeeper := needs("zookeeper", "crash", "v13")
+	interrupted := terminal.Outcome{Interrupted: true, Selected: 458}
+	for _, c := range []struct {
+		outcome terminal.Outcome
+		cells   []*history.Cell
+		says    string
+		good    bool
+	}{
+		{terminal.Outcome{}, []*history.Cell{good}, "as expected (1 of 1 cells)\n", true},
+		{terminal.Outcome{}, []*history.Cell{good, zookeeper}, "as expected (1 of 1 cells; 1 not run)\n", true},
+		{terminal.Outcome{}, []*history.Cell{good, bad, zookeeper}, "NOT as expected (1 of 2 cells are; 1 not run):\n" +
+			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
+		{interrupted, []*history.Cell{good}, "interrupted after 1 of 458 cells, so far as expected\n", true},
+		{interrupted, []*history.Cell{good, zookeeper},
+			"interrupted after 2 of 458 cells, so far as expected (1 not run)\n", true},
+		{interrupted, []*history.Cell{good, bad}, "interrupted after 2 of 458 cells, NOT as expected (1 of 2 cells are):\n" +
+			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
+		{terminal.Outcome{Interrupted: true}, []*history.Cell{good}, "interrupted after 1 cell, so far as expected\n", true},
+	} {
+		says, good := last(c.outcome, c.cells...)
+		assert.Equal(t, c.says, says)
+		assert.Equal(t, c.good, good, says)
+	}
+}
+
+// A run of which no cell could be run has not come out as expected.
+func TestARunOfNothingIsNotGood(t *testing.T) {
+	words, good := terminal.Outcome{Rows: catalog.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})}.Headline()
+	assert.Equal(t, "nothing was measured (0 of 0 cells; 1 not run)", words)
+	assert.False(t, good)
 }

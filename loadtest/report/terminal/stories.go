@@ -1,95 +1,137 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 )
 
-// A chapter is a group of stories under one title.
-type chapter struct {
-	title   string
-	stories []story
+// A kind is what stories have in common that are told once.
+type kind struct {
+	scenario string
+	verdict  history.Verdict
+	// twice reports whether a unit was sold twice.
+	twice bool
 }
 
-type story struct{ of, text string }
+// A story is the first violation of a row, told for all rows of its kind.
+type story struct {
+	kind
+	rungs []string
+	at    []int // the positions of its rows
+	text  string
+	rank  int // its place among the lessons
+}
 
-// Stories prints the first violation of each broken row: first the unexpected ones, then scenario by scenario. For the
-// herd scenario it also prints how many waiters were woken where there was no herd.
-func (p Printer) Stories(rows []*catalog.Row) {
-	written := false
-	for _, c := range chapters(rows) {
-		if len(c.stories) > 0 {
-			p.chapter(c)
-			written = true
+// fewStories is how many stories are told unless all are asked for.
+const fewStories = 3
+
+// A Lesson is a cell whose story is told before others.
+type Lesson struct{ Scenario, Rung string }
+
+// Lessons are the cells whose stories teach most, the best first. They are those of WORKSHOP.md.
+var Lessons = []Lesson{
+	{"pause", "v5.5"}, {"pause", "v15"}, {"slow-work", "v4"}, {"crash", "v1"}, {"check-delete-gap", "v3"},
+	{"two-instances", "v0.5"}, {"node-restart", "v6"}, {"hung-holder", "v5"}, {"cut-off", "v5"}, {"failover", "v5.5"},
+	{"write-only-fence", "v15-write-only"}, {"stock-failover", "v17"}, {"nested", "v7-cached"}, {"queue-order", "v7"},
+	{"herd", "v13"}, {"majority-down", "v6"}, {"sold-out-restock", "v5-as-printed"}, {"late-release", "v2"},
+	{"opposite-order", "v9-naive"},
+}
+
+// Stories prints what went wrong in rows that are as expected; the summary tells of the others. All prints each row's
+// story, also how many waiters were woken where there was no herd. Otherwise it prints the three that teach most, each
+// for all rows of its kind, and returns how many it left out.
+func (p Printer) Stories(rows []*catalog.Row, all bool) (left int) {
+	stories := storiesOf(rows, !all)
+	byRank := slices.Clone(stories)
+	slices.SortStableFunc(byRank, func(a, b *story) int { return cmp.Compare(a.rank, b.rank) })
+	if !all {
+		byRank = byRank[:min(len(byRank), fewStories)]
+	}
+	for _, s := range stories {
+		if slices.Contains(byRank, s) {
+			p.story(s)
 		}
 	}
-	if written {
+	if len(stories) > 0 {
 		fmt.Fprintln(p)
 	}
+	return len(stories) - len(byRank)
 }
 
-func chapters(rows []*catalog.Row) []*chapter {
-	unexpected := &chapter{title: "broken, and not as expected:"}
-	all := []*chapter{unexpected}
-	for _, r := range rows {
-		said := storyOf(r)
-		switch {
-		case said == "":
-			continue
-		case len(r.Surprises) > 0:
-			unexpected.stories = append(unexpected.stories, story{r.Scenario + " " + r.Rung, said})
-			continue
-		case all[len(all)-1].title != titleOf(r.Scenario):
-			all = append(all, &chapter{title: titleOf(r.Scenario)})
-		}
-		last := all[len(all)-1]
-		last.stories = append(last.stories, story{r.Rung, said})
-	}
-	return all
-}
-
-// storyOf returns the row's first violation, or if there is none, as expected, how many waiters a release woke.
-func storyOf(r *catalog.Row) string {
-	findings := r.Shown().Findings
-	if said := audit.Story(findings); said != "" || len(r.Surprises) > 0 {
-		return said
-	}
-	return audit.Remark(findings)
-}
-
-// chapter prints the stories, each beside its row.
-func (p Printer) chapter(c *chapter) {
-	p.wrapped("", 2, c.title)
-	width := 0
-	for _, s := range c.stories {
-		width = max(width, len(s.of))
-	}
-	for _, s := range c.stories {
-		p.wrapped(fmt.Sprintf("  %-*s  ", width, s.of), width+4, s.text)
-	}
-}
-
-// together matches the spaces at which no line should end: before a unit of time and before a number.
-var together = regexp.MustCompile(`(\d) (m?s\b)|\b(order|unit) (\d)`)
-
-// wrap breaks a text into lines, between words.
-func wrap(s string, width int) []string {
-	const joined = "\u00a0"
-	var lines []string
-	room := 0
-	for word := range strings.SplitSeq(together.ReplaceAllString(s, "$1$3"+joined+"$2$4"), " ") {
-		length := utf8.RuneCountInString(word)
-		word = strings.ReplaceAll(word, joined, " ")
-		if room -= 1 + length; room < 0 || lines == nil {
-			lines, room = append(lines, word), width-length
+// storiesOf returns the stories in the order of the rows, together those of a kind if so asked.
+func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
+	of := map[kind]*story{}
+	for i, r := range rows {
+		k, said := storyOf(r)
+		if said == "" || len(r.Surprises) > 0 {
 			continue
 		}
-		lines[len(lines)-1] += " " + word
+		rank := slices.Index(Lessons, Lesson{r.Scenario, r.Rung})
+		if rank < 0 {
+			rank = len(Lessons)
+		}
+		s := of[k]
+		if s == nil || !together {
+			s = &story{kind: k, text: said, rank: rank}
+			of[k], stories = s, append(stories, s)
+		}
+		s.rungs, s.at = append(s.rungs, r.Rung), append(s.at, i)
+		if rank < s.rank {
+			s.text, s.rank = said, rank
+		}
 	}
-	return lines
+	return stories
+}
+
+// storyOf returns the row's first violation, or if there is none, how many waiters a release woke.
+func storyOf(r *catalog.Row) (k kind, said string) {
+	c := r.Shown()
+	k = kind{scenario: r.Scenario, twice: c.SoldTwice() > 0}
+	for _, f := range c.Findings {
+		if f.Result == history.Broken {
+			k.verdict = f.Verdict
+			return k, f.Because
+		}
+	}
+	return k, audit.Remark(c.Findings)
+}
+
+// story prints a story after the cells of which it is true.
+func (p Printer) story(s *story) {
+	for i, line := range wrap(s.of()+": "+s.text, p.width()-4) {
+		switch bold, rest, whole := strings.Cut(line, ":"); {
+		case i > 0:
+			line = "    " + line
+		case p.Colour && whole:
+			line = text.Bold.Sprint(bold) + ":" + rest
+		}
+		fmt.Fprintln(p, line)
+	}
+}
+
+// of names the cells of a story. Three rungs or more in a row become a range, which leaves out rungs that have no row.
+func (s *story) of() string {
+	name := s.scenario
+	for i := 0; i < len(s.at); {
+		n := 1
+		for i+n < len(s.at) && s.at[i+n] == s.at[i]+n {
+			n++
+		}
+		if n < 3 {
+			n = 1
+		}
+		if name += " " + s.rungs[i]; n > 1 {
+			name += "–" + s.rungs[i+n-1]
+		}
+		i += n
+	}
+	return name
 }

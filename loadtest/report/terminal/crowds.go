@@ -1,0 +1,212 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// A column is one column of the figures of a crowd.
+type column struct {
+	title string
+	value func(*catalog.Row, *history.Cell) string
+	// spare columns are dropped where a table is too wide, the last one first. Speed matters less than whether a lock
+	// holds, which can be read from those that stay.
+	spare bool
+	// often is the value of most cells; a column that has no other is left out.
+	often string
+}
+
+// columns are the figures of a crowd.
+var columns = []column{
+	{"", mark, false, "-"},
+	{"rung", rung, false, "-"},
+	{"inst", func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }, true, "-"},
+	{"verdict", func(_ *catalog.Row, c *history.Cell) string { return verdict(c) }, false, "-"},
+	{"sold", count(func(t history.Tally) int { return t.Sold }), false, "-"},
+	{"refused", count(func(t history.Tally) int { return t.Refused }), true, "-"},
+	{"busy", count(func(t history.Tally) int { return t.Busy }), true, "-"},
+	{"not-sold", count(func(t history.Tally) int { return t.NotSold }), true, "0"},
+	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), true, "0"},
+	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true, "-"},
+	{"left", func(_ *catalog.Row, c *history.Cell) string { return left(c) }, false, "-"},
+	{"twice", func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }, false, "-"},
+	{"req/s", func(_ *catalog.Row, c *history.Cell) string {
+		return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
+	}, true, "-"},
+	{"p50 ms", func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P50) }, true, "-"},
+	{"p99 ms", func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P99) }, true, "-"},
+	{"cmd/sale", func(_ *catalog.Row, c *history.Cell) string { return perSale(c) }, true, "-"},
+	{"met", met, true, ""},
+}
+
+// Crowds prints the figures of each scenario with a crowd, a line for each rung. All also prints what each ok rests on.
+func (p Printer) Crowds(rows []*catalog.Row, all bool) {
+	for start := 0; start < len(rows); {
+		end := start
+		for end < len(rows) && rows[end].Scenario == rows[start].Scenario {
+			end++
+		}
+		p.wrapped("", 2, titleOf(rows[start].Scenario))
+		p.lines(p.figures(rows[start:end]))
+		if all {
+			p.coverages(rows[start:end])
+		}
+		p.clients(rows[start:end])
+		start = end
+	}
+}
+
+// crowdsOf returns the rows with a crowd.
+func crowdsOf(rows []*catalog.Row) []*catalog.Row {
+	return filter(rows, func(r *catalog.Row) bool {
+		s, _ := catalog.Find(r.Scenario)
+		return s.Crowd
+	})
+}
+
+func titleOf(name string) string {
+	if s, known := catalog.Find(name); known {
+		return name + ": " + s.Does
+	}
+	return name
+}
+
+// figures draws a table of the columns that fit.
+func (p Printer) figures(rows []*catalog.Row) []string {
+	cols := filter(columns, func(col column) bool {
+		return slices.ContainsFunc(rows, func(r *catalog.Row) bool {
+			return r.Shown().NotRun == "" && col.value(r, r.Shown()) != col.often
+		})
+	})
+	for {
+		lines, width := rendered(p.table(cols, rows))
+		last := len(cols) - 1
+		for last >= 0 && !cols[last].spare {
+			last--
+		}
+		if width <= p.width() || last < 0 {
+			return lines
+		}
+		cols = slices.Delete(cols, last, last+1)
+	}
+}
+
+// table makes the table. A cell that was not run has no figures: the matrix says why.
+func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
+	var head table.Row
+	configs := []table.ColumnConfig{{Number: 1, WidthMin: 1}}
+	for i, col := range cols {
+		head = append(head, col.title)
+		if !slices.Contains([]string{"", "rung", "verdict"}, col.title) {
+			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	t := newTable(head, configs...)
+	for _, r := range rows {
+		c := r.Shown()
+		var line table.Row
+		for _, col := range cols {
+			v := ""
+			switch {
+			case c.NotRun == "" || col.title == "rung":
+				v = col.value(r, c)
+			case col.title == "verdict":
+				v = "not run"
+			}
+			if p.Colour && col.title == "verdict" {
+				v = colourOf(history.Worst(c.Findings)).Sprint(v)
+			}
+			line = append(line, v)
+		}
+		t.AppendRow(line)
+	}
+	return t
+}
+
+func mark(r *catalog.Row, _ *history.Cell) string {
+	if len(r.Surprises)+len(r.Unknown)+len(r.Invalid) > 0 {
+		return "!"
+	}
+	return ""
+}
+
+// met tells how many repetitions are as expected, if there are several.
+func met(r *catalog.Row, _ *history.Cell) string {
+	if len(r.Cells) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", r.Met, r.Ran())
+}
+
+func rung(r *catalog.Row, _ *history.Cell) string {
+	if strings.Contains(r.Rung, "-") { // the number includes a name
+		return r.Rung
+	}
+	return r.Rung + " " + r.Name
+}
+
+// verdict returns the worst result, with the questions that got it.
+func verdict(c *history.Cell) string {
+	if catalog.Invalid(c) != "" {
+		return "not valid"
+	}
+	worst := history.Worst(c.Findings)
+	if worst != history.Broken && worst != history.Indeterminate {
+		return string(worst)
+	}
+	var which []string
+	for _, f := range c.Findings {
+		if f.Result == worst {
+			which = append(which, string(f.Verdict))
+		}
+	}
+	return string(worst) + " " + strings.Join(which, ", ")
+}
+
+func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
+	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
+}
+
+// left returns what the buyers left. What probes bought afterwards is added again: a probe cannot ask for more than a
+// large stock, and buys one unit.
+func left(c *history.Cell) string {
+	if c.Left == nil {
+		return "?"
+	}
+	return fmt.Sprint(*c.Left + c.UnitsOfProbes())
+}
+
+func rate(buyers int, in time.Duration) string {
+	if in <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", float64(buyers)/in.Seconds())
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2f", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.0f", ms)
+	}
+}
+
+func perSale(c *history.Cell) string {
+	sold := c.Tally().Sold
+	if c.Commands == nil || sold == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
+}
