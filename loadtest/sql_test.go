@@ -55,9 +55,9 @@ func TestLocksInAFile(t *testing.T) {
 		"--scenarios", "two-instances,nested,cut-off,node-restart")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Regexp(t, `(?m)^backend .*, v12 in an SQLite file$`, stdout)
-	assert.Regexp(t, `(?m)^nested +ok +n/r$`, stdout)
-	assert.Regexp(t, `(?m)^cut-off +n/r +n/r$`, stdout)
-	assert.Contains(t, stdout, "not run, 3: needs MariaDB or PostgreSQL\n")
+	assert.Regexp(t, `(?m)^nested +ok +nr$`, stdout)
+	assert.Regexp(t, `(?m)^cut-off +nr +nr$`, stdout)
+	assert.Contains(t, stdout, "not run, 4: needs MariaDB or PostgreSQL\n")
 	assert.Contains(t, stdout, "not run, 2: needs MariaDB or PostgreSQL: a lock in a file has no server, "+
 		"and no way to it\n")
 	assert.Empty(t, tmp.left(t))

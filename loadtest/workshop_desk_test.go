@@ -183,7 +183,7 @@ func (d *workshopDesk) runBlock(ctx context.Context, b *workshopBlock, promises 
 	for range 10 {
 		code, said := cmd.ProcessState.ExitCode(), output.String()
 		asPromised := code == b.exit && len(broken(promises, said)) == 0
-		if asPromised || !tooSlow(code, said) && !strings.Contains(said, "run once more, with longer leases,") {
+		if asPromised || !tooSlow(code, said) && !strings.Contains(said, "~ longer leases") {
 			break
 		}
 		cmd, output = d.run(ctx, b)
