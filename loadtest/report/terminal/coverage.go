@@ -17,7 +17,7 @@ func (p Printer) coverages(rows []*catalog.Row) {
 	for _, r := range rows {
 		c := r.Shown()
 		text := restsOn(c)
-		if text == "" || c.NotRun != "" || verdict(c) != string(history.OK) {
+		if text == "" || verdict(c) != string(history.OK) {
 			continue
 		}
 		if n := len(all); n > 0 && all[n-1][1] == text {
@@ -86,7 +86,7 @@ func releasesJudged(v *history.Coverage) string {
 func (p Printer) clients(rows []*catalog.Row) {
 	open := filter(rows, func(r *catalog.Row) bool {
 		c := r.Shown()
-		return c.NotRun == "" && c.Client != nil && c.Client.Loop == "open"
+		return c.Client != nil && c.Client.Loop == "open"
 	})
 	if len(open) == 0 {
 		return

@@ -28,63 +28,51 @@ type column struct {
 var columns = []column{
 	{"", mark, false, "-"},
 	{"rung", rung, false, "-"},
-	{"inst", func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }, true, "-"},
-	{"verdict", func(_ *catalog.Row, c *history.Cell) string { return verdict(c) }, false, "-"},
+	{"inst", of(func(c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }), true, "-"},
+	{"verdict", of(verdict), false, "-"},
 	{"sold", count(func(t history.Tally) int { return t.Sold }), false, "-"},
 	{"refused", count(func(t history.Tally) int { return t.Refused }), true, "-"},
 	{"busy", count(func(t history.Tally) int { return t.Busy }), true, "-"},
 	{"not-sold", count(func(t history.Tally) int { return t.NotSold }), true, "0"},
 	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), true, "0"},
 	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true, "-"},
-	{"left", func(_ *catalog.Row, c *history.Cell) string { return left(c) }, false, "-"},
-	{"twice", func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }, false, "-"},
-	{"req/s", func(_ *catalog.Row, c *history.Cell) string {
-		return rate(c.Tally().Buyers-c.Tally().NotSent, c.Elapsed)
-	}, true, "-"},
-	{"p50 ms", func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P50) }, true, "-"},
-	{"p99 ms", func(_ *catalog.Row, c *history.Cell) string { return millis(c.Latency.P99) }, true, "-"},
-	{"cmd/sale", func(_ *catalog.Row, c *history.Cell) string { return perSale(c) }, true, "-"},
+	{"left", of(left), false, "-"},
+	{"twice", of(func(c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }), false, "-"},
+	{"req/s", of(rate), true, "-"},
+	{"p50 ms", of(func(c *history.Cell) string { return millis(c.Latency.P50) }), true, "-"},
+	{"p99 ms", of(func(c *history.Cell) string { return millis(c.Latency.P99) }), true, "-"},
+	{"cmd/sale", of(perSale), true, "-"},
 	{"met", met, true, ""},
 }
 
 // Crowds prints the figures of each scenario with a crowd, a line for each rung. All also prints what each ok rests on.
 func (p Printer) Crowds(rows []*catalog.Row, all bool) {
-	for start := 0; start < len(rows); {
-		end := start
-		for end < len(rows) && rows[end].Scenario == rows[start].Scenario {
-			end++
+	for _, s := range catalog.Table {
+		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario == s.Name })
+		if len(of) == 0 {
+			continue
 		}
-		p.wrapped("", 2, titleOf(rows[start].Scenario))
-		p.lines(p.figures(rows[start:end]))
+		p.wrapped("", 2, s.Name+": "+s.Does)
+		p.lines(p.figures(of))
 		if all {
-			p.coverages(rows[start:end])
+			p.coverages(of)
 		}
-		p.clients(rows[start:end])
-		start = end
+		p.clients(of)
 	}
 }
 
-// crowdsOf returns the rows with a crowd.
+// crowdsOf returns the rows that have figures of a crowd.
 func crowdsOf(rows []*catalog.Row) []*catalog.Row {
 	return filter(rows, func(r *catalog.Row) bool {
 		s, _ := catalog.Find(r.Scenario)
-		return s.Crowd
+		return s.Crowd && r.Shown().NotRun == ""
 	})
-}
-
-func titleOf(name string) string {
-	if s, known := catalog.Find(name); known {
-		return name + ": " + s.Does
-	}
-	return name
 }
 
 // figures draws a table of the columns that fit.
 func (p Printer) figures(rows []*catalog.Row) []string {
 	cols := filter(columns, func(col column) bool {
-		return slices.ContainsFunc(rows, func(r *catalog.Row) bool {
-			return r.Shown().NotRun == "" && col.value(r, r.Shown()) != col.often
-		})
+		return slices.ContainsFunc(rows, func(r *catalog.Row) bool { return col.value(r, r.Shown()) != col.often })
 	})
 	for {
 		lines, width := rendered(p.table(cols, rows))
@@ -99,7 +87,6 @@ func (p Printer) figures(rows []*catalog.Row) []string {
 	}
 }
 
-// table makes the table. A cell that was not run has no figures: the matrix says why.
 func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
 	var head table.Row
 	configs := []table.ColumnConfig{{Number: 1, WidthMin: 1}}
@@ -111,18 +98,11 @@ func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
 	}
 	t := newTable(head, configs...)
 	for _, r := range rows {
-		c := r.Shown()
 		var line table.Row
 		for _, col := range cols {
-			v := ""
-			switch {
-			case c.NotRun == "" || col.title == "rung":
-				v = col.value(r, c)
-			case col.title == "verdict":
-				v = "not run"
-			}
+			v := col.value(r, r.Shown())
 			if p.Colour && col.title == "verdict" {
-				v = colourOf(history.Worst(c.Findings)).Sprint(v)
+				v = colourOf(history.Worst(r.Shown().Findings)).Sprint(v)
 			}
 			line = append(line, v)
 		}
@@ -171,8 +151,13 @@ func verdict(c *history.Cell) string {
 	return string(worst) + " " + strings.Join(which, ", ")
 }
 
-func count(of func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
-	return func(_ *catalog.Row, c *history.Cell) string { return fmt.Sprint(of(c.Tally())) }
+// of makes a column's value of the cell alone, and count of its tally.
+func of(value func(*history.Cell) string) func(*catalog.Row, *history.Cell) string {
+	return func(_ *catalog.Row, c *history.Cell) string { return value(c) }
+}
+
+func count(what func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
+	return of(func(c *history.Cell) string { return fmt.Sprint(what(c.Tally())) })
 }
 
 // left returns what the buyers left. What probes bought afterwards is added again: a probe cannot ask for more than a
@@ -184,11 +169,11 @@ func left(c *history.Cell) string {
 	return fmt.Sprint(*c.Left + c.UnitsOfProbes())
 }
 
-func rate(buyers int, in time.Duration) string {
-	if in <= 0 {
+func rate(c *history.Cell) string {
+	if c.Elapsed <= 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f", float64(buyers)/in.Seconds())
+	return fmt.Sprintf("%.0f", float64(c.Tally().Buyers-c.Tally().NotSent)/c.Elapsed.Seconds())
 }
 
 func millis(d time.Duration) string {

@@ -40,10 +40,10 @@ func absent(scenario, rung string) entry {
 // entryOf returns the entry of a row whose cells were to be run that often.
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
-	if c.NotRun != "" {
+	switch {
+	case c.NotRun != "":
 		return entry{text: notRun, colour: text.Colors{text.FgYellow}}
-	}
-	if catalog.Invalid(c) != "" {
+	case catalog.Invalid(c) != "":
 		return entry{text: notValid, colour: text.Colors{text.FgYellow}}
 	}
 	e := entry{text: inLetters(c.Findings), colour: colourOf(history.Worst(c.Findings))}

@@ -27,17 +27,14 @@ func (p Printer) Header(run *history.Run) {
 		run.ID, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
 	line("stockapi", run.Backend.Stockapi)
+	loop := "closed loop"
+	if l.Rate > 0 {
+		loop = fmt.Sprintf("%g/s in an open loop", l.Rate)
+	}
 	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s",
-		l.Requests, l.Stock, l.Concurrency, loop(l), l.Wait, l.TTL, l.Work))
+		l.Requests, l.Stock, l.Concurrency, loop, l.Wait, l.TTL, l.Work))
 	if run.Backend.Kind == "embedded" {
 		line("", embeddedNote)
 	}
 	fmt.Fprintln(p)
-}
-
-func loop(l history.Load) string {
-	if l.Rate > 0 {
-		return fmt.Sprintf("%g/s in an open loop", l.Rate)
-	}
-	return "closed loop"
 }

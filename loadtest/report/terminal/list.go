@@ -17,22 +17,21 @@ func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	if width == 0 {
 		p.Width = math.MaxInt32
 	}
+	line := func(rung, results, why string) {
+		p.wrapped("  ", 6, rung+" "+catalog.NameOf(rung)+": "+results+": "+why)
+	}
 	for _, s := range scenarios {
 		p.wrapped("", 0, s.Name+": "+s.Does)
 		for _, e := range s.Expect {
-			p.listed(e.Rung, expected(e), e.Why)
+			line(e.Rung, expected(e), e.Why)
 		}
 		for _, r := range catalog.Rungs {
 			if why := s.NotApplicable[r.Number]; why != "" {
-				p.listed(r.Number, "does not apply", why)
+				line(r.Number, "does not apply", why)
 			}
 		}
 		fmt.Fprintln(p)
 	}
-}
-
-func (p Printer) listed(rung, results, why string) {
-	p.wrapped("  ", 6, rung+" "+catalog.NameOf(rung)+": "+results+": "+why)
 }
 
 // expected says which verdicts break, and which hold.

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,28 +135,24 @@ func (g *grid) legend() string {
 			marks = append(marks, mark[0]+" "+mark[1])
 		}
 	}
-	parts := []string{"what broke: " + strings.Join(broke, ", "), strings.Join(marks, ", ")}
 	if len(broke) == 0 {
-		parts[0] = "what broke: nothing"
+		broke = []string{"nothing"}
 	}
-	return strings.TrimSuffix(strings.Join(parts, "; "), "; ")
+	return strings.TrimSuffix("what broke: "+strings.Join(broke, ", ")+"; "+strings.Join(marks, ", "), "; ")
 }
 
 // notRunBecause lists the reasons why cells were not run.
 func (p Printer) notRunBecause(rows []*catalog.Row) {
-	var reasons []string
 	count := map[string]int{}
 	for _, r := range rows {
 		if why := r.Shown().NotRun; why != "" {
-			if count[why]++; count[why] == 1 {
-				reasons = append(reasons, why)
-			}
+			count[why]++
 		}
 	}
-	for _, why := range reasons {
+	for _, why := range slices.Sorted(maps.Keys(count)) {
 		p.wrapped("", 2, fmt.Sprintf("not run, %d: %s", count[why], why))
 	}
-	if len(reasons) > 0 {
+	if len(count) > 0 {
 		fmt.Fprintln(p)
 	}
 }

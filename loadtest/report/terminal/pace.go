@@ -21,17 +21,14 @@ func workOf(s catalog.Scenario) int {
 	return 1
 }
 
-// leastRest is the shortest rest that is told.
-const leastRest = 5 * time.Second
-
-// text tells the time that has passed, and about how much is left.
+// text tells the time that has passed, and about how much is left, unless that is little.
 func (p *pace) text(now time.Time) string {
 	said := minutes(now.Sub(p.began))
 	if p.done == 0 {
 		return said
 	}
 	rest := now.Sub(p.expected) * time.Duration(p.all-p.done) / time.Duration(p.done)
-	if rest = rest.Round(leastRest); rest < leastRest {
+	if rest = rest.Round(5 * time.Second); rest == 0 {
 		return said
 	}
 	return said + ", about " + minutes(rest) + " left"

@@ -27,18 +27,14 @@ func plainRows(rows []*catalog.Row) []*catalog.Row {
 	return out
 }
 
-// plainCell returns a copy of the cell whose texts are plain, but for its ops, of which only figures are printed.
+// plainCell returns a copy of the cell whose texts are plain, but for its ops and evidence, which are not printed.
 func plainCell(c *history.Cell) *history.Cell {
 	p := *c
 	p.Scenario, p.Rung, p.Name = plain.Text(c.Scenario), plain.Text(c.Rung), plain.Text(c.Name)
 	p.NotRun, p.Aborted = plain.Text(c.NotRun), plain.Text(c.Aborted)
 	p.Findings = slices.Clone(c.Findings)
 	for i := range p.Findings {
-		f := &p.Findings[i]
-		f.Because, f.Evidence = plain.Text(f.Because), slices.Clone(f.Evidence)
-		for j := range f.Evidence {
-			f.Evidence[j].Text = plain.Text(f.Evidence[j].Text)
-		}
+		p.Findings[i].Because = plain.Text(p.Findings[i].Because)
 	}
 	return &p
 }

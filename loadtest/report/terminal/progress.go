@@ -27,6 +27,7 @@ type Progress struct {
 	finished int
 	total    int
 	stop     chan struct{}
+	closed   sync.Once
 	done     sync.WaitGroup
 }
 
@@ -68,7 +69,10 @@ func (p *Progress) Finished(c *history.Cell) {
 	case c.NotRun != "" || len(catalog.Surprises(c))+len(catalog.Unknown(c)) == 0:
 		line = ""
 	default:
-		line = p.terminal.wrapped(line)
+		columns, _ := p.terminal.Size()
+		var stays strings.Builder
+		Printer{&stays, columns, false}.wrapped("", 2, line)
+		line = stays.String()
 	}
 	of, _ := catalog.Find(c.Scenario)
 	p.pace.done += workOf(of)
@@ -98,13 +102,7 @@ func (p *Progress) Clear() {
 // Close clears the progress and ends it. It may be called twice.
 func (p *Progress) Close() {
 	p.Clear()
-	p.mu.Lock()
-	select {
-	case <-p.stop:
-	default:
-		close(p.stop)
-	}
-	p.mu.Unlock()
+	p.closed.Do(func() { close(p.stop) })
 	p.done.Wait()
 }
 
@@ -156,13 +154,4 @@ func (p *Progress) line(columns int) string {
 		line = text.Snip(line, columns-1, "…")
 	}
 	return line
-}
-
-// wrapped breaks a text into lines that fit.
-func (t *Terminal) wrapped(line string) string {
-	columns, _ := t.Size()
-	if columns < leastWidth {
-		return line + "\n"
-	}
-	return strings.Join(wrap(line, columns-2), "\n  ") + "\n"
 }

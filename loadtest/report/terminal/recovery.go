@@ -129,14 +129,12 @@ func inShort(rows []*catalog.Row) string {
 
 // between renders the range of several durations.
 func between(shortest, longest time.Duration) string {
-	from, to := whole(shortest), whole(longest)
+	from, to := shortest.Round(time.Millisecond).Milliseconds(), longest.Round(time.Millisecond).Milliseconds()
 	if from == to {
-		return to + " ms"
+		return fmt.Sprintf("%d ms", to)
 	}
-	return from + "–" + to + " ms"
+	return fmt.Sprintf("%d–%d ms", from, to)
 }
-
-func whole(d time.Duration) string { return fmt.Sprint(d.Round(time.Millisecond).Milliseconds()) }
 
 // Recoveries prints the table, if there is one. Its columns share the width.
 func (p Printer) Recoveries(rows []*catalog.Row) {
@@ -146,10 +144,11 @@ func (p Printer) Recoveries(rows []*catalog.Row) {
 	}
 	head := table.Row{"", "TTL"}
 	var configs []table.ColumnConfig
+	const names = 20 // the width of the first two columns
 	for i, kind := range r.Kinds {
 		head = append(head, string(kind))
 		configs = append(configs, table.ColumnConfig{Number: i + 3,
-			WidthMax: (p.width()-namesWidth)/len(r.Kinds) - 1, WidthMaxEnforcer: text.WrapSoft})
+			WidthMax: (p.width()-names)/len(r.Kinds) - 1, WidthMaxEnforcer: text.WrapSoft})
 	}
 	t := newTable(head, configs...)
 	for _, l := range r.Lines {
@@ -164,6 +163,3 @@ func (p Printer) Recoveries(rows []*catalog.Row) {
 	lines, _ := rendered(t)
 	p.lines(lines)
 }
-
-// namesWidth is the width of the first two columns.
-const namesWidth = 20

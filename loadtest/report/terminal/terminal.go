@@ -12,8 +12,7 @@ import (
 // A Terminal is an output on which lines can be redrawn.
 type Terminal struct {
 	// Size is called each time, since windows are resized. Zeros mean unknown.
-	Size   func() (columns, rows int)
-	Colour bool
+	Size func() (columns, rows int)
 	// Now is the clock, nil for that of the machine.
 	Now func() time.Time
 }
@@ -31,7 +30,7 @@ func Of(w io.Writer) *Terminal {
 	if !ok || !isTerminal(f) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &Terminal{Colour: Colourful(w), Size: func() (columns, rows int) {
+	return &Terminal{Size: func() (columns, rows int) {
 		columns, rows, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			return 0, 0

@@ -4,28 +4,26 @@ package terminaltest
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 )
 
-// A Screen is a terminal, as far as loadtest uses one: text that wraps and scrolls, a return to the line's beginning,
-// one line up, the rest of a line erased, and colours. It panics at anything else.
+// A Screen is a terminal, as far as loadtest uses one: text that wraps, a return to the line's beginning, one line up,
+// the rest of a line erased, and colours. It panics at anything else. What leaves it at its top is kept.
 type Screen struct {
 	mu            sync.Mutex
 	columns, rows int
-	history       []string // what has left the screen at its top
-	screen        [][]rune
+	lines         [][]rune
 	x, y          int
 	wrapped       bool
-	cut           []byte // a rune or a sequence that is not written whole yet
+	rest          []byte // a rune or a sequence that is not written whole yet
 }
 
 // New returns an empty screen of that size.
 func New(columns, rows int) *Screen {
-	return &Screen{columns: columns, rows: rows, screen: make([][]rune, 1)}
+	return &Screen{columns: columns, rows: rows, lines: make([][]rune, 1)}
 }
 
 // Size returns the size.
@@ -39,121 +37,96 @@ func (v *Screen) Size() (columns, rows int) {
 func (v *Screen) Write(b []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	whole, cut := split(append(v.cut, b...))
-	v.cut = cut
-	text := []rune(string(whole))
-	for len(text) > 0 {
-		r := text[0]
-		text = text[1:]
-		switch r {
-		case '\r':
-			v.x = 0
-		case '\n':
-			v.x = 0
-			v.down()
-		case '\x1b':
-			text = v.sequence(text)
-		default:
-			v.put(r)
-		}
+	v.rest = append(v.rest, b...)
+	for v.obey() {
 	}
 	return len(b), nil
+}
+
+var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
+
+// obey obeys the next rune or sequence, if it is whole.
+func (v *Screen) obey() bool {
+	if len(v.rest) > 0 && v.rest[0] == '\x1b' {
+		found := sequence.FindSubmatch(v.rest)
+		if found == nil {
+			return false
+		}
+		v.control(string(found[1]), string(found[2]))
+		v.rest = v.rest[len(found[0]):]
+		return true
+	}
+	if !utf8.FullRune(v.rest) {
+		return false
+	}
+	r, n := utf8.DecodeRune(v.rest)
+	v.rest = v.rest[n:]
+	switch r {
+	case '\r':
+		v.x = 0
+	case '\n':
+		v.down()
+	default:
+		v.put(r)
+	}
+	return true
+}
+
+func (v *Screen) control(numbers, letter string) {
+	n, _ := strconv.Atoi(numbers)
+	switch letter {
+	case "A":
+		v.y = max(0, v.y-max(1, n))
+	case "K":
+		v.lines[v.y] = v.lines[v.y][:min(v.x, len(v.lines[v.y]))]
+	case "m":
+	default:
+		panic("what is " + numbers + letter)
+	}
 }
 
 func (v *Screen) put(r rune) {
 	if v.x == v.columns {
 		v.wrapped = true
-		v.x = 0
 		v.down()
 	}
-	for len(v.screen[v.y]) <= v.x {
-		v.screen[v.y] = append(v.screen[v.y], ' ')
+	for len(v.lines[v.y]) <= v.x {
+		v.lines[v.y] = append(v.lines[v.y], ' ')
 	}
-	v.screen[v.y][v.x] = r
+	v.lines[v.y][v.x] = r
 	v.x++
 }
 
 func (v *Screen) down() {
-	v.y++
-	if v.y == len(v.screen) {
-		v.screen = append(v.screen, nil)
+	v.x, v.y = 0, v.y+1
+	if v.y == len(v.lines) {
+		v.lines = append(v.lines, nil)
 	}
-	v.scroll()
-}
-
-func (v *Screen) scroll() {
-	for len(v.screen) > v.rows {
-		v.history = append(v.history, string(v.screen[0]))
-		v.screen = v.screen[1:]
-		v.y--
-	}
-}
-
-// sequence obeys an escape sequence and returns what follows it.
-func (v *Screen) sequence(text []rune) []rune {
-	end := 1
-	for text[0] == '[' && (text[end] == ';' || text[end] >= '0' && text[end] <= '9') {
-		end++
-	}
-	n, _ := strconv.Atoi(string(text[1:end]))
-	switch text[end] {
-	case 'A':
-		v.y = max(0, v.y-max(1, n))
-	case 'K':
-		v.screen[v.y] = v.screen[v.y][:min(v.x, len(v.screen[v.y]))]
-	case 'm':
-	default:
-		panic("what is " + strconv.Quote(string(text[:end+1])))
-	}
-	return text[end+1:]
 }
 
 // Resize breaks lines anew where they have become too long, as most terminals do.
 func (v *Screen) Resize(columns, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var screen [][]rune
-	for _, line := range v.screen[:v.y+1] { // below the cursor there is nothing
+	var lines [][]rune
+	for _, line := range v.lines[:v.y+1] { // below the cursor there is nothing
 		for len(line) > columns {
-			screen, line = append(screen, line[:columns:columns]), line[columns:]
+			lines, line = append(lines, line[:columns:columns]), line[columns:]
 		}
-		screen = append(screen, line)
+		lines = append(lines, line)
 	}
-	v.screen, v.y, v.columns, v.rows = screen, len(screen)-1, columns, rows
-	v.scroll()
+	v.lines, v.y, v.columns, v.rows = lines, len(lines)-1, columns, rows
 }
 
-// String returns all lines: those that have left the screen at its top, and those on it.
+// String returns all lines.
 func (v *Screen) String() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	lines := slices.Clone(v.history)
-	for _, line := range v.screen {
-		lines = append(lines, string(line))
+	var all strings.Builder
+	for _, line := range v.lines {
+		all.WriteString(string(line) + "\n")
 	}
-	return strings.TrimRight(strings.Join(lines, "\n"), " \n")
-}
-
-// unfinished is an escape sequence without its end.
-var unfinished = regexp.MustCompile(`\x1b(\[[0-9;]*)?$`)
-
-// split separates what can be obeyed from a rune or a sequence that is not whole at the end.
-func split(b []byte) (whole, cut []byte) {
-	end := len(b)
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if utf8.RuneStart(b[len(b)-n]) {
-			if !utf8.FullRune(b[len(b)-n:]) {
-				end = len(b) - n
-			}
-			break
-		}
-	}
-	const longest = 16 // of a sequence
-	tail := max(0, end-longest)
-	if at := unfinished.FindIndex(b[tail:end]); at != nil {
-		end = tail + at[0]
-	}
-	return b[:end], slices.Clone(b[end:])
+	return strings.TrimRight(all.String(), " \n")
 }
 
 // Wrapped reports whether a line has been wider than the screen.
@@ -161,15 +134,4 @@ func (v *Screen) Wrapped() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.wrapped
-}
-
-// Visible returns the lines on the screen.
-func (v *Screen) Visible() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	var lines []string
-	for _, line := range v.screen {
-		lines = append(lines, strings.TrimRight(string(line), " "))
-	}
-	return lines
 }
