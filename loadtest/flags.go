@@ -59,8 +59,8 @@ type exited int
 func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
 	c = &commands{}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups), kong.Vars{"version": versionLine()},
-		kong.Exit(func(code int) { panic(exited(code)) }))
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups),
+		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
 		return nil, "", false, err
 	}

@@ -24,7 +24,7 @@ type runFlags struct {
 	AtOnce    int      `group:"what" default:"16" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
 	Instances int      `group:"what" default:"2" help:"How many instances the scenarios with several use."`
 
-	Requests    int           `group:"load" default:"300" help:"How many buyers per cell: exactly so many, whatever the concurrency."`
+	Requests    int           `group:"load" default:"300" help:"How many buyers per cell."`
 	Concurrency int           `group:"load" default:"100" help:"How many at once."`
 	Stock       int64         `group:"load" default:"100" help:"How many units there are to sell."`
 	Rate        float64       `group:"load" placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`

@@ -27,8 +27,8 @@ type gridColumn struct {
 	width   int
 }
 
-// Matrix prints the grid of all scenarios, below a legend. A "!" marks what is not as expected in any case. Columns that
-// do not fit beside the others go into a further block below.
+// Matrix prints the grid of all scenarios, below a legend. A "!" marks what is not as expected in any case. Columns
+// that do not fit beside the others go into a further block below.
 func (p Printer) Matrix(rows []*catalog.Row) {
 	g := newGrid(rows)
 	p.wrapped("", 2, g.legend())

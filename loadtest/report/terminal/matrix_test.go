@@ -85,16 +85,16 @@ func inLetters(scenario, rung string) string {
 	if !applies {
 		return "–"
 	}
-	out := ""
+	var out []byte
 	for i, v := range history.Verdicts {
 		if e.Results[v] == history.Broken {
-			out += "SERLFOH"[i : i+1]
+			out = append(out, "SERLFOH"[i])
 		}
 	}
-	if out == "" {
+	if out == nil {
 		return "ok"
 	}
-	return out
+	return string(out)
 }
 
 // TestRepeatingDoesNotWidenTheMatrix repeats every cell, and lets the last of each be a surprise.

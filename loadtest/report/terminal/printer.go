@@ -10,12 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-const (
-	// pageWidth is the width of what is not printed to a terminal.
-	pageWidth = 120
-	// leastWidth is the width below which lines are not wrapped any more.
-	leastWidth = 40
-)
+// pageWidth is the width of what is not printed to a terminal.
+const pageWidth = 120
 
 // A Printer prints results.
 type Printer struct {
@@ -34,7 +30,8 @@ func NewPrinter(w io.Writer) Printer {
 	return p
 }
 
-func (p Printer) width() int { return max(cmp.Or(p.Width, pageWidth), leastWidth) }
+// width returns the width to which lines are wrapped, 40 at least.
+func (p Printer) width() int { return max(cmp.Or(p.Width, pageWidth), 40) }
 
 // wrapped prints a text after its head. Further lines are indented, by the head's length or more.
 func (p Printer) wrapped(head string, indent int, text string) {

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Progress shows what is going on in a line at the bottom of a terminal. If the output is not a terminal it prints one
-// line per finished cell and nothing else.
+// A Progress shows what is going on in a line at the bottom of a terminal. If the output is not a terminal it prints
+// one line per finished cell and nothing else.
 type Progress struct {
 	w        io.Writer
 	terminal *Terminal // nil if the output is not one

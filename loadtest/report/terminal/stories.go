@@ -17,8 +17,7 @@ import (
 type kind struct {
 	scenario string
 	verdict  history.Verdict
-	// twice reports whether a unit was sold twice.
-	twice bool
+	twice    bool // whether a unit was sold twice
 }
 
 // A story is the first violation of a row, told for all rows of its kind.
@@ -71,6 +70,9 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	of := map[kind]*story{}
 	for i, r := range rows {
 		k, said := storyOf(r)
+		if said == "" && !together {
+			said = audit.Remark(r.Shown().Findings)
+		}
 		if said == "" || len(r.Surprises) > 0 {
 			continue
 		}
@@ -91,7 +93,7 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	return stories
 }
 
-// storyOf returns the row's first violation, or if there is none, how many waiters a release woke.
+// storyOf returns the row's first violation, empty if there is none.
 func storyOf(r *catalog.Row) (k kind, said string) {
 	c := r.Shown()
 	k = kind{scenario: r.Scenario, twice: c.SoldTwice() > 0}
@@ -101,7 +103,7 @@ func storyOf(r *catalog.Row) (k kind, said string) {
 			return k, f.Because
 		}
 	}
-	return k, audit.Remark(c.Findings)
+	return k, ""
 }
 
 // story prints a story after the cells of which it is true.
@@ -119,7 +121,7 @@ func (p Printer) story(s *story) {
 
 // of names the cells of a story. Three rungs or more in a row become a range, which leaves out rungs that have no row.
 func (s *story) of() string {
-	name := s.scenario
+	names := []string{s.scenario}
 	for i := 0; i < len(s.at); {
 		n := 1
 		for i+n < len(s.at) && s.at[i+n] == s.at[i]+n {
@@ -127,11 +129,11 @@ func (s *story) of() string {
 		}
 		if n < 3 {
 			n = 1
-		}
-		if name += " " + s.rungs[i]; n > 1 {
-			name += "–" + s.rungs[i+n-1]
+			names = append(names, s.rungs[i])
+		} else {
+			names = append(names, s.rungs[i]+"–"+s.rungs[i+n-1])
 		}
 		i += n
 	}
-	return name
+	return strings.Join(names, " ")
 }
