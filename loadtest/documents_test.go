@@ -87,7 +87,8 @@ func TestTexts(t *testing.T) {
 // measuredCells runs these cells in one run, and those that were not measured once more, ten times at most.
 func measuredCells(t *testing.T, titles map[string]bool) map[string]*catalog.Row {
 	t.Helper()
-	c, _, _, err := parse([]string{"--stockapi", stockapi(t)}, io.Discard, io.Discard)
+	stockapi(t)
+	c, _, _, err := parse(nil, io.Discard, io.Discard)
 	require.NoError(t, err)
 	ladder, err := catalog.Select(nil, nil, c.Run.Instances, 1)
 	require.NoError(t, err)

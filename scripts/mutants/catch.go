@@ -95,10 +95,10 @@ func (c cell) catch(ctx context.Context, m *broken) (string, error) {
 		return "", err
 	}
 	words := strings.Fields(string(c))
-	args := append([]string{"--stockapi", program, "--scenarios", words[0], "--rungs"}, words[1:]...)
+	args := append([]string{"LOADTEST_STOCKAPI=" + program, m.loadtest, "--scenarios", words[0], "--rungs"}, words[1:]...)
 	var out string
 	for range 2 { // exit code 2 says that the run could not be made, and nothing of the mutant
-		if out, err = m.run(ctx, m.root, m.loadtest, args...); exitCode(err) != 2 {
+		if out, err = m.run(ctx, m.root, "env", args...); exitCode(err) != 2 {
 			break
 		}
 	}
