@@ -88,7 +88,7 @@ func TestForgedMutants(t *testing.T) {
 	for path, text := range map[string]string{
 		"go.mod": "module forged\n\ngo 1.26\n", "forged.go": forgedCode, "forged_test.go": forgedTests,
 		"cmd/stockapi/main.go": "package main\n\nfunc main() {}\n",
-		"loadtest":             "#!/bin/sh\nexit ${6#exit}\n",
+		"loadtest":             "#!/bin/sh\nexit ${4#exit}\n",
 	} {
 		path = filepath.Join(root, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
