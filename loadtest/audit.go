@@ -17,19 +17,40 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	File    string `arg:"" help:"The file, or the directory that --out wrote."`
-	Verbose bool   `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
+	Files   []string `arg:"" name:"file" help:"The file, or the directory that --out wrote. With --answers: a file for each load generator."`
+	Verbose bool     `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
+	Answers bool     `help:"The files are the answers that another load generator got, a JSON line each: docs/contract.md."`
+	Stock   int64    `placeholder:"N" help:"The stock before the first order of the answers."`
+	Left    *int64   `placeholder:"N" help:"The stock after the last of them. Default: not asked, so that a unit that was lost does not show."`
+}
+
+// Validate returns an error if the flags do not go together.
+func (f *auditFlags) Validate() error {
+	switch {
+	case f.Answers && f.Stock < 1:
+		return errors.New("--answers needs --stock, 1 or more: the stock before the first order")
+	case f.Answers && f.Left != nil && (*f.Left < 0 || *f.Left > f.Stock):
+		return errors.New("--left is from 0 to --stock")
+	case !f.Answers && (f.Stock != 0 || f.Left != nil):
+		return errors.New("--stock and --left are for --answers: a file of --json has its own")
+	case !f.Answers && len(f.Files) > 1:
+		return errors.New("several files are for --answers: judge the results of one run at a time")
+	}
+	return nil
 }
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
 func (f *auditFlags) run(stdout, stderr io.Writer) int {
-	return again(f.File, stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
+	if f.Answers {
+		return judgeAnswers(f.Files, f.Stock, f.Left, stdout, stderr)
+	}
+	return again(f.Files[0], stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
 		p := terminal.NewPrinter(stdout)
 		p.Header(run)
 		p.Results(terminal.Outcome{
 			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: f.Verbose,
-			Read: f.File, Out: f.out(),
+			Read: f.Files[0], Out: f.out(),
 		})
 		if run.Interrupted != "" {
 			fmt.Fprintf(stdout, "the run was not finished: %s\n", plain.Text(run.Interrupted))
@@ -40,10 +61,10 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 
 // out returns the directory that --out wrote, if that was named and its files are there.
 func (f *auditFlags) out() string {
-	if !report.Written(f.File) {
+	if !report.Written(f.Files[0]) {
 		return ""
 	}
-	return filepath.Clean(f.File)
+	return filepath.Clean(f.Files[0])
 }
 
 // again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.

@@ -14,7 +14,7 @@ import (
 type commands struct {
 	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default. Unless told which, it runs the article's locks and the answers to them, where they differ."`
 	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone."`
+	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
@@ -40,6 +40,7 @@ Examples:
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest audit results.json
   loadtest audit out
+  loadtest audit --answers answers.jsonl --stock 100 --left 0
   loadtest report results.json -o report.html
   loadtest report results.json --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
@@ -50,7 +51,8 @@ Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtes
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
-was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.`
+was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts. For
+audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int

@@ -57,7 +57,8 @@ const explorer = "The explorer, which stands on both"
 // rootFiles are the files of this package, from top to bottom. A file uses what stands in files after it.
 var rootFiles = []string{
 	"main.go", "flags.go", "guardian.go", "contract.go", "list.go", "replay.go", "replay_flags.go",
-	"report.go", "audit.go", "run.go", "run_flags.go", "exit.go", "environment.go", "version.go", "build.go", "doc.go",
+	"report.go", "audit.go", "answers.go", "run.go", "run_flags.go", "exit.go", "environment.go", "version.go", "build.go",
+	"doc.go",
 }
 
 // TestImportsRunDown keeps every import of this module running from a layer to one below it. CONTRIBUTING.md has the

@@ -81,9 +81,10 @@ type traced struct {
 // decoding is held while a large answer is decoded.
 var decoding sync.Mutex
 
-// classify classifies an answer by its status, and by its body if the status leaves the outcome open. Of several
-// products that were ordered together the op is about that one.
-func classify(op *history.Op, product string, start time.Time, status int, body []byte) {
+// Classify fills in what an answer says of an op that has its order, quantity and times: the outcome by its status, and
+// by its body if the status leaves it open, and the receipt. Of several products that were ordered together the op is
+// about that one. Times are relative to start. Whoever sent the order, this is where a receipt is understood.
+func Classify(op *history.Op, product string, start time.Time, status int, body []byte) {
 	if len(body) >= largeBody {
 		decoding.Lock()
 		defer decoding.Unlock()

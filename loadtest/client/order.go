@@ -58,7 +58,7 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	op.Sent, op.Latency = history.At(start, sent), received.Sub(began)
 	switch {
 	case err == nil:
-		classify(&op, o.Product, start, status, body)
+		Classify(&op, o.Product, start, status, body)
 	case wasSent:
 		op.Status, op.Outcome, op.Detail = status, history.Unknown, history.Clip(err.Error())
 	default:

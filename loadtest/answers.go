@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/plain"
+)
+
+// maxAnswer bounds the length of a line. The longest answer that the load test itself reads fits, as JSON in JSON.
+const maxAnswer = 16 << 20
+
+// judgeAnswers judges the answers in the files, one file for each load generator, to orders from a stock of so many
+// units, and returns the exit code: 0 if nothing is broken, 1 if something is, 2 if that is unknown.
+func judgeAnswers(files []string, stock int64, left *int64, stdout, stderr io.Writer) int {
+	spool := history.NewSpool(os.TempDir())
+	defer func() { _ = spool.Close() }()
+	r := newAnswersReader(len(files), spool)
+	for _, file := range files {
+		if err := r.readFile(file); err != nil {
+			return complain(stderr, err)
+		}
+	}
+	c := r.cell
+	if c.Len() == 0 {
+		return complain(stderr, errors.New("the files have no answers"))
+	}
+	c.Initial, c.Left = stock, left
+	if left == nil { // nobody asks whether a unit was lost: what is left is taken to be what the sales leave
+		rest := stock - r.units
+		c.Left = &rest
+	}
+	c.Findings, c.Coverage = audit.Judge(c)
+	if err := spool.Err(); err != nil {
+		return complain(stderr, err)
+	}
+	return r.print(stdout, left != nil)
+}
+
+// An answerLine is a line of such a file, as docs/contract.md describes it.
+type answerLine struct {
+	Sent     time.Time       `json:"sent"`
+	Received time.Time       `json:"received"`
+	Status   int             `json:"status"`
+	Body     json.RawMessage `json:"body"`
+	// Order and Quantity are what was ordered. Without them the body names the order, and it was for one unit.
+	Order    string `json:"order"`
+	Quantity *int64 `json:"quantity"`
+}
+
+// An answersReader makes one cell of the answers in several files.
+type answersReader struct {
+	cell *history.Cell
+	// orders are those that were answered, and lessors the instances that showed a lease or commands.
+	orders, lessors map[string]bool
+	generators      int
+	units           int64 // that any answer names
+}
+
+func newAnswersReader(generators int, spool *history.Spool) *answersReader {
+	r := &answersReader{
+		cell: &history.Cell{}, orders: map[string]bool{}, lessors: map[string]bool{}, generators: generators,
+	}
+	r.cell.Keep(spool)
+	return r
+}
+
+// readFile adds the answers of one generator. Its errors name the file and the line.
+func (r *answersReader) readFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxAnswer)
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		if err := r.add(lines.Bytes(), fmt.Sprintf("%s:%d", name, n)); err != nil {
+			return fmt.Errorf("%s, line %d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s, line %d: %w", name, n+1, err)
+	}
+	return nil
+}
+
+// add adds the answer of one line. An order that nothing names is called after its place.
+func (r *answersReader) add(line []byte, place string) error {
+	var a answerLine
+	if err := json.Unmarshal(line, &a); err != nil {
+		return fmt.Errorf("no answer: %w", err)
+	}
+	switch {
+	case a.Sent.IsZero():
+		return errors.New(`no answer: it has no time "sent"`)
+	case a.Status != 0 && a.Received.IsZero():
+		return errors.New(`a status and no time "received"`)
+	case a.Quantity != nil && *a.Quantity < 0:
+		return errors.New(`a "quantity" below 0`)
+	}
+	body, err := bodyOf(a.Body)
+	if err != nil {
+		return err
+	}
+	order, err := r.orderOf(a.Order, body)
+	if err != nil {
+		return err
+	}
+	if order == "" {
+		order = place
+	}
+	if r.cell.Start.IsZero() {
+		r.cell.Start = a.Sent
+	}
+	op := r.op(&a, order, body)
+	r.units += int64(len(op.Units))
+	return r.cell.Add(&op)
+}
+
+// bodyOf returns the body: JSON, or a text that holds it.
+func bodyOf(raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return raw, nil
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	return []byte(text), err
+}
+
+// orderOf returns the order that was answered. It returns an error if that cannot be one of the run: it was answered
+// before, or it was for another product or on another rung than those before it.
+func (r *answersReader) orderOf(order string, body []byte) (string, error) {
+	var named struct{ Order, Product, Rung string }
+	_ = json.Unmarshal(body, &named) // whatever else it is names nothing
+	if order == "" {
+		order = named.Order
+	}
+	order = history.Clip(order)
+	if r.orders[order] {
+		return "", fmt.Errorf("order %q was answered before: judge one run at a time", order)
+	}
+	r.orders[order] = order != ""
+	for _, of := range []struct {
+		what, name string
+		known      *string
+	}{{"product", named.Product, &r.cell.Product}, {"rung", named.Rung, &r.cell.Rung}} {
+		if *of.known == "" {
+			*of.known = history.Clip(of.name)
+		} else if of.name != "" && history.Clip(of.name) != *of.known {
+			return "", fmt.Errorf("the %s is %q, and was %q before: judge one run at a time", of.what, of.name, *of.known)
+		}
+	}
+	return order, nil
+}
+
+// longAgo is before every other instant, and can be subtracted from each.
+const longAgo = history.Instant(math.MinInt64 / 4)
+
+// op returns the op of an answer.
+func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op {
+	op := history.Op{
+		Order: order, Phase: history.Buy, Quantity: 1, Sent: history.At(r.cell.Start, a.Sent), Done: history.Never,
+	}
+	if r.generators > 1 { // the generators' clocks cannot be compared: any order may have been sent before any other
+		op.Sent = longAgo
+	}
+	if a.Quantity != nil {
+		op.Quantity = *a.Quantity
+	}
+	if a.Status == 0 {
+		op.Outcome, op.Detail = history.Unknown, "no answer"
+		return op
+	}
+	op.Done = history.At(r.cell.Start, latest(a.Received))
+	client.Classify(&op, r.cell.Product, r.cell.Start, a.Status, body)
+	if name := op.Instance; (op.Lease != nil || len(op.Trace) > 0) && !r.lessors[name] {
+		r.lessors[name] = true
+		r.cell.Instances = append(r.cell.Instances, history.Instance{Name: name})
+	}
+	return op
+}
+
+// latest returns the latest moment that a clock shows as t, if it cuts its times off after the last digit that is not 0:
+// many show milliseconds.
+func latest(t time.Time) time.Time {
+	for digit := time.Second; digit > 1; digit /= 10 {
+		if t.Nanosecond()%int(digit) == 0 {
+			return t.Add(digit - 1)
+		}
+	}
+	return t
+}
+
+// print prints a row for each verdict, and returns the exit code.
+func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
+	tally := r.cell.Tally()
+	said := fmt.Sprintf("%s %d answers: %d sold, %d refused, %d busy, %d not sold, %d unknown", r.cell.Rung,
+		tally.Buyers, tally.Sold, tally.Refused, tally.Busy, tally.NotSold, tally.Unknown)
+	fmt.Fprintln(stdout, plain.Text(strings.TrimSpace(said)))
+	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
+	for _, v := range history.Verdicts {
+		f := r.cell.Finding(v)
+		result, because := string(f.Result), f.Because
+		switch why := r.notAsked(&f); {
+		case why != "":
+			result, because = "not asked", why
+		case f.Result == history.Broken:
+			code, because = surprised, evidence(&f)
+		case f.Result == history.Indeterminate && code == asExpected:
+			code = couldNotRun
+		case f.Result == history.OK:
+			because = restsOn(v, r.cell.Coverage, leftKnown)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, plain.Text(because))
+	}
+	_ = table.Flush()
+	return code
+}
+
+// notAsked says why answers do not tell that verdict. It is empty if they do.
+func (r *answersReader) notAsked(f *history.Finding) string {
+	switch {
+	case f.Verdict == history.Stock:
+		return ""
+	case f.Verdict == history.Liveness:
+		return "no order is known to have been sent after a fault"
+	case f.Verdict == history.Order, f.Verdict == history.Herd:
+		return "nobody knows who waited for the lock, and since when"
+	case f.Result == history.NotApplicable:
+		return "no receipt shows what it is judged by"
+	case len(r.lessors) > 1 || r.lessors[""]:
+		return fmt.Sprintf("the leases are of %d instances, and nobody knows whether they read one clock", len(r.lessors))
+	case r.generators > 1:
+		return fmt.Sprintf("nobody knows whether the %d load generators read one clock", r.generators)
+	}
+	return ""
+}
+
+// restsOn says what an ok rests on.
+func restsOn(v history.Verdict, c *history.Coverage, leftKnown bool) string {
+	switch {
+	case v == history.OwnRelease:
+		return fmt.Sprintf("%d of %d releases judged", c.Judged, c.Removals)
+	case v != history.Stock:
+		return fmt.Sprintf("%d of %d leases", c.Leases, c.Expected)
+	case leftKnown:
+		return fmt.Sprintf("%d sales, %d refusals", c.Sales, c.Refusals)
+	}
+	return fmt.Sprintf("%d sales, %d refusals; whether a unit was lost was not asked: --left", c.Sales, c.Refusals)
+}
+
+// evidence returns the first piece of a finding's evidence. For a unit that was sold twice it names both buyers, and no
+// times: those of two generators cannot be compared.
+func evidence(f *history.Finding) string {
+	if len(f.Evidence) == 0 || f.Evidence[0].Unit == 0 || len(f.Evidence[0].Orders) < 2 {
+		return f.Because
+	}
+	one := f.Evidence[0]
+	buyer := func(i int) string {
+		if one.Instances[i] == "" {
+			return "order " + one.Orders[i]
+		}
+		return "order " + one.Orders[i] + " on " + one.Instances[i]
+	}
+	text := fmt.Sprintf("unit %d was sold twice, to %s and to %s", one.Unit, buyer(0), buyer(1))
+	if _, more, yes := strings.Cut(f.Because, " (the first of "); yes {
+		text += " (the first of " + more
+	}
+	return text
+}

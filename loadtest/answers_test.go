@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// receipt returns a line of a sale: the instance sold that unit, between those two seconds.
+func receipt(order, instance string, unit, sent, received int) string {
+	return fmt.Sprintf(`{"sent":"2026-03-01T12:00:%02d.000Z","received":"2026-03-01T12:00:%02d.000Z","status":200,`+
+		`"body":{"rung":"v4","product":"p","quantity":1,"left":%d,"units":[%d],"instance":"%s","order":"%s"}}`,
+		sent, received, unit-1, unit, instance, order)
+}
+
+// refusal returns a line of an order that was refused.
+func refusal(order string, sent, received int) string {
+	return fmt.Sprintf(`{"sent":"2026-03-01T12:00:%02dZ","received":"2026-03-01T12:00:%02dZ","status":409,`+
+		`"body":"{\"order\":\"%s\",\"instance_name\":\"a\",\"outcome\":\"not-sold\"}","vu":3}`, sent, received, order)
+}
+
+// leased gives the receipt of a line a lease from one second to another.
+func leased(line string, from, to int) string {
+	return strings.TrimSuffix(line, "}}") + fmt.Sprintf(`,"lease":{"token":"t%d","acquired_at":"2026-03-01T12:00:%02d.5Z",`+
+		`"released_at":"2026-03-01T12:00:%02d.25Z"}}}`, from, from, to)
+}
+
+// answersOf writes one file for each generator, judges them, and returns what was printed.
+func answersOf(t *testing.T, generators [][]string, flags ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	args := append([]string{"audit", "--answers"}, flags...)
+	for i, lines := range generators {
+		file := filepath.Join(t.TempDir(), fmt.Sprintf("%d.jsonl", i))
+		require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+		args = append(args, file)
+	}
+	return loadtest(t, args...)
+}
+
+func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
+	sold2, sold1 := receipt("x", "a", 2, 0, 1), receipt("y", "b", 1, 1, 2)
+	noAnswer := `{"sent":"2026-03-01T12:00:00Z","status":0,"body":null}`
+	type generators = [][]string
+	for name, c := range map[string]struct {
+		generators generators
+		flags      string
+		code       int
+		says       string
+	}{
+		"sound":                   {generators{{sold1, sold2, refusal("z", 3, 4)}}, "--left 0", asExpected, `stock +ok +2 sales, 1 refusals\n`},
+		"sound, without --left":   {generators{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost was not asked`},
+		"sound, two generators":   {generators{{sold1}, {sold2}}, "--left 0", asExpected, `stock +ok`},
+		"a unit is sold twice":    {generators{{receipt("y", "b", 2, 1, 2), sold2}}, "", surprised, `BROKEN +unit 2 was sold twice, to order x on a and to order y on b\n`},
+		"twice, two generators":   {generators{{sold2}, {sold1, receipt("z", "b", 2, 1, 2)}}, "", surprised, `BROKEN +unit 2 was sold twice, to order x on a and to order z on b\n`},
+		"a unit beyond the stock": {generators{{receipt("x", "a", 3, 0, 1)}}, "", surprised, `BROKEN +a sold unit 3 to order x, of a stock of 2`},
+		"a unit is lost":          {generators{{sold2}}, "--left 0", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`},
+		"refused falsely":         {generators{{refusal("z", 0, 1), receipt("x", "a", 2, 5, 6)}}, "", surprised, `BROKEN +a refused order z .* although at least 2 of 2 were left`},
+		// One generator's clock may be five seconds behind the other's.
+		"refused, by another clock": {generators{{refusal("z", 0, 1)}, {receipt("x", "a", 2, 5, 6), receipt("y", "b", 1, 6, 7)}}, "--left 0", asExpected, `stock +ok`},
+		"no answer":                 {generators{{sold2, noAnswer}}, "", couldNotRun, `stock +unknown +1 units are of unknown outcome`},
+		"another's receipt": {generators{{strings.Replace(sold2, `{"sent"`, `{"order":"k6-7","sent"`, 1)}}, "", couldNotRun,
+			`1 unknown`},
+		"nothing sold": {generators{{noAnswer}}, "", couldNotRun, `stock +unknown`},
+		"no leases":    {generators{{sold1}}, "", asExpected, `exclusion +not asked +no receipt shows`},
+		"leases of one instance": {generators{{leased(receipt("x", "a", 2, 0, 9), 1, 2), leased(receipt("y", "a", 1, 0, 9), 3, 4)}}, "",
+			asExpected, `exclusion +ok +2 of 2 leases\n`},
+		"leases overlap": {generators{{leased(receipt("x", "a", 2, 0, 9), 1, 3), leased(receipt("y", "a", 1, 0, 9), 2, 4)}}, "",
+			surprised, `exclusion +BROKEN +order x on a and order y on a both held the lock for 750.000 ms`},
+		"leases by two clocks": {generators{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
+			`exclusion +not asked +the leases are of 2 instances`},
+		"leases by one clock, two generators": {generators{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "",
+			asExpected, `exclusion +not asked +.* the 2 load generators read one clock`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := answersOf(t, c.generators, append(strings.Fields(c.flags), "--stock", "2")...)
+			assert.Equal(t, c.code, code, stdout+stderr)
+			assert.Regexp(t, c.says, stdout)
+			assert.Regexp(t, `liveness +not asked`, stdout)
+		})
+	}
+}
+
+// Milliseconds are cut off: an answer in the same millisecond need not be older than what it tells of.
+func TestAnswersTimedInMilliseconds(t *testing.T) {
+	line := leased(receipt("x", "a", 1, 1, 1), 1, 2)
+	line = strings.Replace(line, `12:00:01.5Z","released_at":"2026-03-01T12:00:02.25Z`, `12:00:01.0001Z","released_at":"2026-03-01T12:00:01.0009Z`, 1)
+	other := strings.NewReplacer(`"x"`, `"y"`, `12:00:01`, `12:00:03`, `[1]`, `[2]`).Replace(line)
+	code, stdout, stderr := answersOf(t, [][]string{{line, other}}, "--stock", "2")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Regexp(t, `exclusion +ok`, stdout)
+}
+
+func TestAnswersThatAreNone(t *testing.T) {
+	good := receipt("x", "a", 2, 0, 1)
+	for line, says := range map[string]string{
+		"bogus":      `0.jsonl, line 2: no answer: invalid character`,
+		"null":       `line 2: no answer: it has no time "sent"`,
+		`{"sent":3}`: `line 2: no answer`,
+		`{"sent":"2026-03-01T12:00:00Z","status":200}`: `line 2: a status and no time "received"`,
+		strings.Repeat("x", maxAnswer+1):               `line 2: bufio.Scanner: token too long`,
+		good:                                           `line 2: order "x" was answered before: judge one run at a time`,
+		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,
+		strings.NewReplacer(`"p"`, `"q"`, `"x"`, `"y"`).Replace(good):   `the product is "q", and was "p" before`,
+	} {
+		code, _, stderr := answersOf(t, [][]string{{good, line}}, "--stock", "2")
+		assert.Equal(t, couldNotRun, code)
+		assert.Contains(t, stderr, says)
+	}
+	code, _, stderr := answersOf(t, [][]string{nil}, "--stock", "2")
+	assert.Equal(t, couldNotRun, code, stderr)
+	for flags, says := range map[string]string{
+		"audit --answers f":                     "--answers needs --stock",
+		"audit --answers --stock 2 --left 3 f":  "--left is from 0 to --stock",
+		"audit --stock 2 f":                     "are for --answers",
+		"audit f g":                             "several files are for --answers",
+		"audit --answers --stock 2 /no/such.js": "no such file",
+	} {
+		code, _, stderr := loadtest(t, strings.Fields(flags)...)
+		assert.Equal(t, couldNotRun, code)
+		assert.Contains(t, stderr, says)
+	}
+}
