@@ -14,11 +14,12 @@ const rung = __ENV.RUNG || "v0";
 const product = __ENV.PRODUCT || "k6";
 const stock = Number(__ENV.STOCK || 100);
 const buyers = Number(__ENV.BUYERS || 300);
+const vus = Math.min(buyers, Number(__ENV.VUS || 50));
 const left = new Gauge("stock_left");
 const headers = __ENV.ADMIN_TOKEN ? { Authorization: `Bearer ${__ENV.ADMIN_TOKEN}` } : {};
 
 export const options = {
-  scenarios: { rush: { executor: "shared-iterations", vus: Math.min(buyers, 50), iterations: buyers, maxDuration: "2m" } },
+  scenarios: { rush: { executor: "shared-iterations", vus, iterations: buyers, maxDuration: "2m" } },
 };
 
 export function setup() {
