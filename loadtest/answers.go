@@ -197,8 +197,8 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 	return op
 }
 
-// latest returns the latest moment that a clock shows as t, if it cuts its times off after the last digit that is not 0:
-// many show milliseconds.
+// latest returns the latest moment that a clock shows as t, if it cuts its times off after the last digit that is not
+// 0: many show milliseconds.
 func latest(t time.Time) time.Time {
 	for digit := time.Second; digit > 1; digit /= 10 {
 		if t.Nanosecond()%int(digit) == 0 {

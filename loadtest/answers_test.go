@@ -26,8 +26,9 @@ func refusal(order string, sent, received int) string {
 
 // leased gives the receipt of a line a lease from one second to another.
 func leased(line string, from, to int) string {
-	return strings.TrimSuffix(line, "}}") + fmt.Sprintf(`,"lease":{"token":"t%d","acquired_at":"2026-03-01T12:00:%02d.5Z",`+
-		`"released_at":"2026-03-01T12:00:%02d.25Z"}}}`, from, from, to)
+	return strings.TrimSuffix(line, "}}") + fmt.Sprintf(
+		`,"lease":{"token":"t%d","acquired_at":"2026-03-01T12:00:%02d.5Z","released_at":"2026-03-01T12:00:%02d.25Z"}}}`,
+		from, from, to)
 }
 
 // answersOf writes one file for each generator, judges them, and returns what was printed.
@@ -45,36 +46,68 @@ func answersOf(t *testing.T, generators [][]string, flags ...string) (code int, 
 func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 	sold2, sold1 := receipt("x", "a", 2, 0, 1), receipt("y", "b", 1, 1, 2)
 	noAnswer := `{"sent":"2026-03-01T12:00:00Z","status":0,"body":null}`
-	type generators = [][]string
+	leases := func(a, b int) [][]string { // of one instance: seconds 1 to a, and b to 4
+		return [][]string{{
+			leased(receipt("x", "a", 2, 0, 9), 1, a), leased(receipt("y", "a", 1, 0, 9), b, 4),
+		}}
+	}
 	for name, c := range map[string]struct {
-		generators generators
+		generators [][]string
 		flags      string
 		code       int
 		says       string
 	}{
-		"sound":                   {generators{{sold1, sold2, refusal("z", 3, 4)}}, "--left 0", asExpected, `stock +ok +2 sales, 1 refusals\n`},
-		"sound, without --left":   {generators{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost was not asked`},
-		"sound, two generators":   {generators{{sold1}, {sold2}}, "--left 0", asExpected, `stock +ok`},
-		"a unit is sold twice":    {generators{{receipt("y", "b", 2, 1, 2), sold2}}, "", surprised, `BROKEN +unit 2 was sold twice, to order x on a and to order y on b\n`},
-		"twice, two generators":   {generators{{sold2}, {sold1, receipt("z", "b", 2, 1, 2)}}, "", surprised, `BROKEN +unit 2 was sold twice, to order x on a and to order z on b\n`},
-		"a unit beyond the stock": {generators{{receipt("x", "a", 3, 0, 1)}}, "", surprised, `BROKEN +a sold unit 3 to order x, of a stock of 2`},
-		"a unit is lost":          {generators{{sold2}}, "--left 0", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`},
-		"refused falsely":         {generators{{refusal("z", 0, 1), receipt("x", "a", 2, 5, 6)}}, "", surprised, `BROKEN +a refused order z .* although at least 2 of 2 were left`},
-		// One generator's clock may be five seconds behind the other's.
-		"refused, by another clock": {generators{{refusal("z", 0, 1)}, {receipt("x", "a", 2, 5, 6), receipt("y", "b", 1, 6, 7)}}, "--left 0", asExpected, `stock +ok`},
-		"no answer":                 {generators{{sold2, noAnswer}}, "", couldNotRun, `stock +unknown +1 units are of unknown outcome`},
-		"another's receipt": {generators{{strings.Replace(sold2, `{"sent"`, `{"order":"k6-7","sent"`, 1)}}, "", couldNotRun,
-			`1 unknown`},
-		"nothing sold": {generators{{noAnswer}}, "", couldNotRun, `stock +unknown`},
-		"no leases":    {generators{{sold1}}, "", asExpected, `exclusion +not asked +no receipt shows`},
-		"leases of one instance": {generators{{leased(receipt("x", "a", 2, 0, 9), 1, 2), leased(receipt("y", "a", 1, 0, 9), 3, 4)}}, "",
-			asExpected, `exclusion +ok +2 of 2 leases\n`},
-		"leases overlap": {generators{{leased(receipt("x", "a", 2, 0, 9), 1, 3), leased(receipt("y", "a", 1, 0, 9), 2, 4)}}, "",
-			surprised, `exclusion +BROKEN +order x on a and order y on a both held the lock for 750.000 ms`},
-		"leases by two clocks": {generators{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
-			`exclusion +not asked +the leases are of 2 instances`},
-		"leases by one clock, two generators": {generators{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "",
-			asExpected, `exclusion +not asked +.* the 2 load generators read one clock`},
+		"sound": {
+			[][]string{{sold1, sold2, refusal("z", 3, 4)}}, "--left 0", asExpected, `stock +ok +2 sales, 1 refusals\n`,
+		},
+		"sound, without --left": {
+			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost was not asked`,
+		},
+		"sound, two generators": {
+			[][]string{{sold1}, {sold2}}, "--left 0", asExpected, `stock +ok`,
+		},
+		"a unit is sold twice": {
+			[][]string{{receipt("y", "b", 2, 1, 2), sold2}}, "", surprised,
+			`BROKEN +unit 2 was sold twice, to order x on a and to order y on b\n`,
+		},
+		"a unit is sold twice, two generators": {
+			[][]string{{sold2}, {sold1, receipt("z", "b", 2, 1, 2)}}, "", surprised,
+			`BROKEN +unit 2 was sold twice, to order x on a and to order z on b\n`,
+		},
+		"a unit beyond the stock": {
+			[][]string{{receipt("x", "a", 3, 0, 1)}}, "", surprised, `BROKEN +a sold unit 3 to order x, of a stock of 2`,
+		},
+		"a unit is lost": {
+			[][]string{{sold2}}, "--left 0", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`,
+		},
+		"refused falsely": {
+			[][]string{{refusal("z", 0, 1), receipt("x", "a", 2, 5, 6)}}, "", surprised,
+			`BROKEN +a refused order z .* although at least 2 of 2 were left`,
+		},
+		"refused, by a clock that may be seconds behind": {
+			[][]string{{refusal("z", 0, 1)}, {receipt("x", "a", 2, 5, 6), receipt("y", "b", 1, 6, 7)}}, "--left 0",
+			asExpected, `stock +ok`,
+		},
+		"no answer": {
+			[][]string{{sold2, noAnswer}}, "", couldNotRun, `stock +unknown +1 units are of unknown outcome`,
+		},
+		"another's receipt": {
+			[][]string{{strings.Replace(sold2, `{"sent"`, `{"order":"k6-7","sent"`, 1)}}, "", couldNotRun, `1 unknown`,
+		},
+		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
+		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no receipt shows`},
+		"leases":       {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},
+		"leases overlap": {
+			leases(3, 2), "", surprised, `exclusion +BROKEN +order x on a and order y on a both held the lock for 750.000 ms`,
+		},
+		"leases by two clocks": {
+			[][]string{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
+			`exclusion +not asked +the leases are of 2 instances`,
+		},
+		"leases by one clock, two generators": {
+			[][]string{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "", asExpected,
+			`exclusion +not asked +.* the 2 load generators read one clock`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := answersOf(t, c.generators, append(strings.Fields(c.flags), "--stock", "2")...)
@@ -88,7 +121,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 // Milliseconds are cut off: an answer in the same millisecond need not be older than what it tells of.
 func TestAnswersTimedInMilliseconds(t *testing.T) {
 	line := leased(receipt("x", "a", 1, 1, 1), 1, 2)
-	line = strings.Replace(line, `12:00:01.5Z","released_at":"2026-03-01T12:00:02.25Z`, `12:00:01.0001Z","released_at":"2026-03-01T12:00:01.0009Z`, 1)
+	line = strings.NewReplacer("01.5Z", "01.0001Z", "02.25Z", "01.0009Z").Replace(line)
 	other := strings.NewReplacer(`"x"`, `"y"`, `12:00:01`, `12:00:03`, `[1]`, `[2]`).Replace(line)
 	code, stdout, stderr := answersOf(t, [][]string{{line, other}}, "--stock", "2")
 	assert.Equal(t, asExpected, code, stdout+stderr)

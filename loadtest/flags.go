@@ -51,8 +51,8 @@ Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtes
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
-was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts. For
-audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown.`
+was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.
+Of audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int
