@@ -35,19 +35,12 @@ func closeUps(c *history.Cell, w window, keys []*lockKey) []window {
 		near.focus, near.finding = focusOf(evidenceOf(f)), f
 		near.zoom(d.withNeighbours(at, near.focus))
 		if near.lo < near.hi && near.length() < w.length() {
-			near.caption = fmt.Sprintf("The moment itself, %s times as large: %s to %s.",
-				times(w.length()/near.length()), near.moment(near.lo), near.moment(near.hi))
+			near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.",
+				w.length()/near.length(), near.moment(near.lo), near.moment(near.hi))
 			shown = append(shown, near)
 		}
 	}
 	return shown[1:]
-}
-
-func times(factor float64) string {
-	if factor < 10 {
-		return fmt.Sprintf("%.1f", factor)
-	}
-	return fmt.Sprintf("%.0f", factor)
 }
 
 // makesOut reports whether a moment is within the window and no narrower than can be made out.

@@ -2,10 +2,10 @@ package html
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
@@ -14,10 +14,14 @@ var Defaults = history.Load{
 	Requests: 300, Concurrency: 100, Stock: 100, Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 }
 
-// command returns the command that runs this cell alone, under the same load.
+// command returns the command that runs this cell alone, under the same load. It is empty if the cell is not in the
+// table: readers copy this line into a shell, and a forged file may hold any name.
 func command(run *history.Run, c *history.Cell) string {
+	if _, known := catalog.Expected(c.Scenario, c.Rung); !known {
+		return ""
+	}
 	l, d := run.Load, Defaults
-	args := []string{"go run ./loadtest", "--scenarios", quoted(c.Scenario), "--rungs", quoted(c.Rung)}
+	args := []string{"go run ./loadtest", "--scenarios", c.Scenario, "--rungs", c.Rung}
 	add := func(differs bool, flag string, value any) {
 		if differs {
 			args = append(args, flag, fmt.Sprint(value))
@@ -35,15 +39,4 @@ func command(run *history.Run, c *history.Cell) string {
 	add(l.TTL != d.TTL, "--ttl", l.TTL)
 	add(l.Work != d.Work, "--work", l.Work)
 	return strings.Join(args, " ")
-}
-
-// plain matches what needs no quotes in any shell.
-var plain = regexp.MustCompile(`^\w[\w.,-]*$`)
-
-// quoted quotes what is not plain, as a forged file may have it: readers copy this line into a shell.
-func quoted(s string) string {
-	if plain.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(clip(s, 80), "'", `'\''`) + "'"
 }

@@ -3,7 +3,7 @@
 //
 // Reading order:
 //   - the page: page.go, lessons.go (its three findings), group.go (the cells of a scenario and their neighbours),
-//     matrix.go, severity.go (how bad a violation is: colour, sign and words), section.go (one cell), trust.go,
+//     matrix.go, sign.go (what is worst in a cell: a word, a colour and a mark), section.go (one cell), trust.go,
 //     command.go;
 //   - what a timeline shows: span.go (times), window.go (which part of a cell), queue.go (orders that wait, a row for
 //     each), closeup.go (the moment of a violation, enlarged), holds.go (which order had the lock key), lease.go (when
@@ -12,7 +12,7 @@
 //     (words cover no marks), scale.go, svg.go.
 //
 // steps.go draws a cell by its steps, one unit apart, for package explore's page, and holds what that page needs.
-// picture.go and picture_lanes.go draw one cell's timeline as a file of its own.
+// picture.go draws one cell's timeline as a file of its own.
 // The layout is in report.gohtml, cell.gohtml and legend.gohtml; report.js unfolds cells. report.css and picture.css
 // have the styles of the report and of a picture, palette.css and timeline.css those of both.
 package html

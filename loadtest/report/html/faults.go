@@ -28,22 +28,21 @@ func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 	return noted
 }
 
-// surroundings are the parts of the environment that a fault can be injected into, with the names of their lanes.
-var surroundings = map[string]string{"network": "network", "locks": "lock servers", "stock": "stock's server"}
-
 // around draws a lane for the faults of the network, and one for those of each kind of servers.
 func (d *drawing) around() {
-	for _, on := range []string{"network", "locks", "stock"} {
+	for _, lane := range []struct{ on, name string }{
+		{"network", "network"}, {"locks", "lock servers"}, {"stock", "stock's server"},
+	} {
 		var faults []history.Fault
 		for _, f := range d.cell.Faults {
-			if f.On == on && f.At.Known() && f.End.Known() && d.meets(span{float64(f.At), float64(f.End)}) {
+			if f.On == lane.on && f.At.Known() && f.End.Known() && d.meets(span{float64(f.At), float64(f.End)}) {
 				faults = append(faults, f)
 			}
 		}
 		if len(faults) == 0 {
 			continue
 		}
-		d.lane(surroundings[on], rowHeight+4)
+		d.lane(lane.name, rowHeight+4)
 		for _, f := range faults {
 			d.aroundOne(f, d.y+2+rowHeight/2)
 		}
@@ -87,14 +86,12 @@ func (d *drawing) faultWords(b *bar, line float64) {
 			text = f.Text
 		}
 	}
+	var spots []spot
 	for _, text := range []string{clip(text, 90), clip(text, 40)} {
-		spots := []spot{{b.labelX + textWidth(b.label)*1.06 + 16, line, text, ""}}
-		spots = append(spots, d.within(text, b.x0, b.x1, line)...)
-		if d.put("faulttext", append(spots, d.within(text, b.x0, d.right(), line)...)...) {
-			return
-		}
+		spots = append(spots, spot{b.labelX + textWidth(b.label)*1.06 + 16, line, text, ""})
+		spots = append(append(spots, d.within(text, b.x0, b.x1, line)...), d.within(text, b.x0, d.right(), line)...)
 	}
-	d.put("faulttext", spot{d.right(), line, clip(text, 60), "end"})
+	d.put("faulttext", append(spots, spot{d.right(), line, clip(text, 60), "end"})...)
 }
 
 // told puts a point of a fault, such as "hold@before:set/stock", into words.

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"fmt"
 	"slices"
 
 	"stockapi/loadtest/catalog"
@@ -20,16 +19,19 @@ func groupsOf(sections []*section) []*group {
 		at := slices.IndexFunc(groups, func(g *group) bool { return g.Name == s.row.Scenario })
 		if at < 0 {
 			at = len(groups)
-			id := fmt.Sprintf("~%d", at+1) // no cell's ID has a tilde
-			if _, known := catalog.Find(s.row.Scenario); known {
-				id = "~" + s.row.Scenario
-			}
+			id := "~" + safe(s.row.Scenario) // no cell's ID has a tilde
 			groups = append(groups, &group{ID: id, Name: s.row.Scenario, Does: doesOf(s.row.Scenario)})
 		}
 		groups[at].Sections = append(groups[at].Sections, s)
 	}
 	link(groups)
 	return groups
+}
+
+// doesOf returns the sentence about a scenario, empty if it is not known.
+func doesOf(name string) string {
+	s, _ := catalog.Find(name)
+	return s.Does
 }
 
 // walk is the links to a cell's neighbours in the matrix: in its scenario, and of its rung. Any may be nil.
@@ -40,7 +42,7 @@ type neighbour struct{ Link, Text string }
 func link(groups []*group) {
 	above := map[string]*section{} // by rung
 	for _, g := range groups {
-		slices.SortStableFunc(g.Sections, func(a, b *section) int { return height(a.row.Rung) - height(b.row.Rung) })
+		slices.SortStableFunc(g.Sections, func(a, b *section) int { return byHeight(a.row, b.row) })
 		for i, s := range g.Sections {
 			if i > 0 {
 				left := g.Sections[i-1]
@@ -52,13 +54,4 @@ func link(groups []*group) {
 			above[s.row.Rung] = s
 		}
 	}
-}
-
-// height returns the position of a rung on the ladder; unknown rungs come last.
-func height(rung string) int {
-	at := slices.IndexFunc(catalog.Rungs, func(r catalog.Rung) bool { return r.Number == rung })
-	if at < 0 {
-		return len(catalog.Rungs)
-	}
-	return at
 }

@@ -16,8 +16,6 @@ type lockKey struct {
 	ttl       float64 // 0: none
 	holds     []*hold
 	events    []event
-	// Of a large cell, before and after are the last order that had the key before the drawn time, and the first after it.
-	before, after *history.Op
 }
 
 // event is a command on a lock key, with the order that sent it.
@@ -49,25 +47,14 @@ const (
 )
 
 // lockKeys finds the lock keys of a cell: every key that an order made and that is not the stock. Of a large cell it
-// takes the holds that begin in the drawn time, and the last one before it. How that last one ended is a guess if the
-// key was removed by an order that did not have it.
+// takes the orders that sent commands on one in the drawn time.
 func lockKeys(c *history.Cell, w window) []*lockKey { return lockKeysOf(c, w, c.Len() <= maxWhole) }
 
 func lockKeysOf(c *history.Cell, w window, whole bool) []*lockKey {
-	f := &finder{drawn: w.span, ttl: leaseTTL(c), byName: map[[2]string]*lockKey{}}
+	f := &finder{ttl: leaseTTL(c), byName: map[[2]string]*lockKey{}}
 	for _, op := range c.All() {
-		switch {
-		case whole || w.focus[op.Order] || onLock(op).meets(w.span) && f.events < maxEvents:
+		if whole || w.focus[op.Order] || onLock(op).meets(w.span) && f.events < maxEvents {
 			f.add(op)
-		default:
-			f.edge(op)
-		}
-	}
-	for _, k := range f.keys {
-		for _, op := range []*history.Op{k.before, k.after} {
-			if op != nil {
-				k.add(op)
-			}
 		}
 	}
 	keys := f.keys
@@ -91,34 +78,27 @@ const (
 
 // finder collects lock keys.
 type finder struct {
-	drawn  span
 	ttl    float64
 	keys   []*lockKey
 	byName map[[2]string]*lockKey
 	events int
 }
 
-// key returns the lock key of a command, nil if it has none.
-func (f *finder) key(cmd *history.Command) *lockKey {
-	if !cmd.OnLock() {
-		return nil
-	}
-	name := [2]string{cmd.Node, cmd.Key}
-	if f.byName[name] == nil {
-		f.byName[name] = &lockKey{node: cmd.Node, key: cmd.Key, ttl: f.ttl}
-		f.keys = append(f.keys, f.byName[name])
-	}
-	return f.byName[name]
-}
-
 // add keeps the lock commands of an order.
 func (f *finder) add(op *history.Op) {
 	kept := withoutPlaces(op)
 	for i := range kept.Trace {
-		if k := f.key(&kept.Trace[i]); k != nil {
-			k.events = append(k.events, event{&kept.Trace[i], kept})
-			f.events++
+		cmd := &kept.Trace[i]
+		if !cmd.OnLock() {
+			continue
 		}
+		name := [2]string{cmd.Node, cmd.Key}
+		if f.byName[name] == nil {
+			f.byName[name] = &lockKey{node: cmd.Node, key: cmd.Key, ttl: f.ttl}
+			f.keys = append(f.keys, f.byName[name])
+		}
+		f.byName[name].events = append(f.byName[name].events, event{cmd, kept})
+		f.events++
 	}
 }
 
@@ -148,50 +128,6 @@ func withoutPlaces(op *history.Op) *history.Op {
 		kept.Trace = trace
 	}
 	return &kept
-}
-
-// edge keeps an order if it is the last one that had a key before the drawn time, or the first one after it.
-func (f *finder) edge(op *history.Op) {
-	op = withoutPlaces(op)
-	for i := range op.Trace {
-		cmd := &op.Trace[i]
-		if !cmd.Acquires() || !cmd.Succeeded() || !cmd.End.Known() || !cmd.OnLock() {
-			continue
-		}
-		k, at := f.key(cmd), float64(cmd.End)
-		if at < f.drawn.lo && (k.before == nil || at > k.made(k.before)) {
-			kept := *op
-			k.before = &kept
-		}
-		if at > f.drawn.hi && (k.after == nil || at < k.made(k.after)) {
-			kept := *op
-			k.after = &kept
-		}
-	}
-}
-
-// made returns when an order last made the key.
-func (k *lockKey) made(op *history.Op) float64 {
-	at := math.Inf(-1)
-	for i := range op.Trace {
-		if cmd := &op.Trace[i]; k.is(cmd) && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known() {
-			at = max(at, float64(cmd.End))
-		}
-	}
-	return at
-}
-
-func (k *lockKey) is(cmd *history.Command) bool {
-	return cmd.OnLock() && cmd.Node == k.node && cmd.Key == k.key
-}
-
-// add keeps the commands that an order sent for this key.
-func (k *lockKey) add(op *history.Op) {
-	for i := range op.Trace {
-		if k.is(&op.Trace[i]) {
-			k.events = append(k.events, event{&op.Trace[i], op})
-		}
-	}
 }
 
 // onLock returns the time from an order's first command on a lock key to its last.

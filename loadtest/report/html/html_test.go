@@ -203,9 +203,8 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+2, count(es, "rect", "fault"))
 	assert.Equal(t, legend+2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
-	assert.Equal(t, 2, strings.Count(doc, ": sold, units"), "a tooltip for each order")
-	says(t, doc, "gone by 1999 ms, when order o2 made it again")
-	says(t, doc, "removed by order o1 at 3001 ms")
+	assert.Equal(t, 2, strings.Count(doc, ": sold\nsent"), "a tooltip for each order")
+	says(t, doc, "o2: removed by o1 at 3001 ms")
 }
 
 func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
@@ -216,7 +215,7 @@ func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
 			Quantity: 100, SoldBy: "o1"})
 	doc := render(t, runOf(c))
 	sound(t, doc)
-	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<", "\nunder the lease of order o1")
+	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<")
 }
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
@@ -391,6 +390,7 @@ func TestAnEmptyRunMakesAReport(t *testing.T) {
 func TestTheCommandSaysWhatDiffers(t *testing.T) {
 	run := runOf(paused())
 	run.Load.TTL, run.Load.Rate, run.Backend.Kind = 2*time.Second, 50, "embedded"
-	run.Cells[0].Rung, run.Cells[0].Product = "v4; rm -rf /", "elsewhere"
-	says(t, render(t, run), "--rungs 'v4; rm -rf /' --backend embedded --rate 50 --ttl 2s<")
+	says(t, render(t, run), "--rungs v2 --backend embedded --rate 50 --ttl 2s<")
+	run.Cells[0].Rung = "v4; rm -rf /"
+	assert.NotContains(t, render(t, run), `<p class="command">`, "a forged name could be pasted into a shell")
 }

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -75,7 +76,7 @@ func (d *drawing) endOf(k *lockKey, h *hold) end {
 	case freed:
 		return end{h.to, "released", max(h.removing, h.from), false}
 	case stolen:
-		return end{h.to, "removed by " + clip(short(d.cell, h.by), 24), max(h.removing, h.from), true}
+		return end{h.to, "removed by " + short(d.cell, h.by), max(h.removing, h.from), true}
 	case expired:
 		switch {
 		case early-rounding <= h.to:
@@ -133,15 +134,7 @@ func (d *drawing) lockEndOf(op *history.Op, key string) end {
 	if len(ends) < need || need == 0 {
 		return never // what the order had is not known
 	}
-	slices.SortFunc(ends, func(a, b end) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.at, b.at) })
 	return ends[len(ends)-need]
 }
 

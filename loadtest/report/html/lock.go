@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
@@ -81,7 +80,9 @@ func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
 	if wordy {
 		d.busy(k, middle)
 	}
-	slices.SortStableFunc(drawn, func(a, b *hold) int { return d.weight(b) - d.weight(a) })
+	own := func(h *hold) bool { return d.window.focus[h.op.Order] }
+	drawn = append(slices.DeleteFunc(slices.Clone(drawn), func(h *hold) bool { return !own(h) }),
+		slices.DeleteFunc(drawn, own)...) // the words of the violation's own holds come first
 	wordy = wordy && !slices.ContainsFunc(drawn, func(h *hold) bool { return h.row > 0 }) // they are where words would be
 	for _, h := range drawn {
 		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy)
@@ -91,13 +92,16 @@ func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
 // ofTheDead dashes the time in which an order whose process died can have had the key. It told nothing of its lock.
 func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 	for _, f := range d.cell.Faults {
-		op := d.killed(f)
-		if op == nil {
+		at := slices.IndexFunc(d.window.ops, func(op *history.Op) bool {
+			return op.Order == f.Order && op.Lease == nil && op.Sent.Known()
+		})
+		if at < 0 || !kills(f) || f.On != "" || !f.At.Known() || !f.End.Known() {
 			continue
 		}
-		from, to := float64(op.Sent), float64(f.End)+k.ttl
-		if k.ttl == 0 || !f.End.Known() {
-			to = math.Inf(1)
+		op := d.window.ops[at]
+		from, to := float64(op.Sent), math.Inf(1)
+		if k.ttl > 0 {
+			to = float64(f.End) + k.ttl
 		}
 		for _, h := range k.holds {
 			switch {
@@ -108,40 +112,12 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 			}
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
-			d.el("rect", "order "+clip(short(d.cell, op), 40)+" died, and told nothing of its lock: it can have had it until "+
-				d.moment(min(to, d.hi)), "class", "maybe "+d.colours[op.Instance],
+			text, line := "perhaps the key of order "+short(d.cell, op)+", which died", middle-barHeight/2-6
+			d.el("rect", "", "class", "maybe "+d.colours[op.Instance],
 				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
-			text := "perhaps the key of order " + clip(short(d.cell, op), 20) + ", which died"
-			line := middle - barHeight/2 - 6
-			var spots []spot
-			if to < d.hi {
-				spots = d.within(text+"; gone by "+d.moment(to), x0, x1, line)
-			}
-			spots = append(spots, d.within(text, x0, x1, line)...)
-			d.put("gone", append(spots, spot{x0, line, text, ""})...)
+			d.put("gone", append(d.within(text, x0, x1, line), spot{x0, line, text, ""})...)
 		}
 	}
-}
-
-// killed returns the order that the fault killed together with its process, if its lock is not known.
-func (d *drawing) killed(f history.Fault) *history.Op {
-	if !kills(f) || f.On != "" || !f.At.Known() || catalog.KindOf(d.cell.Rung) == catalog.NoLock {
-		return nil
-	}
-	for _, op := range d.window.ops {
-		if op.Order == f.Order && op.Lease == nil && op.Sent.Known() {
-			return op
-		}
-	}
-	return nil
-}
-
-// weight puts the words of the violation's own holds first.
-func (d *drawing) weight(h *hold) int {
-	if d.window.focus[h.op.Order] {
-		return 1
-	}
-	return 0
 }
 
 // busy hatches the times in which an order waited and was refused because another order held the lock. It does so only
@@ -152,7 +128,7 @@ func (d *drawing) busy(k *lockKey, middle float64) {
 		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || d.known(k, u) {
 			continue
 		}
-		title := "order " + clip(short(d.cell, op), 40) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
+		title := "order " + short(d.cell, op) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
 		d.el("rect", title, "class", "busy",
 			"x", d.x(u.lo), "y", middle-barHeight/2, "width", max(d.x(u.hi)-d.x(u.lo), 2), "height", barHeight)
 	}
@@ -170,7 +146,7 @@ func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
 		class += " focus"
 	}
 	e := d.endOf(k, h)
-	d.group(class, d.holdTooltip(k, h))
+	d.group(class, fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from)))
 	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
 	solid := x1
 	if from := d.x(e.since); x1 > from+1 {
@@ -205,7 +181,7 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 		spots = append(spots, d.within(text, x0, x1, middle+4)...)
 	}
 	d.put("label", spots...)
-	if !wordy || !d.shows(e.at) || h.how == freed && x1-x0 < 30 && d.weight(h) == 0 {
+	if !wordy || !d.shows(e.at) || h.how == freed && x1-x0 < 30 && !d.window.focus[h.op.Order] {
 		return
 	}
 	at, line := " at ", middle-barHeight/2-6
@@ -221,28 +197,6 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
 	}
 	d.put(class, spots...)
-}
-
-func (d *drawing) holdTooltip(k *lockKey, h *hold) string {
-	text := fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from))
-	e := d.endOf(k, h)
-	switch h.how {
-	case freed:
-		text += ", removed by it at " + d.moment(h.to)
-	case stolen:
-		text += ", removed by order " + clip(short(d.cell, h.by), 40) + " at " + d.moment(h.to)
-	case expired:
-		if e.exact() {
-			text += ", " + e.why + " at " + d.moment(e.at)
-		}
-		text += ", gone by " + d.moment(h.to) + ", when order " + clip(short(d.cell, h.by), 40) + " made it again"
-	case open:
-		if e.lost {
-			return text + ", " + e.why + " at " + d.moment(e.at)
-		}
-		text += "; nobody removed it"
-	}
-	return text
 }
 
 // renewal draws a small triangle on the upper edge: filled if the renewal succeeded, hollow if it failed.
@@ -262,7 +216,8 @@ func (d *drawing) cross(x, y float64) {
 	d.el("path", "", "class", "cross", "d", fmt.Sprintf("M%s %sl10 10m0 -10l-10 10", number(x-5), number(y-5)))
 }
 
-func (d *drawing) diamond(class, title string, x, y, r float64) {
+func (d *drawing) diamond(class, title string, x, y float64) {
+	const r = 4.6
 	d.reserve(x, y, r)
 	d.el("path", title, "class", class,
 		"d", fmt.Sprintf("M%s %sl%g %gl%g %gl%g %gz", number(x), number(y-r), r, r, -r, r, -r, -r))

@@ -11,32 +11,19 @@ import (
 // maxJoins bounds the pairs of sales of one unit that one timeline joins.
 const maxJoins = 60
 
-// marks holds where on the timeline each unit was sold.
-type marks struct {
-	units []int64
-	at    map[int64][]mark
-}
-
+// mark is where on the timeline an order sold a unit.
 type mark struct {
+	unit int64
 	x, y float64
 	op   *history.Op
 }
 
-func newMarks() *marks { return &marks{at: map[int64][]mark{}} }
-
-func (m *marks) add(unit int64, p mark) {
-	if m.at[unit] == nil {
-		m.units = append(m.units, unit)
-	}
-	m.at[unit] = append(m.at[unit], p)
-}
-
 // sale marks the write of an order that sold, or its answer if the trace has no write.
-func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
+func (d *drawing) sale(op *history.Op, middle float64) {
 	if op.Outcome != history.Sold || op.Phase == history.Reading {
 		return
 	}
-	at := op.Done
+	at, write := op.Done, lastWrite(op)
 	if write != nil {
 		at = write.End
 	}
@@ -44,9 +31,11 @@ func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
 		return
 	}
 	x := d.x(float64(at))
-	d.diamond("write", "", x, middle, 4.6)
+	if write == nil {
+		d.diamond("write", "", x, middle)
+	}
 	for _, u := range op.Units[:min(len(op.Units), 20)] {
-		d.marks.add(u, mark{x, middle, op})
+		d.sales = append(d.sales, mark{u, x, middle, op})
 	}
 }
 
@@ -54,61 +43,32 @@ func (d *drawing) sale(op *history.Op, write *history.Command, middle float64) {
 // returns what writes the words about that, once the orders have theirs.
 func (d *drawing) joins() (words func()) {
 	words = func() {}
-	slices.Sort(d.marks.units)
-	slices.SortStableFunc(d.marks.units, func(a, b int64) int { return cmp.Compare(d.inFocus(a), d.inFocus(b)) })
+	slices.SortStableFunc(d.sales, func(a, b mark) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.x, b.x)) })
+	focus := slices.DeleteFunc(slices.Clone(d.sales), func(m mark) bool { return !d.window.focus[m.op.Order] })
 	drawn := 0
-	for _, u := range d.marks.units {
-		at := d.marks.at[u]
-		slices.SortStableFunc(at, func(a, b mark) int { return cmp.Compare(a.x, b.x) })
-		if d.inFocus(u) > 0 {
-			at = d.pair(at)
-		}
-		for i := 1; i < len(at) && drawn < maxJoins; i++ {
-			bend := d.join(u, at[i-1], at[i])
-			if d.window.focus[at[i-1].op.Order] && d.window.focus[at[i].op.Order] {
-				a, b := at[i-1], at[i]
-				words = func() { d.joinLabel(fmt.Sprintf("unit %d sold twice", u), a, b, bend) }
+	for pass, marks := range [][]mark{d.sales, focus} {
+		for i := 1; i < len(marks) && drawn < maxJoins; i++ {
+			a, b := marks[i-1], marks[i]
+			first := d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
+			if a.unit != b.unit || first != (pass == 1) {
+				continue
 			}
 			drawn++
+			bend := d.join(a, b, first)
+			if first {
+				words = func() { d.joinLabel(fmt.Sprintf("unit %d sold twice", a.unit), a, b, bend) }
+			}
 		}
 	}
 	return words
 }
 
-// inFocus returns 1 if both sales of the first violation sold the unit.
-func (d *drawing) inFocus(unit int64) int {
-	n := 0
-	for _, m := range d.marks.at[unit] {
-		if d.window.focus[m.op.Order] {
-			n++
-		}
-	}
-	return n / 2
-}
-
-// pair moves the sales of the first violation to the end, side by side.
-func (d *drawing) pair(at []mark) []mark {
-	at = slices.Clone(at)
-	slices.SortStableFunc(at, func(a, b mark) int {
-		fa, fb := d.window.focus[a.op.Order], d.window.focus[b.op.Order]
-		switch {
-		case fa == fb:
-			return 0
-		case fb:
-			return -1
-		}
-		return 1
-	})
-	return at
-}
-
-func (d *drawing) join(unit int64, a, b mark) (bend float64) {
-	class, first := "join "+stockBroken.class, d.window.focus[a.op.Order] && d.window.focus[b.op.Order]
+func (d *drawing) join(a, b mark, first bool) (bend float64) {
+	class := "join " + stockSign.severity()
 	if first {
-		class = "join first " + stockBroken.class
+		class = "join first " + stockSign.severity()
 	}
-	d.group(class, fmt.Sprintf("unit %d was sold twice: to order %s and to order %s",
-		unit, short(d.cell, a.op), short(d.cell, b.op)))
+	d.group(class, "")
 	bend = 18.0
 	if a.x > d.right()-60 || b.x > d.right()-60 {
 		bend = -18
@@ -148,7 +108,7 @@ func onJoin(a, b mark, bend, t float64) (x, y float64) {
 // joinLabel writes a text on the line from a to b, where it covers no mark and no other text. The line below its row is
 // as good.
 func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
-	d.group("join "+stockBroken.class, "")
+	d.group("join "+stockSign.severity(), "")
 	defer d.end()
 	half := textWidth(text)/2 + 6
 	for _, t := range []float64{.5, .4, .6, .3, .7, .2, .8, .1, .9} {
@@ -178,7 +138,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockBroken.class,
+		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockSign.severity(),
 			"x", d.x(at.lo), "y", d.top-6, "width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-d.top+6)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -17,12 +16,12 @@ type bar struct {
 	end    end // of its lock
 	label  string
 	labelX float64
-	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it,
-	// and one below it if the stock refused a write of the order.
-	tall, refused bool
-	// below is the room for the names of its commands.
-	below float64
-	row   int
+	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it.
+	tall bool
+	// below is the room for what is said below the bar: why the stock refused a write, or the names of its commands.
+	below  float64
+	row    int
+	middle float64 // of the bar, from the top
 	// from and to are the ends of the room that it takes with its label.
 	from, to float64
 }
@@ -38,9 +37,11 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	if d.window.whole {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
-	b.refused = refusedWriteOf(op) != nil
-	if len(d.steps) > 0 {
+	switch {
+	case len(d.steps) > 0:
 		b.below = namesBelow
+	case refusedWriteOf(op) != nil:
+		b.below = lineBelow
 	}
 	need := textWidth(b.label) + 18
 	switch {
@@ -78,7 +79,7 @@ func refusedWriteOf(op *history.Op) *history.Command {
 // back, a write that the stock refused.
 func (d *drawing) eventful(b *bar) bool {
 	unsure := func(cmd history.Command) bool { return writeOf(&cmd) == unsureWrite }
-	return b.refused || len(d.faultsOf(b.op)) > 0 || d.outlived(b) || slices.ContainsFunc(b.op.Trace, unsure)
+	return refusedWriteOf(b.op) != nil || len(d.faultsOf(b.op)) > 0 || d.outlived(b) || slices.ContainsFunc(b.op.Trace, unsure)
 }
 
 // outlived reports whether the order went on after its lock had ended.
@@ -97,77 +98,64 @@ func neverEnded(op *history.Op) bool {
 
 // label is an order's id and its outcome, such as "12 → 84", and under whose lease it was served, if not its own.
 func label(c *history.Cell, op *history.Op) string {
-	if sharesLease(op) {
-		return result(c, op) + ", by " + clip(c.Short(op.SoldBy), 24)
-	}
-	return result(c, op)
-}
-
-// sentence is a label as a sentence, such as "order 12 sells unit 84".
-func sentence(c *history.Cell, op *history.Op) string {
-	name := "order " + short(c, op)
-	first := firstEvidence(c)
+	text := short(c, op)
 	switch {
-	case sharesLease(op) || op.Phase == history.Reading:
-		return label(c, op)
-	case op.Outcome == history.Sold && len(op.Units) == 1:
-		name += fmt.Sprintf(" sells unit %d", op.Units[0])
-		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit {
-			name += " again"
+	case op.Outcome == history.Sold && len(op.Units) > 0:
+		text += fmt.Sprintf(" → %d", op.Units[0])
+		if n := len(op.Units); n > 1 {
+			text += fmt.Sprintf("…%d", op.Units[n-1])
 		}
-		return name
-	case outcomes[op.Outcome] != "":
-		return name + " " + outcomes[op.Outcome]
+	case op.Outcome == history.Sold && op.Phase == history.Reading:
+		text += " read"
+	default:
+		text += " " + clip(string(op.Outcome), 12)
 	}
-	return label(c, op)
-}
-
-// outcomes are those of orders that did not sell, in words.
-var outcomes = map[history.Outcome]string{
-	history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
-	history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
+	if sharesLease(op) {
+		text += ", by " + clip(c.Short(op.SoldBy), 24)
+	}
+	return text
 }
 
 // sharesLease reports whether the order says that it was served under another's lease.
 func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
 
-func result(c *history.Cell, op *history.Op) string {
-	switch {
-	case op.Outcome == history.Sold && len(op.Units) > 0:
-		units := fmt.Sprint(op.Units[0])
-		if n := len(op.Units); n > 1 {
-			units += fmt.Sprintf("…%d", op.Units[n-1])
+// sentence is a label in words, such as "order 12 sells unit 84".
+func sentence(c *history.Cell, op *history.Op) string {
+	first := firstEvidence(c)
+	does := map[history.Outcome]string{
+		history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
+		history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
+	}[op.Outcome]
+	if op.Outcome == history.Sold && len(op.Units) == 1 {
+		does = fmt.Sprintf("sells unit %d", op.Units[0])
+		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit {
+			does += " again"
 		}
-		return short(c, op) + " → " + units
-	case op.Outcome == history.Sold && op.Phase == history.Reading:
-		return short(c, op) + " read"
 	}
-	return short(c, op) + " " + clip(string(op.Outcome), 12)
+	if does == "" || sharesLease(op) || op.Phase == history.Reading {
+		return label(c, op)
+	}
+	return "order " + short(c, op) + " " + does
 }
 
-// rowRoom is the height of a row, and how much of it lies below its bars.
-type rowRoom struct{ height, below float64 }
+// room is the height of a row above and below the middle of its bars.
+type room struct{ above, below float64 }
 
 // pack gives each bar the first row with room for it, and returns the rows.
-func pack(bars []*bar) (rows []rowRoom) {
+func pack(bars []*bar) (rows []room) {
 	slices.SortStableFunc(bars, func(a, b *bar) int { return cmp.Compare(a.from, b.from) })
 	var ends []float64
 	for _, b := range bars {
 		b.row = slices.IndexFunc(ends, func(end float64) bool { return end+4 <= b.from })
 		if b.row < 0 {
 			b.row = len(ends)
-			ends, rows = append(ends, 0), append(rows, rowRoom{rowHeight, rowHeight / 2})
+			ends, rows = append(ends, 0), append(rows, room{rowHeight / 2, rowHeight / 2})
 		}
 		ends[b.row] = b.to
 		r := &rows[b.row]
-		if b.tall && r.height < tallRow {
-			r.height += tallRow - rowHeight
-		}
-		if b.refused && r.below == rowHeight/2 {
-			r.height, r.below = r.height+lineBelow, r.below+lineBelow
-		}
-		if more := rowHeight/2 + b.below - r.below; more > 0 {
-			r.height, r.below = r.height+more, r.below+more
+		r.below = max(r.below, rowHeight/2+b.below)
+		if b.tall {
+			r.above = tallRow - rowHeight/2
 		}
 	}
 	return rows
@@ -264,7 +252,7 @@ func (d *drawing) refusal(b *bar, middle float64) {
 			continue
 		}
 		x := d.x(float64(cmd.End))
-		text, _ := d.why(b.op, cmd)
+		text := d.why(b.op, cmd)
 		if d.put("refusal", spot{x - 7, line, text, ""}, spot{x + 7, line, text, "end"}, spot{x, line, text, "middle"}) {
 			return
 		}
@@ -281,19 +269,13 @@ func (d *drawing) inside(b *bar, middle float64) {
 	if held < x {
 		d.put("inside", d.within("its lock ends at some time here", held, x, middle+4)...)
 	}
-	released := d.x(math.MaxInt64)
+	released := b.x1
 	if b.op.Lease.ReleasedAt.Known() {
-		released = d.x(float64(b.op.Lease.ReleasedAt))
+		released = min(released, d.x(float64(b.op.Lease.ReleasedAt)))
 	}
-	if released > x {
-		for _, text := range []string{"believes it holds the lock", "believes it holds"} {
-			if d.put("inside warn", d.within(text, x, min(released, b.x1), middle+4)...) {
-				return
-			}
-		}
-		return
-	}
-	d.put("inside warn", d.within("its release comes late", x, b.x1, middle+4)...)
+	d.put("inside warn", append(d.within("believes it holds the lock", x, released, middle+4),
+		append(d.within("believes it holds", x, released, middle+4),
+			d.within("its release comes late", max(x, released), b.x1, middle+4)...)...)...)
 }
 
 func (d *drawing) orderClass(op *history.Op) string {
@@ -316,21 +298,19 @@ func (d *drawing) orderClass(op *history.Op) string {
 // commands draws what the order did: renewals, and reads and writes of the stock.
 func (d *drawing) commands(b *bar, middle float64) {
 	op := b.op
-	last := lastWrite(op)
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
-		if cmd == last || !cmd.End.Known() || !d.shows(float64(cmd.End)) || unknownScript(cmd) {
+		if !cmd.End.Known() || !d.shows(float64(cmd.End)) || unknownScript(cmd) {
 			continue
 		}
 		x := d.x(float64(cmd.End))
 		switch w := writeOf(cmd); {
 		case w == wrote:
-			d.diamond("write", "", x, middle, 4)
+			d.diamond("write", "", x, middle)
 		case w == refusedWrite:
-			_, why := d.why(op, cmd)
-			d.refusedMark("the stock refused this write: "+why, x, middle)
+			d.refusedMark(d.why(op, cmd), x, middle)
 		case w == unsureWrite:
-			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle, 4.6)
+			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle)
 		case onStock(cmd):
 			d.el("circle", "", "class", "read", "cx", x, "cy", middle, "r", 3.2)
 			d.reserve(x, middle, 3.2)
@@ -340,7 +320,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.sent(cmd, x, middle)
 		}
 	}
-	d.sale(op, last, middle)
+	d.sale(op, middle)
 }
 
 // refusedMark draws a hollow diamond that is crossed out.
@@ -363,47 +343,12 @@ func lastWrite(op *history.Op) *history.Command {
 	return nil
 }
 
-// tooltip returns the order in full, in words.
+// tooltip has what the label leaves out: the names and the times.
 func (d *drawing) tooltip(op *history.Op) string {
-	first := fmt.Sprintf("order %s on %s: %s", clip(op.Order, 80), clip(op.Instance, 40), clip(string(op.Outcome), 20))
-	lines := []string{first}
-	if len(op.Units) > 0 {
-		lines[0] += fmt.Sprintf(", units %s", clip(fmt.Sprint(op.Units), 60))
-	}
-	lines = append(lines, fmt.Sprintf("sent %s, answered %s", d.when(op.Sent), d.when(op.Done)))
+	text := fmt.Sprintf("order %s on %s: %s\nsent %s, answered %s", clip(op.Order, 80), clip(op.Instance, 40),
+		clip(string(op.Outcome), 20), d.when(op.Sent), d.when(op.Done))
 	if l := op.Lease; l != nil {
-		lines = append(lines, fmt.Sprintf("lease %s to %s", d.when(l.AcquiredAt), d.when(l.ReleasedAt)))
-		if e := d.lockEnd(op); !math.IsInf(e.at, 1) {
-			by := "at"
-			if !e.exact() {
-				by = "by"
-			}
-			lines = append(lines, fmt.Sprintf("%s %s %s", e.why, by, d.moment(e.at)))
-		}
-	}
-	if sharesLease(op) {
-		lines = append(lines, "under the lease of order "+clip(op.SoldBy, 80))
-	}
-	for i := range op.Trace {
-		cmd := &op.Trace[i]
-		if len(lines) == 12 {
-			lines = append(lines, fmt.Sprintf("and %d more", len(op.Trace)-i))
-			break
-		}
-		if onStock(cmd) || cmd.Fault() {
-			lines = append(lines, d.inWords(cmd))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (d *drawing) inWords(cmd *history.Command) string {
-	if cmd.Fault() {
-		return fmt.Sprintf("fault %s, %s to %s", clip(cmd.Key, 60), d.when(cmd.At), d.when(cmd.End))
-	}
-	text := fmt.Sprintf("%s of the stock, %s to %s", clip(cmd.Cmd, 24), d.when(cmd.At), d.when(cmd.End))
-	if reply := cmd.Reply + cmd.Err; reply != "" {
-		text += ": " + clip(reply, 40)
+		text += fmt.Sprintf("\nlease %s to %s", d.when(l.AcquiredAt), d.when(l.ReleasedAt))
 	}
 	return text
 }

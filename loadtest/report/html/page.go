@@ -1,9 +1,7 @@
 package html
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -43,21 +41,21 @@ var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legen
 
 // page is the data of the template.
 type page struct {
-	Title      string
-	CSS        template.CSS
-	Script     template.JS
-	ScriptHash string // as the page's Content-Security-Policy names its one script
-	Good       bool
-	Outcome    string
-	Findings   []finding
-	Facts      []fact
-	Notes      []string
-	Surprises  []surprise
-	Further    int // surprises that only the cells below show
-	Matrix     matrix
-	Signs      []sign
-	Recovery   *recovery
-	Groups     []*group
+	Title string
+	Sheet
+	Good      bool
+	Outcome   string
+	Findings  []finding
+	Facts     facts
+	Embedded  bool // the Redis, which is slower than others
+	Surprises []surprise
+	Further   int // surprises that only the cells below show
+	Matrix    matrix
+	Signs     []sign
+	Groups    []*group
+	// How soon requests got through after a fault, and how to read that.
+	Recovery                    *terminal.Recovery
+	RecoveryTitle, RecoveryNote string
 }
 
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
@@ -65,22 +63,6 @@ const maxSurprises = 12
 
 // fewCells is the greatest number of cells that are all open from the start.
 const fewCells = 4
-
-// recovery is the table of how soon requests got through after a fault, with its title and note.
-type recovery struct {
-	Title, Note string
-	*terminal.Recovery
-}
-
-func newRecovery(rows []*catalog.Row) *recovery {
-	table := terminal.NewRecovery(rows)
-	if table == nil {
-		return nil
-	}
-	return &recovery{terminal.RecoveryTitle, terminal.RecoveryNote, table}
-}
-
-type fact struct{ Name, Value string }
 
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
@@ -113,8 +95,8 @@ func (p printable) Write(b []byte) (int, error) {
 func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	rows := catalog.Assess(run.Cells)
 	p := &page{
-		Title: "stockapi: which locks hold", CSS: template.CSS(palette + timelineStyle + pageStyle),
-		Script: template.JS(script), ScriptHash: hashOf(script), Facts: facts(run, rows), Notes: notes(run),
+		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
+		Embedded: run.Backend.Kind == "embedded",
 	}
 	links, open := Names(rows), 0
 	var sections []*section
@@ -135,68 +117,33 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	}
 	p.Groups = groupsOf(sections)
 	p.Matrix, p.Signs, p.Findings = newMatrix(p.Groups, rows), signsIn(p.Groups), findings(p.Groups)
-	p.Recovery = newRecovery(rows)
+	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
 	words, good := terminal.Outcome{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()
-	p.Good, p.Outcome = good, capital(words)
+	p.Good, p.Outcome = good, strings.ToUpper(words[:1])+words[1:]
 	return p
 }
 
-// hashOf returns a script's hash as a Content-Security-Policy names it.
-func hashOf(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// facts lists how the run was made: backend, machine, load.
-func facts(run *history.Run, rows []*catalog.Row) []fact {
+// conditions lists how the run was made: backend, machine, load.
+func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	m, l := run.Machine, run.Load
-	out := []fact{
-		{"run", fmt.Sprintf("%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))},
-		{"backend", run.Backend.Text},
-		{"stockapi", run.Backend.Stockapi},
-		{"machine", fmt.Sprintf("%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)},
-		{"load", fmt.Sprintf("%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop(l))},
-		{"times", fmt.Sprintf("wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)},
-		{"k of K", repeated(rows)},
-	}
-	if run.Interrupted != "" {
-		out = append(out, fact{"interrupted", clip(run.Interrupted, 300)})
-	}
-	return out
-}
-
-func loop(l history.Load) string {
+	loop, times := "closed loop", 0
 	if l.Rate > 0 {
-		return fmt.Sprintf("%g/s in an open loop", l.Rate)
+		loop = fmt.Sprintf("%g/s in an open loop", l.Rate)
 	}
-	return "closed loop"
-}
-
-// repeated states how often each cell was run.
-func repeated(rows []*catalog.Row) string {
-	most := 0
 	for _, r := range rows {
-		most = max(most, len(r.Cells))
+		times = max(times, len(r.Cells))
 	}
-	if most <= 1 {
-		return "each cell once"
-	}
-	return fmt.Sprintf("each cell up to %d times; it is as expected only if it was so each time", most)
-}
-
-func notes(run *history.Run) []string {
-	out := []string{"ok means that no violation was found, not that there can be none."}
-	out = append(out,
-		"Load and times are those of the contention scenarios; each fault scenario has its own, which its timeline shows.")
-	if run.Backend.Kind == "embedded" {
-		out = append(out,
-			"Do not compare the rungs' speed here: Lua is about 10 times slower on the embedded Redis than on Redis.")
-	}
-	return out
+	f.add(true, "run", "%s, %s", run.ID, run.Started.Format("2 January 2006, 15:04:05 -07:00"))
+	f.add(true, "backend", "%s", run.Backend.Text)
+	f.add(true, "stockapi", "%s", run.Backend.Stockapi)
+	f.add(true, "machine", "%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)
+	f.add(true, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
+	f.add(true, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
+	f.add(times > 1, "k of K", "each cell up to %d times; it is as expected only if it was so each time", times)
+	f.add(run.Interrupted != "", "interrupted", "%s", clip(run.Interrupted, 300))
+	return f
 }
 
 // clip shortens a string of a history, which may be of any length.

@@ -81,7 +81,7 @@ func picture(d *drawing) string {
 	s.WriteString("</defs>\n")
 	s.el("rect", "", "class", "paper", "x", 0.5, "y", 0.5, "width", width-1, "height", height-1, "rx", 8.0)
 	s.WriteString("\n" + head.String() + "\n")
-	s.tag("g", "class", severityOf(d.cell).class, "transform", fmt.Sprintf("translate(%g %s)", pictureEdge, number(y)))
+	s.tag("g", "class", signOf(d.cell).severity(), "transform", fmt.Sprintf("translate(%g %s)", pictureEdge, number(y)))
 	s.WriteString(">\n" + d.content() + "\n")
 	key := "○ reads the stock,   ◆ writes the stock;   hatched: the process is stopped or dead"
 	if clocksDiffer(d.cell) {
@@ -100,27 +100,12 @@ func (s *svg) hatch(id, class string, angle float64) {
 	s.WriteString("</pattern>")
 }
 
-// violations are titles of pictures.
-var violations = map[history.Verdict]string{
-	history.Stock:      "What was sold and what is left do not add up",
-	history.Exclusion:  "Two orders held the lock at once",
-	history.OwnRelease: "An order removed a lock that was not its own",
-	history.Liveness:   "No order got through in time",
-	history.Fence:      "The fencing tokens are not in order",
-	history.Order:      "Orders got the lock out of turn",
-	history.Herd:       "One release woke all who waited",
-}
-
 // heading says what happened in the cell, what the cell does, and the story.
 func heading(c *history.Cell) (title, does, sentence string) {
-	first := firstEvidence(c)
 	title = "No violation was found"
 	broken := func(f history.Finding) bool { return f.Result == history.Broken }
 	if i := slices.IndexFunc(c.Findings, broken); i >= 0 {
-		title = violations[c.Findings[i].Verdict]
-		if c.Findings[i].Verdict == history.Stock && len(first.Orders) > 1 {
-			title = fmt.Sprintf("Unit %d was sold twice", first.Unit)
-		}
+		title = happened(c.Findings[i])
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
 	if what := doesOf(c.Scenario); what != "" {

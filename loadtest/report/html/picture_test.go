@@ -105,15 +105,6 @@ func TestThePictureInDocs(t *testing.T) {
 	assert.Equal(t, style(picture(t, slow())), style(string(doc)), "run make picture")
 }
 
-func TestAPictureOfALockThatWasRemoved(t *testing.T) {
-	c := paused()
-	c.Findings, c.Coverage = audit.Judge(c)
-	doc := picture(t, c)
-	sound(t, doc)
-	says(t, doc, "lock gone", "removed by o1", "the process is stopped")
-	assert.Equal(t, 2, count(elements(t, doc), "rect", "believes"))
-}
-
 func TestACellWithoutAViolationHasAPictureToo(t *testing.T) {
 	c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))
 	c.Findings, c.Coverage = audit.Judge(c)

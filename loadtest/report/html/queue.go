@@ -10,7 +10,7 @@ import (
 
 const (
 	maxQueue = 24 // orders of a queue that are drawn
-	queueRow = 16.0
+	queueRow = 18.0
 )
 
 // turn says as which of all that waited in line an order came, and as which it got the lock.
@@ -51,7 +51,7 @@ func (w *window) takeQueue(c *history.Cell) {
 	w.pad()
 	w.lo, w.hi = w.lo-w.length()*0.06, w.hi+w.length()*0.3 // the rows' words
 	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
-		"The thick line is the wait.", len(w.ops), all)
+		"The thick line is the wait, the turn that in which the order got the lock.", len(w.ops), all)
 	if w.wakes {
 		w.caption += " Each stroke on it is a time at which the order was woken."
 	}
@@ -75,8 +75,8 @@ func (w window) handOver() (window, bool) {
 	if near.lo >= near.hi {
 		return w, false
 	}
-	near.caption = fmt.Sprintf("The lock goes from order to order, %s times as large: %s to %s.",
-		times(w.length()/near.length()), near.moment(near.lo), near.moment(near.hi))
+	near.caption = fmt.Sprintf("The lock goes from order to order, %.0f times as large: %s to %s.",
+		w.length()/near.length(), near.moment(near.lo), near.moment(near.hi))
 	return near, true
 }
 
@@ -97,38 +97,35 @@ func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	}
 	d.group(class, d.tooltip(op))
 	defer d.end()
-	a := active(op)
-	sent, x0, x1 := d.x(float64(op.Sent)), d.x(float64(op.Lease.AcquiredAt)), d.x(a.hi)
+	sent, x0, x1 := d.x(float64(op.Sent)), d.x(float64(op.Lease.AcquiredAt)), d.x(active(op).hi)
 	if x0 > sent {
-		d.el("rect", "waits "+fmt.Sprintf("%.1f ms", float64(op.Lease.AcquiredAt-op.Sent)/1e6), "class", "queued",
+		d.el("rect", "", "class", "queued",
 			"x", sent, "y", middle-2, "width", x0-sent, "height", 4.0)
 	}
 	if d.window.wakes {
 		d.wakeUps(op, middle)
 	}
-	d.el("rect", "", "class", "bar", "x", x0, "y", middle-5, "width", max(x1-x0, 2.5), "height", 10.0, "rx", 1.5)
-	d.taken = append(d.taken, box{x0, middle - 5, max(x1, x0+2.5), middle + 5})
-	for _, f := range d.faultsOf(op) {
-		from, to := d.faultSpan(f)
-		d.el("rect", d.faultText(f), "class", "fault", "x", from, "y", middle+5, "width", max(to-from, 3), "height", 3.0)
-	}
+	x1 = max(x1, x0+2.5)
+	d.el("rect", "", "class", "bar", "x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight, "rx", 1.5)
+	d.taken = append(d.taken, box{x0, middle - barHeight/2, x1, middle + barHeight/2})
+	d.faults(op, middle)
 	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
 	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
-	d.put("turn", spot{max(x1, x0+2.5) + 6, middle + 4, at.words(op, d.window.wakes), ""},
-		spot{x0 - 6, middle + 4, at.words(op, d.window.wakes), "end"})
+	words := at.words(op, d.window.wakes)
+	d.put("turn", spot{x1 + 6, middle + 4, words, ""}, spot{x0 - 6, middle + 4, words, "end"})
 }
 
 // words says in which turn an order got the lock. Where wake-ups matter it says how many it took, else whether others
 // were faster.
 func (t turn) words(op *history.Op, wakes bool) string {
-	text := "got it " + ordinal(t.got)
+	text := fmt.Sprintf("turn %d", t.got)
 	switch n := wakesOf(op); {
 	case wakes && n > 1:
 		return fmt.Sprintf("%s, woken %d times", text, n)
 	case wakes && n == 1:
 		return text + ", woken once"
 	case !wakes && t.came != t.got:
-		return text + ", came " + ordinal(t.came)
+		return fmt.Sprintf("%s instead of %d", text, t.came)
 	}
 	return text
 }
@@ -150,19 +147,4 @@ func (d *drawing) wakeUps(op *history.Op, middle float64) {
 			d.el("path", "", "class", "woken", "d", fmt.Sprintf("M%s %sv8", number(d.x(float64(cmd.At))), number(middle-4)))
 		}
 	}
-}
-
-func ordinal(n int) string {
-	suffix := "th"
-	if n%100 < 11 || n%100 > 13 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return fmt.Sprint(n) + suffix
 }

@@ -45,7 +45,7 @@ type tick struct {
 	text string
 }
 
-// ticks returns about eight round times of the window, in ms. A time whose text would cover another one is left out.
+// ticks returns about eight round times of the window, in ms.
 func (s scale) ticks() []tick {
 	if len(s.steps) > 0 {
 		return s.stepTicks()
@@ -58,10 +58,7 @@ func (s scale) ticks() []tick {
 		if at > s.hi {
 			break
 		}
-		next := tick{s.x(at), millisAt(at, step)}
-		if n := len(out); n == 0 || next.x-out[n-1].x > textWidth(next.text)*3/2 {
-			out = append(out, next)
-		}
+		out = append(out, tick{s.x(at), millisAt(at, step)})
 	}
 	return out
 }

@@ -13,8 +13,8 @@ import (
 
 // section is one scenario × rung, shown by the cell that stands for it.
 type section struct {
+	sign
 	ID, Title   string
-	Word, Class string
 	Open        bool
 	Walk        walk
 	Surprises   []string
@@ -22,8 +22,8 @@ type section struct {
 	Why, NotRun string
 	Invalid     string
 	Verdicts    []verdict
-	Coverage    []fact
-	Client      []fact
+	Coverage    facts
+	Client      facts
 	Command     string
 	Numbers     []fact
 	Others      []string
@@ -44,8 +44,10 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown()
 	s := &section{
 		ID: id, Title: r.Scenario + " × " + rungName(r.Rung, r.Name), row: r,
-		Surprises: clipped(slices.Concat(r.Surprises, r.Unknown)),
-		Word:      word(c), Class: signOf(c).Class, NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+		sign: signOf(c), NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+	}
+	for _, text := range slices.Concat(r.Surprises, r.Unknown) {
+		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
 	expected, known := catalog.Expected(c.Scenario, c.Rung)
 	s.Why = clip(expected.Why, 600)
@@ -75,14 +77,11 @@ func rungName(number, name string) string {
 
 func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	v := verdict{
-		Name: string(f.Verdict), Found: string(f.Result), Class: classOf(f.Result), Expected: string(want),
+		Name: string(f.Verdict), Found: string(f.Result), Class: signOfAll(f).Class, Expected: string(want),
 		AsExpected: f.Result == want || !known, Because: clip(f.Because, 600),
 	}
 	if !known {
 		v.Expected = "?"
-	}
-	if f.Result == history.Broken {
-		v.Class += " " + severityOfVerdict(f.Verdict).class
 	}
 	for i, e := range f.Evidence {
 		if i > 0 { // the first is in Because
@@ -111,6 +110,10 @@ func story(c *history.Cell) string {
 
 func numbers(c *history.Cell) []fact {
 	t := c.Tally()
+	left, perSale := left(c), "–"
+	if c.Commands != nil && t.Sold > 0 {
+		perSale = fmt.Sprintf("%.1f", float64(*c.Commands)/float64(t.Sold))
+	}
 	return []fact{
 		{"sold", fmt.Sprint(t.Sold)},
 		{"refused", fmt.Sprint(t.Refused)},
@@ -118,14 +121,14 @@ func numbers(c *history.Cell) []fact {
 		{"not sold", fmt.Sprint(t.NotSold)},
 		{"not sent", fmt.Sprint(t.NotSent)},
 		{"unknown", fmt.Sprint(t.Unknown)},
-		{"left", left(c) + " of " + fmt.Sprint(c.Initial)},
+		{"left", left + " of " + fmt.Sprint(c.Initial)},
 		{"units sold twice", fmt.Sprint(c.SoldTwice())},
 		{"instances", fmt.Sprint(len(c.Instances))},
 		{"p50", measured(c.Latency.P50)},
 		{"p99", measured(c.Latency.P99)},
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
-		{"commands per sale", perSale(c, t.Sold)},
+		{"commands per sale", perSale},
 		{"a fresh request", freshRequest(c)},
 	}
 }
@@ -157,18 +160,11 @@ func left(c *history.Cell) string {
 	return fmt.Sprint(*c.Left)
 }
 
-func perSale(c *history.Cell, sold int) string {
-	if c.Commands == nil || sold == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
-}
-
 // others has a line for each repetition, if there were several.
 func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {
-		line := fmt.Sprintf("repetition %d: %s", c.Repetition, word(c))
+		line := fmt.Sprintf("repetition %d: %s", c.Repetition, signOf(c).Words)
 		if s := audit.Story(c.Findings); s != "" {
 			line += ": " + clip(s, 300)
 		}
@@ -178,12 +174,4 @@ func others(r *catalog.Row) []string {
 		return nil
 	}
 	return append([]string{fmt.Sprintf("%d of %d repetitions were as expected", r.Met, r.Ran())}, out...)
-}
-
-func clipped(texts []string) []string {
-	var out []string
-	for _, t := range texts {
-		out = append(out, clip(t, 600))
-	}
-	return out
 }

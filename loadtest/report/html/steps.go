@@ -1,6 +1,8 @@
 package html
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -9,13 +11,8 @@ import (
 	"strings"
 	"time"
 
-	_ "embed"
-
 	"stockapi/loadtest/history"
 )
-
-//go:embed steps.css
-var stepsStyle string
 
 // A Step is one step of a cell whose order of events counts, and not their times: much of it happens at one moment.
 type Step struct {
@@ -42,21 +39,7 @@ func DrawSteps(c *history.Cell, steps []Step) template.HTML {
 	}
 	last := len(steps) - 1
 	w.span = span{0, float64(StepAt(last+1, steps[last].Passed))}
-	keys := lockKeys(c, w)
-	d := newDrawing(c, w, keys, reportWidth)
-	d.steps = steps
-	d.headline()
-	d.instances()
-	d.clock()
-	d.around()
-	d.locks(keys)
-	d.overlaps()
-	joined := d.joins()
-	for _, r := range d.rows {
-		d.words(r.bar, r.middle)
-		d.called(r.bar, r.middle)
-	}
-	joined()
+	d := drawn(c, w, lockKeys(c, w), reportWidth, steps...)
 	return template.HTML(d.whole()) // svg escapes all text and attributes
 }
 
@@ -123,22 +106,10 @@ func (s scale) moment(ns float64) string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("+%.3f s", d.Seconds()) }
 
-// stepTicks returns a line of the axis for each step. Where they stand close, some have no number.
+// stepTicks returns a line of the axis for each step.
 func (s scale) stepTicks() (out []tick) {
-	free := 0.0
 	for i := range s.steps {
-		t := tick{x: s.x(s.stepTime(i)), text: s.label(i)}
-		room := textWidth(t.text)*1.06 + 4
-		from := t.x - room/2
-		if t.x > s.right()-lastTick {
-			from = t.x - room
-		}
-		if from < free {
-			t.text = ""
-		} else {
-			free = from + room + 2
-		}
-		out = append(out, t)
+		out = append(out, tick{s.x(s.stepTime(i)), s.label(i)})
 	}
 	return out
 }
@@ -214,9 +185,11 @@ type Sheet struct {
 	ScriptHash string      // as a Content-Security-Policy names the script
 }
 
-// NewSheet returns the styles and the script of the report, and the styles of steps.
+// NewSheet returns the styles and the script of the report and of steps.
 func NewSheet() Sheet {
-	return Sheet{template.CSS(palette + timelineStyle + pageStyle + stepsStyle), template.JS(script), hashOf(script)}
+	sum := sha256.Sum256([]byte(script))
+	return Sheet{template.CSS(palette + timelineStyle + pageStyle), template.JS(script),
+		"sha256-" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
 // Layout returns the template of a page. The page can use the templates "legend" and "defs": the key to the timelines,

@@ -21,8 +21,8 @@ type drawing struct {
 	cell   *history.Cell
 	window window
 	keys   []*lockKey
-	marks  *marks
-	rows   []row
+	sales  []mark
+	bars   []*bar
 	// taken is the room of marks and texts, which no other text may cover, and lines is that of the line that joins the
 	// sales of the first violation: only its own words stand on it.
 	taken, lines []box
@@ -32,12 +32,6 @@ type drawing struct {
 	backgrounds svg
 	// colours gives each instance its own, the same in every lane.
 	colours map[string]string
-}
-
-// row is an order whose bar has been drawn, and the middle of that.
-type row struct {
-	*bar
-	middle float64
 }
 
 const (
@@ -76,21 +70,28 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 	return figure{SVG: template.HTML(d.whole()), Caption: caption}
 }
 
-// drawn returns a timeline that has all its lanes.
-func drawn(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
+// drawn returns a timeline that has all its lanes, to scale or, if it is given any, with its steps one unit apart.
+func drawn(c *history.Cell, w window, keys []*lockKey, width float64, steps ...Step) *drawing {
 	d := newDrawing(c, w, keys, width)
+	d.steps = steps
 	d.headline()
 	if w.queue {
 		d.queue()
 	} else {
 		d.instances()
 	}
+	if len(steps) > 0 {
+		d.clock()
+	}
 	d.around()
 	d.locks(keys)
 	d.overlaps()
 	joined := d.joins()
-	for _, r := range d.rows {
-		d.words(r.bar, r.middle)
+	for _, b := range d.bars {
+		d.words(b, b.middle)
+		if len(steps) > 0 {
+			d.called(b, b.middle)
+		}
 	}
 	joined()
 	return d
@@ -99,7 +100,7 @@ func drawn(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
 // newDrawing begins a timeline, and gives each instance its colour.
 func newDrawing(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
 	d := &drawing{
-		scale: scale{span: w.span, width: width}, cell: c, window: w, keys: keys, marks: newMarks(), top: axisHeight,
+		scale: scale{span: w.span, width: width}, cell: c, window: w, keys: keys, top: axisHeight,
 		colours: map[string]string{},
 	}
 	if w.finding.Result == history.Broken {
@@ -151,15 +152,15 @@ func (d *drawing) instances() {
 		}
 		middles := make([]float64, len(rows))
 		for i, r := range rows {
-			height += r.height
-			middles[i] = d.y + height - 4 - r.below
+			middles[i] = d.y + height - 4 + r.above
+			height += r.above + r.below
 		}
 		d.lane(d.laneOf(name), height)
 		d.stopped(bars, height)
 		for _, b := range bars {
-			r := row{b, middles[b.row]}
-			d.order(b, r.middle)
-			d.rows = append(d.rows, r)
+			b.middle = middles[b.row]
+			d.order(b, b.middle)
+			d.bars = append(d.bars, b)
 		}
 		d.y += height + 4
 	}
@@ -183,7 +184,7 @@ func (d *drawing) lane(name string, height float64) {
 // whole is the timeline as an element of a page.
 func (d *drawing) whole() string {
 	s := &svg{}
-	s.tag("svg", "class", "timeline "+severityOf(d.cell).class,
+	s.tag("svg", "class", "timeline "+signOf(d.cell).severity(),
 		"viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
 		"aria-label", "timeline: "+clip(d.window.caption, 300))
 	s.WriteString(">" + d.content() + "</svg>")
@@ -198,14 +199,16 @@ func (d *drawing) content() string {
 	if len(d.steps) > 0 {
 		s.text("axis", "step", 8, d.top-12)
 	}
+	free := 0.0 // from here on the axis has room for the text of a tick
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", d.top-6, "y2", height)
-		anchor := "middle"
+		text := spot{t.x, d.top - 12, t.text, "middle"}
 		if t.x > d.right()-lastTick {
-			anchor = "end"
+			text.anchor = "end"
 		}
-		if t.text != "" {
-			s.text("axis", t.text, t.x, d.top-12, "text-anchor", anchor)
+		if room := text.box(); room.x0 >= free {
+			s.text("axis", text.text, text.x, text.y, "text-anchor", text.anchor)
+			free = room.x1
 		}
 	}
 	s.WriteString(d.String())

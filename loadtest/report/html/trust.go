@@ -8,75 +8,53 @@ import (
 	"stockapi/loadtest/history"
 )
 
+type fact struct{ Name, Value string }
+
+// facts are named values. A value that is not known is left out.
+type facts []fact
+
+func (f *facts) add(known bool, name, format string, values ...any) {
+	if known {
+		*f = append(*f, fact{name, fmt.Sprintf(format, values...)})
+	}
+}
+
 // coverage lists what an ok of the cell rests on. Older files do not have it.
-func coverage(v *history.Coverage) []fact {
+func coverage(v *history.Coverage) (f facts) {
 	if v == nil {
 		return nil
 	}
-	out := []fact{{"sales seen", fmt.Sprint(v.Sales)}}
-	if v.Refusals > 0 {
-		out = append(out, fact{"refusals checked against what was left", of(v.Checked, v.Refusals)})
-	}
-	if v.Expected > 0 {
-		out = append(out, fact{"leases seen from beginning to end", of(v.Leases, v.Expected)})
-	}
-	if v.Shared > 0 {
-		out = append(out, fact{"orders served under another's lease", fmt.Sprint(v.Shared)})
-	}
-	if v.Removals > 0 {
-		out = append(out, fact{"releases judged", of(v.Judged, v.Removals)})
-	}
-	if v.LostReleases > 0 {
-		out = append(out, fact{"releases without a reply", fmt.Sprint(v.LostReleases)})
-	}
-	if v.Resolution > 0 {
-		out = append(out, fact{"overlaps that would not show", "under " + millis(v.Resolution)})
-	}
-	if v.Rarer > 0 {
-		out = append(out, fact{"not excluded", fmt.Sprintf("a fault rarer than 1 sale in %.0f", 1/v.Rarer)})
-	}
-	if v.Resolved > 0 {
-		out = append(out, fact{"outcomes asked for later", fmt.Sprint(v.Resolved)})
-	}
-	return append(out, fact{"unknown outcomes", fmt.Sprint(v.Unknown)})
+	f.add(true, "sales seen", "%d", v.Sales)
+	f.add(v.Refusals > 0, "refusals checked against what was left", "%d of %d", v.Checked, v.Refusals)
+	f.add(v.Expected > 0, "leases seen from beginning to end", "%d of %d", v.Leases, v.Expected)
+	f.add(v.Shared > 0, "orders served under another's lease", "%d", v.Shared)
+	f.add(v.Removals > 0, "releases judged", "%d of %d", v.Judged, v.Removals)
+	f.add(v.LostReleases > 0, "releases without a reply", "%d", v.LostReleases)
+	f.add(v.Resolution > 0, "overlaps that would not show", "under %s", millis(v.Resolution))
+	f.add(v.Rarer > 0, "not excluded", "a fault rarer than 1 sale in %.0f", 1/v.Rarer)
+	f.add(v.Resolved > 0, "outcomes asked for later", "%d", v.Resolved)
+	f.add(true, "unknown outcomes", "%d", v.Unknown)
+	return f
 }
 
 // client lists what the load generator measured of itself.
-func client(v *history.Client) []fact {
+func client(v *history.Client) (f facts) {
 	if v == nil {
 		return nil
 	}
-	out := []fact{
-		{"requests that left the client", of(v.Delivered, v.Asked)},
-		{"loop", clip(v.Loop, 20)},
-		{"sent per second", rate(v)},
-		{"sent after due, 99 of 100", "within " + millis(v.Lag)},
-		{"without the processor", fmt.Sprintf("%s, %s at once", millis(v.Away), millis(v.Longest))},
+	f.add(true, "requests that left the client", "%d of %d", v.Delivered, v.Asked)
+	f.add(true, "loop", "%s", clip(v.Loop, 20))
+	f.add(true, "sent per second", "%.0f", v.Rate)
+	f.add(v.AskedRate > 0, "asked for per second", "%.0f", v.AskedRate)
+	f.add(true, "sent after due, 99 of 100", "within %s", millis(v.Lag))
+	f.add(true, "without the processor", "%s, %s at once", millis(v.Away), millis(v.Longest))
+	f.add(v.FromSent.Max > 0, "latency from sent, p50 and p99", "%s and %s", millis(v.FromSent.P50), millis(v.FromSent.P99))
+	kinds := slices.Sorted(maps.Keys(v.Errors))
+	for _, what := range kinds[:min(len(kinds), maxErrors)] {
+		f.add(true, "error", "%d times: %s", v.Errors[what], clip(what, 120))
 	}
-	if v.Start > 0 {
-		out = append(out, fact{"all had begun after", millis(v.Start)})
-	}
-	if v.FromSent.Max > 0 {
-		out = append(out, fact{"latency from sent, p50 and p99", millis(v.FromSent.P50) + " and " + millis(v.FromSent.P99)})
-	}
-	for i, what := range slices.Sorted(maps.Keys(v.Errors)) {
-		if i == maxErrors {
-			out = append(out, fact{"further errors", fmt.Sprint(len(v.Errors) - i)})
-			break
-		}
-		out = append(out, fact{"error", fmt.Sprintf("%d times: %s", v.Errors[what], clip(what, 120))})
-	}
-	return out
+	return f
 }
 
 // maxErrors bounds the kinds of the client's errors that are listed.
 const maxErrors = 8
-
-func of(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }
-
-func rate(v *history.Client) string {
-	if v.AskedRate > 0 {
-		return fmt.Sprintf("%.0f of %.0f asked for", v.Rate, v.AskedRate)
-	}
-	return fmt.Sprintf("%.0f", v.Rate)
-}

@@ -107,15 +107,9 @@ func (w *window) takeAll(c *history.Cell) {
 // takeAround takes the orders of the violation first, then those that ended within its time, then those that began
 // nearest to it.
 func (w *window) takeAround(c *history.Cell) {
-	near := 0
-	for _, op := range c.All() {
-		if active(op).meets(w.span) {
-			near++
-			w.takeIfFirst(op, func(a, b *history.Op) int {
-				return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
-			})
-		}
-	}
+	near := w.take(c, func(op *history.Op) bool { return active(op).meets(w.span) }, func(a, b *history.Op) int {
+		return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
+	})
 	w.caption = fmt.Sprintf(
 		"Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
 		len(w.ops), c.Len(), near)
@@ -140,11 +134,10 @@ func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).l
 
 // takeFirst takes the first sales or, if there are none, the first orders.
 func (w *window) takeFirst(c *history.Cell) {
-	what := "sales"
-	all := w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold })
+	what, earlier := "sales", func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) }
+	all := w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold }, earlier)
 	if all == 0 {
-		what = "orders"
-		all = w.take(c, func(*history.Op) bool { return true })
+		what, all = "orders", w.take(c, func(*history.Op) bool { return true }, earlier)
 	}
 	for _, op := range w.ops {
 		w.join(active(op))
@@ -152,29 +145,22 @@ func (w *window) takeFirst(c *history.Cell) {
 	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, c.Len())
 }
 
-// take takes the first of the wanted orders, and returns how many are wanted in all.
-func (w *window) take(c *history.Cell, wanted func(*history.Op) bool) (all int) {
+// take takes the first of the wanted orders, as compare sorts them, and returns how many are wanted in all.
+func (w *window) take(c *history.Cell, wanted func(*history.Op) bool, compare func(a, b *history.Op) int) (all int) {
 	for _, op := range c.All() {
 		if wanted(op) {
+			kept := *op
+			w.ops = append(w.ops, &kept)
 			all++
-			w.takeIfFirst(op, func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) })
+		}
+		if len(w.ops) > 50*maxOrders { // of a cell of a million, few are in memory at a time
+			slices.SortStableFunc(w.ops, compare)
+			w.ops = w.ops[:maxOrders]
 		}
 	}
-	return all
-}
-
-// takeIfFirst takes an order if it is among the first maxOrders, as compare sorts them.
-func (w *window) takeIfFirst(op *history.Op, compare func(a, b *history.Op) int) {
-	at := len(w.ops)
-	for at > 0 && compare(op, w.ops[at-1]) < 0 {
-		at--
-	}
-	if at == maxOrders {
-		return
-	}
-	kept := *op
-	w.ops = slices.Insert(w.ops, at, &kept)
+	slices.SortStableFunc(w.ops, compare)
 	w.ops = w.ops[:min(len(w.ops), maxOrders)]
+	return all
 }
 
 // pad widens the window a little on both sides, and gives an empty one a length that can be drawn.

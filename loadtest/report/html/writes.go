@@ -37,13 +37,13 @@ func writeOf(cmd *history.Command) written {
 func unknownScript(cmd *history.Command) bool { return strings.HasPrefix(cmd.Err, "NOSCRIPT") }
 
 // why says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
-func (d *drawing) why(op *history.Op, cmd *history.Command) (brief, full string) {
+func (d *drawing) why(op *history.Op, cmd *history.Command) string {
 	switch {
 	case cmd.Err == history.StockChanged:
-		return "refused: the stock has changed", "the stock had changed since it was read"
+		return "refused: the stock has changed"
 	case !strings.HasPrefix(cmd.Err, "STALE"):
 		word, _, _ := strings.Cut(cmd.Err+cmd.Reply, " ")
-		return "refused: " + clip(word, 20), clip(cmd.Err+cmd.Reply, 80)
+		return "refused: " + clip(word, 20)
 	}
 	own, newest := int64(0), int64(0)
 	if op.Lease != nil {
@@ -55,10 +55,10 @@ func (d *drawing) why(op *history.Op, cmd *history.Command) (brief, full string)
 		}
 	}
 	if own == 0 || newest == 0 {
-		return "refused: token too old", "its fencing token is older than the newest that the stock has seen"
+		return "refused: token too old"
 	}
 	a, b := apart(own, newest)
-	return fmt.Sprintf("refused: token %s < %s", a, b), fmt.Sprintf("its fencing token %d is older than %d", own, newest)
+	return fmt.Sprintf("refused: token %s < %s", a, b)
 }
 
 // showedToken reports whether the order had shown the stock its token by then.
@@ -74,11 +74,8 @@ func showedToken(op *history.Op, by history.Instant) bool {
 // apart renders two numbers without the digits that long ones begin with in common.
 func apart(a, b int64) (string, string) {
 	x, y := fmt.Sprint(a), fmt.Sprint(b)
-	if len(x) != len(y) || len(x) <= 8 {
-		return x, y
-	}
 	same := 0
-	for same < len(x)-4 && x[same] == y[same] {
+	for len(x) == len(y) && same < len(x)-4 && x[same] == y[same] {
 		same++
 	}
 	if same < 3 {
