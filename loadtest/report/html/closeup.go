@@ -1,9 +1,7 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"stockapi/loadtest/history"
@@ -17,23 +15,22 @@ const maxCloseUps = 3
 
 // closeUps returns the moment of each violation that is too short to be seen in the window, enlarged. A moment that an
 // earlier one shows as well is not drawn again.
-func closeUps(c *history.Cell, w window, keys []*lockKey) []window {
+func closeUps(c *history.Cell, w window) []window {
 	shown := []window{w}
 	if w.queue {
 		if near, worth := w.handOver(); worth {
 			shown = append(shown, near)
 		}
 	}
-	d := newDrawing(c, w, keys, reportWidth)
 	for _, f := range c.Findings {
-		at := d.decisive(f)
+		at := w.decisive(f)
 		seen := func(w window) bool { return w.makesOut(at) }
 		if at.empty() || len(shown) > maxCloseUps || slices.ContainsFunc(shown, seen) {
 			continue
 		}
 		near := w
 		near.focus, near.finding = focusOf(evidenceOf(f)), f
-		near.zoom(d.withNeighbours(at, near.focus))
+		near.zoom(at)
 		if near.lo < near.hi && near.length() < w.length() {
 			near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.",
 				w.length()/near.length(), near.moment(near.lo), near.moment(near.hi))
@@ -50,14 +47,14 @@ func (w window) makesOut(at span) bool {
 
 // decisive returns the time of a violation within the window: of a unit that was sold twice from the mark of one write
 // to that of the other, because an answer may come much later, and of all else what the evidence names.
-func (d *drawing) decisive(f history.Finding) span {
+func (w window) decisive(f history.Finding) span {
 	first, s := evidenceOf(f), noSpan()
 	if f.Result != history.Broken || f.Verdict == history.Liveness {
 		return s
 	}
 	if f.Verdict == history.Stock {
 		focus := focusOf(first)
-		for _, op := range d.window.ops {
+		for _, op := range w.ops {
 			if last := lastWrite(op); focus[op.Order] && last != nil {
 				s.include(last.End)
 			}
@@ -66,54 +63,15 @@ func (d *drawing) decisive(f history.Finding) span {
 	if s.empty() {
 		s.include(first.At...)
 	}
-	if s.lo < d.lo || s.hi > d.hi {
+	if s.lo < w.lo || s.hi > w.hi {
 		return noSpan()
 	}
 	return s
 }
 
-// withNeighbours adds to a moment what decided it, as long as the moment itself stays large enough.
-func (d *drawing) withNeighbours(at span, focus map[string]bool) span {
-	most := at.length() / (3 * narrow)
-	if at.length() == 0 {
-		most = d.length() * narrow / 5
-	}
-	near := d.turningPoints(focus)
-	distance := func(ns float64) float64 { return max(at.lo-ns, ns-at.hi, 0) }
-	slices.SortFunc(near, func(a, b float64) int { return cmp.Compare(distance(a), distance(b)) })
-	wide := at
-	for _, ns := range near {
-		if s := (span{min(wide.lo, ns), max(wide.hi, ns)}); ns >= d.lo && ns <= d.hi && s.length() <= most {
-			wide = s
-		}
-	}
-	return wide
-}
-
-// turningPoints returns when the locks of these orders began and ended, and when they read and wrote the stock.
-func (d *drawing) turningPoints(orders map[string]bool) (at []float64) {
-	for _, op := range d.window.ops {
-		if !orders[op.Order] {
-			continue
-		}
-		if e := d.lockEnd(op); !math.IsInf(e.at, 0) {
-			at = append(at, e.at)
-		}
-		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
-			at = append(at, float64(op.Lease.AcquiredAt))
-		}
-		for i := range op.Trace {
-			if cmd := &op.Trace[i]; cmd.End.Known() && (onStock(cmd) || cmd.OnLock() && cmd.Releases()) {
-				at = append(at, float64(cmd.End))
-			}
-		}
-	}
-	return at
-}
-
 // zoom narrows the window to a moment, with some air around it, and to the orders of that time.
 func (w *window) zoom(at span) {
-	air := max(at.length()*0.6, 1000)
+	air := max(at.length()*1.5, 1000)
 	if at.length() == 0 {
 		air = max(w.length()/100, 1000)
 	}

@@ -57,7 +57,7 @@ func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	d.el("rect", d.faultText(f), "class", "fault",
 		"x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
-	d.put("faulttext", append(d.within(text, x0, x1, middle+4),
+	d.put("faulttext", append(d.within(x0, x1, middle+4, text),
 		spot{x0 - 6, middle + 4, text, "end"}, spot{x1 + 6, middle + 4, text, ""})...)
 }
 
@@ -89,7 +89,7 @@ func (d *drawing) faultWords(b *bar, line float64) {
 	var spots []spot
 	for _, text := range []string{clip(text, 90), clip(text, 40)} {
 		spots = append(spots, spot{b.labelX + textWidth(b.label)*1.06 + 16, line, text, ""})
-		spots = append(append(spots, d.within(text, b.x0, b.x1, line)...), d.within(text, b.x0, d.right(), line)...)
+		spots = append(append(spots, d.within(b.x0, b.x1, line, text)...), d.within(b.x0, d.right(), line, text)...)
 	}
 	d.put("faulttext", append(spots, spot{d.right(), line, clip(text, 60), "end"})...)
 }

@@ -115,7 +115,7 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 			text, line := "perhaps the key of order "+short(d.cell, op)+", which died", middle-barHeight/2-6
 			d.el("rect", "", "class", "maybe "+d.colours[op.Instance],
 				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
-			d.put("gone", append(d.within(text, x0, x1, line), spot{x0, line, text, ""})...)
+			d.put("gone", append(d.within(x0, x1, line, text), spot{x0, line, text, ""})...)
 		}
 	}
 }
@@ -176,11 +176,8 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
-	var spots []spot
-	for _, text := range []string{"held by order " + name + ", since " + d.moment(h.from), "held by order " + name, "order " + name, name} {
-		spots = append(spots, d.within(text, x0, x1, middle+4)...)
-	}
-	d.put("label", spots...)
+	held := "held by order " + name
+	d.put("label", d.within(x0, x1, middle+4, held+", since "+d.moment(h.from), held, "order "+name, name)...)
 	if !wordy || !d.shows(e.at) || h.how == freed && x1-x0 < 30 && !d.window.focus[h.op.Order] {
 		return
 	}
@@ -192,7 +189,7 @@ func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
 	if e.lost {
 		class = "overlabel"
 	}
-	spots = nil
+	var spots []spot
 	for _, text := range []string{name + ": " + e.why + at + d.moment(e.at), e.why} {
 		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
 	}

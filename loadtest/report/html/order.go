@@ -234,10 +234,10 @@ func (d *drawing) words(b *bar, middle float64) {
 	if d.outlived(b) {
 		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
 	}
-	spots = append(spots, d.within(b.label, b.x0, b.x1, line)...)
+	spots = append(spots, d.within(b.x0, b.x1, line, b.label)...)
 	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
-	d.put("label", append(spots, d.within(b.label, b.x0, d.right(), line)...)...)
-	d.put("label", d.within("waits", d.x(underWay(b.op).lo), b.x0, middle+4)...)
+	d.put("label", append(spots, d.within(b.x0, d.right(), line, b.label)...)...)
+	d.put("label", d.within(d.x(underWay(b.op).lo), b.x0, middle+4, "waits")...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)
@@ -265,17 +265,16 @@ func (d *drawing) inside(b *bar, middle float64) {
 		return
 	}
 	held, x := d.lostAt(b)
-	d.put("inside", d.within("holds the lock", b.x0, held, middle+4)...)
+	d.put("inside", d.within(b.x0, held, middle+4, "holds the lock")...)
 	if held < x {
-		d.put("inside", d.within("its lock ends at some time here", held, x, middle+4)...)
+		d.put("inside", d.within(held, x, middle+4, "its lock ends at some time here")...)
 	}
 	released := b.x1
 	if b.op.Lease.ReleasedAt.Known() {
 		released = min(released, d.x(float64(b.op.Lease.ReleasedAt)))
 	}
-	d.put("inside warn", append(d.within("believes it holds the lock", x, released, middle+4),
-		append(d.within("believes it holds", x, released, middle+4),
-			d.within("its release comes late", max(x, released), b.x1, middle+4)...)...)...)
+	d.put("inside warn", append(d.within(x, released, middle+4, "believes it holds the lock", "believes it holds"),
+		d.within(max(x, released), b.x1, middle+4, "its release comes late")...)...)
 }
 
 func (d *drawing) orderClass(op *history.Op) string {

@@ -51,17 +51,19 @@ func (d *drawing) put(class string, spots ...spot) bool {
 	return false
 }
 
-// within returns the spots in a row from x0 to x1 at which a text may stand: its middle, its beginning, its end, and
-// then whatever the marks leave free.
-func (d *drawing) within(text string, x0, x1, y float64) []spot {
-	w := textWidth(text)*1.06 + 4
-	if w+8 > x1-x0 {
-		return nil
-	}
-	spots := []spot{{(x0 + x1 - w) / 2, y, text, ""}, {x0 + 5, y, text, ""}, {x1 - 5 - w, y, text, ""}}
-	for _, b := range d.taken {
-		if b.y0 < y+3 && y-9 < b.y1 && b.x1 > x0 && b.x1+5+w < x1 {
-			spots = append(spots, spot{b.x1 + 4, y, text, ""})
+// within returns the spots in a row from x0 to x1 at which the first of the texts with room there may stand, or else the
+// next: its middle, its beginning, its end, and then whatever the marks leave free.
+func (d *drawing) within(x0, x1, y float64, texts ...string) (spots []spot) {
+	for _, text := range texts {
+		w := textWidth(text)*1.06 + 4
+		if w+8 > x1-x0 {
+			continue
+		}
+		spots = append(spots, spot{(x0 + x1 - w) / 2, y, text, ""}, spot{x0 + 5, y, text, ""}, spot{x1 - 5 - w, y, text, ""})
+		for _, b := range d.taken {
+			if b.y0 < y+3 && y-9 < b.y1 && b.x1 > x0 && b.x1+5+w < x1 {
+				spots = append(spots, spot{b.x1 + 4, y, text, ""})
+			}
 		}
 	}
 	return spots

@@ -127,7 +127,7 @@ func (d *drawing) clock() {
 		if step.Passed-before >= least {
 			d.passes(d.stepTime(i), x0, x1, middle)
 			text := seconds(step.Passed)
-			d.put("turn", append(d.within(text, x0, x1, middle+4), spot{x1 + 4, middle + 4, text, ""},
+			d.put("turn", append(d.within(x0, x1, middle+4, text), spot{x1 + 4, middle + 4, text, ""},
 				spot{x0 - 4, middle + 4, text, "end"})...)
 			before = step.Passed
 		}

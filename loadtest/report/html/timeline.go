@@ -50,7 +50,7 @@ func timelines(c *history.Cell) []figure {
 	w := choose(c)
 	keys := lockKeys(c, w)
 	figures := []figure{draw(c, w, keys)}
-	for _, near := range closeUps(c, w, keys) {
+	for _, near := range closeUps(c, w) {
 		figures = append(figures, draw(c, near, keys))
 	}
 	return figures
@@ -72,8 +72,17 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 
 // drawn returns a timeline that has all its lanes, to scale or, if it is given any, with its steps one unit apart.
 func drawn(c *history.Cell, w window, keys []*lockKey, width float64, steps ...Step) *drawing {
-	d := newDrawing(c, w, keys, width)
-	d.steps = steps
+	d := &drawing{
+		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, keys: keys, top: axisHeight,
+		colours: map[string]string{},
+	}
+	if w.finding.Result == history.Broken {
+		d.top += headHeight
+	}
+	d.y = d.top
+	for i, name := range d.names() {
+		d.colours[name] = fmt.Sprintf("i%d", i%4)
+	}
 	d.headline()
 	if w.queue {
 		d.queue()
@@ -94,22 +103,6 @@ func drawn(c *history.Cell, w window, keys []*lockKey, width float64, steps ...S
 		}
 	}
 	joined()
-	return d
-}
-
-// newDrawing begins a timeline, and gives each instance its colour.
-func newDrawing(c *history.Cell, w window, keys []*lockKey, width float64) *drawing {
-	d := &drawing{
-		scale: scale{span: w.span, width: width}, cell: c, window: w, keys: keys, top: axisHeight,
-		colours: map[string]string{},
-	}
-	if w.finding.Result == history.Broken {
-		d.top += headHeight
-	}
-	d.y = d.top
-	for i, name := range d.names() {
-		d.colours[name] = fmt.Sprintf("i%d", i%4)
-	}
 	return d
 }
 
