@@ -35,7 +35,7 @@ func findings(groups []*group) []finding {
 		most += ": " + worst.Does
 	}
 	out := []finding{{"Breaks most", []part{{worst.Name, worst.ID}, {most + ".", ""}}}}
-	held := append(worst.listed("", okSign), worst.listed("Lock broken, stock right: ", lockSign)...)
+	held := append(worst.listed("", okSign), worst.listed(" Lock broken, stock right: ", lockSign)...)
 	if len(held) > 0 {
 		out = append(out, finding{"Holds there", held})
 	}
@@ -61,7 +61,7 @@ func (g *group) listed(label string, s sign) []part {
 	if len(out) == 1 {
 		return nil
 	}
-	return append(out, part{". ", ""})
+	return append(out, part{".", ""})
 }
 
 // with returns the sections whose cell is as is says.

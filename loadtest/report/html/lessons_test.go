@@ -2,6 +2,7 @@ package html_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,18 +39,8 @@ func renderFound(t *testing.T, cells ...*history.Cell) string {
 func top(doc string) []string {
 	_, list, _ := strings.Cut(doc, `<ul class="findings">`)
 	list, _, _ = strings.Cut(list, "</ul>")
-	var lines []string
-	for item := range strings.SplitSeq(list, "</li>") {
-		var text strings.Builder
-		for piece := range strings.SplitSeq(item, "<") {
-			_, piece, _ = strings.Cut(piece, ">")
-			text.WriteString(piece)
-		}
-		if line := strings.TrimSpace(text.String()); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	list = regexp.MustCompile("<[^>]*>").ReplaceAllString(list, "")
+	return strings.FieldsFunc(list, func(r rune) bool { return r == '\n' })
 }
 
 func TestTheTopOfThePageTellsThreeThings(t *testing.T) {

@@ -56,15 +56,6 @@ func TestAPictureShowsAUnitThatWasSoldTwice(t *testing.T) {
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
 }
 
-func TestAPictureShowsARefusedWrite(t *testing.T) {
-	c := fenced()
-	c.Findings, c.Coverage = audit.Judge(c)
-	doc := picture(t, c)
-	sound(t, doc)
-	says(t, doc, "token 33 < 34", "Two orders held the lock at once")
-	assert.Equal(t, 1, count(elements(t, doc), "path", "refused"))
-}
-
 func TestAPictureStandsAlone(t *testing.T) {
 	doc := picture(t, slow())
 	root := elements(t, doc)[0]

@@ -543,24 +543,3 @@ func TestAHerdIsDrawn(t *testing.T) {
 	assert.Len(t, of(first, "turn", "overtaken"), 22)
 	assert.Empty(t, of(first, "inside", ""), "nobody holds the lock while it waits")
 }
-
-// Six cells of real runs are drawn so that the moment which matters is said.
-func TestTheTimelinesOfSixCells(t *testing.T) {
-	run, err := history.Read(filepath.Join("testdata", "six-cells.json.gz"))
-	require.NoError(t, err)
-	require.Len(t, run.Cells, 6)
-	for _, c := range run.Cells {
-		all := drawn(t, c)
-		says := map[string][]string{
-			"slow-work":        {"stock broken: unit 98 was sold twice", "holds the lock", "TTL over", "believes it holds the lock"},
-			"check-delete-gap": {"lock broken, stock safe: an order removed a lock that was not its own", "removed by 1"},
-			"pause": {"refused: token …8517628 < …9043830",
-				"lock broken, stock safe: two orders held the lock at once; the stock refused the late write of order 1"},
-			"queue-order":  {"first on a", "turn 1", "turn 24"},
-			"node-restart": {"stock broken: unit 98 was sold twice", "lock gone", "unit 98 sold twice", "lock, node 5"},
-			"crash":        {"lock key", "perhaps the key of order 1, which died"},
-		}[c.Scenario]
-		assert.Subset(t, texts(all[0]), says, c.Scenario)
-		assert.Equal(t, c.Scenario == "crash", len(all) == 1, "%s: the moment itself is enlarged", c.Scenario)
-	}
-}
