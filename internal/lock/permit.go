@@ -54,8 +54,3 @@ func renewPermit(ctx context.Context, rdb redis.Scripter, key, token string, ttl
 func releasePermit(ctx context.Context, rdb redis.Scripter, key, token string) error {
 	return releaseResult(permitRelease.Run(ctx, rdb, []string{key}, token).Int64())
 }
-
-// undoPermit returns a permit that may have been acquired; see [runtime.undo].
-func undoPermit(ctx context.Context, rdb redis.Scripter, key, token string) {
-	_ = releasePermit(detach(ctx), rdb, key, token)
-}

@@ -54,7 +54,7 @@ func (rt runtime) marked(delay Delay) Waiting {
 		mark := newToken()
 		lease, err := poll(context.WithValue(ctx, placeKey{}, mark), maxWait, before, attempt)
 		if err != nil {
-			undoPermit(ctx, rt.Redis, marksOf(key), mark)
+			_ = rt.Redis.ZRem(detach(ctx), marksOf(key), mark).Err() // it ends soon by itself
 		}
 		return lease, err
 	}
