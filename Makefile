@@ -80,7 +80,7 @@ compose-test: ## bring docker-compose.yml up for real, sell through it, take it 
 picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw the unit that it sells twice
 	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
 		$(GO) run ./loadtest --scenarios slow-work --rungs v4 --out "$$out" && \
-		$(GO) run ./loadtest report "$$out/results.json" --svg docs/sold-twice.svg
+		$(GO) run ./loadtest report "$$out" --svg docs/sold-twice.svg
 
 .PHONY: results
 results: ## docs/results.md: make a whole run, and show its lines there

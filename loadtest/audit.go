@@ -32,7 +32,7 @@ func (f *auditFlags) Validate() error {
 	case f.Answers && f.Left != nil && (*f.Left < 0 || *f.Left > f.Stock):
 		return errors.New("--left is from 0 to --stock")
 	case !f.Answers && (f.Stock != 0 || f.Left != nil):
-		return errors.New("--stock and --left are for --answers: a file of --json has its own")
+		return errors.New("--stock and --left are for --answers: what --out wrote has its own")
 	case !f.Answers && len(f.Files) > 1:
 		return errors.New("several files are for --answers: judge the results of one run at a time")
 	}

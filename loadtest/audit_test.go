@@ -17,7 +17,7 @@ func TestTheExitCodesOfAFile(t *testing.T) {
 	code, _, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
 		"--out", dir)
 	require.Equal(t, asExpected, code, stderr)
-	good, err := history.Read(filepath.Join(dir, "results.json"))
+	good, err := history.Read(dir)
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		change func(*history.Run)
@@ -37,7 +37,7 @@ func TestTheExitCodesOfAFile(t *testing.T) {
 			cell.Findings = append([]history.Finding{}, cell.Findings...)
 			run.Cells = []*history.Cell{&cell}
 			c.change(&run)
-			file := filepath.Join(t.TempDir(), "r.json")
+			file := filepath.Join(t.TempDir(), "r.jsonl.gz")
 			require.NoError(t, history.Write(file, &run))
 			for _, command := range []string{"audit", "report"} {
 				code, stdout, stderr := loadtest(t, command, file)
@@ -55,7 +55,7 @@ func TestTheFileOfARunMakesItsPage(t *testing.T) {
 	_, _, _ = loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance", "--out", dir)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
-	_, _, stderr := loadtest(t, "report", filepath.Join(dir, "results.json"))
+	_, _, stderr := loadtest(t, "report", filepath.Join(dir, history.Results))
 	again, err := os.ReadFile(filepath.Join(dir, "results.html"))
 	require.NoError(t, err, stderr)
 	assert.Equal(t, string(page), string(again))
@@ -68,7 +68,7 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
 		"--requests", "21000", "--out", dir)
 	require.Equal(t, asExpected, code, stderr)
-	assert.Equal(t, []string{"matrix.txt", "report.html", "results.json.gz"}, namesIn(t, dir))
+	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
 	code, again, stderr := loadtest(t, "audit", dir)
 	assert.Equal(t, asExpected, code, stderr)
 	assert.Equal(t, stdout, again)

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/run"
 )
@@ -102,7 +101,7 @@ func measuredCells(t *testing.T, titles map[string]bool) map[string]*catalog.Row
 			break
 		}
 		shown := progress{terminal.NewProgress(io.Discard, terminal.Of(io.Discard)), io.Discard}
-		result, err := run.Do(t.Context(), c.Run.settings(history.Memory()), specs, shown)
+		result, err := run.Do(t.Context(), c.Run.settings(nil), specs, shown)
 		require.NoError(t, err)
 		for _, r := range catalog.Assess(result.History.Cells) {
 			rows[r.Shown().Title()] = r

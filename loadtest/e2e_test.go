@@ -149,7 +149,7 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	last := regexp.MustCompile(`(?m)^interrupted after [12] of 1000 cells, so far as expected$`)
 	assert.Regexp(t, last, out.String())
 	assert.NotRegexp(t, `(?m)^as expected`, out.String())
-	code, stdout, _ := loadtest(t, "audit", filepath.Join(dir, "results.json"))
+	code, stdout, _ := loadtest(t, "audit", dir)
 	assert.Equal(t, couldNotRun, code, "as the run itself")
 	assert.Regexp(t, last, stdout)
 	assert.Contains(t, stdout, "the run was not finished: interrupted")

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
 	assert.Equal(t, stdout, longerLease.ReplaceAllString(again, "$1$2"))
 	assert.Empty(t, tmp.left(t))
 
-	run, err := history.Read(filepath.Join(dir, "results.json"))
+	run, err := history.Read(dir)
 	require.NoError(t, err)
 	killed := run.Cells[0].Ops[slices.IndexFunc(run.Cells[0].Ops,
 		func(op history.Op) bool { return op.Order == run.Cells[0].Product+"-1" })]

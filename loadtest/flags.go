@@ -14,8 +14,8 @@ import (
 type commands struct {
 	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default. Unless told which, it runs the article's locks and the answers to them, where they differ."`
 	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit    auditFlags       `cmd:"" help:"Judge a file that --json wrote again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
-	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from a file that --json wrote."`
+	Audit    auditFlags       `cmd:"" help:"Judge what --out wrote again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
+	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from what --out wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
@@ -36,13 +36,12 @@ Examples:
   loadtest all --out out
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
   loadtest --rungs v5 --scenarios pause
-  loadtest --backend redis://127.0.0.1:6379/5 --json results.json
+  loadtest --backend redis://127.0.0.1:6379/5 --out out
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
-  loadtest audit results.json
   loadtest audit out
   loadtest audit --answers answers.jsonl --stock 100 --left 0
-  loadtest report results.json -o report.html
-  loadtest report results.json --svg picture.svg --cell "pause v4"
+  loadtest report out -o report.html
+  loadtest report out --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000

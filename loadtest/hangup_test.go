@@ -33,7 +33,7 @@ func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
 }
 
 func TestAnAuditOfCellsThatWereNotRunSaysThatItCouldNot(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "results.json")
+	file := filepath.Join(t.TempDir(), history.Results)
 	require.NoError(t, history.Write(file, &history.Run{ID: "none",
 		Cells: []*history.Cell{{Scenario: "crash", Rung: "v1", Name: "setnx", NotRun: "needs instances of its own"}}}))
 	code, _, _ := loadtest(t, "audit", file)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http/httptest"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -30,14 +29,14 @@ func TestAShopThatDiesMidway(t *testing.T) {
 			go die()
 		}
 	}
-	file := filepath.Join(t.TempDir(), "results.json")
+	dir := t.TempDir()
 	args := append([]string{"--targets", serve(t, a) + "," + server.URL, "--scenarios", "two-instances", "--rungs", "v4",
-		"--json", file}, load...)
+		"--out", dir}, load...)
 	code, stdout, stderr := loadtest(t, append(args, "--stock", "100")...)
 	<-died
 	out := stdout + stderr
 	assert.Equal(t, couldNotRun, code, out)
-	recorded, err := history.Read(file)
+	recorded, err := history.Read(dir)
 	require.NoError(t, err)
 	c := recorded.Cells[0]
 	assert.Equal(t, history.OK, c.Finding(history.Valid).Result, out)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,11 +18,11 @@ import (
 // A client that may not open enough files measures itself: the shop is not to blame for what never reached it.
 func TestAClientWithoutFiles(t *testing.T) {
 	shop := contracttest.NewInstance(contracttest.NewStore(), "a")
-	url, file := serve(t, shop), filepath.Join(t.TempDir(), "results.json")
+	url, dir := serve(t, shop), t.TempDir()
 	// The hard limit goes down as well: Go raises the soft one to it.
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -n 48 && exec "$0" "$@"`, os.Args[0],
 		"--targets", url, "--scenarios", "one-instance", "--rungs", "v4", "--requests", "400", "--concurrency", "200",
-		"--json", file)
+		"--out", dir)
 	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -33,7 +32,7 @@ func TestAClientWithoutFiles(t *testing.T) {
 	assert.Equal(t, couldNotRun, exit.ExitCode(), out.String())
 	assert.Less(t, shop.Orders(), 400, "some never left")
 	assert.Regexp(t, `(?i)too many open files|file descriptors|no files`, out.String())
-	recorded, err := history.Read(file)
+	recorded, err := history.Read(dir)
 	require.NoError(t, err)
 	c := recorded.Cells[0]
 	assert.Equal(t, history.Invalid, c.Finding(history.Valid).Result, out.String())

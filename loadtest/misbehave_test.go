@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -94,11 +93,11 @@ func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
 	if m.two {
 		urls, scenario = urls+","+serve(t, b), "two-instances"
 	}
-	file := filepath.Join(t.TempDir(), "results.json")
-	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung, "--json", file}, load...)
+	dir := t.TempDir()
+	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung, "--out", dir}, load...)
 	code, stdout, stderr := loadtest(t, append(args, m.flags...)...)
 	out = stdout + stderr
-	recorded, err := history.Read(file)
+	recorded, err := history.Read(dir)
 	if err != nil {
 		return code, "", out // there was no cell
 	}

@@ -26,7 +26,7 @@ func oversold(t *testing.T) (file string) {
 	for _, c := range cells {
 		c.Findings, c.Coverage = audit.Judge(c)
 	}
-	file = filepath.Join(t.TempDir(), "r.json")
+	file = filepath.Join(t.TempDir(), "r.jsonl.gz")
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: cells}))
 	return file
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/plain"
 	"stockapi/loadtest/replay"
@@ -22,6 +23,9 @@ import (
 func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	entries, err := f.entries()
 	if err != nil {
+		return complain(stderr, err)
+	}
+	if err := checkOut(f.Out); err != nil {
 		return complain(stderr, err)
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
@@ -47,21 +51,14 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 			err = errors.New("interrupted")
 		}
 	}
-	if err = errors.Join(err, environment.Close(), f.write(run)); err != nil {
+	err = errors.Join(err, environment.Close())
+	if f.Out != "" {
+		err = errors.Join(err, report.WriteAll(f.Out, run, catalog.Assess(run.Cells)))
+	}
+	if err != nil {
 		return complain(stderr, err)
 	}
 	return code
-}
-
-// write writes the files that were asked for.
-func (f *replayFlags) write(run *history.Run) (err error) {
-	if f.JSON != "" {
-		err = history.Write(f.JSON, run)
-	}
-	if f.HTML != "" {
-		err = errors.Join(err, report.WritePage(run, f.HTML))
-	}
-	return err
 }
 
 // replays are the replays of one command.

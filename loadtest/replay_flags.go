@@ -21,8 +21,7 @@ type replayFlags struct {
 	Wait       time.Duration `default:"3s" help:"Longest that an order waits for the lock, on rungs that wait."`
 	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
 	AtOnce     int           `default:"6" help:"How many traces of a file are replayed at a time: they mostly wait."`
-	JSON       string        `name:"json" placeholder:"FILE" help:"Write the histories to FILE."`
-	HTML       string        `name:"html" placeholder:"FILE" help:"Write a report with the timelines to FILE."`
+	Out        string        `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
 }
 
 // entries returns what is to be replayed.

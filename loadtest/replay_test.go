@@ -23,16 +23,14 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 	t.Parallel()
 	stockapi(t)
 	dir, tmp := t.TempDir(), ownTemp(t)
-	file, page := filepath.Join(dir, "replay.json"), filepath.Join(dir, "replay.html")
-	code, out, errs := tmp.loadtest(t, "replay", "v0:abba", "--expect", "stock", "--json", file,
-		"--html", page)
+	code, out, errs := tmp.loadtest(t, "replay", "v0:abba", "--expect", "stock", "--out", dir)
 	require.Equal(t, asExpected, code, out+errs)
 	assert.Regexp(t, `(?m)^  set stock +lock: free  stock: 0 +\+\d\.\d{3} s$`, out)
 	assert.Contains(t, out, "a: sold unit 1\nb: sold unit 1\n")
 	assert.Regexp(t, `(?m)^stock +BROKEN +[ab] sold unit 1 to order [ab] at `, out)
 	assert.Contains(t, out, "as expected: stock BROKEN")
-	for _, name := range []string{file, page} {
-		info, err := os.Stat(name)
+	for _, name := range []string{"results.jsonl.gz", "report.html"} {
+		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.Positive(t, info.Size())
 	}

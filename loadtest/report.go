@@ -99,8 +99,5 @@ func beside(file string) string {
 	if fi, err := os.Stat(file); err == nil && fi.IsDir() {
 		return filepath.Join(file, "report.html")
 	}
-	for _, ending := range []string{".gz", ".json", ".jsonl"} {
-		file = strings.TrimSuffix(file, ending)
-	}
-	return file + ".html"
+	return strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".jsonl") + ".html"
 }

@@ -19,7 +19,7 @@ func TestReportIsMadeFromTheFileAlone(t *testing.T) {
 	left := int64(1)
 	c := &history.Cell{Scenario: "one-instance", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left}
 	c.Findings, c.Coverage = audit.Judge(c)
-	file := filepath.Join(t.TempDir(), "r.json")
+	file := filepath.Join(t.TempDir(), "r.jsonl.gz")
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: []*history.Cell{c}}))
 
 	code, stdout, stderr := loadtest(t, "report", file)
@@ -40,7 +40,7 @@ func TestReportIsMadeFromTheFileAlone(t *testing.T) {
 // The directory of a run stands for its results.
 func TestReportOfADirectory(t *testing.T) {
 	dir := filepath.Dir(withFault(t))
-	require.NoError(t, os.Rename(filepath.Join(dir, "r.json"), filepath.Join(dir, history.Results)))
+	require.NoError(t, os.Rename(filepath.Join(dir, "r.jsonl.gz"), filepath.Join(dir, history.Results)))
 	code, stdout, stderr := loadtest(t, "report", dir)
 	assert.Equal(t, surprised, code, stderr)
 	assert.Contains(t, stdout, "wrote "+filepath.Join(dir, "report.html"))
@@ -70,7 +70,7 @@ func withFault(t *testing.T) (file string) {
 	for _, c := range cells {
 		c.Findings, c.Coverage = audit.Judge(c)
 	}
-	file = filepath.Join(t.TempDir(), "r.json")
+	file = filepath.Join(t.TempDir(), "r.jsonl.gz")
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: cells}))
 	return file
 }
@@ -123,7 +123,7 @@ func TestAPictureThatCannotBeDrawn(t *testing.T) {
 }
 
 func TestReportOfWhatIsNoHistory(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "r.json")
+	file := filepath.Join(t.TempDir(), "r.jsonl.gz")
 	require.NoError(t, os.WriteFile(file, []byte(`{"format":"stock`), 0o600))
 	code, _, stderr := loadtest(t, "report", file)
 	assert.Equal(t, couldNotRun, code)

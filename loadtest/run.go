@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
@@ -30,7 +29,7 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	if err != nil {
 		return complain(stderr, err)
 	}
-	if err := f.checkOutputs(); err != nil {
+	if err := checkOut(f.Out); err != nil {
 		return complain(stderr, err)
 	}
 	checked := f.settings(nil)
@@ -61,21 +60,10 @@ func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
 
 // newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any.
 func (f *runFlags) newSpool() *history.Spool {
-	switch {
-	case f.Out != "":
+	if f.Out != "" {
 		return history.NewSpool(f.Out)
-	case f.JSON != "":
-		return history.NewSpool(besides(f.JSON))
 	}
 	return history.NewSpool(os.TempDir())
-}
-
-// besides returns the directory of a file, or another one if no files can be made there.
-func besides(file string) string {
-	if fi, err := os.Stat(file); err == nil && !fi.Mode().IsRegular() {
-		return os.TempDir()
-	}
-	return filepath.Dir(file)
 }
 
 // finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were; first
@@ -113,33 +101,23 @@ func (f *runFlags) finish(result run.Result, err error, first bool, stdout, stde
 
 // write writes the files that were asked for, if there is anything to write.
 func (f *runFlags) write(run *history.Run, rows []*catalog.Row) error {
-	if len(rows) == 0 {
+	if len(rows) == 0 || f.Out == "" {
 		return nil
 	}
-	var errs []error
-	if f.JSON != "" {
-		errs = append(errs, history.Write(f.JSON, run))
-	}
-	if f.Out != "" {
-		errs = append(errs, report.WriteAll(f.Out, run, rows))
-	}
-	return errors.Join(errs...)
+	return report.WriteAll(f.Out, run, rows)
 }
 
-// checkOutputs finds out before the run, not after it, whether its results can be written.
-func (f *runFlags) checkOutputs() error {
-	if f.JSON != "" {
-		if err := writable(filepath.Dir(f.JSON)); err != nil {
-			return fmt.Errorf("--json: %w", err)
-		}
+// checkOut finds out before the run, not after it, whether its results can be written.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
 	}
-	if f.Out != "" {
-		if err := os.MkdirAll(f.Out, 0o755); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		if err := writable(f.Out); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = writable(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 	return nil
 }

@@ -37,8 +37,7 @@ type runFlags struct {
 	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
 
-	Out     string `group:"output" placeholder:"DIR" help:"Write results.json (results.json.gz from 8 MB on, results.jsonl.gz from 100,000 orders on), matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
-	JSON    string `group:"output" name:"json" placeholder:"FILE" help:"Write everything to FILE, histories included: one JSON document, or JSON lines from 100,000 orders on; compressed if FILE ends in .gz."`
+	Out     string `group:"output" placeholder:"DIR" help:"Write results.jsonl.gz, with all histories, matrix.txt and report.html to DIR, and Porcupine's pictures of first violations to DIR/porcupine."`
 	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 }
 

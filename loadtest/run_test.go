@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,7 +99,6 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--sql postgress", `did you mean "postgres"?`},
 		{"--sql oracle", "--sql: neither auto, sqlite, mariadb, postgres nor a DSN that begins with one of sqlite, mysql,"},
 		{"--sql mysql://u:secret@127.0.0.1:1/shop --rungs v12", "no database at mysql://127.0.0.1:1/shop"},
-		{"--json /nonexistent/dir/f.json", "--json"},
 		{"--out " + file, "--out"},
 		{"--backend redis://127.0.0.1:1", "no Redis at redis://127.0.0.1:1"},
 		{"--targets http://127.0.0.1:1 --rungs v4", "connection refused"},
@@ -259,15 +260,15 @@ func TestReportsRunNothing(t *testing.T) {
 
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
-	file := filepath.Join(t.TempDir(), "h.json")
+	dir := t.TempDir()
 	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances",
-		"--rungs", "v4", "--requests", "137", "--json", file)
+		"--rungs", "v4", "--requests", "137", "--out", dir)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "nothing was started here")
 	assert.Contains(t, stdout, "needs two targets")
 	assert.Contains(t, stdout, "as expected (1 of 1 cells; 1 not run)")
 	assert.Equal(t, 137+1, shop.orders, "exactly as many as asked, and a probe")
-	recorded, err := history.Read(file)
+	recorded, err := history.Read(dir)
 	require.NoError(t, err)
 	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
 }
@@ -329,20 +330,19 @@ func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
 	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
 	require.NoError(t, err)
 	assert.Equal(t, stdout, string(matrix))
-	code, again, _ := loadtest(t, "audit", "--verbose", filepath.Join(dir, "results.json"))
+	code, again, _ := loadtest(t, "audit", "--verbose", dir)
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, stdout, again, "an audit prints what the run printed")
 }
 
 // TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.
 func TestAnAuditTrustsNoVerdict(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "h.json")
+	dir := t.TempDir()
 	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
-		"--json", file)
+		"--out", dir)
 	require.Equal(t, asExpected, code)
-	forged, err := os.ReadFile(file)
-	require.NoError(t, err)
-	forged = bytes.Replace(forged, []byte(`"units":[41]`), []byte(`"units":[42]`), 1)
+	forged := bytes.Replace(unpacked(t, dir), []byte(`"units":[41]`), []byte(`"units":[42]`), 1)
+	file := filepath.Join(t.TempDir(), "forged.jsonl")
 	require.NoError(t, os.WriteFile(file, forged, 0o600))
 	code, stdout, _ := loadtest(t, "audit", file)
 	assert.Equal(t, surprised, code)
@@ -353,7 +353,7 @@ func TestAnAuditTrustsNoVerdict(t *testing.T) {
 
 // Every flag costs a reader a line of --help.
 func TestARunHasFewFlags(t *testing.T) {
-	const most = 19 // with --json, which is to go
+	const most = 18
 	assert.LessOrEqual(t, reflect.TypeFor[runFlags]().NumField(), most)
 }
 
@@ -374,4 +374,17 @@ func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 		assert.Regexp(t, c.cells, stdout, stderr)
 		assert.Equal(t, c.next, strings.Contains(stdout, "\nnext: `go run ./loadtest all`"), "%d %s", code, stdout)
 	}
+}
+
+// unpacked returns the lines of a run's histories.
+func unpacked(t *testing.T, dir string) []byte {
+	t.Helper()
+	file, err := os.Open(filepath.Join(dir, history.Results))
+	require.NoError(t, err)
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return text
 }

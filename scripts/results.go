@@ -7,9 +7,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,13 +86,7 @@ func audited(dir string) (brief, whole []string, err error) {
 
 // releases returns a table of how many releases of each rung were judged, in all of its cells.
 func releases(dir string) ([]string, error) {
-	var run *history.Run
-	err := fs.ErrNotExist
-	for _, name := range []string{"results.json", "results.json.gz", "results.jsonl.gz"} {
-		if errors.Is(err, fs.ErrNotExist) {
-			run, err = history.Read(filepath.Join(dir, name))
-		}
-	}
+	run, err := history.Read(dir)
 	if err != nil {
 		return nil, err
 	}

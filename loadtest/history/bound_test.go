@@ -49,7 +49,7 @@ func TestTheSpoolCountsBytes(t *testing.T) {
 		require.NoError(t, c.Add(&Op{Detail: strings.Repeat("x", 1<<20)}))
 	}
 	assert.True(t, c.onDisk())
-	assert.Equal(t, int64(inMemoryBytes), s.bytes, "what went to disk is free again")
+	assert.Equal(t, int64(inMemory), s.room, "what went to disk is free again")
 	assert.Equal(t, 70, c.Len())
 }
 
@@ -58,12 +58,11 @@ func TestAGzipBombIsRefused(t *testing.T) {
 	const head = `{"format":"stockapi-history","version":`
 	endless := func(s string) string { return strings.Repeat(s, 1<<20/len(s)) }
 	for name, c := range map[string]struct{ begin, then, why string }{
-		"a text":            {head + `1,"cells":1,"run":{"id":"`, endless("x"), "a value of more than 16 MB"},
-		"blanks":            {head, endless(" "), "a value of more than 16 MB"},
-		"an unknown member": {head + `1,"extra":[`, endless("[],"), "a value of more than 16 MB"},
-		"an order":          {head + `2,"run":{}}{"cell":{},"ops":1}{"units":[`, endless("1,"), "a value of more than 16 MB"},
-		"cells":             {head + `1,"cells":1,"run":{"cells":[`, endless(`{},`), "more than 64 MB besides its orders"},
-		"cells in lines":    {head + `2,"run":{}}`, endless(`{"cell":{}}`), "more than 64 MB besides its orders"},
+		"a text":            {head + `2,"cells":1,"run":{"id":"`, endless("x"), "a line of more than 16 MB"},
+		"blanks":            {head, endless(" "), "a line of more than 16 MB"},
+		"an unknown member": {head + `2,"extra":[`, endless("[],"), "a line of more than 16 MB"},
+		"an order":          {head + "2}\n" + `{"cell":{},"ops":1}` + "\n" + `{"units":[`, endless("1,"), "a line of more than 16 MB"},
+		"cells":             {head + "2}\n", endless(`{"cell":{}}` + "\n"), "more than 64 MB besides its orders"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bomb.json")

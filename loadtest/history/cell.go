@@ -43,8 +43,8 @@ type Cell struct {
 	// Faults are the faults of the cell's orders, and of the processes that served them.
 	Faults []Fault `json:"faults,omitempty"`
 
-	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case.
-	Ops      []Op          `json:"ops,omitempty"`
+	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case. In a file each has a line of its own.
+	Ops      []Op          `json:"-"`
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`
 	Commands *int64        `json:"redis_commands,omitempty"`
@@ -60,7 +60,7 @@ type Cell struct {
 	// compares.
 	Findings []Finding `json:"findings,omitempty"`
 
-	stored *stored // the orders that are not in Ops; nil without a spool
+	stored *stored // the orders that are not in Ops; nil before Keep
 }
 
 // replayed begins the name of the scenario of a cell that is the replay of a trace.

@@ -9,22 +9,13 @@ import (
 	"path/filepath"
 )
 
-// Every file begins with Format and a version. A change to the meaning of a field needs a new version.
-//
-// A Document is one JSON document, with one order per line, for jq and for people. Lines are JSON lines, which can be
-// read one after the other however many there are: the head of the run, then of each cell its head and its orders, and
-// an end.
+// A file is JSON lines, which can be read one after the other however many there are: the head of the run, then of each
+// cell its head and its orders, and an end. It is compressed with gzip. The first line begins with Format and Version. A
+// change to the meaning of a field needs a new version.
 const (
-	Format   = "stockapi-history"
-	Document = 1
-	Lines    = 2
+	Format  = "stockapi-history"
+	Version = 2
 )
-
-// Large is the number of orders from which on a run is written as Lines.
-const Large = 100_000
-
-// Packed is the size in bytes from which on a Document gets a name by which it is compressed: that of a whole run is.
-const Packed = 8_000_000
 
 // ErrNotHistory is wrapped by every error of Read that is due to the file's content.
 var ErrNotHistory = errors.New("not a usable history")

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,39 +30,40 @@ func sample() *history.Run {
 	}
 }
 
+// The results of a run are found by the name of their directory too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "h.json")
+	dir := t.TempDir()
+	_, err := history.Read(dir)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	path := filepath.Join(dir, history.Results)
 	require.NoError(t, history.Write(path, sample()))
-	run, err := history.Read(path)
-	require.NoError(t, err)
-	assert.Equal(t, sample(), run)
-	assert.False(t, run.Cells[0].Ops[1].Done.Known(), "an answer that never came stays one")
+	for _, path := range []string{dir, path} {
+		run, err := history.Read(path)
+		require.NoError(t, err)
+		assert.Equal(t, sample(), run)
+		assert.False(t, run.Cells[0].Ops[1].Done.Known(), "an answer that never came stays one")
+	}
 }
 
 func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "h.json")
-	require.NoError(t, history.Write(path, sample()))
-	good, err := os.ReadFile(path)
-	require.NoError(t, err)
-	cases := map[string]struct{ content, reason string }{
-		"cut short":     {string(good[:len(good)/2]), "cut short after"},
-		"empty":         {"", "cut short after 0 bytes"},
-		"other version": {strings.Replace(string(good), `"version":1`, `"version":3`, 1), "version 3"},
-		"other format":  {`{"format":"k6","version":1}`, `format is "k6"`},
-		"no JSON":       {"left: 0\n", "not valid JSON"},
-		"lost an order": {strings.Replace(string(good), `"ops":2`, `"ops":3`, 1), "2 orders where its head says 3"},
-		"lost a cell":   {strings.Replace(string(good), `"cells":1`, `"cells":2`, 1), "1 cells where its head says 2"},
-		"no cells":      {`{"format":"stockapi-history","version":1}`, "no cells"},
-		"null cell":     {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[null]}}`, "cell 1 is missing"},
-		"wrong types":   {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":"x"}}`, "cannot unmarshal"},
-	}
-	for name, c := range cases {
+	const head = `{"format":"stockapi-history","version":2`
+	for name, c := range map[string]struct{ content, reason string }{
+		"empty":          {"", "cut short after 0 bytes"},
+		"older format":   {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n", "make the run again"},
+		"later version":  {`{"format":"stockapi-history","version":3,"run":5}` + "\n", "version 3"},
+		"other format":   {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
+		"no JSON":        {"left: 0\n", "not valid JSON"},
+		"no cells":       {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
+		"null cell":      {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n", "cell 0 has more orders than its head says"},
+		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n", "cell 1 has more orders than its head says"},
+		"wrong types":    {head + `,"run":"x"}` + "\n", "cannot unmarshal"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "h.json")
+			path := filepath.Join(t.TempDir(), "h.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
 			_, err := history.Read(path)
 			require.ErrorIs(t, err, history.ErrNotHistory)
-			assert.ErrorContains(t, err, c.reason)
+			require.ErrorContains(t, err, c.reason)
 			assert.NotContains(t, err.Error(), "\n", "one line")
 		})
 	}

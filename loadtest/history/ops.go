@@ -1,16 +1,12 @@
 package history
 
-import (
-	"encoding/json"
-	"errors"
-	"iter"
-)
+import "iter"
 
 // All returns the ops of a cell one after the other. An op is valid until the next one is asked for; to keep it, copy
 // it: a cell of a million orders does not fit in memory. A shallow copy of the Op is enough.
 func (c *Cell) All() iter.Seq2[int, *Op] {
 	if c.onDisk() {
-		return c.stored.all
+		return c.blockwise
 	}
 	return func(yield func(int, *Op) bool) {
 		for i := range c.Ops {
@@ -24,7 +20,7 @@ func (c *Cell) All() iter.Seq2[int, *Op] {
 // At returns op number i, the number by which evidence refers to it. To change it, see [Cell.Set].
 func (c *Cell) At(i int) *Op {
 	if c.onDisk() {
-		return c.stored.at(i)
+		return c.fromBlock(i)
 	}
 	return &c.Ops[i]
 }
@@ -32,18 +28,7 @@ func (c *Cell) At(i int) *Op {
 // Len returns how many ops there are.
 func (c *Cell) Len() int {
 	if c.onDisk() {
-		return c.stored.n
+		return c.stored.written + len(c.Ops)
 	}
 	return len(c.Ops)
 }
-
-// MarshalJSON fails for a cell whose ops are on disk: the JSON would look complete without them.
-func (c *Cell) MarshalJSON() ([]byte, error) {
-	if c.onDisk() {
-		return nil, errors.New("the orders of the cell are on disk")
-	}
-	return json.Marshal((*head)(c))
-}
-
-// head is a cell as JSON has it, with its Ops.
-type head Cell

@@ -18,7 +18,7 @@ type Run struct {
 	Machine  Machine `json:"machine"`
 	Backend  Backend `json:"backend"`
 	Load     Load    `json:"load"`
-	Cells    []*Cell `json:"cells"`
+	Cells    []*Cell `json:"-"` // each has a line of its own
 }
 
 // A Machine describes the one that the client ran on.

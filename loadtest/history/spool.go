@@ -1,19 +1,18 @@
 package history
 
 import (
+	"bytes"
+	"encoding/gob"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"sync"
 )
 
 const (
-	// inMemory is the number of ops that stay in memory, and inMemoryBytes their size. Both are enough for a usual run.
-	// The others go to disk.
-	inMemory      = 20_000
-	inMemoryBytes = 64 << 20
-	// blockSize is the approximate size of a block.
+	// inMemory is the size of the ops that stay in memory, in bytes: enough for a usual run. The others go to disk.
+	inMemory = 32 << 20
+	// blockSize is the size of the ops that are written together, in bytes of memory.
 	blockSize = 64 << 10
 )
 
@@ -23,21 +22,15 @@ type Spool struct {
 	dir  string
 	open func(dir string) (*os.File, error)
 
-	mu    sync.Mutex
-	room  int
-	bytes int64 // the same, by size
-	file  *os.File
-	end   int64
-	err   error
+	mu   sync.Mutex
+	room int64
+	file *os.File
+	end  int64
+	err  error
 }
 
 // NewSpool returns a spool that creates its file, if it needs one, in dir. It has to be closed.
-func NewSpool(dir string) *Spool {
-	return &Spool{dir: dir, open: openTemporary, room: inMemory, bytes: inMemoryBytes}
-}
-
-// Memory returns a spool that keeps all ops in memory.
-func Memory() *Spool { return &Spool{room: math.MaxInt, bytes: math.MaxInt64} }
+func NewSpool(dir string) *Spool { return &Spool{dir: dir, open: openTemporary, room: inMemory} }
 
 // Close closes the file. Its ops can no longer be read.
 func (s *Spool) Close() error {
@@ -61,77 +54,61 @@ func (s *Spool) Err() error {
 	return s.err
 }
 
-// reserve reserves memory for one more op of that size, if there is room.
+// reserve reserves so much memory, if there is room; a negative size gives it back. Without a spool there always is.
 func (s *Spool) reserve(size int64) bool {
+	if s == nil {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.room == 0 || s.bytes < size {
+	if s.room < size {
 		return false
 	}
-	s.room--
-	s.bytes -= size
+	s.room -= size
 	return true
 }
 
-func (s *Spool) free(n int, bytes int64) {
+// write appends ops to the file and returns their place.
+func (s *Spool) write(ops []Op) (b block, err error) {
+	var text bytes.Buffer
+	err = gob.NewEncoder(&text).Encode(ops)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.room += n
-	s.bytes += bytes
-}
-
-// write appends a block and returns its offset.
-func (s *Spool) write(b []byte) (at int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return 0, s.err
+	if s.err == nil && s.file == nil && err == nil {
+		s.file, err = s.open(s.dir)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("the orders cannot be kept in %s: make room there: %w", s.dir, err)
-			s.err = err
-		}
-	}()
-	if s.file == nil {
-		if s.file, err = s.open(s.dir); err != nil {
-			return 0, err
-		}
+	if s.err == nil && err == nil {
+		_, err = s.file.WriteAt(text.Bytes(), s.end)
 	}
-	at = s.end
-	if _, err := s.file.WriteAt(b, at); err != nil {
-		return 0, err
+	if s.err == nil && err != nil {
+		s.err = fmt.Errorf("the orders cannot be kept in %s: make room there: %w", s.dir, err)
 	}
-	s.end += int64(len(b))
-	return at, nil
+	b = block{at: s.end, size: text.Len()}
+	s.end += int64(b.size)
+	return b, s.err
 }
 
 // read reads a block. Err returns its error too.
-func (s *Spool) read(b []byte, at int64, count int) ([]Op, error) {
+func (s *Spool) read(b block) (ops []Op, err error) {
 	s.mu.Lock()
 	file := s.file
 	s.mu.Unlock()
+	text := make([]byte, b.size)
 	if file == nil {
-		return nil, s.fail(os.ErrClosed)
+		err = os.ErrClosed
+	} else if _, err = file.ReadAt(text, b.at); err == nil {
+		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&ops)
 	}
-	if _, err := file.ReadAt(b, at); err != nil {
-		return nil, s.fail(err)
+	if err == nil {
+		return ops, nil
 	}
-	ops, err := decodeBlock(b, count)
-	if err != nil {
-		return nil, s.fail(err)
-	}
-	return ops, nil
-}
-
-func (s *Spool) fail(err error) error {
 	err = fmt.Errorf("the orders kept in %s cannot be read again: %w", s.dir, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = err
 	}
-	return err
+	return nil, err
 }
 
 // A block is the place of some ops in the spool's file: those from number first on.
@@ -141,16 +118,15 @@ type block struct {
 	first int
 }
 
-// stored holds the ops of one cell in a spool.
+// stored is what a cell knows of its ops in a spool. Those after the last block are the cell's Ops.
 type stored struct {
 	spool *Spool
 
 	mu       sync.Mutex
-	onDisk   bool  // if not, they are the cell's Ops
-	reserved int64 // the memory of those, in bytes
+	size     int64 // of the cell's Ops, in bytes of memory
+	reserved int64 // of it
 	blocks   []block
-	last     encoder // the ops that are not written yet
-	n        int
+	written  int // the number of ops in blocks
 	// changed are ops that replace others, by number.
 	changed map[int]Op
 
@@ -160,35 +136,51 @@ type stored struct {
 }
 
 // Keep makes the cell store the ops that are added from now on in a spool; nil means in memory.
-func (c *Cell) Keep(s *Spool) {
-	if s == nil {
-		s = Memory()
-	}
-	c.stored = &stored{spool: s}
-}
+func (c *Cell) Keep(s *Spool) { c.stored = &stored{spool: s} }
 
-// Add adds an op. Several goroutines may add ops if the cell has a spool; the order of their calls is the order of the
-// ops.
+// Add adds an op. Several goroutines may add ops if Keep was called; the order of their calls is the order of the ops.
 func (c *Cell) Add(op *Op) error {
-	if c.stored == nil {
+	s := c.stored
+	if s == nil {
 		c.Ops = append(c.Ops, *op)
 		return nil
 	}
-	s := c.stored
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sums = nil
-	if !s.onDisk {
-		if size := op.size(); s.spool.reserve(size) {
-			s.reserved += size
-			c.Ops = append(c.Ops, *op)
-			return nil
+	size := op.size()
+	c.Ops = append(c.Ops, *op)
+	s.size += size
+	if len(s.blocks) == 0 && s.spool.reserve(size) {
+		s.reserved += size
+		return nil
+	}
+	if s.size < blockSize {
+		return nil
+	}
+	return s.move(c)
+}
+
+// move moves the cell's Ops to disk.
+func (s *stored) move(c *Cell) error {
+	ops := c.Ops
+	for len(ops) > 0 {
+		n, size := 0, int64(0)
+		for ; n < len(ops) && size < blockSize; n++ {
+			size += ops[n].size()
 		}
-		if err := s.move(c); err != nil {
+		b, err := s.spool.write(ops[:n])
+		if err != nil {
 			return err
 		}
+		b.first = s.written
+		s.blocks = append(s.blocks, b)
+		s.written += n
+		ops = ops[n:]
 	}
-	return s.add(op)
+	s.spool.reserve(-s.reserved)
+	c.Ops, s.size, s.reserved = nil, 0, 0
+	return nil
 }
 
 // Set replaces op number i. It is meant for a few ops.
@@ -207,65 +199,16 @@ func (c *Cell) Set(i int, op *Op) {
 	s.ops, s.sums = nil, nil
 }
 
-func (c *Cell) onDisk() bool { return c.stored != nil && c.stored.onDisk }
+func (c *Cell) onDisk() bool { return c.stored != nil && len(c.stored.blocks) > 0 }
 
-// move moves the cell's ops to disk.
-func (s *stored) move(c *Cell) error {
-	s.onDisk = true
-	for i := range c.Ops {
-		if err := s.add(&c.Ops[i]); err != nil {
-			return err
-		}
-	}
-	s.spool.free(len(c.Ops), s.reserved)
-	c.Ops = nil
-	return nil
-}
-
-func (s *stored) add(op *Op) error {
-	s.last.op(op)
-	s.n++
-	if len(s.last.buf) < blockSize {
-		return nil
-	}
-	first := s.n - s.last.count
-	b, _ := s.last.take()
-	at, err := s.spool.write(b)
-	if err != nil {
-		return err
-	}
-	s.blocks = append(s.blocks, block{at: at, size: len(b), first: first})
-	return nil
-}
-
-// all yields the ops, a block at a time. It ends early if a block cannot be read; see [Spool.Err].
-func (s *stored) all(yield func(int, *Op) bool) {
-	buf := make([]byte, 0, blockSize+blockSize/4)
-	for n := range len(s.blocks) + 1 {
-		ops, first, err := s.decode(n, buf)
-		if err != nil {
-			return
-		}
-		for i := range ops {
-			if !yield(first+i, &ops[i]) {
-				return
-			}
-		}
-	}
-}
-
-// decode reads block number n, of which the last is still in memory.
-func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
+// block reads block number n; after the last one come the cell's Ops.
+func (c *Cell) block(n int) (ops []Op, first int, err error) {
+	s := c.stored
 	if n == len(s.blocks) {
-		first = s.n - s.last.count
-		ops, err = decodeBlock(s.last.buf, s.last.count)
+		ops, first = slices.Clone(c.Ops), s.written
 	} else {
-		b, next := s.blocks[n], s.n-s.last.count
-		if n+1 < len(s.blocks) {
-			next = s.blocks[n+1].first
-		}
-		first = b.first
-		ops, err = s.spool.read(slices.Grow(buf, b.size)[:b.size], b.at, next-first)
+		first = s.blocks[n].first
+		ops, err = s.spool.read(s.blocks[n])
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,21 +220,37 @@ func (s *stored) decode(n int, buf []byte) (ops []Op, first int, err error) {
 	return ops, first, err
 }
 
-// at returns op number i. It keeps the block, as the next op asked for is often a neighbour.
-func (s *stored) at(i int) *Op {
+// blockwise yields the ops, a block at a time. It ends early if a block cannot be read; see [Spool.Err].
+func (c *Cell) blockwise(yield func(int, *Op) bool) {
+	for n := range len(c.stored.blocks) + 1 {
+		ops, first, err := c.block(n)
+		if err != nil {
+			return
+		}
+		for i := range ops {
+			if !yield(first+i, &ops[i]) {
+				return
+			}
+		}
+	}
+}
+
+// fromBlock returns op number i. It keeps the block, as the next op asked for is often a neighbour.
+func (c *Cell) fromBlock(i int) *Op {
+	s := c.stored
 	s.mu.Lock()
 	ops, first := s.ops, s.first
 	s.mu.Unlock()
 	if i < first || i >= first+len(ops) {
 		n, found := slices.BinarySearchFunc(s.blocks, i, func(b block, i int) int { return b.first - i })
-		if !found {
+		switch {
+		case i >= s.written:
+			n = len(s.blocks)
+		case !found:
 			n-- // the block that begins before it
 		}
-		if i >= s.n-s.last.count {
-			n = len(s.blocks)
-		}
 		var err error
-		if ops, first, err = s.decode(n, nil); err != nil {
+		if ops, first, err = c.block(n); err != nil {
 			return &Op{}
 		}
 		s.mu.Lock()

@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,10 +12,10 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// WriteAll writes all files of a run to a directory: results.json (compressed if large), matrix.txt, report.html and
+// WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and
 // Porcupine's pages. If the first two cannot be written, there is no report.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
-	err := writeResults(dir, run)
+	err := history.Write(filepath.Join(dir, history.Results), run)
 	matrix := history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}
 		p.Header(run)
@@ -39,23 +38,6 @@ func Written(dir string) bool {
 		}
 	}
 	return true
-}
-
-// writeResults writes the run's file, and removes those of runs before it which have other names.
-func writeResults(dir string, run *history.Run) error {
-	name := history.Name(history.Results, run)
-	if err := history.Write(filepath.Join(dir, name), run); err != nil {
-		return err
-	}
-	for _, other := range history.Names(history.Results) {
-		if other == name {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, other)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,

@@ -29,7 +29,7 @@ import (
 //
 //	go test ./loadtest/report/html -run InABrowser -v                      prints the figures
 //	go test ./loadtest/report/html -run InABrowser -artifacts -outputdir D keeps the screenshots
-//	STOCKAPI_RESULTS=out/results.json.gz go test …                         looks at the report of a real run
+//	STOCKAPI_RESULTS=out go test …                                      looks at the report of a real run
 
 // open is the cell that is opened there. It is broken as expected, and has a timeline and a neighbour.
 const open = "pause-v4"

@@ -51,7 +51,7 @@ func recorded() string {
 	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
 		return file
 	}
-	return filepath.Join("testdata", "violations.json.gz")
+	return filepath.Join("testdata", "violations.jsonl.gz")
 }
 
 // proof returns the time between the two marks that show a violation: the writes of a unit that was sold twice, and of

@@ -284,7 +284,7 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 	run := runOf(paused(), cellOf("one-instance", "v0"), cellOf("one-instance", "v4", sale("o1", "a", 1, 1, 2)))
 	first := render(t, run)
 	assert.Equal(t, first, render(t, run))
-	file := filepath.Join(t.TempDir(), "r.json")
+	file := filepath.Join(t.TempDir(), history.Results)
 	require.NoError(t, history.Write(file, run))
 	again, err := history.Read(file)
 	require.NoError(t, err)
@@ -356,17 +356,6 @@ func TestAnyHistoryMakesAReport(t *testing.T) {
 		}
 		sound(t, render(t, runOf(c)))
 	})
-}
-
-// A file of the first version of loadtest has fewer fields, and is not compressed.
-func TestAFileOfTheFirstVersionMakesAReport(t *testing.T) {
-	run, err := history.Read(filepath.Join("testdata", "first-version.json"))
-	require.NoError(t, err)
-	doc := render(t, run)
-	sound(t, doc)
-	legible(t, "first version", doc)
-	assert.Equal(t, 4, strings.Count(doc, "<section"))
-	says(t, doc, "As expected (4 of 4 cells)", " breaks 2 of 2 rungs", "1: TTL over at 407 ms", "unit 98 sold twice")
 }
 
 func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {

@@ -476,7 +476,7 @@ func TestLabelsCoverNoMarks(t *testing.T) {
 	} {
 		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))
 	}
-	run, err := history.Read(filepath.Join("testdata", "violations.json.gz"))
+	run, err := history.Read(filepath.Join("testdata", "violations.jsonl.gz"))
 	require.NoError(t, err)
 	for _, c := range run.Cells {
 		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))
