@@ -66,7 +66,7 @@ func TestTheFileOfARunMakesItsPage(t *testing.T) {
 func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
-		"--requests", "21000", "--out", dir)
+		"--requests", "25000", "--out", dir)
 	require.Equal(t, asExpected, code, stderr)
 	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
 	code, again, stderr := loadtest(t, "audit", dir)

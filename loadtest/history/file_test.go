@@ -71,7 +71,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 
 func TestAWriteThatFailsLeavesTheOldFileAndNoOther(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "h.json")
+	path := filepath.Join(dir, "h.jsonl.gz")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	full := errors.New("disk full")
 	err := history.WriteFile(path, func(w io.Writer) error {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// inMemory is the size of the ops that stay in memory, in bytes: enough for a usual run. The others go to disk.
-	inMemory = 32 << 20
+	// inMemory is the size of the ops that stay in memory, in bytes: nearly all of a usual run. The others go to disk.
+	inMemory = 16 << 20
 	// blockSize is the size of the ops that are written together, in bytes of memory.
 	blockSize = 64 << 10
 )
