@@ -48,8 +48,6 @@ type pageCell struct {
 	Exhausted, Open    bool
 	Surprise, Why      string
 	Found              []pageFound
-
-	Left, Right, Up, Down *pageCell
 }
 
 // A pageFound is the shortest counterexample for one verdict.
@@ -64,8 +62,8 @@ type pageFound struct {
 // unsafe matches what an id should not have.
 var unsafe = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// maxOpen is the greatest number of cells with counterexamples that are open from the start.
-const maxOpen = 4
+// maxOpen is the greatest number of cells of which those with counterexamples are open from the start.
+const maxOpen = 8
 
 // writeHTML writes the page to the file that --html names.
 func (f *flags) writeHTML(tasks []*task, r *results) error {
@@ -78,7 +76,13 @@ func (f *flags) writeHTML(tasks []*task, r *results) error {
 }
 
 func (f *flags) page(tasks []*task, r *results) *page {
-	p := &page{Sheet: html.NewSheet(), Title: "explore: every order of two clients' commands", Bounds: f.facts()}
+	p := &page{Sheet: html.NewSheet(), Title: "explore: every order of two clients' commands", Bounds: []fact{
+		{"bounds", f.inBounds()},
+		{"waits", fmt.Sprintf("an order waits %s for the lock, a lease lasts %s", explore.LongestWait, explore.LeaseTTL)},
+	}}
+	if f.Schedules > 0 {
+		p.Bounds = append(p.Bounds, fact{"limit", fmt.Sprintf("%d schedules of one rung under one kind of fault", f.Schedules)})
+	}
 	if f.Clients > 2 {
 		p.Title = strings.Replace(p.Title, "two", "three", 1)
 	}
@@ -89,12 +93,16 @@ func (f *flags) page(tasks []*task, r *results) *page {
 		}
 	}
 	for _, one := range tasks {
-		p.add(f.pageCell(one))
+		c := f.pageCell(one)
+		c.Open = len(c.Found) > 0 && len(tasks) <= maxOpen
+		if c.Surprise != "" {
+			p.Surprises = append(p.Surprises, c)
+		}
+		p.add(c)
 	}
 	for _, v := range explore.Verdicts {
 		p.Letters = append(p.Letters, fact{letter(v), string(v)})
 	}
-	p.link()
 	return p
 }
 
@@ -111,41 +119,6 @@ func (p *page) add(c *pageCell) {
 		p.Lines = append(p.Lines, line)
 	}
 	p.Lines[len(p.Lines)-1].Cells[slices.Index(p.Faults, c.Fault)] = c
-}
-
-// link gives the cells their neighbours, and opens the broken ones if they are few.
-func (p *page) link() {
-	var broken []*pageCell
-	for y, line := range p.Lines {
-		for x, c := range line.Cells {
-			if c == nil {
-				continue
-			}
-			if x > 0 {
-				c.Left = line.Cells[x-1]
-			}
-			if x+1 < len(line.Cells) {
-				c.Right = line.Cells[x+1]
-			}
-			if y > 0 {
-				c.Up = p.Lines[y-1].Cells[x]
-			}
-			if y+1 < len(p.Lines) {
-				c.Down = p.Lines[y+1].Cells[x]
-			}
-			if len(c.Found) > 0 {
-				broken = append(broken, c)
-			}
-			if c.Surprise != "" {
-				p.Surprises = append(p.Surprises, c)
-			}
-		}
-	}
-	if len(broken) <= maxOpen {
-		for _, c := range broken {
-			c.Open = true
-		}
-	}
 }
 
 func (f *flags) pageCell(one *task) *pageCell {
@@ -165,7 +138,7 @@ func (f *flags) pageCell(one *task) *pageCell {
 		}
 		c.Word += letter(found.Verdict)
 		findings = append(findings, history.Finding{Verdict: history.Verdict(found.Verdict), Result: history.Broken})
-		c.Found = append(c.Found, f.pageFound(found, one.stories[i]))
+		c.Found = append(c.Found, f.pageFound(found, one.stories[i], one.bounds))
 	}
 	if len(findings) == 0 {
 		findings = append(findings, history.Finding{Verdict: history.Stock, Result: history.OK})
@@ -174,12 +147,12 @@ func (f *flags) pageCell(one *task) *pageCell {
 	return c
 }
 
-func (f *flags) pageFound(found explore.Counterexample, s explore.Story) pageFound {
-	d := newDrawn(s, found.Violation, f.Stock)
+func (f *flags) pageFound(found explore.Counterexample, s explore.Story, b explore.Bounds) pageFound {
+	d := newDrawn(s, found.Violation, b.Units())
 	head, rows := columnsOf(s)
 	return pageFound{Verdict: string(found.Verdict), Class: html.SignOf(d.cell.Findings),
 		Sentence: s.Sentence(found.Violation), Trace: found.Trace.String(), Length: length(found),
-		Command: f.command("--replay " + found.Trace.String()), SVG: html.DrawSteps(d.cell, d.steps),
+		Command: "go run ./cmd/explore --replay " + found.Trace.String(), SVG: html.DrawSteps(d.cell, d.steps),
 		Head: head, Rows: rows}
 }
 
@@ -194,17 +167,4 @@ func letter(v explore.Verdict) string {
 		return l
 	}
 	return strings.ToUpper(string(v)[:1])
-}
-
-// facts lists the bounds.
-func (f *flags) facts() []fact {
-	out := []fact{
-		{"bounds", f.inBounds()},
-		{"waits", fmt.Sprintf("an order waits %s for the lock, a lease lasts %s", f.Wait, explore.LeaseTTL)},
-		{"nodes", fmt.Sprintf("%d for Redlock", f.Nodes)},
-	}
-	if f.Schedules > 0 {
-		out = append(out, fact{"limit", fmt.Sprintf("%d schedules of one rung under one kind of fault", f.Schedules)})
-	}
-	return append(out, fact{"command", f.command(f.selection())})
 }

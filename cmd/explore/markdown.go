@@ -35,7 +35,7 @@ func (f *flags) writeMarkdown(tasks []*task, r *results) error {
 		return fmt.Errorf("%s has no lines %q and %q", f.Markdown, strings.TrimSpace(tableBegins),
 			strings.TrimSpace(tableEnds))
 	}
-	return os.WriteFile(f.Markdown, []byte(before+tableBegins+table(tasks)+tableEnds+after), 0o644)
+	return os.WriteFile(f.Markdown, []byte(before+tableBegins+tableOf(tasks)+tableEnds+after), 0o644)
 }
 
 // A shortest holds the shortest counterexamples of a rung, one for each verdict, under all that it was explored under.
@@ -46,8 +46,8 @@ type shortest struct {
 	sentence string          // about that
 }
 
-// table returns a row for each rung.
-func table(tasks []*task) string {
+// tableOf returns a row for each rung.
+func tableOf(tasks []*task) string {
 	all := shortestOf(tasks)
 	verdicts := brokenIn(all)
 	var text strings.Builder

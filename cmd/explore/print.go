@@ -1,14 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/internal/explore"
@@ -16,30 +14,19 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// pageWidth is the width of what is not printed to a terminal, and leastWidth that below which nothing is wrapped.
-const (
-	pageWidth  = 120
-	leastWidth = 40
-)
+// pageWidth is the width of what is not printed to a terminal.
+const pageWidth = 120
+
+// leastWidth is that of a column that is wrapped.
+const leastWidth = 12
 
 // A printer prints what was found.
 type printer struct {
-	io.Writer
-	brief  bool
-	width  int
-	colour bool
+	terminal.Printer
+	brief bool
 }
 
-// newPrinter returns a printer that is as wide as the terminal, if its output is one.
-func newPrinter(w io.Writer, brief bool) printer {
-	p := printer{w, brief, pageWidth, terminal.Colourful(w)}
-	if t := terminal.Of(w); t != nil {
-		if columns, _ := t.Size(); columns > 0 {
-			p.width = max(columns, leastWidth)
-		}
-	}
-	return p
-}
+func (p printer) width() int { return cmp.Or(p.Width, pageWidth) }
 
 // The colours are those of the load test.
 var (
@@ -49,49 +36,27 @@ var (
 )
 
 func (p printer) paint(c text.Colors, s string) string {
-	if p.colour {
+	if p.Colour {
 		return c.Sprint(s)
 	}
 	return s
 }
 
-func (p printer) line(s string) { fmt.Fprintln(p, strings.TrimRight(s, " ")) }
-
-// inseparable matches the spaces at which no line should end. They are joints while a text is wrapped.
-var inseparable = regexp.MustCompile(`(\d) (m?s\b)|\b(step|unit) (\d)`)
-
-const joint = "\x1f"
+func (p printer) line(s string) { fmt.Fprintln(p, strings.TrimRight(s, " \n")) }
 
 // wrapped prints a text after its head. Further lines begin below the text.
 func (p printer) wrapped(head, s string) {
 	indent := text.StringWidthWithoutEscSequences(head)
-	line, room := head, p.width-indent
-	for i, word := range strings.Fields(inseparable.ReplaceAllString(s, "$1$3"+joint+"$2$4")) {
-		word = strings.ReplaceAll(word, joint, " ")
-		length := utf8.RuneCountInString(word)
-		if i > 0 && room < length+1 {
-			p.line(line)
-			line, room, i = strings.Repeat(" ", indent), p.width-indent, 0
-		}
-		if i > 0 {
-			line, room = line+" ", room-1
-		}
-		line, room = line+word, room-length
+	for line := range strings.Lines(text.WrapSoft(s, max(p.width()-indent, leastWidth))) {
+		p.line(head + line)
+		head = strings.Repeat(" ", indent)
 	}
-	p.line(line)
 }
-
-// head prints the bounds: what is found holds within them.
-func (p printer) head(f *flags) { p.wrapped("bounds: ", f.inBounds()) }
 
 // inBounds says in words what limits the schedules.
 func (f *flags) inBounds() string {
-	said := fmt.Sprintf("%d clients with an order each, %d in stock, %s in one schedule", f.Clients, f.Stock,
+	return fmt.Sprintf("%d clients with an order each, %d in stock, %s in one schedule", f.Clients, explore.Stocked,
 		count(f.Faults, "fault"))
-	if f.Switches > 0 {
-		said += fmt.Sprintf(", at most %s between clients", count(f.Switches, "switch"))
-	}
-	return said
 }
 
 func (p printer) rung(number string) {
@@ -193,11 +158,10 @@ func (p printer) story(s explore.Story) {
 type row struct {
 	Columns []string
 	Fault   bool
-	across  bool // the first column with a text stands for all of those of the clients
 }
 
 // columnsOf returns the steps of a schedule in columns: its number, one column for each client, what the servers hold,
-// and the time.
+// and the time. What no client does stands in the column of the first one.
 func columnsOf(s explore.Story) (head []string, rows []row) {
 	head = []string{"step"}
 	for _, order := range s.Orders {
@@ -208,94 +172,51 @@ func columnsOf(s explore.Story) (head []string, rows []row) {
 	clients := len(head) - 1
 	head = append(head, "held in Redis", "time")
 	for i, line := range s.Lines {
-		one := row{make([]string, len(head)), line.Fault, !line.ByClient}
-		one.Columns[0], one.Columns[1] = fmt.Sprint(i+1), "~ "+line.What
+		one := row{make([]string, len(head)), line.Fault}
 		if line.ByClient {
-			one.Columns[1] = ""
 			one.Columns[1+line.Step.Who] = line.What
+		} else {
+			one.Columns[1] = "~ " + line.What
 		}
-		one.Columns[1+clients], one.Columns[2+clients] = line.Holds, "+"+line.After.Round(time.Millisecond).String()
+		one.Columns[0], one.Columns[1+clients] = fmt.Sprint(i+1), line.Holds
+		one.Columns[2+clients] = "+" + line.After.Round(time.Millisecond).String()
 		rows = append(rows, one)
 	}
 	return head, rows
 }
 
-const indent = 5
-
-// steps prints the steps of a schedule in columns. Where they are too wide, all clients share one.
+// steps prints the steps of a schedule in columns. Those of the clients share what the others leave of the page.
 func (p printer) steps(s explore.Story) {
 	head, rows := columnsOf(s)
-	widths := widthsOf(head, rows)
-	if total(widths) > p.width {
-		head, rows = together(head, rows)
-		widths = widthsOf(head, rows)
+	w := table.NewWriter()
+	w.SetStyle(columns)
+	clients, room := len(head)-3, p.width()-len("      step  +10.001s  ")
+	if len(rows) > 0 {
+		room -= len(rows[0].Columns[1+clients]) + 4
 	}
-	p.row(row{Columns: head}, widths)
+	var widths []table.ColumnConfig
+	for i := range clients {
+		widths = append(widths, table.ColumnConfig{Number: 2 + i, WidthMaxEnforcer: text.WrapSoft,
+			WidthMax: max(room/clients-2, leastWidth)})
+	}
+	w.SetColumnConfigs(widths)
+	w.AppendHeader(cells(head))
 	for _, one := range rows {
-		p.row(one, widths)
+		w.AppendRow(cells(one.Columns))
+	}
+	for line := range strings.Lines(w.Render()) {
+		p.line("     " + line)
 	}
 }
 
-// together puts the columns of the clients into one.
-func together(head []string, rows []row) (narrow []string, out []row) {
-	clients := len(head) - 3
-	narrow = slices.Concat(head[:1], []string{"what"}, head[1+clients:])
-	for _, one := range rows {
-		what := one.Columns[1]
-		for i, text := range one.Columns[1 : 1+clients] {
-			if text != "" && !one.across {
-				what = head[1+i] + ": " + text
-			}
-		}
-		one.Columns = slices.Concat(one.Columns[:1], []string{what}, one.Columns[1+clients:])
-		one.across = false
-		out = append(out, one)
-	}
-	return narrow, out
-}
+// columns is the style of a table without any lines.
+var columns = table.Style{Box: table.BoxStyle{PaddingLeft: " ", PaddingRight: " "}, Options: table.OptionsNoBordersAndSeparators}
 
-// widthsOf returns the widths of the columns. A text that stands for all clients may reach over their columns.
-func widthsOf(head []string, rows []row) []int {
-	widths := make([]int, len(head))
-	for _, one := range append([]row{{Columns: head}}, rows...) {
-		for i, text := range one.Columns {
-			if !one.across || i != 1 {
-				widths[i] = max(widths[i], utf8.RuneCountInString(text))
-			}
-		}
+func cells(texts []string) (row table.Row) {
+	for _, one := range texts {
+		row = append(row, one)
 	}
-	last := len(head) - 3
-	for _, one := range rows {
-		if one.across {
-			over := utf8.RuneCountInString(one.Columns[1]) - total(widths[1:1+last]) + indent + 2
-			widths[last] += max(over, 0)
-		}
-	}
-	return widths
-}
-
-func total(widths []int) int {
-	sum := indent
-	for _, w := range widths {
-		sum += w + 2
-	}
-	return sum
-}
-
-func (p printer) row(one row, widths []int) {
-	var line strings.Builder
-	line.WriteString(strings.Repeat(" ", indent))
-	short := 0 // what the columns before were too wide by
-	for i, text := range one.Columns {
-		room := widths[i] + 2 - short
-		if text != "" || short == 0 {
-			text = " " + text + " "
-		}
-		pad := room - utf8.RuneCountInString(text)
-		line.WriteString(text + strings.Repeat(" ", max(pad, 0)))
-		short = max(-pad, 0)
-	}
-	p.line(line.String())
+	return row
 }
 
 func count(n int, what string) string {
@@ -306,17 +227,4 @@ func count(n int, what string) string {
 		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// howFar says how far the search got in its time.
-func (p printer) howFar(f *flags, tasks []*task) {
-	schedules, exhausted := 0, 0
-	for _, one := range tasks {
-		schedules += one.cell.Schedules
-		if one.cell.Exhausted {
-			exhausted++
-		}
-	}
-	p.line(fmt.Sprintf("in %s: %d of %s exhausted, %s run", f.For, exhausted, count(len(tasks), "cell"),
-		count(schedules, "schedule")))
 }

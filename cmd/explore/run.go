@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 )
 
@@ -22,7 +23,6 @@ type task struct {
 	bounds explore.Bounds
 	cell   explore.Cell
 	err    error
-	begun  atomic.Bool
 	done   chan struct{}
 
 	stories []explore.Story // of the counterexamples
@@ -31,20 +31,26 @@ type task struct {
 // run explores, and prints what was found of each cell as soon as it and all before it are done. When the context ends
 // it stops at once: what was printed stays.
 func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer) int {
-	p := newPrinter(stdout, f.Brief)
+	p := printer{terminal.NewPrinter(stdout), f.Brief}
 	if f.Replay != "" {
 		return f.replay(t, p, stderr)
 	}
-	p.head(f)
+	p.wrapped("bounds: ", f.inBounds())
 	tasks := f.tasks()
 	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
-	f.start(ctx, t, tasks)
-	show := newProgress(stderr)
+	start(ctx, t, tasks)
+	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
+	defer shown.Close()
 	for i, one := range tasks {
-		interrupted := !one.await(ctx, func() { show.draw(i, tasks) })
-		show.clear()
-		if interrupted {
+		shown.Say(fmt.Sprintf("%d of %s; now %s under %s", i, count(len(tasks), "cell"), one.rung,
+			explore.FaultNames(one.bounds)))
+		select {
+		case <-one.done:
+		case <-ctx.Done():
 			r.interrupted = true
+		}
+		shown.Clear()
+		if r.interrupted {
 			break
 		}
 		if err := one.tell(t); err != nil {
@@ -64,9 +70,6 @@ func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int 
 	_, words := r.outcome()
 	if !r.interrupted {
 		p.line("")
-		if f.For > 0 {
-			p.howFar(f, tasks)
-		}
 		p.line(words)
 	}
 	for _, file := range []struct {
@@ -112,23 +115,6 @@ func (r *results) outcome() (good bool, words string) {
 		return false, fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
 	}
 	return true, fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
-}
-
-// await waits until a cell is explored. Meanwhile it calls show a few times a second. It returns false if the context
-// ended before.
-func (one *task) await(ctx context.Context, show func()) bool {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-one.done:
-			return true
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-			show()
-		}
-	}
 }
 
 // tell runs each counterexample once more. It returns an error if one does not break its verdict again.
@@ -196,43 +182,26 @@ func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds
 
 // bounds returns those of the flags, without faults.
 func (f *flags) bounds() explore.Bounds {
-	return explore.Bounds{Clients: f.Clients, Nodes: f.Nodes, Stock: f.Stock, Wait: f.Wait, RetryNodes: f.RetryNodes,
-		Switches: f.Switches, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise, Plain: f.Plain}
+	return explore.Bounds{Clients: f.Clients, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise}
 }
 
-// start explores the cells, several at a time. The largest come first, so that none of them is left alone at the end.
-// When the time is limited they come last, and get what the others leave. When the context has ended, no other begins.
-func (f *flags) start(ctx context.Context, t *testing.T, tasks []*task) {
-	until := time.Now().Add(f.For)
+// start explores the cells, as many at a time as there are cores. The largest come first, so that none of them is left
+// alone at the end. When the context has ended, no other begins.
+func start(ctx context.Context, t *testing.T, tasks []*task) {
 	queue := slices.Clone(tasks)
-	slices.SortStableFunc(queue, func(a, b *task) int {
-		if f.For > 0 {
-			return size(a) - size(b)
+	slices.SortStableFunc(queue, func(a, b *task) int { return size(b) - size(a) })
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	go func() {
+		for _, one := range queue {
+			workers.Go(func() error {
+				if ctx.Err() == nil {
+					one.explore(t)
+				}
+				return nil
+			})
 		}
-		return size(b) - size(a)
-	})
-	var mu sync.Mutex
-	next := func() *task {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(queue) == 0 || ctx.Err() != nil {
-			return nil
-		}
-		one := queue[0]
-		if f.For > 0 { // an equal share of what is left, at least a moment
-			one.bounds.For = max(time.Until(until)*time.Duration(min(f.Workers, len(queue)))/time.Duration(len(queue)), 1)
-		}
-		queue = queue[1:]
-		one.begun.Store(true)
-		return one
-	}
-	for range f.Workers {
-		go func() {
-			for one := next(); one != nil; one = next() {
-				one.explore(t)
-			}
-		}()
-	}
+	}()
 }
 
 // explore explores the cell. A test that fails ends the goroutine, and then nobody has to wait for it.

@@ -11,25 +11,13 @@ import (
 // Bounds limit what is explored. What was found holds within them, and for nothing else.
 type Bounds struct {
 	Clients int             // each sells one unit, in a process of its own
-	Nodes   int             // Redlock nodes
-	Stock   int64           // units at the start
 	Faults  int             // in one schedule
 	Kinds   []schedule.Kind // of faults
 	// Situation names what the clients order, and what they find; "" is the usual one, where each wants one unit. See
 	// [Situations].
 	Situation string
-	// Switches limits how often one client follows another; 0: no limit.
-	Switches int
-	// Wait is the longest that an order waits for the lock. Rungs that try once do so.
-	Wait time.Duration
-	// RetryNodes makes the orders on Redlock nodes wait too. Without it they try once: each try is three commands or more,
-	// and its failure as many.
-	RetryNodes bool
 	// Schedules limits how many schedules of one cell are run; 0: no limit.
 	Schedules int
-	// For limits how long one cell is searched, by the clock of the wall; 0: no limit. Two runs may then find different
-	// things.
-	For time.Duration
 	// UntilSurprise ends the search with the first schedule that breaks a verdict that should hold, and then looks for the
 	// shortest of that verdict alone.
 	UntilSurprise bool
@@ -62,15 +50,14 @@ const (
 
 const product = "10000"
 
-// DefaultBounds are those of two clients that want the last unit.
-func DefaultBounds() Bounds { return Bounds{Clients: 2, Nodes: 3, Stock: 1, Wait: LongestWait} }
+// Stocked is how many units there are at the start, unless the situation needs more.
+const Stocked = 1
 
-// AreUsual reports whether expectations are for these bounds: those of DefaultBounds, with one fault at most.
-func (b Bounds) AreUsual() bool {
-	usual := DefaultBounds()
-	return b.Clients == usual.Clients && b.Nodes == usual.Nodes && b.Stock == usual.Stock && b.Wait == usual.Wait &&
-		!b.RetryNodes && b.Faults <= 1 && b.Switches == 0
-}
+// DefaultBounds are those of two clients that want the last unit.
+func DefaultBounds() Bounds { return Bounds{Clients: 2} }
+
+// AreUsual reports whether expectations are for these bounds: two clients, and one fault at most.
+func (b Bounds) AreUsual() bool { return b.Clients == 2 && b.Faults <= 1 }
 
 // A FaultKind is a kind of fault as one chooses it.
 type FaultKind struct {

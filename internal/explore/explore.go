@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"stockapi/internal/lock"
 	"stockapi/loadtest/schedule"
@@ -14,15 +13,14 @@ import (
 
 // A Cell records the search of one rung under one kind of fault: how far it came, and what it found.
 type Cell struct {
-	Rung      string
-	Situation string // "" for the usual one
-	Fault     string // the kinds of faults, "none" without one
-	Schedules int    // that were run to their end
-	Redundant int    // that were stopped, because another order of the same steps was run
-	Searched  int    // runs that looked for the shortest counterexamples
-	Exhausted bool   // whether there is no other schedule within the bounds
-	Shortest  bool   // whether no counterexample within the bounds is shorter than those found
-	Found     []Counterexample
+	Rung      string           `json:"rung"`
+	Situation string           `json:"situation,omitempty"` // "" for the usual one
+	Fault     string           `json:"fault"`               // the kinds of faults, "none" without one
+	Schedules int              `json:"schedules"`           // that were run to their end
+	Redundant int              `json:"-"`                   // that were stopped: another order of the same steps was run
+	Exhausted bool             `json:"exhausted"`           // whether there is no other schedule within the bounds
+	Shortest  bool             `json:"shortest"`            // whether no counterexample within the bounds is shorter
+	Found     []Counterexample `json:"violations"`
 }
 
 // Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
@@ -33,13 +31,10 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 		return Cell{}, err
 	}
 	cell := Cell{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
-	begun := time.Now()
-	s.limit(begun, b.For-b.For/4) // the rest is for the shortest counterexamples
-	reduced := !b.Plain && b.Switches == 0
-	if reduced {
-		cell.Exhausted = (&reduction{search: s}).all()
+	if b.Plain {
+		cell.Exhausted = s.all()
 	} else {
-		cell.Exhausted = s.all(&depthFirst{})
+		cell.Exhausted = (&reduction{search: s}).all()
 	}
 	cell.Schedules, cell.Redundant, cell.Shortest = s.complete, s.redundant, cell.Exhausted
 	if s.diverged != nil {
@@ -49,8 +44,7 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 	if b.UntilSurprise && s.isSurprised() {
 		maps.DeleteFunc(found, func(v Verdict, _ Counterexample) bool { return s.isExpected(v) })
 	}
-	if reduced {
-		s.limit(begun, b.For)
+	if !b.Plain {
 		if found, err = s.shorten(t, &cell); err != nil {
 			return cell, err
 		}
@@ -75,27 +69,12 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	if err := b.fits(r); err != nil {
 		return nil, err
 	}
-	servers, err := newServers(r, b)
+	servers, err := newServers(r)
 	if err != nil {
 		return nil, err
 	}
-	return &search{t: t, rung: r, bounds: b, servers: servers, relation: relation(b),
-		best: map[Verdict]Counterexample{}, first: map[Verdict]int{}}, nil
-}
-
-// relation returns which steps a search takes for independent that goes through the orders by their switches.
-func relation(b Bounds) func(a, b choice) bool {
-	if b.Plain {
-		return func(a, b choice) bool { return false }
-	}
-	return commuteInPlace
-}
-
-// limit makes the search stop when it has run for that time; 0: no limit.
-func (s *search) limit(begun time.Time, most time.Duration) {
-	if most > 0 {
-		s.until = begun.Add(most)
-	}
+	return &search{t: t, rung: r, bounds: b, servers: servers, best: map[Verdict]Counterexample{},
+		first: map[Verdict]int{}}, nil
 }
 
 // IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
@@ -106,7 +85,8 @@ func IsExplorable(r lock.Rung) bool {
 }
 
 // all runs schedules until no path is left. It returns false if it stopped before.
-func (s *search) all(f frontier) bool {
+func (s *search) all() bool {
+	f := &frontier{hopeless: s.isHopeless}
 	f.add(path{})
 	for {
 		p, ok := f.next()
@@ -158,17 +138,16 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		}
 		b := s.bounds
 		b.Faults = faults
-		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, relation: commuteInPlace, until: s.until,
-			best: map[Verdict]Counterexample{}, first: map[Verdict]int{}, wanted: wanted, limits: s.best}
+		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, best: map[Verdict]Counterexample{},
+			first: map[Verdict]int{}, wanted: wanted, limits: s.best}
 		for _, v := range wanted {
 			short.best[v] = s.best[v]
 		}
-		whole := short.all(&fewestSwitches{hopeless: short.isHopeless})
+		whole := short.all()
 		if short.diverged != nil {
 			return nil, short.diverged
 		}
 		cell.Shortest = cell.Shortest && whole
-		cell.Searched += short.complete + short.redundant
 		for _, v := range wanted {
 			shortest[v] = short.best[v]
 		}
@@ -177,8 +156,12 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 }
 
 // isHopeless reports whether no schedule that begins with a path is shorter than those that are known. One that the
-// reduced search has found gives way to one of the same length: of those, the first in order is wanted.
+// reduced search has found gives way to one of the same length: of those, the first in order is wanted. A search for
+// all verdicts has no hopeless ones.
 func (s *search) isHopeless(p path) bool {
+	if len(s.wanted) == 0 {
+		return false
+	}
 	for _, v := range s.wanted {
 		best := s.best[v]
 		steps := len(best.Trace.Steps)
@@ -195,7 +178,7 @@ func (s *search) isHopeless(p path) bool {
 // Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
 // as they happened, and what they broke.
 func Replay(t *testing.T, trace schedule.Trace, b Bounds) (Story, error) {
-	b.Situation = trace.Situation
+	b.Situation, b.Clients = trace.Situation, max(b.Clients, trace.Clients())
 	s, err := newSearch(t, trace.Rung, b)
 	if err != nil {
 		return Story{}, err
@@ -207,7 +190,7 @@ func Replay(t *testing.T, trace schedule.Trace, b Bounds) (Story, error) {
 		}
 	}
 	var story Story
-	one := &run{search: s, path: path{steps: trace.Steps}, frontier: &depthFirst{}, last: -1}
+	one := &run{search: s, path: path{steps: trace.Steps}, frontier: &frontier{hopeless: s.isHopeless}, last: -1}
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(s.rung, s.bounds, s.servers)
 		defer w.end()

@@ -32,9 +32,9 @@ var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, N
 
 // A Violation says how a schedule breaks a verdict.
 type Violation struct {
-	Verdict Verdict
-	At      int // the number of steps until it shows
-	Because string
+	Verdict Verdict `json:"verdict"`
+	At      int     `json:"-"` // the number of steps until it shows
+	Because string  `json:"because"`
 }
 
 // A judge asks its questions of what happens in the store. It looks at the servers after each step, and never asks a
@@ -83,7 +83,7 @@ type lease struct {
 }
 
 func newJudge(w *world) *judge {
-	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.units(), sold: map[int64]*client{},
+	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.Units(), sold: map[int64]*client{},
 		violated: map[Verdict]Violation{}}
 }
 
@@ -270,7 +270,7 @@ func (j *judge) sell(c *client, left int64) {
 	unit := left + 1
 	if first, again := j.sold[unit]; again {
 		j.violate(Stock, "%s sold unit %d; %s sold unit %d again", first.name, unit, c.name, unit)
-	} else if gone := j.w.bounds.units() - left; gone != j.sales {
+	} else if gone := j.w.bounds.Units() - left; gone != j.sales {
 		j.violate(Stock, "%d units are gone after %d sales", gone, j.sales)
 	}
 	j.sold[unit] = c

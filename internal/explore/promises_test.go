@@ -121,7 +121,7 @@ func TestTheJudgeObjects(t *testing.T) {
 	} {
 		rung, err := lock.Find(c.rung)
 		require.NoError(t, err)
-		servers, err := newServers(rung, DefaultBounds())
+		servers, err := newServers(rung)
 		require.NoError(t, err)
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(rung, DefaultBounds(), servers)

@@ -82,7 +82,7 @@ func TestTheReducedSearchTakesEveryStep(t *testing.T) {
 			plain, err := newSearch(t, rung, b)
 			require.NoError(t, err)
 			plain.bounds.Schedules, plain.taken = ofPlain(1500), map[stepID]bool{}
-			whole := plain.all(&depthFirst{})
+			whole := plain.all()
 			cell, taken := reduced(t, rung, b)
 			assert.True(t, cell.Exhausted)
 			if whole {

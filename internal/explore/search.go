@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"stockapi/internal/lock"
 	"stockapi/loadtest/schedule"
@@ -21,14 +20,12 @@ type search struct {
 	bounds  Bounds
 	servers *servers
 
-	relation  func(a, b choice) bool     // which steps are independent
 	wanted    []Verdict                  // what the search is for; empty: all
 	limits    map[Verdict]Counterexample // what it has to fall below
 	best      map[Verdict]Counterexample
 	first     map[Verdict]int // after how many runs a verdict was broken for the first time
 	complete  int             // schedules that were run to their end
 	redundant int             // schedules that were stopped, since others are like them
-	until     time.Time       // the search stops then; zero: it does not
 	diverged  error
 	taken     map[stepID]bool // the steps that some schedule has taken; nil: they are not noted
 }
@@ -36,16 +33,16 @@ type search struct {
 // isCutShort reports whether the search has to stop, because it has used up its bounds.
 func (s *search) isCutShort() bool {
 	most := s.bounds.Schedules
-	return most > 0 && s.complete+s.redundant >= most || !s.until.IsZero() && time.Now().After(s.until)
+	return most > 0 && s.complete+s.redundant >= most
 }
 
 // A Counterexample is a schedule that breaks a verdict.
 type Counterexample struct {
 	Violation
-	Trace      schedule.Trace
-	Faults     int
-	Switches   int
-	FoundAfter int // so many runs: then the verdict was broken first, by this schedule or a longer one
+	Trace      schedule.Trace `json:"trace"`
+	Faults     int            `json:"faults"`
+	Switches   int            `json:"switches"`
+	FoundAfter int            `json:"after"` // so many runs: then the verdict was broken first, by this schedule or a longer one
 }
 
 // less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.
@@ -77,40 +74,20 @@ type path struct {
 	switches int
 }
 
-// A frontier holds the paths that are still to be run.
-type frontier interface {
-	add(p path)
-	next() (path, bool)
-}
-
-// depthFirst is a frontier that needs little memory.
-type depthFirst struct{ paths []path }
-
-func (f *depthFirst) add(p path) { f.paths = append(f.paths, p) }
-
-func (f *depthFirst) next() (path, bool) {
-	if len(f.paths) == 0 {
-		return path{}, false
-	}
-	last := f.paths[len(f.paths)-1]
-	f.paths = f.paths[:len(f.paths)-1]
-	return last, true
-}
-
-// fewestSwitches is a frontier that returns the path with the fewest switches, and of those the shortest. It drops
-// paths that are hopeless.
-type fewestSwitches struct {
+// A frontier holds the paths that are still to be run. It returns the one with the fewest switches, and of those the
+// shortest. It drops paths that are hopeless.
+type frontier struct {
 	paths    []path
 	hopeless func(path) bool
 }
 
-func (f *fewestSwitches) add(p path) {
+func (f *frontier) add(p path) {
 	if !f.hopeless(p) {
 		heap.Push(f, p)
 	}
 }
 
-func (f *fewestSwitches) next() (path, bool) {
+func (f *frontier) next() (path, bool) {
 	for len(f.paths) > 0 {
 		if p := heap.Pop(f).(path); !f.hopeless(p) {
 			return p, true
@@ -120,10 +97,10 @@ func (f *fewestSwitches) next() (path, bool) {
 }
 
 // Len is part of heap.Interface.
-func (f *fewestSwitches) Len() int { return len(f.paths) }
+func (f *frontier) Len() int { return len(f.paths) }
 
 // Less is part of heap.Interface.
-func (f *fewestSwitches) Less(i, j int) bool {
+func (f *frontier) Less(i, j int) bool {
 	a, b := f.paths[i], f.paths[j]
 	if a.switches != b.switches {
 		return a.switches < b.switches
@@ -135,13 +112,13 @@ func (f *fewestSwitches) Less(i, j int) bool {
 }
 
 // Swap is part of heap.Interface.
-func (f *fewestSwitches) Swap(i, j int) { f.paths[i], f.paths[j] = f.paths[j], f.paths[i] }
+func (f *frontier) Swap(i, j int) { f.paths[i], f.paths[j] = f.paths[j], f.paths[i] }
 
 // Push is part of heap.Interface.
-func (f *fewestSwitches) Push(p any) { f.paths = append(f.paths, p.(path)) }
+func (f *frontier) Push(p any) { f.paths = append(f.paths, p.(path)) }
 
 // Pop is part of heap.Interface.
-func (f *fewestSwitches) Pop() any {
+func (f *frontier) Pop() any {
 	last := f.paths[len(f.paths)-1]
 	f.paths = f.paths[:len(f.paths)-1]
 	return last
@@ -151,7 +128,7 @@ func (f *fewestSwitches) Pop() any {
 type run struct {
 	search   *search
 	path     path
-	frontier frontier
+	frontier *frontier
 
 	steps    []schedule.Step
 	switches []int // after each step
@@ -160,7 +137,7 @@ type run struct {
 }
 
 // run runs a schedule that begins with a path, and adds the paths that branch off it to the frontier.
-func (s *search) run(p path, f frontier) {
+func (s *search) run(p path, f *frontier) {
 	one := &run{search: s, path: p, frontier: f, last: -1}
 	synctest.Test(s.t, func(*testing.T) {
 		w := newWorld(s.rung, s.bounds, s.servers)
@@ -223,7 +200,7 @@ func (o *run) choose(choices []choice) int {
 	if len(awake) == 0 {
 		return -1 // every way on was tried in another order
 	}
-	if o.search.wanted != nil && o.search.isHopeless(path{steps: o.steps, switches: o.switched()}) {
+	if o.search.isHopeless(path{steps: o.steps, switches: o.switched()}) {
 		return -1
 	}
 	slices.SortStableFunc(awake, func(a, b int) int { return o.preference(choices[a]) - o.preference(choices[b]) })
@@ -258,10 +235,7 @@ func (o *run) branch(choices []choice, awake []int) {
 	for i, n := range awake {
 		if i > 0 {
 			steps := append(slices.Clone(o.steps), choices[n].Step)
-			switches := o.switchesTo(choices[n])
-			if most := o.search.bounds.Switches; most == 0 || switches <= most {
-				paths = append(paths, path{steps, slices.Clone(tried), switches})
-			}
+			paths = append(paths, path{steps, slices.Clone(tried), o.switchesTo(choices[n])})
 		}
 		tried = append(tried, choices[n].id())
 	}
@@ -293,7 +267,7 @@ func (o *run) take(choices []choice, n int) {
 	o.note(taken)
 	var still []stepID
 	for _, c := range choices {
-		if slices.Contains(o.asleep, c.id()) && o.search.relation(c, taken) {
+		if slices.Contains(o.asleep, c.id()) && !o.search.bounds.Plain && commuteInPlace(c, taken) {
 			still = append(still, c.id())
 		}
 	}

@@ -65,12 +65,12 @@ func (b Bounds) fits(r lock.Rung) error {
 	return nil
 }
 
-// units returns how many units of each product there are at the start.
-func (b Bounds) units() int64 {
+// Units returns how many units of each product there are at the start.
+func (b Bounds) Units() int64 {
 	if b.Situation == again {
-		return b.Stock + 1
+		return Stocked + 1
 	}
-	return b.Stock
+	return Stocked
 }
 
 func (w *world) isIn(situation string) bool { return w.bounds.Situation == situation }

@@ -88,14 +88,14 @@ type servers struct {
 	nodes []*store
 }
 
-func newServers(r lock.Rung, b Bounds) (*servers, error) {
+func newServers(r lock.Rung) (*servers, error) {
 	stock, err := newStore("stock", 0)
 	if err != nil {
 		return nil, err
 	}
 	names := []string{"lock"}
 	if slices.Contains(r.Needs, lock.NeedRedlock) {
-		names = []string{"1", "2", "3", "4", "5"}[:b.Nodes]
+		names = []string{"1", "2", "3"}
 	}
 	s := &servers{stock: stock}
 	for i, name := range names {
@@ -127,7 +127,7 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 		node.begin()
 	}
 	for _, name := range w.products() {
-		_ = w.stock.redis.Set(stock.Key(name), itoa(b.units()))
+		_ = w.stock.redis.Set(stock.Key(name), itoa(b.Units()))
 	}
 	for i := range b.Clients {
 		w.clients = append(w.clients, w.newClient(i))
@@ -143,12 +143,12 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 // wait returns how long an order waits for the lock.
 func (w *world) wait() time.Duration {
 	if w.isIn(readers) {
-		return w.bounds.Wait // unless its order says so, v10 tries once
+		return LongestWait // unless its order says so, v10 tries once
 	}
-	if slices.Contains(w.rung.Needs, lock.NeedRedlock) && !w.bounds.RetryNodes {
-		return 0
+	if slices.Contains(w.rung.Needs, lock.NeedRedlock) {
+		return 0 // each try is three commands or more, and its failure as many
 	}
-	return min(w.rung.Wait, w.bounds.Wait)
+	return min(w.rung.Wait, LongestWait)
 }
 
 // reused holds objects without a state that counts, which all schedules share.

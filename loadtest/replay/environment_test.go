@@ -15,7 +15,7 @@ func TestTheTimesAreThoseOfTheExplorer(t *testing.T) {
 	assert.Equal(t, explore.LongestWait, usual.wait)
 	assert.Equal(t, 4*time.Second, usual.longer(2).lease)
 	assert.Equal(t, usual, usual.longer(1))
-	assert.Equal(t, explore.DefaultBounds().Clients, clientsOf(schedule.Trace{}))
+	assert.Equal(t, explore.DefaultBounds().Clients, schedule.Trace{}.Clients())
 }
 
 func TestATraceThatCannotBeReplayedSaysWhy(t *testing.T) {
@@ -32,5 +32,5 @@ func TestATraceThatCannotBeReplayedSaysWhy(t *testing.T) {
 	trace, err := schedule.ParseTrace("v3:aaaa.expiry.bc")
 	require.NoError(t, err)
 	assert.NoError(t, Check(trace))
-	assert.Equal(t, 3, clientsOf(trace))
+	assert.Equal(t, 3, trace.Clients())
 }

@@ -61,19 +61,8 @@ func (r *replay) start(ctx context.Context) error {
 	return r.startInstances(ctx)
 }
 
-// clientsOf returns how many clients a trace has: two at least.
-func clientsOf(t schedule.Trace) int {
-	n := 2
-	for _, s := range t.Steps {
-		if s.NamesClient() {
-			n = max(n, s.Who+1)
-		}
-	}
-	return n
-}
-
 func (r *replay) startInstances(ctx context.Context) error {
-	r.instances = make([]*cluster.Instance, clientsOf(r.trace))
+	r.instances = make([]*cluster.Instance, r.trace.Clients())
 	all, starting := errgroup.WithContext(ctx)
 	for i := range r.instances {
 		c := &participant{sender: sender{index: i, name: schedule.ClientName(i)}, done: make(chan struct{})}

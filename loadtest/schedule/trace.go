@@ -36,6 +36,20 @@ func (t Trace) String() string {
 	return line.String()
 }
 
+// MarshalText returns the trace as [Trace.String] does.
+func (t Trace) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Clients returns how many clients a trace has: two at least.
+func (t Trace) Clients() int {
+	n := 2
+	for _, s := range t.Steps {
+		if s.NamesClient() {
+			n = max(n, s.Who+1)
+		}
+	}
+	return n
+}
+
 // ErrTrace says that a text is no trace.
 var ErrTrace = errors.New("a trace is a rung and its steps, such as v3:aaaa.expiry.ba")
 
