@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,10 +188,7 @@ func (d *drawn) fault(i int) {
 // faultOfServer tells of a fault of a lock server.
 func (d *drawn) faultOfServer(i int, f history.Fault) history.Fault {
 	line := d.story.Lines[i]
-	f.On, f.Instance = "locks", "lock server"
-	if len(strings.Split(line.Holds, ": ")) > 3 {
-		f.Instance = fmt.Sprintf("node %d", line.Step.Who+1)
-	}
+	f.On, f.Instance = "locks", strings.TrimPrefix(line.Server, "the ")
 	switch line.Step.Kind {
 	case schedule.NodeDown:
 		f.Text = "cannot be reached"
@@ -245,9 +241,7 @@ func (d *drawn) finding(v explore.Violation) history.Finding {
 			e.Orders = nil // the books do not balance
 		}
 	case explore.Exclusion:
-		if from, last, found := d.story.Overlap(v.At); found {
-			e.At = []history.Instant{d.at(from - 1), d.at(last - 1)}
-		}
+		e.At = []history.Instant{d.at(v.From - 1), d.at(v.Last - 1)}
 	}
 	return history.Finding{Verdict: history.Verdict(v.Verdict), Result: history.Broken, Because: because,
 		Evidence: []history.Evidence{e}}

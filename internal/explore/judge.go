@@ -35,7 +35,21 @@ type Violation struct {
 	Verdict Verdict `json:"verdict"`
 	At      int     `json:"-"` // the number of steps until it shows
 	Because string  `json:"because"`
+	// From and Last are the steps between which two clients both held the lock. Other verdicts than exclusion have none.
+	From int `json:"-"`
+	Last int `json:"-"`
+
+	format string // of Because
+	args   []any
 }
+
+// A named is a client in a sentence.
+type named struct {
+	index int
+	name  string
+}
+
+func (n named) String() string { return n.name }
 
 // A judge asks its questions of what happens in the store. It looks at the servers after each step, and never asks a
 // client: a client that is wrong about its lock is the subject of the test.
@@ -46,7 +60,7 @@ type judge struct {
 	leases []*lease          // all that there were
 
 	left     int64
-	sold     map[int64]*client // by unit
+	sold     map[int64]sold // by unit
 	sales    int64
 	fence    int64 // the newest that the stock has accepted
 	fenceOf  *client
@@ -60,6 +74,7 @@ type judge struct {
 type owned struct {
 	client *client
 	order  int32 // of the client, from 0
+	from   int   // the step that made it
 	until  time.Time
 	count  string // how often its client has it, on rungs that count
 	swept  bool   // whether its client's sweep can still find it
@@ -83,15 +98,21 @@ type lease struct {
 }
 
 func newJudge(w *world) *judge {
-	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.Units(), sold: map[int64]*client{},
+	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.Units(), sold: map[int64]sold{},
 		violated: map[Verdict]Violation{}}
 }
 
-// violate records the first violation of a verdict.
+// violate records the first violation of a verdict, in a sentence about clients.
 func (j *judge) violate(v Verdict, format string, args ...any) {
-	if _, known := j.violated[v]; !known {
-		j.violated[v] = Violation{v, j.w.steps, fmt.Sprintf(format, args...)}
+	if _, known := j.violated[v]; known {
+		return
 	}
+	for i, arg := range args {
+		if c, ok := arg.(*client); ok {
+			args[i] = named{c.index, c.name}
+		}
+	}
+	j.violated[v] = Violation{Verdict: v, At: j.w.steps, Because: fmt.Sprintf(format, args...), format: format, args: args}
 }
 
 // look compares the servers with what they held before. Cmd is the command that was carried out since, or nil. With
@@ -140,10 +161,10 @@ func (j *judge) see(id string, cmd *command) *owned {
 		if cmd == nil {
 			return nil
 		}
-		held = &owned{client: cmd.client, order: cmd.order, swept: cmd.isSwept()}
+		held = &owned{client: cmd.client, order: cmd.order, from: j.w.steps, swept: cmd.isSwept()}
 		j.owned[id] = held
 		if j.w.promises(LostLease) && isRenewal(cmd.name) {
-			j.violate(LostLease, "the renewal of %s made a lock that was gone", cmd.client.name)
+			j.violate(LostLease, "the renewal of %s made a lock that was gone", cmd.client)
 		}
 	}
 	held.seen = true
@@ -164,9 +185,10 @@ func (j *judge) lookAtGone(cmd *command, forgotten bool) {
 		switch {
 		case cmd == nil || expired || forgotten:
 		case cmd.client != held.client:
-			j.violate(OwnRelease, "%s removed the lock of %s by %s", cmd.client.name, held.client.name, cmd.name)
+			j.violate(OwnRelease, "%s removed the lock at step %d although %s had taken it at step %d", cmd.client, j.w.steps,
+				held.client, held.from)
 		case cmd.order < held.order:
-			j.violate(OwnRelease, "%s removed the lock of its next order by %s", cmd.client.name, cmd.name)
+			j.violate(OwnRelease, "%s removed the lock of its next order by %s", cmd.client, cmd.name)
 		}
 		if expired && held.swept {
 			expiries[held.client]++
@@ -224,9 +246,9 @@ func (j *judge) lookAtStock(cmd *command) {
 		fence, _ := strconv.ParseInt(cmd.argument(0), 10, 64)
 		switch {
 		case fence < j.fence:
-			j.violate(Fence, "the stock accepted the token of %s, which is older than the newest", cmd.client.name)
+			j.violate(Fence, "the stock accepted the token of %s, which is older than the newest", cmd.client)
 		case fence == j.fence && j.fenceOf != cmd.client:
-			j.violate(Fence, "%s and %s have the same token", j.fenceOf.name, cmd.client.name)
+			j.violate(Fence, "%s and %s have the same token", j.fenceOf, cmd.client)
 		default:
 			j.fence, j.fenceOf = fence, cmd.client
 		}
@@ -258,10 +280,25 @@ func (j *judge) work(c *client) {
 			if second.from < first.from {
 				first, second = second, first
 			}
-			j.violate(Exclusion, "%s got the lock while %s still worked under its own", second.client.name,
-				first.client.name)
+			j.violateExclusion(first, second)
 		}
 	}
+}
+
+// violateExclusion records that the second of two leases began while the client of the first still worked.
+func (j *judge) violateExclusion(first, second *lease) {
+	j.violate(Exclusion, "%s and %s both held the lock from step %d to step %d", first.client, second.client, second.from,
+		first.last)
+	if v := j.violated[Exclusion]; v.From == 0 {
+		v.From, v.Last = second.from, first.last
+		j.violated[Exclusion] = v
+	}
+}
+
+// A sold is a sale that the stock has accepted.
+type sold struct {
+	client *client
+	step   int
 }
 
 // sell records a sale that the stock has accepted.
@@ -269,9 +306,10 @@ func (j *judge) sell(c *client, left int64) {
 	j.sales++
 	unit := left + 1
 	if first, again := j.sold[unit]; again {
-		j.violate(Stock, "%s sold unit %d; %s sold unit %d again", first.name, unit, c.name, unit)
+		j.violate(Stock, "%s sold unit %d at step %d; %s sold unit %d again at step %d", first.client, unit, first.step, c,
+			unit, j.w.steps)
 	} else if gone := j.w.bounds.Units() - left; gone != j.sales {
 		j.violate(Stock, "%d units are gone after %d sales", gone, j.sales)
 	}
-	j.sold[unit] = c
+	j.sold[unit] = sold{c, j.w.steps}
 }

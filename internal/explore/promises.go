@@ -68,7 +68,7 @@ func (j *judge) lookAtQueue(cmd *command) {
 		}
 		j.line = append(j.line, p)
 		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && !c.held && c.isDone() && j.asksUndo() {
-			j.violate(Undo, "%s left its place in the queue to its TTL", c.name)
+			j.violate(Undo, "%s left its place in the queue to its TTL", c)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (j *judge) lookAtTurn(c *client) {
 		case p.client == nil || p.isExpired():
 		case j.w.rung.Number == "v10" && !j.w.isReader(c): // of two writers, either may be next
 		default:
-			j.violate(Order, "%s got the lock past %s, which waited in line", c.name, p.client.name)
+			j.violate(Order, "%s got the lock past %s, which waited in line", c, p.client)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (j *judge) lookAtTurn(c *client) {
 // nested one.
 func (j *judge) lookAtOwnLease(c *client) {
 	if j.w.isIn(nested) && j.w.faults == 0 && c.lease != nil && c.lease.given && !c.lease.holding {
-		j.violate(Nested, "%s wrote the stock after its inner release had freed the lock", c.name)
+		j.violate(Nested, "%s wrote the stock after its inner release had freed the lock", c)
 	}
 }
 
@@ -120,7 +120,7 @@ func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *com
 		held.order = cmd.order
 	}
 	if asks && held.count != "" && held.count == count && j.w.isIn(nested) && j.w.faults == 0 {
-		j.violate(Nested, "%s was refused the lock that it had itself", cmd.client.name)
+		j.violate(Nested, "%s was refused the lock that it had itself", cmd.client)
 	}
 }
 
@@ -129,7 +129,7 @@ func (j *judge) lookAtEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
 		if waited && !c.dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
-			j.violate(Liveness, "%s waited %s in vain, and nobody had failed", c.name, j.w.wait())
+			j.violate(Liveness, "%s waited %s in vain, and nobody had failed", c, j.w.wait())
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (j *judge) lookIdle() {
 	if j.w.promises(WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
 		for _, c := range j.w.clients {
 			if c.waits() && !c.left {
-				j.violate(WakeUp, "the lock is free, and nobody has called %s, which waits for it", c.name)
+				j.violate(WakeUp, "the lock is free, and nobody has called %s, which waits for it", c)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 	}
 	for _, c := range j.w.clients {
 		if !c.dead && !c.held && c.isDone() && expired[c] > spare {
-			j.violate(Undo, "%s left the lock to its TTL", c.name)
+			j.violate(Undo, "%s left the lock to its TTL", c)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (j *judge) lookAtRenewal(cmd *command) {
 			return
 		}
 	}
-	j.violate(OwnRelease, "%s prolonged the lock of another by %s", cmd.client.name, cmd.name)
+	j.violate(OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.name)
 }
 
 func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
@@ -216,7 +216,7 @@ func (j *judge) lookAtBegun() {
 		}
 		for _, cmd := range j.w.gate.of(c) {
 			if cmd.server == j.w.stock && isSale(cmd.name) && cmd.sent.After(c.lease.expired) {
-				j.violate(LostLease, "%s began to write %s after its lease had expired", c.name,
+				j.violate(LostLease, "%s began to write %s after its lease had expired", c,
 					cmd.sent.Sub(c.lease.expired))
 			}
 		}

@@ -9,122 +9,28 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Sentence says in one sentence how the schedule breaks a verdict, in the words of the load test. It names a step by
-// its number, because much of a schedule has the same time.
+// Sentence says how the schedule breaks a verdict, and what had happened before to the clients and servers. It names a
+// step by its number, because much of a schedule has the same time.
 func (s Story) Sentence(v Violation) string {
-	said := ""
-	switch v.Verdict {
-	case Stock:
-		said = s.soldAgain(v)
-	case Exclusion:
-		said = s.bothHeld(v)
-	case OwnRelease:
-		said = s.removed(v)
-	case Liveness:
-		return s.before(v.At) + s.stuck(v)
+	if v.Verdict == Liveness {
+		return s.before(v.At) + v.Because
 	}
-	if said == "" {
-		said = v.Because
+	end := v.At
+	if v.Verdict == OwnRelease {
+		end-- // the step itself ends the other's lease
 	}
-	return s.around(v.At) + said
-}
-
-// soldAgain tells of a unit that was sold twice, "" if the violation is another one.
-func (s Story) soldAgain(v Violation) string {
-	again := v.At - 1
-	if again < 0 || again >= len(s.Lines) || !s.sells(again) {
-		return ""
-	}
-	unit := s.Lines[again].Left + 1
-	for i := range again {
-		if s.sells(i) && s.Lines[i].Left+1 == unit && s.Lines[i].Step.Who != s.Lines[again].Step.Who {
-			return fmt.Sprintf("%s sold unit %d at %s; %s sold unit %d again at %s",
-				s.who(i, v.At), unit, s.at(i), s.who(again, v.At), unit, s.at(again))
+	args := slices.Clone(v.args)
+	for i, arg := range args {
+		if c, ok := arg.(named); ok && c.index >= 0 {
+			args[i] = s.client(c.index, end)
 		}
 	}
-	return ""
+	return s.around(v.At) + fmt.Sprintf(v.format, args...)
 }
-
-// sells reports whether a step writes a stock that is smaller by a unit.
-func (s Story) sells(i int) bool {
-	call := s.Lines[i].Call
-	if call == nil || call.Server != "stock" || call.Err != "" {
-		return false
-	}
-	switch call.Name {
-	case "set", "exec", "eval:write":
-		return true
-	case "eval:take":
-		return i == 0 || s.Lines[i-1].Left != s.Lines[i].Left
-	}
-	return false
-}
-
-// bothHeld tells of two clients that had the lock at once.
-func (s Story) bothHeld(v Violation) string {
-	first, second, found := s.overlapping(v.At)
-	if !found {
-		return ""
-	}
-	from, last, _ := s.Overlap(v.At)
-	return fmt.Sprintf("%s and %s both held the lock from %s to %s", s.client(first.Client, v.At),
-		s.client(second.Client, v.At), s.at(from-1), s.at(last-1))
-}
-
-// Overlap returns the steps, from 1, between which two clients worked under leases of their own, by step number end. It
-// returns false if no two did.
-func (s Story) Overlap(end int) (from, last int, found bool) {
-	first, second, found := s.overlapping(end)
-	return second.From, min(first.Last, end), found
-}
-
-// overlapping returns two leases of which the second began while the client of the first still worked.
-func (s Story) overlapping(end int) (first, second Lease, found bool) {
-	for i, second := range s.Leases {
-		for _, first := range s.Leases[:i] {
-			if first.Client != second.Client && second.From < first.Last && second.From <= end {
-				return first, second, true
-			}
-		}
-	}
-	return Lease{}, Lease{}, false
-}
-
-// removed tells of a lock that another client than its owner removed.
-func (s Story) removed(v Violation) string {
-	at := v.At - 1
-	if at < 0 || at >= len(s.Lines) || s.Lines[at].Call == nil {
-		return ""
-	}
-	who := s.Lines[at].Step.Who
-	for _, lease := range slices.Backward(s.Leases) {
-		if lease.Client != who && lease.From <= at {
-			return fmt.Sprintf("%s removed the lock at %s although %s had taken it at %s",
-				s.who(at, at), s.at(at), s.client(lease.Client, at), s.at(lease.From-1))
-		}
-	}
-	return ""
-}
-
-// stuck tells why a rung is not live.
-func (s Story) stuck(v Violation) string {
-	for _, one := range s.Orders {
-		if one.Later && one.Err != nil {
-			return fmt.Sprintf("a fresh order did not get through in %s: %s", brief(LongestRecovery), one.Err)
-		}
-	}
-	return v.Because
-}
-
-// at names a step.
-func (s Story) at(i int) string { return fmt.Sprintf("step %d", i+1) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 func brief(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
-
-// who names the client of a step, with what happened to it before step number end.
-func (s Story) who(i, end int) string { return s.client(s.Lines[i].Step.Who, end) }
 
 // client names a client, with what happened to it before step number end: "a, whose lease ended at step 4,".
 func (s Story) client(who, end int) string {
@@ -148,9 +54,9 @@ func (s Story) happened(who, end int) (what []string) {
 			if ended {
 				held += " under a lease of " + brief(LeaseTTL)
 			}
-			what = append(what, held+" at "+s.at(i))
+			what = append(what, fmt.Sprintf("%s at step %d", held, i+1))
 		case ended && !line.Step.OfServer(): // what happened to a server is said before
-			what = append(what, fmt.Sprintf("whose lease of %s %s at %s (+%s s)", brief(LeaseTTL), s.ending(i), s.at(i),
+			what = append(what, fmt.Sprintf("whose lease of %s %s at step %d (+%s s)", brief(LeaseTTL), s.ending(i), i+1,
 				seconds(line.After)))
 		}
 	}
@@ -163,21 +69,7 @@ func (s Story) fault(i int) string {
 	if line.Call != nil {
 		command = line.Call.Name + "/" + line.Call.Server
 	}
-	switch line.Step.Kind {
-	case schedule.CrashBefore:
-		return fmt.Sprintf("killed at step %d", i+1)
-	case schedule.CrashAfter:
-		return fmt.Sprintf("killed after %s at step %d", command, i+1)
-	case schedule.LoseRequest:
-		return fmt.Sprintf("whose %s was lost on its way at step %d", command, i+1)
-	case schedule.LoseReply:
-		return fmt.Sprintf("whose reply to %s was lost at step %d", command, i+1)
-	case schedule.Drop:
-		return fmt.Sprintf("whose message was lost at step %d", i+1)
-	case schedule.GiveUp:
-		return fmt.Sprintf("whose caller had gone at step %d", i+1)
-	}
-	return fmt.Sprintf("%s at step %d", line.What, i+1)
+	return fmt.Sprintf("%s at step %d", line.Step.Fault(command), i+1)
 }
 
 // ending says how a lease ended that was not given back.
@@ -208,17 +100,13 @@ func (s Story) heldFor(i int) time.Duration {
 func (s Story) around(end int) string {
 	var text strings.Builder
 	for i, line := range s.Lines[:min(end, len(s.Lines))] {
-		server := "the lock server"
-		if strings.Contains(line.Holds, "2: ") {
-			server = fmt.Sprintf("node %d", line.Step.Who+1)
-		}
 		switch line.Step.Kind {
 		case schedule.NodeDown:
-			fmt.Fprintf(&text, "%s could not be reached from step %d on: ", server, i+1)
+			fmt.Fprintf(&text, "%s could not be reached from step %d on: ", line.Server, i+1)
 		case schedule.NodeEmpty:
-			fmt.Fprintf(&text, "%s restarted empty at step %d: ", server, i+1)
+			fmt.Fprintf(&text, "%s restarted empty at step %d: ", line.Server, i+1)
 		case schedule.ClockJump:
-			fmt.Fprintf(&text, "the clock of %s jumped by %s at step %d: ", server, brief(LeaseTTL), i+1)
+			fmt.Fprintf(&text, "the clock of %s jumped by %s at step %d: ", line.Server, brief(LeaseTTL), i+1)
 		}
 	}
 	return text.String()

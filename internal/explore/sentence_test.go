@@ -63,8 +63,8 @@ func TestAStory(t *testing.T) {
 	assert.True(t, story.Lines[2].Fault)
 	assert.Equal(t, []int{0}, story.Lines[2].Ended)
 	assert.Equal(t, []Lease{{0, 1, 7}, {1, 4, 6}}, story.Leases)
-	from, last, found := story.Overlap(7)
-	assert.Equal(t, []any{4, 7, true}, []any{from, last, found})
+	require.Equal(t, Exclusion, story.Broken[1].Verdict)
+	assert.Equal(t, []int{4, 7}, []int{story.Broken[1].From, story.Broken[1].Last})
 	for _, order := range story.Orders {
 		assert.Equal(t, "sold unit 1", order.End)
 		assert.Equal(t, []int64{1}, order.Units)

@@ -32,6 +32,7 @@ type Line struct {
 	ByClient bool // whether a client takes the step; time and servers have no column of their own
 	Fault    bool
 	What     string
+	Server   string        // the lock server, if the step is one of it: "the lock server", or "node 2"
 	After    time.Duration // since the beginning
 	Holds    string
 	Left     int64 // in stock
@@ -82,8 +83,15 @@ func (s *Story) begin(w *world) {
 // add notes a step that is about to be taken.
 func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
-	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(),
-		What: describe(c), cmd: c.cmd}
+	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(), cmd: c.cmd}
+	command := ""
+	if c.cmd != nil {
+		command = c.cmd.text()
+	}
+	if c.OfServer() {
+		line.Server = schedule.ServerName(c.Who, len(w.nodes))
+	}
+	line.What = c.Text(command, line.Server)
 	for _, client := range w.clients {
 		line.holding = append(line.holding, client.lease != nil && client.lease.holding)
 	}
@@ -218,58 +226,6 @@ func outcome(receipt sale.Receipt, err error) string {
 		return fmt.Sprintf("read that %d are left", receipt.Left)
 	}
 	return fmt.Sprintf("sold unit %d", receipt.Units[0])
-}
-
-// describe says what a step does.
-func describe(c choice) string {
-	command := ""
-	if c.cmd != nil {
-		command = c.cmd.text()
-	}
-	switch c.Kind {
-	case schedule.Grant:
-		return command
-	case schedule.Time:
-		return "time passes"
-	case schedule.Expiry:
-		return "time passes, commands wait"
-	case schedule.Hold:
-		return "is held, time passes"
-	case schedule.CrashBefore:
-		return "dies"
-	case schedule.CrashAfter:
-		return command + ", then dies"
-	case schedule.LoseRequest:
-		return command + ": lost on its way"
-	case schedule.LoseReply:
-		return command + ": the reply is lost"
-	case schedule.Late:
-		return command + ": still on its way when its client gives it up"
-	case schedule.Arrive:
-		return command + " arrives late"
-	case schedule.Drop:
-		return "the message is lost"
-	case schedule.GiveUp:
-		return "its caller has gone"
-	}
-	return describeServer(c)
-}
-
-// describeServer says what a step does to a lock server.
-func describeServer(c choice) string {
-	server := "the lock server"
-	if c.node != nil {
-		server = "node " + itoa(int64(c.Who+1))
-	}
-	switch c.Kind {
-	case schedule.NodeDown:
-		return server + " cannot be reached"
-	case schedule.NodeBack:
-		return server + " is back"
-	case schedule.NodeEmpty:
-		return server + " restarts empty"
-	}
-	return "the clock of " + server + " jumps"
 }
 
 // text names a command and its server.

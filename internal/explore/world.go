@@ -73,6 +73,8 @@ type client struct {
 	lease *lease // the judge's note of its last one
 }
 
+func (c *client) String() string { return c.name }
+
 func (c *client) isDone() bool {
 	select {
 	case <-c.done:
@@ -407,7 +409,7 @@ func (w *world) finish() {
 	}
 	for _, c := range w.clients {
 		if !c.dead && !c.isDone() {
-			w.judge.violate(Liveness, "the order of %s never ends", c.name)
+			w.judge.violate(Liveness, "the order of %s never ends", c)
 		}
 	}
 	w.judge.lookAtEnds()
@@ -418,7 +420,7 @@ func (w *world) finish() {
 	w.order(probe, 0)
 	<-probe.done
 	if isBusy(probe.err) {
-		w.judge.violate(Liveness, "%s later a new order is refused: %s", leaseTTL+liveMargin, probe.err)
+		w.judge.violate(Liveness, "a fresh order did not get through in %s: %s", brief(LongestRecovery), probe.err)
 	}
 	w.clients = append(w.clients, probe)
 }

@@ -9,15 +9,10 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// passing says of a kind of step how time passes.
-var passing = map[schedule.Kind]string{
-	schedule.Time: "time passes", schedule.Expiry: "time passes, commands wait", schedule.Hold: "is held, time passes",
-}
-
 // passTime lets time pass until a client moves that is not held, or until just after the next key expires.
 func (p *player) passTime(ctx context.Context, line *Line) error {
 	begun := time.Now()
-	line.What = passing[line.Step.Kind]
+	line.What = line.Step.Text("", "")
 	if line.Step.Kind == schedule.Hold {
 		c := p.clients[line.Step.Who]
 		line.Who = c.index
@@ -39,7 +34,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.note(c, begun, "held %.3f s before %s", time.Since(begun).Seconds(), cmd.text())
+		p.note(c, begun, fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.text()))
 	}
 	p.settle(ctx)
 	p.passed = time.Now()

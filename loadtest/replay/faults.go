@@ -38,7 +38,7 @@ func (p *player) givesUpNext(i int, c *participant) bool {
 // out before it sends one. So the reply to the command before that is passed on only when the caller has gone.
 func (p *player) giveUp(ctx context.Context, line *Line) error {
 	c := p.clients[line.Step.Who]
-	line.Who, line.What = c.index, "its caller has gone"
+	line.Who, line.What = c.index, line.Step.Text("", "")
 	if c.leave == nil || c.isDone() {
 		return fmt.Errorf("%s has no order under way", c.name)
 	}
@@ -47,7 +47,7 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
 		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
 	}
-	p.note(c, time.Now(), "whose caller had gone")
+	p.note(c, time.Now(), line.Step.Fault(""))
 	c.leave()
 	<-c.done
 	p.settle(ctx)
@@ -63,7 +63,7 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	node := p.nodes[line.Step.Who]
 	begun := time.Now()
-	line.What = line.Step.String()
+	line.What = line.Step.Text("", schedule.ServerName(line.Step.Who, len(p.nodes)))
 	switch line.Step.Kind {
 	case schedule.NodeDown:
 		p.gate.change(func() { node.down = true })
@@ -88,8 +88,8 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 }
 
 // note records a fault of a client's order.
-func (p *player) note(c *participant, begun time.Time, format string, args ...any) {
-	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: fmt.Sprintf(format, args...),
+func (p *player) note(c *participant, begun time.Time, text string) {
+	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: text,
 		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }
 

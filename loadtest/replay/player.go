@@ -142,36 +142,29 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	if err != nil {
 		return err
 	}
-	begun, text := time.Now(), cmd.text()
-	switch line.Step.Kind {
+	s, begun, text := line.Step, time.Now(), cmd.text()
+	line.What = s.Text(text, "")
+	if s.IsFault() {
+		defer func() { p.note(c, begun, s.Fault(text)) }()
+	}
+	switch s.Kind {
 	case schedule.CrashBefore:
-		line.What = "dies"
 		p.die(c)
-		p.note(c, begun, "killed before %s", text)
 		return nil
 	case schedule.CrashAfter:
-		line.What = text + ", then dies"
 		cmd.delivered = make(chan struct{})
 		if err := p.decide(ctx, cmd, pass); err != nil {
 			return err
 		}
 		p.die(c)
-		p.note(c, begun, "killed after %s", text)
 		return nil
 	case schedule.LoseRequest:
-		line.What = text + ": lost on its way"
-		p.note(c, begun, "whose %s was lost on its way", text)
 		err = p.decide(ctx, cmd, loseRequest)
 	case schedule.LoseReply:
-		line.What = text + ": the reply is lost"
-		p.note(c, begun, "whose reply to %s was lost", text)
 		err = p.decide(ctx, cmd, loseReply)
 	case schedule.Drop:
-		line.What = "the message is lost"
-		p.note(c, begun, "whose message was lost")
 		err = p.decide(ctx, cmd, refuse)
 	default:
-		line.What = text
 		if p.givesUpNext(i, c) && !cmd.message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
 			c.reply = make(chan struct{})
 			cmd.delivered = c.reply

@@ -3,5 +3,5 @@
 //
 //   - step.go: one step, and its kinds.
 //   - trace.go: a trace as text, written and read.
-//   - place.go: which of a client's waiting commands a step means, and the name of a command.
+//   - place.go: which of a client's waiting commands a step means, and what a step does in words.
 package schedule
