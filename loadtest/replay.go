@@ -36,14 +36,14 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	run := &history.Run{ID: "replay", Started: time.Now(), Loadtest: thisBuild(), Selected: len(entries),
 		Machine: history.ThisMachine(), Backend: environment.Backend,
-		Load: history.Load{Requests: 2, Concurrency: 2, Stock: f.Stock, Wait: f.Wait, Repeat: 1}}
+		Load: history.Load{Requests: 2, Concurrency: 2, Stock: replay.Stock, Wait: replay.Wait, Repeat: 1}}
 	replays := replays{run: run, stdout: stdout, environment: environment}
 	shown.Clear()
 	var code int
 	if f.File == "" {
 		code, err = replays.one(ctx, entries[0])
 	} else {
-		code = replays.all(ctx, entries, f.AtOnce)
+		code = replays.all(ctx, entries)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -71,7 +71,7 @@ type replays struct {
 // one replays one trace, and prints its steps as they happen, and then the verdicts.
 func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
 	fmt.Fprintln(r.stdout, plain.Text(e.Trace.String()))
-	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{Begin: r.begin, Step: r.step})
+	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, r.begin, r.step)
 	if err != nil {
 		return couldNotRun, err
 	}
@@ -145,8 +145,11 @@ func printLine(w io.Writer, columns ...string) {
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 }
 
-// all replays the traces of a list, so many at a time, and prints a line for each.
-func (r *replays) all(ctx context.Context, entries []replay.Entry, atOnce int) (code int) {
+// atOnce is how many traces of a list are replayed at a time: they mostly wait.
+const atOnce = 6
+
+// all replays the traces of a list, and prints a line for each.
+func (r *replays) all(ctx context.Context, entries []replay.Entry) (code int) {
 	type result struct {
 		cell *history.Cell
 		err  error
@@ -200,7 +203,7 @@ func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, err
 	if e.Not != "" {
 		return r.environment.Play(ctx, e.Trace, 1, func(replay.Line) {})
 	}
-	return r.environment.Prove(ctx, e.Trace, e.Breaks, replay.Shown{})
+	return r.environment.Prove(ctx, e.Trace, e.Breaks, func(float64, error) {}, func(replay.Line) {})
 }
 
 // judged says what came of a trace, and whether that is as expected.

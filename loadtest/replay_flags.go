@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"stockapi/loadtest/replay"
 	"stockapi/loadtest/schedule"
@@ -12,16 +11,11 @@ import (
 
 // replayFlags are the flags of the command replay.
 type replayFlags struct {
-	Trace      string        `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
-	File       string        `placeholder:"FILE" help:"Replay all traces of a file instead, and print a line for each: its fault, what it is to break, the trace, and after a # why real processes do not break that."`
-	Expect     []string      `placeholder:"VERDICT" help:"What the trace has to break: stock, exclusion, own-release, liveness, fence."`
-	Backend    string        `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
-	Stock      int64         `default:"1" help:"Units at the start."`
-	Nodes      int           `default:"3" help:"Redlock nodes: 1 to 5."`
-	Wait       time.Duration `default:"3s" help:"Longest that an order waits for the lock, on rungs that wait."`
-	RetryNodes bool          `help:"Orders on Redlock nodes wait too. Without it they try once."`
-	AtOnce     int           `default:"6" help:"How many traces of a file are replayed at a time: they mostly wait."`
-	Out        string        `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
+	Trace   string   `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
+	File    string   `placeholder:"FILE" help:"Replay all traces of a file instead, and print a line for each: its fault, what it is to break, the trace, and after a # why real processes do not break that."`
+	Expect  []string `placeholder:"VERDICT" help:"What the trace has to break: stock, exclusion, own-release, liveness, fence."`
+	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
+	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
 }
 
 // entries returns what is to be replayed.
@@ -31,10 +25,6 @@ func (f *replayFlags) entries() ([]replay.Entry, error) {
 		return nil, errors.New("name a trace, such as v3:aaaa.expiry.ba, or a file of traces with --file")
 	case f.File != "" && len(f.Expect) > 0:
 		return nil, errors.New("--expect is for one trace: the file says what each of its own breaks")
-	case f.Stock < 1 || f.Stock > 1000 || f.Nodes < 1 || f.Nodes > 5 || f.AtOnce < 1 || f.AtOnce > 64 ||
-		f.Wait < 0 || f.Wait > time.Minute:
-		return nil, errors.New("--stock lies between 1 and 1000, --nodes between 1 and 5, --at-once between 1 and 64, " +
-			"--wait between 0s and 1m")
 	case f.File != "":
 		return replay.ReadList(f.File)
 	}
@@ -55,6 +45,5 @@ func (f *replayFlags) options(say func(string)) replay.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return replay.Options{Self: []string{self, "guardian"}, Backend: f.Backend, Stockapi: theStockapi(), Stock: f.Stock,
-		Nodes: f.Nodes, Wait: f.Wait, RetryNodes: f.RetryNodes, Say: say}
+	return replay.Options{Self: []string{self, "guardian"}, Backend: f.Backend, Stockapi: theStockapi(), Say: say}
 }

@@ -136,7 +136,6 @@ func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
 		"replay v0:abba --expect luck":              `--expect: there is no verdict "luck"`,
 		"replay --file no-such-file":                "no such file",
 		"replay --file " + list:                     "line 1: there is no verdict",
-		"replay v0:abba --nodes 9":                  "--nodes between 1 and 5",
 		"replay v0:abba --backend x":                "--backend must be one of",
 		"replay --file " + list + " --expect stock": "--expect is for one trace",
 	} {

@@ -12,35 +12,21 @@ import (
 // for a trace that could not be taken to its end before.
 var attempts = []float64{1, 2, 4, 8}
 
-// Shown gets what is to be shown of a trace while it is replayed; nil functions get nothing.
-type Shown struct {
-	// Begin is called before each attempt, with how many times as long as usual everything takes, and why the one before
-	// it could not be finished, if so.
-	Begin func(longer float64, because error)
-	Step  func(Line)
-}
-
-// Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
+// Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof. It
+// calls begin before each attempt, with how many times as long as usual everything takes, and why the one before it
+// could not be finished, if so; and step after each step.
 func (e *Environment) Prove(
-	ctx context.Context, t schedule.Trace, breaks []history.Verdict, shown Shown,
+	ctx context.Context, t schedule.Trace, breaks []history.Verdict, begin func(longer float64, because error),
+	step func(Line),
 ) (*history.Cell, error) {
-	if err := Check(t); err != nil {
-		return nil, err
-	}
 	var cell *history.Cell
 	var err error
 	for i, longer := range attempts {
 		if i == len(attempts)-1 && err == nil {
 			break
 		}
-		if shown.Begin != nil {
-			shown.Begin(longer, err)
-		}
-		cell, err = e.Play(ctx, t, longer, func(l Line) {
-			if shown.Step != nil {
-				shown.Step(l)
-			}
-		})
+		begin(longer, err)
+		cell, err = e.Play(ctx, t, longer, step)
 		if ctx.Err() != nil || err == nil && len(Missing(cell, breaks)) == 0 {
 			break
 		}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // A conn is one connection of the instance, and the one to the server that belongs to it.
@@ -177,10 +179,11 @@ func (c *conn) carryOut(r request) (replies []byte, ok bool) {
 		return nil, false
 	}
 	for range r.cmds {
-		var err error
-		if replies, err = readReply(c.replies, replies); err != nil {
+		reply, err := proto.Read(c.replies)
+		if err != nil {
 			return replies, false
 		}
+		replies = append(replies, reply...)
 	}
 	return replies, true
 }
@@ -234,10 +237,11 @@ func (c *conn) deliver(subscription *command) {
 	defer c.close()
 	defer subscription.finish()
 	for {
-		reply, err := readReply(c.replies, nil)
+		text, err := proto.Read(c.replies)
 		if err != nil {
 			return
 		}
+		reply := []byte(text)
 		if !isMessage(reply) {
 			if !c.write(reply) {
 				return

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"time"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
@@ -14,19 +13,12 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Options say on what traces are replayed. The explorer has the same settings.
+// Options say on what traces are replayed.
 type Options struct {
 	// Self is the command that makes this executable a guardian: see [cluster.Options].
 	Self []string
 	// Backend and Stockapi say what is started: see [cluster.Options].
 	Backend, Stockapi string
-	// Stock is the number of units at the start, Nodes that of the Redlock nodes.
-	Stock int64
-	Nodes int
-	// Wait is the longest that an order waits for the lock, on rungs that wait; 0 for the usual one. RetryNodes makes the
-	// orders on Redlock nodes wait too.
-	Wait       time.Duration
-	RetryNodes bool
 	// Say gets texts for a progress line; nil if nobody shows them.
 	Say func(string)
 }
@@ -35,7 +27,6 @@ type Options struct {
 type Environment struct {
 	Backend history.Backend
 
-	options  Options
 	cluster  *cluster.Cluster
 	servers  *cluster.Backend
 	stockapi string
@@ -56,7 +47,7 @@ func Open(ctx context.Context, o Options) (*Environment, context.Context, error)
 	if err != nil {
 		return nil, ctx, err
 	}
-	e := &Environment{options: o, cluster: c}
+	e := &Environment{cluster: c}
 	if err := e.begin(ctx); err != nil {
 		return nil, ctx, errors.Join(err, c.Close())
 	}
@@ -135,11 +126,7 @@ func (e *Environment) Play(
 	if err := Check(t); err != nil {
 		return nil, err
 	}
-	r := &replay{Environment: e, trace: t, rung: catalog.RungOf(t.Rung), times: usual}
-	if e.options.Wait > 0 {
-		r.times.wait = e.options.Wait
-	}
-	r.times = r.times.longer(longer)
+	r := &replay{Environment: e, trace: t, rung: catalog.RungOf(t.Rung), times: usual.longer(longer)}
 	defer r.close()
 	if err := r.start(ctx); err != nil {
 		return nil, err

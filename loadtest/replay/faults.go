@@ -42,8 +42,8 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	if c.leave == nil || c.isDone() {
 		return fmt.Errorf("%s has no order under way", c.name)
 	}
-	p.gate.setStepping(&c.sender)
-	defer p.gate.setStepping(nil)
+	p.gate.change(func() { p.gate.stepping = &c.sender })
+	defer p.gate.change(func() { p.gate.stepping = nil })
 	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
 		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
 	}

@@ -148,13 +148,6 @@ func (g *gate) record(cmd *command) {
 	cmd.sender.log = append(cmd.sender.log, cmd)
 }
 
-// logOf returns what servers have answered to a client.
-func (g *gate) logOf(c *sender) []*command {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(c.log)
-}
-
 // remove forgets a command, and reports whether it still waited.
 func (g *gate) remove(cmd *command) bool {
 	g.mu.Lock()
@@ -178,34 +171,12 @@ func (g *gate) giveUp(cmd *command) bool {
 	return waited
 }
 
-// givenUp returns which command a client gave up while no time was to pass, "" if none did.
-func (g *gate) givenUp() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.given
-}
-
 // notice says that something has happened, to the clock that lets time pass.
 func (g *gate) notice() {
 	select {
 	case g.arrived <- struct{}{}:
 	default:
 	}
-}
-
-// orderEnded notes the end of an order.
-func (g *gate) orderEnded() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.moves++
-	g.notice()
-}
-
-// setStepping says whose step is being taken, nil for nobody's.
-func (g *gate) setStepping(c *sender) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stepping = c
 }
 
 // of returns the waiting commands of a client, in the order in which a trace counts them. A key is not looked at: a
@@ -232,9 +203,7 @@ func (g *gate) decide(cmd *command, d decision) bool {
 	if !g.remove(cmd) {
 		return false
 	}
-	g.mu.Lock()
-	cmd.sender.held = false
-	g.mu.Unlock()
+	g.change(func() { cmd.sender.held = false })
 	cmd.decided <- d
 	return true
 }
@@ -280,13 +249,6 @@ func (g *gate) decideAll(of func(*command) (d decision, decides bool)) {
 		}
 		return decides
 	})
-}
-
-// hasWritten reports whether a write of the stock was sent on.
-func (g *gate) hasWritten(c *sender) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return c.wrote
 }
 
 // change changes what the gate's lock guards.

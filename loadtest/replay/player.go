@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -48,7 +49,8 @@ func (p *player) send(ctx context.Context, c *participant) {
 	go func() {
 		c.op = c.buy(ctx)
 		close(c.done)
-		p.gate.orderEnded()
+		p.gate.change(func() { p.gate.moves++ })
+		p.gate.notice()
 	}()
 }
 
@@ -74,7 +76,9 @@ func (p *player) play(ctx context.Context) error {
 		if err := p.take(ctx, i, &line); err != nil {
 			return p.stuck(i, err)
 		}
-		if given := p.gate.givenUp(); given != "" {
+		var given string
+		p.gate.change(func() { given = p.gate.given })
+		if given != "" {
 			return p.stuck(i, fmt.Errorf("%s: the machine is too slow", given))
 		}
 		line.After, line.Holds = time.Since(p.began), p.holds(ctx, step)
@@ -136,8 +140,8 @@ func (p *player) take(ctx context.Context, i int, line *Line) error {
 func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	c := p.clients[line.Step.Who]
 	line.Who = c.index
-	p.gate.setStepping(&c.sender)
-	defer p.gate.setStepping(nil)
+	p.gate.change(func() { p.gate.stepping = &c.sender })
+	defer p.gate.change(func() { p.gate.stepping = nil })
 	cmd, err := p.await(ctx, c, line.Step.Nth)
 	if err != nil {
 		return err
@@ -263,12 +267,15 @@ func (p *player) end() (ops []history.Op) {
 		}
 		c.leave()
 		<-c.done
-		if c.dead && !p.gate.hasWritten(&c.sender) && c.op.Outcome == history.Unknown {
+		var wrote bool
+		var log []*command
+		p.gate.change(func() { wrote, log = c.wrote, slices.Clone(c.log) })
+		if c.dead && !wrote && c.op.Outcome == history.Unknown {
 			c.op.Outcome, c.op.Detail = history.NotSold,
 				c.name+" was killed before this order's write of the stock was sent; "+c.op.Detail
 			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
 		}
-		narrow(&c.op, p.start, p.gate.logOf(&c.sender))
+		narrow(&c.op, p.start, log)
 		ops = append(ops, c.op)
 	}
 	return ops

@@ -45,10 +45,10 @@ func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
 	close(gone)
 	cmd := func() *command { return &command{sender: c, server: s, name: "get"} }
 	assert.Equal(t, tooLate, g.wait(cmd(), gone))
-	assert.Empty(t, g.givenUp(), "time passes")
+	assert.Empty(t, g.given, "time passes")
 	g.still = true
 	assert.Equal(t, tooLate, g.wait(cmd(), gone))
-	assert.Equal(t, "a gave up get stock", g.givenUp())
+	assert.Equal(t, "a gave up get stock", g.given)
 }
 
 // The connection of a dead client closes at about the time at which the gate forgets what it had sent. Whichever comes

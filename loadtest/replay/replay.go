@@ -38,7 +38,7 @@ func (r *replay) start(ctx context.Context) error {
 	r.gate, r.client = newGate(r.scripts), client.New(4, "")
 	names := []string{"stock", "lock"}
 	if r.rung.OnNodes() {
-		names = append(names[:1], []string{"1", "2", "3", "4", "5"}[:r.options.Nodes]...)
+		names = append(names[:1], "1", "2", "3")
 	}
 	r.redises = make([]*cluster.Redis, len(names))
 	all, starting := errgroup.WithContext(ctx)
@@ -137,7 +137,7 @@ func (r *replay) close() {
 // play plays the trace, from filling the shelf to the verdicts.
 func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*history.Cell, error) {
 	cell := &history.Cell{Scenario: history.ReplayOf(r.trace.String()), Rung: r.rung.Number, Name: r.rung.Name,
-		Repetition: 1, Product: product, Initial: r.options.Stock, TTL: r.times.lease, Limit: r.times.within,
+		Repetition: 1, Product: product, Initial: Stock, TTL: r.times.lease, Limit: r.times.within,
 		Start: time.Now()}
 	if longer > 1 {
 		cell.Longer = longer
@@ -180,7 +180,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 
 // wait returns how long an order waits for the lock.
 func (r *replay) wait(ctx context.Context) (time.Duration, error) {
-	if r.rung.OnNodes() && !r.options.RetryNodes {
+	if r.rung.OnNodes() {
 		return 0, nil
 	}
 	ladder, err := r.client.Ladder(ctx, r.instances[0].URL)

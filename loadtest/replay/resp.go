@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // A request is a message of a client to a server: one command, a pipeline, or a transaction.
@@ -42,34 +43,20 @@ func parseRequest(b []byte) (r request, whole bool, err error) {
 
 // parseCommand returns the arguments of the first command, and its size in bytes, which is 0 if it is not whole yet.
 func parseCommand(b []byte) (args []string, size int, err error) {
-	n, rest, whole, err := parseCount(b, '*')
-	if err != nil || !whole {
-		return nil, 0, err
+	if b[0] != '*' {
+		return nil, 0, errNoRequest
 	}
-	for range n {
-		var length int
-		length, rest, whole, err = parseCount(rest, '$')
-		if err != nil || !whole || len(rest) < length+2 {
-			return nil, 0, err
-		}
-		args, rest = append(args, string(rest[:length])), rest[length+2:]
+	raw, err := proto.Read(bufio.NewReader(bytes.NewReader(b)))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, 0, nil
 	}
-	return args, len(b) - len(rest), nil
-}
-
-func parseCount(b []byte, kind byte) (n int, rest []byte, whole bool, err error) {
-	if len(b) > 0 && b[0] != kind {
-		return 0, nil, false, errNoRequest
+	if err == nil {
+		args, err = proto.ReadStrings(raw)
 	}
-	end := bytes.Index(b, []byte("\r\n"))
-	if end < 0 {
-		return 0, nil, false, nil
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", errNoRequest, err)
 	}
-	n, err = strconv.Atoi(string(b[1:end]))
-	if err != nil || n < 0 {
-		return 0, nil, false, errNoRequest
-	}
-	return n, b[end+2:], true, nil
+	return args, len(raw), nil
 }
 
 // verb returns the name of command i, in lower case.
@@ -127,47 +114,10 @@ func (r request) digest() string {
 	return ""
 }
 
-// readReply reads one reply, of RESP2 or RESP3, and appends it to raw as it came.
-func readReply(from *bufio.Reader, raw []byte) ([]byte, error) {
-	line, err := from.ReadBytes('\n')
-	raw = append(raw, line...)
-	if err != nil {
-		return raw, err
-	}
-	if len(line) < 3 {
-		return raw, fmt.Errorf("this is no reply of Redis: %q", line)
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(string(line[1:])))
-	switch line[0] {
-	case '$', '!', '=':
-		if n < 0 {
-			return raw, nil
-		}
-		text := make([]byte, n+2)
-		_, err = io.ReadFull(from, text)
-		return append(raw, text...), err
-	case '%', '|':
-		n *= 2
-	case '*', '~', '>':
-	default:
-		return raw, nil
-	}
-	for range n {
-		if raw, err = readReply(from, raw); err != nil {
-			return raw, err
-		}
-	}
-	return raw, nil
-}
-
 // isMessage reports whether a reply is a message that was published.
 func isMessage(reply []byte) bool {
-	for _, start := range []string{"*3\r\n$7\r\nmessage\r\n", ">3\r\n$7\r\nmessage\r\n", "*3\r\n$8\r\nsmessage\r\n"} {
-		if bytes.HasPrefix(reply, []byte(start)) {
-			return true
-		}
-	}
-	return false
+	kind, rest, _ := bytes.Cut(reply, []byte("3\r\n"))
+	return len(kind) == 1 && bytes.HasPrefix(rest, []byte("$7\r\nmessage\r\n"))
 }
 
 // isUnknownScript reports whether a server answers that it does not know a script. The client then sends it whole.

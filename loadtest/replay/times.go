@@ -13,8 +13,14 @@ type times struct {
 	idle   time.Duration // the longest that time passes if nothing happens
 }
 
+// Wait is the longest that an order waits for the lock, on rungs that wait, and Stock the number of units at the start.
+const (
+	Wait  = 3 * time.Second
+	Stock = 1
+)
+
 // usual are the times of the explorer. A test compares them.
-var usual = times{lease: 2 * time.Second, wait: 3 * time.Second, retry: time.Second, lost: 500 * time.Millisecond,
+var usual = times{lease: 2 * time.Second, wait: Wait, retry: time.Second, lost: 500 * time.Millisecond,
 	margin: 2 * time.Second, within: time.Second, idle: 10 * time.Second}
 
 // longer returns the times multiplied by a factor.
