@@ -81,7 +81,7 @@ func (f *flags) page(tasks []*task, r *results) *page {
 		{"waits", fmt.Sprintf("an order waits %s for the lock, a lease lasts %s", explore.LongestWait, explore.LeaseTTL)},
 	}}
 	if f.Schedules > 0 {
-		p.Bounds = append(p.Bounds, fact{"limit", fmt.Sprintf("%d schedules of one rung under one kind of fault", f.Schedules)})
+		p.Bounds = append(p.Bounds, fact{"limit", count(f.Schedules, "schedule") + " of a rung under one kind of fault"})
 	}
 	if f.Clients > 2 {
 		p.Title = strings.Replace(p.Title, "two", "three", 1)

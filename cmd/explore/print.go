@@ -210,7 +210,9 @@ func (p printer) steps(s explore.Story) {
 }
 
 // columns is the style of a table without any lines.
-var columns = table.Style{Box: table.BoxStyle{PaddingLeft: " ", PaddingRight: " "}, Options: table.OptionsNoBordersAndSeparators}
+var columns = table.Style{
+	Box: table.BoxStyle{PaddingLeft: " ", PaddingRight: " "}, Options: table.OptionsNoBordersAndSeparators,
+}
 
 func cells(texts []string) (row table.Row) {
 	for _, one := range texts {

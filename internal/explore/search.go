@@ -42,7 +42,7 @@ type Counterexample struct {
 	Trace      schedule.Trace `json:"trace"`
 	Faults     int            `json:"faults"`
 	Switches   int            `json:"switches"`
-	FoundAfter int            `json:"after"` // so many runs: then the verdict was broken first, by this schedule or a longer one
+	FoundAfter int            `json:"after"` // so many runs: then the verdict was broken first, maybe by a longer one
 }
 
 // less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.

@@ -39,41 +39,19 @@ func ServerName(who, of int) string {
 	return "node " + strconv.Itoa(who+1)
 }
 
+// texts say what the kinds of steps do, with a word in capitals for the command and for the lock server.
+var texts = [...]string{
+	Grant: "COMMAND", Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
+	CrashBefore: "dies", CrashAfter: "COMMAND, then dies", LoseRequest: "COMMAND: lost on its way",
+	LoseReply: "COMMAND: the reply is lost", Late: "COMMAND: still on its way when its client gives it up",
+	Drop: "the message is lost", GiveUp: "its caller has gone", Arrive: "COMMAND arrives late",
+	NodeDown: "SERVER cannot be reached", NodeBack: "SERVER is back", NodeEmpty: "SERVER restarts empty",
+	ClockJump: "the clock of SERVER jumps",
+}
+
 // Text says what a step does. Command names the command that it concerns, and server the lock server.
 func (s Step) Text(command, server string) string {
-	switch s.Kind {
-	case Time:
-		return "time passes"
-	case Expiry:
-		return "time passes, commands wait"
-	case Hold:
-		return "is held, time passes"
-	case CrashBefore:
-		return "dies"
-	case CrashAfter:
-		return command + ", then dies"
-	case LoseRequest:
-		return command + ": lost on its way"
-	case LoseReply:
-		return command + ": the reply is lost"
-	case Late:
-		return command + ": still on its way when its client gives it up"
-	case Arrive:
-		return command + " arrives late"
-	case Drop:
-		return "the message is lost"
-	case GiveUp:
-		return "its caller has gone"
-	case NodeDown:
-		return server + " cannot be reached"
-	case NodeBack:
-		return server + " is back"
-	case NodeEmpty:
-		return server + " restarts empty"
-	case ClockJump:
-		return "the clock of " + server + " jumps"
-	}
-	return command
+	return strings.NewReplacer("COMMAND", command, "SERVER", server).Replace(texts[s.Kind])
 }
 
 // Fault says what a fault does to its client, so that it reads on after the client's name.
