@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/report/terminal/terminaltest"
 )
 
-// A run on a pseudo-terminal of the system: while it runs a line tells what goes on, and when it is over only its result
-// is there.
+// A run on a pseudo-terminal of the system: while it runs a line tells what goes on, and when it is over only its
+// result is there.
 func TestARunOnARealTerminal(t *testing.T) {
 	const columns, rows = 100, 30
 	cells := cellsOf(t, catalog.FirstScenarios, catalog.FirstRungs)

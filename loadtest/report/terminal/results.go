@@ -27,8 +27,8 @@ type Outcome struct {
 // fewCrowds is the number of crowds whose figures are printed though not all was asked for.
 const fewCrowds = 16
 
-// Results prints the stories, the figures, the matrix and the summary, in this order: what a terminal still shows at the
-// end is the matrix. It returns what [Printer.Summary] does.
+// Results prints the stories, the figures, the matrix and the summary, in this order: what a terminal still shows at
+// the end is the matrix. It returns what [Printer.Summary] does.
 func (p Printer) Results(o Outcome) bool {
 	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
