@@ -51,7 +51,7 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 					}
 				}
 				do([]any{"ACL", "SETUSER", "shop", "on", ">pass", "~*", "&*", "+@all"})
-				url := strings.Replace(s.URL, "redis://", "redis://shop:pass@", 1)
+				url := "redis://shop:pass@" + backend.Address(s.URL)
 				args := []string{"--redis", url}
 				if role == "locks" {
 					args = []string{"--redis", other.URL, "--lock-redis", url}

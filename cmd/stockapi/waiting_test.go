@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 )
 
@@ -64,7 +65,7 @@ func pass(client net.Conn, upstream string, drops func([]byte) bool) {
 func TestASubscribeThatIsNeverAnsweredHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
-	lossy := wire(t, strings.TrimPrefix(server.URL, "redis://"), func(written []byte) bool {
+	lossy := wire(t, backend.Address(server.URL), func(written []byte) bool {
 		return bytes.Contains(bytes.ToLower(written), []byte("subscribe"))
 	})
 	other := start(t, "--redis", server.URL, "--faults")
