@@ -50,9 +50,8 @@ type books struct {
 	// removals that were compared with the acquires. lostReleases counts those that may have removed a key, or may yet.
 	removed                              map[uint64]struct{}
 	made, removals, judged, lostReleases int
-	// With several clocks, for each op: before is how late it seems to have been by its clock when it got the lock, and
-	// after bounds the lead of its clock when it released the lock.
-	before, after []history.Instant
+	// points counts the refusals' leases that end when they begin.
+	points int
 	// error bounds the error of the client's own clock, as far as the ops show it.
 	error history.Instant
 }
@@ -74,28 +73,29 @@ type send struct {
 	timing
 }
 
-// A refusal is an order that was told that the stock is too small. last is the last moment that its instance recorded.
+// A refusal is an order that was told that the stock is too small.
 type refusal struct {
-	sent, done, last history.Instant
-	quantity         int64
+	sent, done history.Instant
+	quantity   int64
 	timing
 	// left is the least that can have been left when it was refused, and gone what surely had gone.
 	left, gone int64
 }
 
-// A timing is the time of the lease under which an order read the stock and wrote it, by that clock; -1: it is not known.
+// A timing is the time of the lease under which an order read the stock and wrote it, if it is known.
 type timing struct {
 	acquired, until history.Instant
-	clock, op       int32
+	op              int32
+	known           bool
 }
 
 // timingOf returns the timing of an order that shows its lease. One that lost the lease may have gone on without it.
-func (b *books) timingOf(i int32, op *history.Op) timing {
+func timingOf(i int32, op *history.Op) timing {
 	l := op.Lease
 	if l == nil || !l.AcquiredAt.Known() || !l.ReleasedAt.Known() || l.Lost {
-		return timing{clock: -1, op: i}
+		return timing{op: i}
 	}
-	return timing{l.AcquiredAt, l.ReleasedAt, b.clocks.of(op.Instance), i}
+	return timing{l.AcquiredAt, l.ReleasedAt, i, true}
 }
 
 func readBooks(c *history.Cell) *books {
@@ -111,10 +111,8 @@ func readBooks(c *history.Cell) *books {
 		b.add(int32(i), op, b.faulted[op.Order])
 	}
 	b.clocks.settle()
-	for i := range b.clocks.bounds {
-		if b.clocks.bounds[i].digit > 0 {
-			b.seen += b.clocks.bounds[i].points
-		}
+	if b.clocks.digit() > 0 {
+		b.seen += b.points
 	}
 	if b.astray > 0 {
 		b.dropCopies()
@@ -187,9 +185,8 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 		b.refused++
 		// An order with a fault proves nothing: the shelf may have been emptied for it.
 		if op.Quantity > 0 && !faulted {
-			_, last, _ := moments(op)
 			b.refusals = append(b.refusals, refusal{
-				sent: op.Sent, done: op.Done, last: last, quantity: op.Quantity, timing: b.timingOf(i, op),
+				sent: op.Sent, done: op.Done, quantity: op.Quantity, timing: timingOf(i, op),
 			})
 		}
 	}
@@ -205,6 +202,28 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}
+}
+
+// moments returns the first and the last moment that an instance recorded of an op, and whether any time in it runs
+// backwards.
+func moments(op *history.Op) (first, last history.Instant, backwards bool) {
+	first, last = far, -far
+	see := func(from, to history.Instant) {
+		if !from.Known() || !to.Known() {
+			return
+		}
+		first, last = min(first, from), max(last, to)
+		backwards = backwards || to < from
+	}
+	if op.Lease != nil {
+		see(op.Lease.AcquiredAt, until(op.Lease))
+	}
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; !cmd.Woken() {
+			see(cmd.At, cmd.End)
+		}
+	}
+	return first, last, backwards
 }
 
 func (b *books) count(op *history.Op) {
@@ -247,9 +266,9 @@ func (b *books) addSale(i int32, op *history.Op) {
 		}
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown || op.Status == 200 || named > 0 {
-		one := send{op.Sent, history.Never, max(op.Quantity, named), timing{clock: -1, op: i}}
+		one := send{op.Sent, history.Never, max(op.Quantity, named), timing{op: i}}
 		if op.Outcome == history.Sold {
-			one.done, one.timing = op.Done, b.timingOf(i, op)
+			one.done, one.timing = op.Done, timingOf(i, op)
 		}
 		b.sends = append(b.sends, one)
 	}
@@ -275,7 +294,7 @@ func (b *books) addLease(op *history.Op, faulted bool) {
 		// A lease without a length overlaps nothing. The clock's last digit may be longer than it takes to refuse.
 		ended = false
 		if op.Outcome == history.Refused {
-			b.clocks.bounds[b.clocks.of(op.Instance)].points++
+			b.points++
 		}
 	}
 	if faulted && !ended {

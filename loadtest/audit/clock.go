@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -8,227 +10,133 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// clocks bounds, from a history alone, how far each instance's clock is ahead of the client's. An instance records the
-// times of an order after the order was sent and before it was answered. So with the offset defined as "instance minus
-// client":
+// clocks are those of a cell's orders. Instances of one host read one clock, and its times are compared as they are.
+// Those of two hosts are not compared: a question that would have to is not asked, see [clocks.notAsked].
 //
-//	its first moment - offset >= sent       =>  offset <= first - sent
-//	its last moment - offset <= answered    =>  offset >= last - answered
-//
-// Every order with a lease or a trace narrows the bounds. The best one leaves an uncertainty of about the shortest
-// round trip without waiting.
-//
-// Times that were cut off after some digit, such as milliseconds, widen both bounds by one of it.
-//
-// This holds for a clock that runs on. A clock that was set during the cell has no constant offset. If the bounds
-// exclude each other, or a time runs backwards within an order, that is known, and no two times of that clock are
-// compared. A clock that was set back while every order waited leaves another trace: from then on every answer seems to
-// come late, or to have been sent early. See [clocks.late] and [clocks.ahead].
+// A clock that was stepped while orders were sent tells nothing, and makes the cell invalid: see [clocks.stepped].
 type clocks struct {
 	// start is the beginning of the cell by the wall clock, in nanoseconds; 0 if it is not known.
 	start int64
-	// ids are the clocks' ids by number. byInstance maps an instance's name to the number of its clock.
-	ids        []string
-	byInstance map[string]int32
-	byID       map[string]int32
-	bounds     []bound
-	// unknown is an instance that is not among the cell's instances.
+	// byInstance are the clocks by the name of an instance; several may have one.
+	byInstance map[string]*clock
+	// used are the clocks that timed an order, and unknown is an instance that did and is not among the cell's.
+	used    []*clock
 	unknown string
+	// last is the last moment that the client recorded.
+	last history.Instant
 }
 
-// A bound is a closed range of nanoseconds. set means that no constant offset explains the clock, locks that leases
-// were timed by it, and steady that it was read before and after the orders, with the same offset.
-type bound struct {
+// A clock is one that times orders. An instance records the times of an order after the order was sent and before it was
+// answered. So each order bounds by how much the clock is ahead of the client's:
+//
+//	its first moment - offset >= sent       =>  offset <= first - sent
+//	its last moment - offset <= answered    =>  offset >= last - answered
+type clock struct {
+	id     string
 	lo, hi history.Instant
-	set    bool
-	locks  bool
-	steady bool
 	// digit is the unit of the last digit of all its times, which were cut off there: what it says was at t was at t+digit
-	// at the latest. 0: they have nanoseconds, or nothing is known. lo and hi allow for it. Two times of one clock that
-	// differ are in that order, whatever was cut off.
-	digit history.Instant
-	// points counts the refusals' leases that end when they begin.
-	points int
+	// at the latest. Two times that differ are in that order, whatever was cut off.
+	digit           history.Instant
+	used, backwards bool
 }
-
-const unknownClock = "the instance %q was not asked who it is: its clock is not known"
 
 // far is beyond every instant, and can be added to one.
 const far = history.Instant(math.MaxInt64 / 8)
 
+// drift is the part of the time by which two clocks that run on may come apart: 500 ppm, the most that NTP corrects.
+const drift = 2000
+
 func newClocks(c *history.Cell) *clocks {
-	k := &clocks{byInstance: map[string]int32{}, byID: map[string]int32{}}
+	k := &clocks{byInstance: map[string]*clock{}}
 	if !c.Start.IsZero() {
 		k.start = c.Start.UnixNano()
 	}
+	byID := map[string]*clock{}
 	for _, in := range c.Instances {
-		id := in.Clock
-		if id == "" {
-			id = "of " + in.Name
+		id := cmp.Or(in.Clock, "of "+in.Name)
+		one := byID[id]
+		if one == nil {
+			one = newClock(id)
 		}
-		k.byInstance[in.Name] = k.number(id)
-	}
-	for _, in := range c.Instances {
-		k.ask(in)
+		byID[id], k.byInstance[in.Name] = one, one
+		for _, o := range in.Offsets {
+			one.lo, one.hi = max(one.lo, history.Instant(o.Least)), min(one.hi, history.Instant(o.Most))
+		}
 	}
 	return k
 }
 
-// ask narrows the bounds by the readings of an instance's clock before and after the cell's orders. If it was set in
-// between, the readings differ. A clock that was set twice, there and back, is not considered.
-func (k *clocks) ask(in history.Instance) {
-	if len(in.Offsets) < 2 {
-		return
-	}
-	least, most := -far, far
-	for _, o := range in.Offsets {
-		least, most = max(least, history.Instant(o.Least)), min(most, history.Instant(o.Most))
-	}
-	if least > most {
-		return
-	}
-	b := &k.bounds[k.byInstance[in.Name]]
-	b.steady, b.lo, b.hi = true, max(b.lo, least), min(b.hi, most)
+// newClock returns a clock of which nothing is known. The longest digit that one can have is a second.
+func newClock(id string) *clock {
+	return &clock{id: id, lo: -far, hi: far, digit: history.Instant(time.Second)}
 }
 
-func (k *clocks) number(id string) int32 {
-	n, known := k.byID[id]
-	if !known {
-		n = int32(len(k.ids))
-		k.byID[id] = n
-		k.ids = append(k.ids, id)
-		k.bounds = append(k.bounds, bound{lo: -far, hi: far})
+// of returns the clock of an instance. One that is not among the cell's has its own.
+func (k *clocks) of(instance string) *clock {
+	one := k.byInstance[instance]
+	if one == nil {
+		k.unknown = strings.Clone(instance)
+		one = newClock("of " + k.unknown)
+		k.byInstance[k.unknown] = one
 	}
-	return n
+	return one
 }
 
-// of returns the number of an instance's clock. An instance without a clock id, or that is not among the cell's, has
-// its own clock.
-func (k *clocks) of(instance string) int32 {
-	if n, known := k.byInstance[instance]; known {
-		return n
-	}
-	instance = strings.Clone(instance)
-	if k.unknown == "" {
-		k.unknown = instance
-	}
-	n := k.number("of " + instance)
-	k.byInstance[instance] = n
-	return n
-}
-
-// narrow narrows the bounds by one op.
+// narrow narrows the bounds of an op's clock by the op.
 func (k *clocks) narrow(op *history.Op) {
-	if op.Lease == nil && len(op.Trace) == 0 {
-		return
-	}
-	b := &k.bounds[k.of(op.Instance)]
 	first, last, backwards := moments(op)
 	if last == -far {
 		return
 	}
-	b.locks = b.locks || op.Lease != nil
-	b.hi = min(b.hi, first-op.Sent)
-	if op.Done.Known() {
-		b.lo = max(b.lo, last-op.Done)
+	c := k.of(op.Instance)
+	if !c.used {
+		c.used, k.used = true, append(k.used, c)
 	}
-	b.set = b.set || backwards
-	if b.digit == 0 {
-		b.digit = coarsest
+	c.backwards, c.hi = c.backwards || backwards, min(c.hi, first-op.Sent)
+	if op.Done.Known() {
+		c.lo, k.last = max(c.lo, last-op.Done), max(k.last, op.Done)
 	}
 	for _, t := range []history.Instant{first, last} {
-		for b.digit > 1 && (k.start == 0 || (k.start+int64(t))%int64(b.digit) != 0) {
-			b.digit /= 10
+		for c.digit > 1 && (k.start == 0 || (k.start+int64(t))%int64(c.digit) != 0) {
+			c.digit /= 10
 		}
 	}
 }
 
-// coarsest is the longest digit that a clock can have.
-const coarsest = history.Instant(time.Second)
-
-// settle ends the pass over all ops: now it is known how far the clocks' times were cut off.
+// settle ends the pass over all ops: now it is known how far the clocks' times were cut off, and for how long they ran.
 func (k *clocks) settle() {
-	for i := range k.bounds {
-		b := &k.bounds[i]
-		if b.digit <= 1 {
-			b.digit = 0
-		}
-		b.hi = min(far, b.hi+b.digit)
-		b.set = b.set || b.lo > b.hi
-		b.lo = max(-far, b.lo-b.digit)
+	for _, c := range k.used {
+		slack := c.digit + k.last/drift
+		c.lo, c.hi = max(-far, c.lo-slack), min(far, c.hi+slack)
 	}
 }
 
-// moments returns the first and the last moment that an instance recorded of an op, and whether any time in it runs
-// backwards.
-func moments(op *history.Op) (first, last history.Instant, backwards bool) {
-	first, last = far, -far
-	see := func(from, to history.Instant) {
-		if !from.Known() || !to.Known() {
-			return
-		}
-		first, last = min(first, from), max(last, to)
-		backwards = backwards || to < from
+// digit returns the unit of the last digit of the one clock, 0 for nanoseconds.
+func (k *clocks) digit() history.Instant {
+	if len(k.used) == 1 && k.used[0].digit > 1 {
+		return k.used[0].digit
 	}
-	if op.Lease != nil {
-		see(op.Lease.AcquiredAt, until(op.Lease))
-	}
-	for i := range op.Trace {
-		if cmd := &op.Trace[i]; !cmd.Woken() {
-			see(cmd.At, cmd.End)
-		}
-	}
-	return first, last, backwards
+	return 0
 }
 
-// late returns how much later an op's answer seems to have come than the promptest of the same clock, as far as is
-// known, plus how far the client's own clock was set back meanwhile. An order that came after the clock was set back is
-// late by at least as much: so it proves nothing that setting the clock explains.
-func (k *clocks) late(op *history.Op) history.Instant {
-	if !op.Done.Known() {
-		return 0
-	}
-	var late history.Instant
-	if _, last, _ := moments(op); last != -far {
-		if b := &k.bounds[k.of(op.Instance)]; !b.steady {
-			late = max(0, b.lo+b.digit-(last-op.Done))
+// stepped says that a clock was stepped during the cell. It is empty if none is known to have been. No offset explains a
+// clock that was, unless by less than the shortest round trip and the drift.
+func (k *clocks) stepped() string {
+	for _, c := range k.used {
+		if c.backwards || c.lo > c.hi {
+			return fmt.Sprintf("the clock %q was stepped during the cell, or does not run as the client's does", c.id)
 		}
 	}
-	if op.Latency > 0 {
-		late += max(0, history.Instant(op.Latency)-(op.Done-op.Due))
-	}
-	return late
+	return ""
 }
 
-// ahead returns how far an op's clock can have been ahead of the client's during the op, judged by that op alone.
-func (k *clocks) ahead(op *history.Op) history.Instant {
-	if first, _, _ := moments(op); first != far {
-		return first + k.bounds[k.of(op.Instance)].digit - op.Sent
+// notAsked says why the times of the cell's orders cannot be compared. It is empty if they can: one clock told them all.
+func (k *clocks) notAsked() string {
+	switch {
+	case k.unknown != "":
+		return fmt.Sprintf("not asked: the instance %q was not asked which clock it has", k.unknown)
+	case len(k.used) > 1:
+		return fmt.Sprintf("not asked: two hosts: the clocks %q and %q are not compared", k.used[0].id, k.used[1].id)
 	}
-	return far
-}
-
-// set returns a clock that was set during the cell, of those that are used.
-func (k *clocks) set(used func(clock int32) bool) (id string, yes bool) {
-	for n := range k.bounds {
-		if k.bounds[n].set && used(int32(n)) {
-			return k.ids[n], true
-		}
-	}
-	return "", false
-}
-
-// wasSet and perhapsSet say why the clocks decide nothing.
-const (
-	wasSet = "the clock %q was set during the cell, or does not run as the client's does: " +
-		"its times cannot be compared"
-	perhapsSet = "unless a clock was set during the cell, which late answers leave open: "
-)
-
-// until returns the last moment at which the holder is known to have believed in its lease.
-func until(l *history.Lease) history.Instant {
-	if l.ReleasedAt.Known() {
-		return l.ReleasedAt
-	}
-	return l.AcquiredAt
+	return ""
 }

@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -23,20 +22,17 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	assert.Equal(t, 4, cover.Leases)
 	assert.Equal(t, 5, cover.Expected)
 	assert.Equal(t, 1, cover.Unknown)
-	assert.Equal(t, 4*time.Millisecond, coverage(twoClocks()).Resolution)
 	assert.Nil(t, coverage(&history.Cell{NotRun: "needs 5 nodes"}))
 }
 
-// long forges a cell of n orders, each with a lease and three commands, on so many instances with a clock of their own.
-func long(n, instances int) *history.Cell {
+// long forges a cell of n orders over two instances of one clock, each with a lease and three commands.
+func long(n int) *history.Cell {
 	left := int64(0)
 	c := &history.Cell{Product: "p", Initial: int64(n), Left: &left, Limit: time.Second}
-	for i := range instances {
-		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i)})
-	}
+	c.Instances = forge(1).Instances
 	for i := range n {
 		op := forgeSale(i, int64(n-i))
-		op.Order, op.Instance = "p", c.Instances[i%instances].Name
+		op.Order = "p"
 		op.Trace = append(op.Trace, history.Command{
 			Node: "n", Cmd: "set", Key: "ProductStock_p", At: op.Sent + 4*ms, End: op.Sent + 5*ms, Reply: "OK",
 		})
@@ -49,10 +45,7 @@ func long(n, instances int) *history.Cell {
 // less than 500 bytes of each, and of those no more than a third at once.
 func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
 	const n = 100_000
-	c := long(n, 2)
-	for i := range c.Instances {
-		c.Instances[i].Clock = "m"
-	}
+	c := long(n)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	fs := findings(c)
@@ -60,14 +53,4 @@ func TestAMillionOrdersTakeLittleMemory(t *testing.T) {
 	assert.Equal(t, history.OK, history.FindingOf(fs, history.Exclusion).Result)
 	assert.Equal(t, history.OK, history.FindingOf(fs, history.OwnRelease).Result)
 	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/n, uint64(500))
-}
-
-// Every instance has a clock of its own, and no two of them are compared one by one.
-func TestTwentyThousandClocksAreNotComparedInPairs(t *testing.T) {
-	c := long(20_000, 20_000)
-	begun := time.Now()
-	for _, f := range findings(c) {
-		assert.NotEqual(t, history.Broken, f.Result, "%s: %s", f.Verdict, f.Because)
-	}
-	assert.Less(t, time.Since(begun), 10*time.Second, "in pairs it takes 44 s and more")
 }

@@ -3,9 +3,9 @@
 // same history always gets the same verdicts. It trusts what the service says of its own sales and commands, but not
 // their order across machines.
 //
-// Three rules hold throughout. "BROKEN" means that the violation is proven: a clock that was set, a machine that stood
-// still or an answer that came late cannot explain it. "ok" means that no violation was found where one would have
-// shown. And an order of unknown outcome may have done anything that its kind can do, at any time after it was sent: a
+// Three rules hold throughout. "BROKEN" means that the violation is proven: a machine that stood still or an answer that
+// came late cannot explain it, and a cell in which a clock was stepped is not judged. "ok" means that no violation was
+// found where one would have shown. And an order of unknown outcome may have done anything that its kind can do, at any time after it was sent: a
 // verdict that this could change is "unknown", never "ok".
 //
 // The ops of a cell may be a million, and need not be in memory. So they are read one after the other, three or four
@@ -14,6 +14,6 @@
 // others. Details that the words of evidence need are read again. Nothing takes longer than n log n.
 //
 // Reading order: audit.go, books.go, soldby.go, leases.go, then one file per verdict (valid.go, stock.go, exclusion.go,
-// release.go, liveness.go, fence.go, order.go, herd.go), clock.go for how instants of different machines compare,
-// overlap.go for how leases are compared, coverage.go for what an "ok" rests on, and story.go for the words.
+// release.go, liveness.go, fence.go, order.go, herd.go), clock.go for which instants are compared, coverage.go for
+// what an "ok" rests on, and story.go for the words.
 package audit

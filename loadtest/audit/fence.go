@@ -11,7 +11,7 @@ import (
 
 // fence answers whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
 // had surely ended before the other began; if they may have overlapped, either order is right. The same token twice is
-// wrong in any order.
+// wrong in any order, and whatever clocks told when.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
@@ -22,7 +22,10 @@ func fence(b *books) history.Finding {
 			return l.tokens(one, "%s and %s both got token %d")
 		})
 	}
-	if h := l.fellBack(true); h.total > 0 {
+	if why := l.clocks.notAsked(); why != "" {
+		return found(history.Fence, history.NotApplicable, "%s", why)
+	}
+	if h := l.fellBack(); h.total > 0 {
 		return h.broken(history.Fence, l.fellBackEvidence)
 	}
 	if why := l.unsureOfTokens(); why != "" {
@@ -43,8 +46,7 @@ type grants struct {
 type grant struct {
 	token        int64
 	begun, ended history.Instant
-	late         history.Instant
-	op, clock    int32
+	op           int32
 }
 
 func readGrants(b *books) *grants {
@@ -57,10 +59,8 @@ func readGrants(b *books) *grants {
 		if op.Lease == nil || op.Lease.Fence == 0 {
 			continue
 		}
-		clock := b.clocks.of(op.Instance)
 		l.grants = append(l.grants, grant{
-			token: op.Lease.Fence, begun: begun(op, b.clocks.bounds[clock]), ended: op.Lease.AcquiredAt,
-			late: b.clocks.late(op), op: int32(i), clock: clock,
+			token: op.Lease.Fence, begun: begun(op, b.clocks.of(op.Instance)), ended: op.Lease.AcquiredAt, op: int32(i),
 		})
 	}
 	return l
@@ -68,12 +68,6 @@ func readGrants(b *books) *grants {
 
 // unsureOfTokens says why it is not certain that the tokens grew, or returns "".
 func (l *grants) unsureOfTokens() string {
-	if id, yes := l.set(); yes {
-		return fmt.Sprintf(wasSet, id)
-	}
-	if h := l.fellBack(false); h.total > 0 {
-		return perhapsSet + l.fellBackEvidence(h.first[0]).Text
-	}
 	if l.unanswered > 0 {
 		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
 	}
@@ -94,7 +88,7 @@ func (l *grants) unsureOfTokens() string {
 
 // begun returns the start of the last command that can have been the acquire. Without a trace, it is the earliest
 // moment at which the order can have arrived.
-func begun(op *history.Op, b bound) history.Instant {
+func begun(op *history.Op, c *clock) history.Instant {
 	at := far
 	for _, cmd := range slices.Backward(op.Trace) {
 		if at < far && cmd.End < op.Lease.AcquiredAt {
@@ -107,7 +101,7 @@ func begun(op *history.Op, b bound) history.Instant {
 	if at < far {
 		return at
 	}
-	return op.Sent + b.lo
+	return op.Sent + c.lo
 }
 
 func (l *grants) sameToken() *violations {
@@ -127,74 +121,28 @@ func (l *grants) sameToken() *violations {
 	return h
 }
 
-// fellBack compares each grant with the highest token that was surely given before it: by the same clock, and then on
-// the client's timeline by all clocks. With strict, a clock that was set back cannot mislead it.
-func (l *grants) fellBack(strict bool) *violations {
-	h := &violations{}
-	byClock, usable := map[int32][]int32{}, []int32(nil)
-	for i := range l.grants {
-		clock := l.grants[i].clock
-		if b := l.clocks.bounds[clock]; !b.set {
-			byClock[clock] = append(byClock[clock], int32(i))
-			if b.lo > -far && b.hi < far {
-				usable = append(usable, int32(i))
-			}
-		}
-	}
-	judged := make([]bool, len(l.grants))
-	for _, own := range byClock {
-		l.fellBackAmong(own, judged, h,
-			func(g *grant) history.Instant { return g.begun },
-			func(g *grant) history.Instant { return g.surelyEnded(strict) })
-	}
-	if l.before == nil {
-		return h
-	}
-	l.fellBackAmong(usable, judged, h,
-		func(g *grant) history.Instant {
-			if strict {
-				return g.begun - max(l.after[g.op], l.clocks.bounds[g.clock].hi)
-			}
-			return g.begun - l.clocks.bounds[g.clock].hi
-		},
-		func(g *grant) history.Instant {
-			if strict {
-				return g.ended + l.before[g.op] - l.clocks.bounds[g.clock].lo
-			}
-			return g.ended - l.clocks.bounds[g.clock].lo
-		})
-	return h
-}
-
-func (g *grant) surelyEnded(strict bool) history.Instant {
-	if strict {
-		return g.ended + g.late
-	}
-	return g.ended
-}
-
-// fellBackAmong compares these grants on one timeline, and marks those that have fallen back.
-func (l *grants) fellBackAmong(some []int32, judged []bool, h *violations, begun, ended func(*grant) history.Instant) {
-	slices.SortFunc(some, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(ended(&l.grants[a]), ended(&l.grants[b])), cmp.Compare(l.grants[a].op, l.grants[b].op))
+// fellBack compares each grant with the highest token that was surely given before it.
+func (l *grants) fellBack() *violations {
+	slices.SortFunc(l.grants, func(a, b grant) int {
+		return cmp.Or(cmp.Compare(a.ended, b.ended), cmp.Compare(a.op, b.op))
 	})
-	highest := make([]int32, len(some))
-	for i, g := range some {
-		highest[i] = g
-		if i > 0 && l.grants[highest[i-1]].token > l.grants[g].token {
+	highest := make([]int32, len(l.grants))
+	for i := range l.grants {
+		highest[i] = int32(i)
+		if i > 0 && l.grants[highest[i-1]].token > l.grants[i].token {
 			highest[i] = highest[i-1]
 		}
 	}
-	for _, g := range some {
-		one := &l.grants[g]
-		n := sort.Search(len(some), func(i int) bool { return ended(&l.grants[some[i]]) >= begun(one) })
+	h := &violations{}
+	for i := range l.grants {
+		one := &l.grants[i]
+		n := sort.Search(len(l.grants), func(j int) bool { return l.grants[j].ended >= one.begun })
 		l.compared = l.compared || n > 0
-		if n == 0 || judged[g] || l.grants[highest[n-1]].token <= one.token {
-			continue
+		if n > 0 && l.grants[highest[n-1]].token > one.token {
+			h.add(violation{at: one.ended, a: l.grants[highest[n-1]].op, b: one.op, value: one.token})
 		}
-		judged[g] = true
-		h.add(violation{at: ended(one), a: l.grants[highest[n-1]].op, b: one.op, value: one.token})
 	}
+	return h
 }
 
 func (l *grants) fellBackEvidence(one violation) history.Evidence {

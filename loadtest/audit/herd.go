@@ -16,11 +16,14 @@ func herd(l *leases) history.Finding {
 	if l.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
 	}
-	line := l.inLine()
-	if why := l.untimed(line); why != "" {
-		return found(history.Herd, history.Indeterminate, "%s: which release woke whom cannot be told", why)
+	if why := l.clocks.notAsked(); why != "" {
+		return found(history.Herd, history.NotApplicable, "%s", why)
 	}
-	times, releases := l.wakes(line)
+	if l.unanswered > 0 {
+		return found(history.Herd, history.Indeterminate,
+			"%d orders were never answered: which release woke whom cannot be told", l.unanswered)
+	}
+	times, releases := l.wakes(l.inLine())
 	if len(releases) == 0 {
 		return found(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
 	}
@@ -52,7 +55,7 @@ type release struct {
 // wakes counts the wake-ups of all orders, and returns the releases that some order waited for, those that woke most
 // first. A wake-up belongs to the last release before it; the sum does not depend on that.
 func (l *leases) wakes(line []lease) (times int, releases []release) {
-	releases = l.waitedFor(line)
+	releases = waitedFor(line)
 	for _, op := range l.All() {
 		for i := range op.Trace {
 			if !op.Trace[i].Woken() {
@@ -69,10 +72,10 @@ func (l *leases) wakes(line []lease) (times int, releases []release) {
 }
 
 // waitedFor returns the releases at which another order waited for the lock: it had been sent and had not got the lock.
-func (l *leases) waitedFor(line []lease) []release {
+func waitedFor(line []lease) []release {
 	var sent, had []history.Instant
 	for i := range line {
-		sent, had = append(sent, l.trips[line[i].op].sent), append(had, line[i].acquired)
+		sent, had = append(sent, line[i].sent), append(had, line[i].acquired)
 	}
 	slices.Sort(sent)
 	slices.Sort(had)
@@ -83,7 +86,7 @@ func (l *leases) waitedFor(line []lease) []release {
 	for i := range line {
 		given := line[i].until
 		waiting := before(sent, given) - before(had, given)
-		if l.trips[line[i].op].sent < given && given <= line[i].acquired {
+		if line[i].sent < given && given <= line[i].acquired {
 			waiting-- // itself
 		}
 		if waiting > 0 {

@@ -79,10 +79,6 @@ func TestAHerdIsFoundLate(t *testing.T) {
 
 func TestAHerdIsNotToldFromLess(t *testing.T) {
 	c := forgeCrowd(9, every)
-	c.Instances[1].Clock = "another"
-	judge(t, c, history.Herd, history.Indeterminate)
-
-	c = forgeCrowd(9, every)
 	lose(&c.Ops[3])
 	judge(t, c, history.Herd, history.Indeterminate)
 

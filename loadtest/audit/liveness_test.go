@@ -24,7 +24,7 @@ func TestLivenessFindsALockThatIsFreeTooLate(t *testing.T) {
 	c := forge(5)
 	late := *probe(c)
 	probe(c).Outcome = history.Busy
-	late.Sent, late.Done = late.Sent+900*ms, late.Sent+1001*ms
+	late.Sent, late.Done, late.Lease, late.Trace = late.Sent+900*ms, late.Sent+1001*ms, nil, nil
 	c.Ops = append(c.Ops, late)
 	judge(t, c, history.Liveness, history.Broken)
 }
@@ -33,7 +33,7 @@ func TestLivenessAllowsABusyProbeBefore(t *testing.T) {
 	c := forge(5)
 	second := *probe(c)
 	probe(c).Outcome = history.Busy
-	second.Sent, second.Done = second.Sent+900*ms, second.Sent+999*ms
+	second.Sent, second.Done, second.Lease, second.Trace = second.Sent+900*ms, second.Sent+999*ms, nil, nil
 	c.Ops = append(c.Ops, second)
 	judge(t, c, history.Liveness, history.OK)
 }

@@ -14,28 +14,17 @@ func inOrder(l *leases) history.Finding {
 	if !l.InLine {
 		return history.Finding{Verdict: history.Order, Result: history.NotApplicable}
 	}
-	line := l.inLine()
-	if why := l.untimed(line); why != "" {
-		return found(history.Order, history.Indeterminate, "%s: who was first cannot be told", why)
+	if why := l.clocks.notAsked(); why != "" {
+		return found(history.Order, history.NotApplicable, "%s", why)
 	}
-	if h := overtakings(line); h.total > 0 {
+	if l.unanswered > 0 {
+		return found(history.Order, history.Indeterminate,
+			"%d orders were never answered: who was first cannot be told", l.unanswered)
+	}
+	if h := overtakings(l.inLine()); h.total > 0 {
 		return h.broken(history.Order, l.overtaking)
 	}
 	return history.Finding{Verdict: history.Order, Result: history.OK}
-}
-
-// untimed says why these leases cannot be put in order, or returns "".
-func (l *leases) untimed(line []lease) string {
-	if slices.ContainsFunc(line, func(one lease) bool { return one.clock != line[0].clock }) {
-		return "the instances have no clock in common"
-	}
-	if len(line) > 0 && l.clocks.bounds[line[0].clock].set {
-		return "the clock was set during the cell"
-	}
-	if l.unanswered > 0 {
-		return fmt.Sprintf("%d orders were never answered", l.unanswered)
-	}
-	return ""
 }
 
 // inLine returns the leases of the buyers in the order in which they came.
@@ -47,18 +36,18 @@ func (l *leases) inLine() []lease {
 		}
 	}
 	slices.SortFunc(line, func(a, b lease) int {
-		return cmp.Or(cmp.Compare(l.trips[a.op].sent, l.trips[b.op].sent), cmp.Compare(a.op, b.op))
+		return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.op, b.op))
 	})
 	return line
 }
 
 // overtakings returns each order that had the lock before an order that had come earlier, together with the last of
-// those. If the clock had been set back in between, that would only seem so; but then the order was answered late.
+// those.
 func overtakings(line []lease) *violations {
 	h := &violations{}
 	latest := 0
 	for i := range line {
-		if line[i].acquired+line[i].late < line[latest].acquired {
+		if line[i].acquired < line[latest].acquired {
 			h.add(violation{at: history.Instant(i), a: line[i].op, b: line[latest].op})
 		}
 		if line[i].acquired > line[latest].acquired {

@@ -15,16 +15,15 @@ import (
 const longest = history.Instant(1000)
 
 // simulate draws a history of a correct lock in front of the naive shelf: any delays, any number of instances,
-// each with a clock of its own that is off by any amount, any answers lost on the way back. Other orders of the same
+// whose clock is off by any amount, any answers lost on the way back. Other orders of the same
 // instance are served under the lease of some.
 func simulate(t *rapid.T) *history.Cell {
 	instances := rapid.IntRange(1, 4).Draw(t, "instances")
 	initial := rapid.Int64Range(0, 30).Draw(t, "stock")
 	c := &history.Cell{Product: "p", Initial: initial, Limit: 1 << 40}
-	offsets := make([]history.Instant, instances)
+	offset := history.Instant(rapid.Int64Range(-1e12, 1e12).Draw(t, "offset"))
 	for i := range instances {
-		offsets[i] = history.Instant(rapid.Int64Range(-1e12, 1e12).Draw(t, "offset"))
-		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: fmt.Sprint("c", i)})
+		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: "m"})
 	}
 	delay := func(what string) history.Instant {
 		return history.Instant(rapid.Int64Range(0, int64(longest)).Draw(t, what))
@@ -62,7 +61,7 @@ func simulate(t *rapid.T) *history.Cell {
 			{Node: "n", Cmd: "setnx", Key: "lock", At: set, End: acquired, Reply: "1"},
 			{Node: "n", Cmd: "del", Key: "lock", At: released, End: removed, Reply: "1"},
 		}
-		shift(&op, offsets[in])
+		shift(&op, offset)
 		if rapid.IntRange(0, 19).Draw(t, "lost") == 0 {
 			lose(&op)
 		}
@@ -112,12 +111,12 @@ func TestADuplicateIsAlwaysFound(t *testing.T) {
 	})
 }
 
-func TestASecondHolderOnTheSameClockIsAlwaysFound(t *testing.T) {
+func TestASecondHolderIsAlwaysFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := simulate(t)
 		var ops []*history.Op
 		for i := range c.Ops {
-			if c.Ops[i].Lease != nil && c.Ops[i].Instance == "i0" {
+			if c.Ops[i].Lease != nil {
 				ops = append(ops, &c.Ops[i])
 			}
 		}
@@ -126,8 +125,7 @@ func TestASecondHolderOnTheSameClockIsAlwaysFound(t *testing.T) {
 		}
 		first := rapid.IntRange(0, len(ops)-2).Draw(t, "first")
 		next := ops[first+1].Lease
-		// It holds on for longer than any answer is late: by less, a clock that was set back may deceive.
-		ops[first].Lease.ReleasedAt = next.AcquiredAt + longest + 1
+		ops[first].Lease.ReleasedAt = next.AcquiredAt + 1
 		ops[first].Done = history.Never // the client's clock must not contradict it
 		assert.Equal(t, history.Broken, audit.Exclusion(c).Result)
 	})

@@ -26,16 +26,13 @@ func ownRelease(b *books) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
+	if why := b.clocks.notAsked(); why != "" {
+		return found(history.OwnRelease, history.NotApplicable, "%s", why)
+	}
 	s := readSteps(b)
-	b.judged = s.judged()
-	if h := s.foreignRemovals(true); h.total > 0 {
+	b.judged = len(s.removals)
+	if h := s.foreignRemovals(); h.total > 0 {
 		return h.broken(history.OwnRelease, s.evidence)
-	}
-	if id, yes := s.set(); yes {
-		return found(history.OwnRelease, history.Indeterminate, wasSet, id)
-	}
-	if h := s.foreignRemovals(false); h.total > 0 {
-		return found(history.OwnRelease, history.Indeterminate, perhapsSet+"%s", s.evidence(h.first[0]).Text)
 	}
 	if b.unanswered > 0 {
 		return found(history.OwnRelease, history.Indeterminate,
@@ -50,9 +47,6 @@ func ownRelease(b *books) history.Finding {
 	}
 	if b.doubtful > 0 {
 		return found(history.OwnRelease, history.Indeterminate, "%s", b.doubts())
-	}
-	if b.clocks.unknown != "" {
-		return found(history.OwnRelease, history.Indeterminate, unknownClock, b.clocks.unknown)
 	}
 	if b.tooFewJudged() {
 		return found(history.OwnRelease, history.Indeterminate,
@@ -79,8 +73,9 @@ type steps struct {
 	*books
 	made     []made
 	removals []removal
-	// passed are the owners of locks that were removed by orders that never took them, and what their orders did.
-	passed map[owner]*tenure
+	// passed are the owners of locks that were removed by orders that never took them, with the commands by which the
+	// orders of the owner took or renewed a lock.
+	passed map[owner][]history.Command
 }
 
 // An owner is one or several orders of an instance with one owner token.
@@ -89,31 +84,22 @@ type owner struct{ instance, token string }
 // maxTenure bounds the commands of one owner that are looked at. One whose orders take the lock often is no owner.
 const maxTenure = 100
 
-// A tenure holds the commands by which the orders of one owner took or renewed a lock.
-type tenure struct {
-	commands []history.Command
-	late     history.Instant // of the latest of their answers
-}
-
 // A made is a set-if-absent that succeeded, on a key that some order removed.
 type made struct {
-	key       uint64
-	at, end   history.Instant
-	late      history.Instant
-	op, clock int32
+	key     uint64
+	at, end history.Instant
+	op      int32
 }
 
 // A removal is a key removed by an order that last knew it to be its own, or its owner's, at since.
 type removal struct {
 	key       uint64
 	since, at history.Instant
-	late      history.Instant
-	op, clock int32
-	passed    bool // it was another order of the owner that knew it
+	op        int32
 }
 
 func readSteps(b *books) *steps {
-	s := &steps{books: b, passed: map[owner]*tenure{}}
+	s := &steps{books: b, passed: map[owner][]history.Command{}}
 	s.removals = make([]removal, 0, b.removals)
 	s.made = make([]made, 0, b.made)
 	for i, op := range b.All() {
@@ -143,14 +129,14 @@ func (b *books) ownerOf(op *history.Op) (o owner, since history.Instant, known b
 func (s *steps) addPassed() {
 	for _, op := range s.All() {
 		o, _, _ := s.ownerOf(op)
-		if t := s.passed[o]; t != nil {
-			t.add(op, s.clocks.late(op))
+		if commands, passed := s.passed[o]; passed {
+			s.passed[o] = appendTakes(commands, op)
 		}
 	}
 	for i, op := range s.All() {
 		o, acquired, _ := s.ownerOf(op)
-		t := s.passed[o]
-		if t == nil || len(t.commands) > maxTenure {
+		commands, passed := s.passed[o]
+		if !passed || len(commands) > maxTenure {
 			continue
 		}
 		for j := range op.Trace {
@@ -161,21 +147,21 @@ func (s *steps) addPassed() {
 			if _, itself := ownedBefore(op.Trace, cmd); itself {
 				continue
 			}
-			if since, known := ownedBefore(t.commands, cmd); known {
-				s.removals = append(s.removals,
-					removal{keyOf(cmd), since, cmd.At, t.late, int32(i), s.clocks.of(op.Instance), true})
+			if since, known := ownedBefore(commands, cmd); known {
+				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, int32(i)})
 			}
 		}
 	}
 }
 
-func (t *tenure) add(op *history.Op, late history.Instant) {
-	t.late = max(t.late, late)
+// appendTakes appends the commands by which an order took or renewed a lock.
+func appendTakes(commands []history.Command, op *history.Op) []history.Command {
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; (cmd.Acquires() || cmd.Renews()) && len(t.commands) <= maxTenure {
-			t.commands = append(t.commands, *cmd)
+		if cmd := &op.Trace[i]; (cmd.Acquires() || cmd.Renews()) && len(commands) <= maxTenure {
+			commands = append(commands, *cmd)
 		}
 	}
+	return commands
 }
 
 // removedLast reports whether a command removed the last lock of an order, which had it since then.
@@ -184,7 +170,6 @@ func removedLast(cmd *history.Command, since history.Instant) bool {
 }
 
 func (s *steps) add(i int32, op *history.Op) {
-	clock, late := s.clocks.of(op.Instance), s.clocks.late(op)
 	for j := range op.Trace {
 		cmd := &op.Trace[j]
 		switch {
@@ -194,13 +179,13 @@ func (s *steps) add(i int32, op *history.Op) {
 			}
 			key := keyOf(cmd)
 			if _, removed := s.removed[key]; removed {
-				s.made = append(s.made, made{key, cmd.At, cmd.End, late, i, clock})
+				s.made = append(s.made, made{key, cmd.At, cmd.End, i})
 			}
 		case cmd.Releases() && cmd.Succeeded():
 			if since, known := ownedBefore(op.Trace, cmd); known {
-				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, late, i, clock, false})
+				s.removals = append(s.removals, removal{keyOf(cmd), since, cmd.At, i})
 			} else if o, acquired, known := s.ownerOf(op); known && removedLast(cmd, acquired) {
-				s.passed[o] = &tenure{}
+				s.passed[o] = nil
 			}
 		}
 	}
@@ -227,125 +212,58 @@ func ownedBefore(trace []history.Command, r *history.Command) (since history.Ins
 	return since, known
 }
 
-// judged counts the removals that can be compared with all acquires of their keys: with several clocks, those by a
-// clock whose lead on the client's is known.
-func (s *steps) judged() (n int) {
-	for i := range s.removals {
-		b := s.clocks.bounds[s.removals[i].clock]
-		if len(s.clocks.ids) < 2 || s.before != nil && b.lo > -far && b.hi < far {
-			n++
-		}
-	}
-	return n
-}
-
-// set returns a clock that timed a removal and was set during the cell.
-func (s *steps) set() (id string, yes bool) {
-	used := make([]bool, len(s.clocks.ids))
-	for i := range s.removals {
-		used[s.removals[i].clock] = true
-	}
-	for i := range s.made {
-		used[s.made[i].clock] = true
-	}
-	return s.clocks.set(func(clock int32) bool { return used[clock] })
-}
-
 // foreignRemovals finds, for each removal, a set-if-absent of another order that surely began after the remover last
-// owned the key, and had succeeded before the removal was sent: by the same clock, and then on the client's timeline by
-// all clocks. With strict, a clock that was set back cannot mislead it: a command counts as later by as much as its
-// order was answered late.
-func (s *steps) foreignRemovals(strict bool) *violations {
-	h := &violations{}
-	found := make([]bool, len(s.removals))
-	s.foreignRemovalsOn(true, true, func(clock, _ int32, late history.Instant) (lo, hi history.Instant, usable bool) {
-		if !strict {
-			late = 0
+// owned the key, and had succeeded before the removal was sent.
+func (s *steps) foreignRemovals() *violations {
+	slices.SortFunc(s.made, func(a, b made) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at), cmp.Compare(a.op, b.op))
+	})
+	// first[i] holds those that ended first of all from i on that are of the same key.
+	first := make([]earliest, len(s.made))
+	for i := len(s.made) - 1; i >= 0; i-- {
+		first[i] = earliest{-1, -1}
+		if i+1 < len(s.made) && s.made[i].key == s.made[i+1].key {
+			first[i] = first[i+1]
 		}
-		return -late, 0, !s.clocks.bounds[clock].set
-	}, found, h)
-	if s.before == nil {
-		return h
+		first[i] = s.with(first[i], int32(i))
 	}
-	s.foreignRemovalsOn(false, !strict, func(clock, op int32, _ history.Instant) (lo, hi history.Instant, usable bool) {
-		b := s.clocks.bounds[clock]
-		lo, hi, usable = b.lo, b.hi, !b.set && b.lo > -far && b.hi < far
-		if strict {
-			lo, hi = b.lo-s.before[op], max(b.hi, s.after[op])
+	h := &violations{}
+	for i := range s.removals {
+		r := &s.removals[i]
+		n := sort.Search(len(s.made), func(j int) bool {
+			m := &s.made[j]
+			return cmp.Or(cmp.Compare(m.key, r.key), cmp.Compare(m.at, r.since)) >= 0
+		})
+		if n == len(s.made) || s.made[n].key != r.key {
+			continue
 		}
-		return lo, hi, usable
-	}, found, h)
+		other := first[n].one
+		if s.made[other].op == r.op {
+			other = first[n].another
+		}
+		if other >= 0 && s.made[other].end < r.at && s.sameKey(r, &s.made[other]) {
+			h.add(violation{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
+		}
+	}
 	return h
 }
 
-// An offsetOf function bounds how far an instant that an op recorded is ahead of the timeline.
-type offsetOf func(clock, op int32, late history.Instant) (lo, hi history.Instant, usable bool)
+// earliest names, of several made locks, the one that ended first, and the one of another order that did; -1 for none.
+type earliest struct{ one, another int32 }
 
-// foreignRemovalsOn compares the steps on one timeline: each clock's own, if apart, or the client's. It marks the
-// removals that it found.
-func (s *steps) foreignRemovalsOn(apart, all bool, offset offsetOf, found []bool, h *violations) {
-	line := func(key uint64, clock int32) timeline {
-		if !apart {
-			clock = 0
-		}
-		return timeline{key, clock}
+// with returns e with one more.
+func (s *steps) with(e earliest, i int32) earliest {
+	sooner := func(than int32) bool { return than < 0 || s.made[i].end < s.made[than].end }
+	same := e.one >= 0 && s.made[e.one].op == s.made[i].op
+	switch {
+	case sooner(e.one) && same:
+		return earliest{i, e.another}
+	case sooner(e.one):
+		return earliest{i, e.one}
+	case !same && sooner(e.another):
+		return earliest{e.one, i}
 	}
-	began := func(m *made) history.Instant { _, hi, _ := offset(m.clock, m.op, m.late); return m.at - hi }
-	ended := func(m *made) history.Instant {
-		lo, _, _ := offset(m.clock, m.op, m.late)
-		return m.end - lo
-	}
-	by := func(m *made, t timeline, at history.Instant) int {
-		return cmp.Or(line(m.key, m.clock).compare(t), cmp.Compare(began(m), at))
-	}
-	slices.SortFunc(s.made, func(a, b made) int {
-		return cmp.Or(by(&a, line(b.key, b.clock), began(&b)), cmp.Compare(a.op, b.op))
-	})
-	// first[i] tells which of those from i on, on the same timeline, ended first, and which of another order did.
-	first := make([]last, len(s.made))
-	sooner := func(a, b int32) bool { return ended(&s.made[a]) < ended(&s.made[b]) }
-	same := func(a, b int32) bool { return s.made[a].op == s.made[b].op }
-	for i := len(s.made) - 1; i >= 0; i-- {
-		first[i] = last{-1, -1}
-		if i+1 < len(s.made) && line(s.made[i].key, s.made[i].clock) == line(s.made[i+1].key, s.made[i+1].clock) {
-			first[i] = first[i+1]
-		}
-		if _, _, usable := offset(s.made[i].clock, s.made[i].op, s.made[i].late); usable {
-			first[i] = first[i].with(int32(i), sooner, same)
-		}
-	}
-	for i := range s.removals {
-		r := &s.removals[i]
-		lo, hi, usable := offset(r.clock, r.op, r.late)
-		if !usable || found[i] || !r.fits(all) {
-			continue
-		}
-		t := line(r.key, r.clock)
-		n := sort.Search(len(s.made), func(j int) bool { return by(&s.made[j], t, r.since-lo) >= 0 })
-		if n == len(s.made) || line(s.made[n].key, s.made[n].clock) != t {
-			continue
-		}
-		other := first[n].against(func(j int32) bool { return s.made[j].op == r.op })
-		if other < 0 || ended(&s.made[other]) >= r.at-hi || !s.sameKey(r, &s.made[other]) {
-			continue
-		}
-		found[i] = true
-		h.add(violation{at: r.at, a: r.op, b: s.made[other].op, value: int64(s.made[other].at), key: r.key})
-	}
-}
-
-// fits reports whether a removal is compared: all are, or those of which no other order knew the key to be its owner's.
-// By strict bounds it is not known how far that order's clock was ahead.
-func (r *removal) fits(all bool) bool { return all || !r.passed }
-
-// A timeline is one on which instants can be compared: that of a key, by one clock or by the client's.
-type timeline struct {
-	key   uint64
-	clock int32
-}
-
-func (t timeline) compare(o timeline) int {
-	return cmp.Or(cmp.Compare(t.key, o.key), cmp.Compare(t.clock, o.clock))
+	return e
 }
 
 // keyOf returns a hash of a key on a node: there may be as many keys as orders. sameKey tells apart two keys with the

@@ -75,13 +75,13 @@ func (b *books) addShared() {
 func (b *books) seller(op *history.Op) *seller {
 	s := &seller{
 		instance: op.Instance, soldBy: op.SoldBy, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
-		from: op.Sent, to: op.Done, timing: b.timingOf(-1, op),
+		from: op.Sent, to: op.Done, timing: timingOf(-1, op),
 	}
 	s.silent = !s.told && (op.Outcome == history.Sold || op.Outcome == history.Refused)
 	if l := op.Lease; l != nil {
 		s.token, s.acquired = l.Token, l.AcquiredAt
 		s.leased, s.ended = l.AcquiredAt.Known(), l.ReleasedAt.Known()
-		if clock := b.clocks.bounds[b.clocks.of(op.Instance)]; s.leased && s.ended && !clock.set {
+		if clock := b.clocks.of(op.Instance); s.leased && s.ended {
 			s.from, s.to = max(s.from, l.AcquiredAt-clock.hi), min(s.to, l.ReleasedAt-clock.lo)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -127,9 +126,6 @@ func (b *books) tooMany(h violation) history.Evidence {
 	}
 }
 
-// orderly bounds the error of the client's clock up to which its times tell which order came first.
-const orderly = history.Instant(100 * time.Millisecond)
-
 // wrongRefusals returns the orders that were told that the stock is too small when it cannot have been, and how many
 // refusals were shown to be right: the units that surely had gone when the order was refused leave too few. What comes
 // in between is neither.
@@ -149,18 +145,17 @@ func (b *books) wrongRefusals() (h *violations, checked int) {
 }
 
 // leftByRequests bounds what was left at each refusal by the client's clock. At least that much was left which all orders
-// sent by then had not taken, those of unknown outcome included. If that clock may have been set, all orders count as
-// sent by then. What sales had been answered by then had gone; under leases, which may have been in another order than the
-// answers, by the time that the refused order was sent.
+// sent by then had not taken, those of unknown outcome included. What sales had been answered by then had gone; under
+// leases, which may have been in another order than the answers, by the time that the refused order was sent.
 func (b *books) leftByRequests() {
-	off, timed := 4*b.error, b.error <= orderly
+	off := 4 * b.error
 	for i := range b.refusals {
 		b.refusals[i].left, b.refusals[i].gone = math.MinInt64, 0
 	}
 	leftAt(b.Initial, b.sends, b.refusals,
 		func(s *send) history.Instant { return s.sent },
 		func(r *refusal) history.Instant {
-			if !timed || !r.done.Known() {
+			if !r.done.Known() {
 				return far
 			}
 			return r.done + off
@@ -168,74 +163,43 @@ func (b *books) leftByRequests() {
 	goneAt(b.sends, b.refusals,
 		func(s *send) history.Instant { return s.done },
 		func(r *refusal) history.Instant {
-			if r.clock >= 0 {
+			if r.known {
 				return r.sent - off
 			}
 			return r.done
 		})
 }
 
-// leftByLeases does the same by the leases: an order reads the stock and writes it under its lease. It compares the
-// leases of each clock, as [leases.overlapsWithin] does, and then those of the clocks of which the offset is known.
+// leftByLeases does the same by the leases, if one clock times them: an order reads the stock and writes it under its
+// lease.
 func (b *books) leftByLeases() {
-	slices.SortFunc(b.sends, func(x, y send) int { return cmp.Compare(x.clock, y.clock) })
-	slices.SortFunc(b.refusals, func(x, y refusal) int { return cmp.Compare(x.clock, y.clock) })
-	all := int64(0)
-	for i := range b.sends {
-		all += b.sends[i].quantity
-	}
-	for from, to := 0, 0; from < len(b.refusals); from = to {
-		clock := b.refusals[from].clock
-		to = from + sort.Search(len(b.refusals)-from, func(i int) bool { return b.refusals[from+i].clock > clock })
-		if clock < 0 || b.clocks.bounds[clock].set {
-			continue
-		}
-		first := sort.Search(len(b.sends), func(i int) bool { return b.sends[i].clock >= clock })
-		end := sort.Search(len(b.sends), func(i int) bool { return b.sends[i].clock > clock })
-		sends, others := b.sends[first:end], all
-		for i := range sends {
-			others -= sends[i].quantity
-		}
-		leftAt(b.Initial-others, sends, b.refusals[from:to],
-			func(s *send) history.Instant { return s.acquired },
-			func(r *refusal) history.Instant { return r.until + b.lateness(r) })
-		goneAt(sends, b.refusals[from:to],
-			func(s *send) history.Instant { return s.until },
-			func(r *refusal) history.Instant { return r.until })
-	}
-	if len(b.clocks.ids) < 2 {
+	if b.clocks.notAsked() != "" {
 		return
 	}
-	lead := func(clock int32) (lo, hi history.Instant, known bool) {
-		if clock < 0 || !b.clocks.bounds[clock].steady || b.clocks.bounds[clock].set {
-			return 0, 0, false
-		}
-		return b.clocks.bounds[clock].lo, b.clocks.bounds[clock].hi, true
+	slices.SortFunc(b.sends, func(x, y send) int { return knownFirst(x.timing, y.timing) })
+	slices.SortFunc(b.refusals, func(x, y refusal) int { return knownFirst(x.timing, y.timing) })
+	timed := sort.Search(len(b.sends), func(i int) bool { return !b.sends[i].known })
+	sends, units := b.sends[:timed], b.Initial
+	for _, s := range b.sends[timed:] {
+		units -= s.quantity
 	}
-	or := func(at history.Instant, known bool, otherwise history.Instant) history.Instant {
-		if known {
-			return at
-		}
-		return otherwise
-	}
-	leftAt(b.Initial, b.sends, b.refusals,
-		func(s *send) history.Instant { _, hi, known := lead(s.clock); return or(s.acquired-hi, known, -far) },
-		func(r *refusal) history.Instant { lo, _, known := lead(r.clock); return or(r.until-lo, known, far) })
-	goneAt(b.sends, b.refusals,
-		func(s *send) history.Instant { lo, _, known := lead(s.clock); return or(s.until-lo, known, far) },
-		func(r *refusal) history.Instant { _, hi, known := lead(r.clock); return or(r.until-hi, known, -far) })
+	refusals := b.refusals[:sort.Search(len(b.refusals), func(i int) bool { return !b.refusals[i].known })]
+	leftAt(units, sends, refusals,
+		func(s *send) history.Instant { return s.acquired },
+		func(r *refusal) history.Instant { return r.until })
+	goneAt(sends, refusals,
+		func(s *send) history.Instant { return s.until },
+		func(r *refusal) history.Instant { return r.until })
 }
 
-// lateness is how late a refusal came by its clock: see [clocks.late].
-func (b *books) lateness(r *refusal) history.Instant {
-	k := &b.clocks.bounds[r.clock]
+func knownFirst(x, y timing) int {
 	switch {
-	case k.steady:
+	case x.known == y.known:
 		return 0
-	case !r.done.Known() || r.last == -far: // it was served under another's lease
-		return far
+	case x.known:
+		return -1
 	}
-	return max(0, k.lo+k.digit-(r.last-r.done)) + 4*b.error
+	return 1
 }
 
 // leftAt raises the bounds of what was left of so many units: all that the orders did not take which can have begun by

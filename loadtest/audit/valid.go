@@ -10,10 +10,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// valid answers whether the cell is a measurement of the service, and not of the client or of a machine that had no
-// time for either. A cell whose client did not look at itself is taken to be one, unless an order never left it.
+// valid answers whether the cell is a measurement of the service, and not of the client, of a machine that had no time
+// for either, or of a clock that was stepped. A cell whose client did not look at itself is taken to be one, unless an
+// order never left it.
 func valid(b *books, answers []history.Finding) history.Finding {
-	for _, why := range []string{b.undelivered(), b.starved(), b.tooSlowFor(answers)} {
+	for _, why := range []string{b.undelivered(), b.starved(), b.stepped(), b.tooSlowFor(answers)} {
 		if why != "" {
 			return found(history.Valid, history.Invalid, "%s", why)
 		}
@@ -70,6 +71,18 @@ func (b *books) starved() string {
 	}
 	return fmt.Sprintf("machine too slow for this cell: the client did not get the processor for %s of %s",
 		b.Client.Away.Round(time.Millisecond), b.Elapsed.Round(time.Millisecond))
+}
+
+// orderly bounds the error of the client's clock up to which its times tell which order came first.
+const orderly = history.Instant(100 * time.Millisecond)
+
+// stepped says that a clock was stepped during the cell: the client's, whose orders then took another time by it than
+// they took, or one of the instances'. It is empty if none is known to have been.
+func (b *books) stepped() string {
+	if b.error > orderly {
+		return "the client's clock was stepped during the cell"
+	}
+	return b.clocks.stepped()
 }
 
 // nodesPatience is the part of a lease in which a node of a lock has to answer: where the processor is not to be had

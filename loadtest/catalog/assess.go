@@ -100,10 +100,16 @@ func differences(c *history.Cell) []difference {
 		if f.Because != "" {
 			text += ": " + f.Because
 		}
-		out = append(out, difference{text, byTheClock(c, v, f.Result), f.Result == history.Indeterminate})
+		out = append(out, difference{text, !notAsked(f) && byTheClock(c, v, f.Result), unknown(f)})
 	}
 	return out
 }
+
+// unknown reports whether a finding leaves its question open.
+func unknown(f history.Finding) bool { return f.Result == history.Indeterminate || notAsked(f) }
+
+// notAsked reports whether a question applies to the rung, and was not asked for a reason that lies in the cell.
+func notAsked(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
 
 // unbroken returns what the replay of a trace was to break and did not. What else it breaks is no surprise: after the
 // last step of the trace its orders end as they may.
@@ -112,7 +118,7 @@ func unbroken(c *history.Cell) (out []difference) {
 		if f := c.Finding(v); f.Result != history.Broken {
 			out = append(out, difference{
 				text:    fmt.Sprintf("%s was expected to be %s and is %s", v, history.Broken, f.Result),
-				unknown: f.Result == history.Indeterminate,
+				unknown: unknown(f),
 			})
 		}
 	}

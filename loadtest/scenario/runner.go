@@ -164,7 +164,7 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 			return err
 		}
 		in := history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock, Build: ladder.Build}
-		in.Offsets = offsets(ladder, asked, time.Now())
+		in.Offsets = offsets(ladder, c.Start, asked, time.Now())
 		rung, known := ladder.Rung(c.Rung)
 		switch {
 		case !known:
@@ -177,25 +177,32 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 	return nil
 }
 
-// readClocksAgain reads the clocks of the instances that are still there, to see whether any was set during the cell.
+// readClocksAgain reads the clocks of the instances that are still there, to see whether any was stepped during
+// the cell.
 func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 	for i := range c.Instances {
 		in := &c.Instances[i]
 		asked := time.Now()
 		if ladder, err := r.Client.Ladder(ctx, in.URL); err == nil && ladder.Instance == in.Name {
-			in.Offsets = append(in.Offsets, offsets(ladder, asked, time.Now())...)
+			in.Offsets = append(in.Offsets, offsets(ladder, c.Start, asked, time.Now())...)
 		}
 	}
 }
 
 // offsets returns the bounds of how far an instance's clock was ahead of ours between the two moments, if it told its
-// time.
-func offsets(l *client.Ladder, asked, answered time.Time) []history.Offset {
+// time. Ours is what the wall clock said at the start of the cell and runs on by the monotonic clock: the instance may
+// read the same wall clock as we do, and if that is stepped, it has to show. The time that the instance told may be cut
+// off after some digit.
+func offsets(l *client.Ladder, start, asked, answered time.Time) []history.Offset {
 	if l.Now.IsZero() {
 		return nil
 	}
-	now := l.Now.Round(0)
-	return []history.Offset{{Least: now.Sub(answered.Round(0)), Most: now.Sub(asked.Round(0))}}
+	cut := time.Second
+	for cut > 1 && l.Now.Nanosecond()%int(cut) != 0 {
+		cut /= 10
+	}
+	since := l.Now.Round(0).Sub(start.Round(0))
+	return []history.Offset{{Least: since - answered.Sub(start), Most: since + cut - asked.Sub(start)}}
 }
 
 // faultLoad is the load of a fault scenario, under the scenario's lease. A hold or a stop stays below a second: the
