@@ -284,7 +284,8 @@ var misbehaviours = []misbehaviour{
 				}
 			}
 		},
-		want: "ok – – ok – – –", code: couldNotRun, says: `not asked: two hosts`,
+		// It tells no commands either, and that is the surprise.
+		want: twoHosts, code: surprised, says: `exclusion was expected to be ok and is –: not asked: two hosts`,
 	},
 	{
 		name: "a lock that frees somebody else's", bend: freesAnothers(),

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -62,6 +63,19 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A question that was not asked, for a reason that lies in the cell, is neither as expected nor a surprise.
+func TestAQuestionThatWasNotAskedIsNotMeasured(t *testing.T) {
+	c := asTheTableSays("two-instances", "v4")
+	c.Client, c.TTL = &history.Client{Longest: time.Hour}, time.Second // a slow machine is not the reason
+	c.Findings[1].Result, c.Findings[1].Because = history.NotApplicable, "not asked: two hosts"
+	assert.Empty(t, catalog.Surprises(c))
+	assert.Equal(t, []string{"two-instances v4 lua-release: exclusion was expected to be ok and is –: not asked: two hosts"},
+		catalog.Unknown(c))
+	rows := catalog.Assess([]*history.Cell{c})
+	assert.Zero(t, rows[0].Met)
+	assert.False(t, catalog.AllMeasured(rows))
 }
 
 // What is broken as well, and was not expected to be, surprises as ever.

@@ -120,7 +120,7 @@ func TestAShopThatLacksOneThing(t *testing.T) {
 		"no name": {edited("GET /rungs", remove("instance")), true,
 			`GET /rungs +should +missing: instance .* put down to nobody`},
 		"no clock": {edited("GET /rungs", remove("clock")), true,
-			`missing: clock .* shorter than a round trip do not show`},
+			`missing: clock .* times of two instances are not compared`},
 		"no build": {edited("GET /rungs", remove("build")), true,
 			`GET /rungs +may +missing: build .* which build was measured`},
 		"no quantity left": {edited("GET /stock/{product}", remove("quantity")), false,

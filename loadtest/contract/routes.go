@@ -55,9 +55,9 @@ var (
 		{"rungs[].number", text, Must, noCells},
 		{"rungs[].available", yesNo, Must, "the rung counts as one that is not to be had: " + noCells},
 		{"rungs[].needs", list, May, "what a rung lacks that is not available is not told"},
-		{"instance", text, Should, "an order without an answer is put down to nobody, and clocks belong to nobody"},
-		{"clock", text, Should, "overlaps over two instances that are shorter than a round trip do not show"},
-		{"now", moment, May, "overlaps over two clocks are told only where no clock can have been set meanwhile"},
+		{"instance", text, Should, "an order without an answer is put down to nobody, and where there are two, no times are compared"},
+		{"clock", text, Should, "times of two instances are not compared: only stock and liveness are asked"},
+		{"now", moment, May, "a clock that is stepped between orders may not show"},
 		{"build", text, May, "results do not tell which build was measured"},
 	}}
 	fill  = Route{Name: "PUT /stock/{product}", Need: Must, Without: noCells}
