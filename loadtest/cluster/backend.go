@@ -118,7 +118,6 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no Redis at %s: %w", redact(url), err)
 	}
-	endLeftovers(ctx, url)
 	text := fmt.Sprintf("Redis %s at %s", version, redact(url))
 	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
 }

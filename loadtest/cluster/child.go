@@ -211,6 +211,14 @@ func (c *child) kill() {
 	c.exitsWithin(killTime)
 }
 
+// Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.
+func (c *child) Kill() {
+	if c != nil {
+		c.exitExpected.Store(true)
+		c.kill()
+	}
+}
+
 func (c *child) exitsWithin(d time.Duration) bool {
 	select {
 	case <-c.exited:

@@ -20,10 +20,7 @@ type Cluster struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
-	tasks  sync.WaitGroup // background work, which ends with the context
-	spares spares
-	// classes is the file with the classes of ZooKeeper, empty if there is none.
-	classes string
+	tasks sync.WaitGroup // background work, which ends with the context
 
 	mu       sync.Mutex
 	children []*child
@@ -43,8 +40,6 @@ type Options struct {
 	// ZooKeeper is true if a rung needs one. ZooKeeperAddress is its address; empty means to start one.
 	ZooKeeper        bool
 	ZooKeeperAddress string
-	// OwnZooKeepers is the number of servers that cells have of their own, each counted anew for every cell.
-	OwnZooKeepers int
 	// Database is true if a rung needs one. SQL selects it: "auto", "sqlite", "mariadb", "postgres" or a DSN.
 	Database bool
 	SQL      string
@@ -105,8 +100,7 @@ func (c *Cluster) Close() error {
 	c.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range children {
-		p.exitExpected.Store(true)
-		all.Go(p.kill)
+		all.Go(p.Kill)
 	}
 	all.Wait()
 	err := os.RemoveAll(c.dir)

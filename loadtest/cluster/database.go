@@ -87,19 +87,8 @@ func (d *Database) start(ctx context.Context) error {
 	return err
 }
 
-// Kill kills the server, as a power cut does.
-func (d *Database) Kill() {
-	if d.child != nil {
-		d.exitExpected.Store(true)
-		d.kill()
-	}
-}
-
-// Remove kills the server and removes its files.
-func (d *Database) Remove() {
-	d.Kill()
-	_ = os.RemoveAll(d.dir) // if it cannot, the cluster removes it at its end
-}
+// remove removes the files of a server that was killed.
+func (d *Database) remove() { _ = os.RemoveAll(d.dir) } // if it cannot, the cluster removes them at its end
 
 // Restart restarts a killed server at its old address. It still has its rows, which were on its disk before they were
 // acknowledged, and no sessions.

@@ -19,13 +19,6 @@ const (
 // Databases are the values of --sql besides a DSN.
 var Databases = []string{AnySQL, SQLite, MariaDB, Postgres}
 
-// Why a cell cannot be run with this database.
-const (
-	ErrNeedsDatabase    = Needs("needs MariaDB or PostgreSQL")
-	ErrNeedsServer      = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it")
-	ErrNeedsOwnDatabase = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
-)
-
 // placeSQL decides where the locks of v12 are kept. A server of our own is started in the background: only the cells
 // that use it wait for it.
 func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {

@@ -75,7 +75,8 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		require.NoError(t, d.Restart(ctx))
 		holds(2, "the rows are still there, and the session is not")
 		require.NoError(t, d.Expire(ctx))
-		d.Remove()
+		d.Kill()
+		d.remove()
 		assert.NoDirExists(t, d.dir)
 		require.NoError(t, ctx.Err(), "a death that was asked for is no news")
 	})
@@ -108,8 +109,9 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		site, err = c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{OwnLocks: true, Links: true}))
 		require.NoError(t, err)
 		defer site.Close()
-		assert.NotEqual(t, b.SQL, site.Database.URL)
-		eachHasALink(t, site, site.Database.URL, func(i int) string { return site.Backend(i).SQL })
+		own := site.Servers["locks"].(*Database).URL
+		assert.NotEqual(t, b.SQL, own)
+		eachHasALink(t, site, own, func(i int) string { return site.Backend(i).SQL })
 	})
 }
 

@@ -33,22 +33,6 @@ func (c *Cluster) Stockapi(ctx context.Context) (path, which string, err error) 
 	return path, "built from this module", err
 }
 
-// Installed returns the stockapi that would be run without building one: the one asked for, or else the one beside
-// loadtest or on PATH; "" if there is none.
-func Installed(want string) string {
-	if want != "" {
-		return want
-	}
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), executable("stockapi"))
-		if fi, err := os.Stat(beside); err == nil && fi.Mode().IsRegular() {
-			return beside
-		}
-	}
-	path, _ := exec.LookPath("stockapi")
-	return path
-}
-
 // build builds into the cluster's directory, which is removed with the run.
 func (c *Cluster) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"

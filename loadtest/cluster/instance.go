@@ -154,12 +154,6 @@ func (in *Instance) ExpectExit() <-chan struct{} {
 	return in.exited
 }
 
-// Kill kills the process, as SIGKILL does.
-func (in *Instance) Kill() {
-	in.exitExpected.Store(true)
-	in.kill()
-}
-
 // Stop stops the process. It may take a moment until it has stopped.
 func (in *Instance) Stop() error { return stop(in.cmd.Process.Pid) }
 

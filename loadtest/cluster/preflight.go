@@ -7,10 +7,20 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
+// Needs is the error of a cell that cannot be run here. It reads "needs …".
+type Needs string
+
+func (n Needs) Error() string { return string(n) }
+
 // Why a cell cannot be run on this machine.
 const (
 	ErrNeedsStop         = Needs("needs a system that can stop a process")
+	ErrNeedsRedisServer  = Needs("needs redis-server")
 	ErrNeedsAnyZooKeeper = Needs("needs ZooKeeper")
+	ErrNeedsZooKeeper    = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
+	ErrNeedsDatabase     = Needs("needs MariaDB or PostgreSQL")
+	ErrNeedsServer       = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it")
+	ErrNeedsOwnDatabase  = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
 )
 
 var errNoRedisServer = errors.New("there is no redis-server on PATH: install it, or use --backend embedded")

@@ -50,12 +50,6 @@ func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Red
 	return c.startRedis(ctx, b.start, name)
 }
 
-// Kill kills the server, as a power cut does.
-func (r *Redis) Kill() {
-	r.exitExpected.Store(true)
-	r.kill()
-}
-
 // Restart restarts a killed server at its old address, empty.
 func (r *Redis) Restart(ctx context.Context) error {
 	c, err := r.again(ctx)

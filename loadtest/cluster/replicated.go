@@ -270,10 +270,7 @@ func (r *Replicated) AwaitMinReplicas(ctx context.Context) error {
 
 // Close ends those of the servers that were started.
 func (r *Replicated) Close() {
-	if r.sentinel != nil {
-		r.sentinel.exitExpected.Store(true)
-		r.sentinel.kill()
-	}
+	r.sentinel.Kill()
 	for _, server := range append(r.replicas, r.primary) {
 		server.Kill()
 	}

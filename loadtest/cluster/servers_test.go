@@ -26,6 +26,7 @@ func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
 		t.Skip("needs redis-server on PATH")
 	}
 	c, ctx := newCluster(t)
+	c.options.Backend = "redis-server"
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	b, err := c.ownRedis(ctx, "redis-server", c.redisServer(path))
 	require.NoError(t, err)
@@ -124,15 +125,14 @@ func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	require.NoError(t, err, "its way to the stock is whole")
 	_, err = ping(ctx, site.Backend(1).Locks)
 	require.NoError(t, err, "the other's way to the locks is whole")
-	assert.Equal(t, hostPort(site.Servers["locks"].URL), site.Behind()[hostPort(site.Backend(1).Locks)])
+	assert.Equal(t, hostPort(site.Servers["locks"].(*Redis).URL), site.Behind()[hostPort(site.Backend(1).Locks)])
 }
 
 func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	c, ctx := newCluster(t)
 	defer func() { require.NoError(t, c.Close()) }()
-	b := &Backend{}
-	b.Kind = "embedded"
-	_, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedStock: true}))
+	c.options.Backend = "embedded"
+	_, err := c.StartSite(ctx, &Backend{}, on(catalog.Redis, catalog.Topology{ReplicatedStock: true}))
 	require.ErrorIs(t, err, ErrNeedsRedisServer)
 }
 

@@ -19,23 +19,24 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by)
 }
 
-// Needs is the error of a cell that cannot be run with this backend. It reads "needs …".
-type Needs string
+// A Server is one lock server of a cell's own.
+type Server interface {
+	// Keys counts its keys. Queued counts the waiters that queue at it.
+	Keys(ctx context.Context) (int64, error)
+	Queued(ctx context.Context) (int64, error)
+	// Kill kills it. Restart restarts it at the same address, with what that kind of server keeps.
+	Kill()
+	Restart(ctx context.Context) error
+	// Expire ends all keys that have a TTL.
+	Expire(ctx context.Context) error
+}
 
-func (n Needs) Error() string { return string(n) }
-
-// ErrNeedsRedisServer means that a cell needs replication, which the embedded Redis does not have.
-const ErrNeedsRedisServer = Needs("needs redis-server")
-
-// A Site holds the servers of one cell beside the run's backend, and the links to them. Faults reach them through
-// scenario.FaultTargets.
+// A Site holds the servers of one cell beside the run's backend, and the links to them: what faults act on.
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
-	Servers map[string]*Redis
-	// ZooKeeper and Database are the cell's own, nil if it has none. Ensemble is a ZooKeeper of several servers.
-	ZooKeeper *ZooKeeper
-	Ensemble  *Ensemble
-	Database  *Database
+	Servers map[string]Server
+	// Ensemble are the servers of its ZooKeeper, if that is one of several.
+	Ensemble []*ZooKeeper
 	// Pairs are its replicated servers, by name: "locks", "stock" or "node 3".
 	Pairs map[string]*Replicated
 	// Links are those of each instance, by the server's name.
@@ -47,10 +48,13 @@ type Site struct {
 }
 
 // StartSite starts what the cell needs: the servers and links that its scenario injects faults into, and those that its
-// rung locks on. If it fails, nothing is left running.
+// rung locks on. If it fails, nothing is left running. The error is [Needs] if the cell cannot be run here.
 func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) (s *Site, err error) {
+	if why := c.options.Lacks(spec); why != "" {
+		return nil, why
+	}
 	topology, rung := spec.Scenario.Topology, spec.Rung
-	s = &Site{Servers: map[string]*Redis{}, Pairs: map[string]*Replicated{}, cluster: c, whole: *b}
+	s = &Site{Servers: map[string]Server{}, Pairs: map[string]*Replicated{}, cluster: c, whole: *b}
 	s.whole.TimeoutFactor = spec.Patience()
 	defer func() {
 		if err != nil {
@@ -58,16 +62,15 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 			s = nil
 		}
 	}()
-	if topology.Replicated() && b.Kind != "redis-server" {
-		return s, ErrNeedsRedisServer
-	}
 	if !rung.OnNodes() {
 		s.whole.Redlock = nil
 	}
 	if !rung.OnZooKeeper() {
 		s.whole.ZooKeeper = ""
 	}
-	if err := s.database(ctx, topology, rung); err != nil {
+	if !rung.OnSQL() {
+		s.whole.SQL, s.whole.foreignSQL = "", false
+	} else if err := b.Ready(ctx); err != nil {
 		return s, err
 	}
 	if err := s.ownServers(ctx, topology, rung); err != nil {
@@ -83,100 +86,41 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 }
 
 // ownServers starts lock servers for this cell alone, if its scenario asks for some.
-func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
+func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.Rung) (err error) {
 	switch {
 	case t.Ensemble && rung.OnZooKeeper():
-		return s.ownEnsemble(ctx)
-	case t.OwnLocks:
-		return s.ownLocks(ctx, rung.OnNodes())
-	}
-	return nil
-}
-
-// OwnZooKeepers returns the number of ZooKeeper servers of a cell's own.
-func OwnZooKeepers(spec catalog.Spec) int {
-	switch {
-	case spec.OnEnsemble():
-		return ensembleSize
-	case spec.Scenario.Topology.OwnLocks && spec.Rung.OnZooKeeper():
-		return 1
-	}
-	return 0
-}
-
-func (s *Site) ownLocks(ctx context.Context, redlock bool) error {
-	switch {
-	case s.whole.ZooKeeper != "":
-		return s.ownZooKeeper(ctx)
-	case s.whole.SQL != "":
-		return s.ownDatabase(ctx)
-	}
-	if redlock {
-		nodes, err := s.cluster.startNodes(ctx, s.whole.start, len(s.whole.Redlock))
+		s.Ensemble, err = s.cluster.startEnsemble(ctx)
+		var hosts []string
+		for _, z := range s.Ensemble {
+			hosts = append(hosts, hostPort(z.URL))
+		}
+		s.whole.ZooKeeper = zooKeeperScheme + strings.Join(hosts, ",")
+	case !t.OwnLocks:
+	case rung.OnZooKeeper():
+		var z *ZooKeeper
+		if z, err = s.cluster.startZooKeeper(ctx, "zookeeper of a cell"); err == nil {
+			s.Servers["locks"], s.whole.ZooKeeper = z, z.URL
+		}
+	case rung.OnSQL():
+		var d *Database
+		if d, err = s.cluster.newDatabase(s.whole.kind, s.whole.kind.title+" of a cell"); err == nil {
+			s.Servers["locks"], s.whole.SQL = d, d.URL
+			err = d.create(ctx)
+		}
+	case rung.OnNodes():
+		var nodes []*Redis
+		nodes, err = s.cluster.startNodes(ctx, s.whole.start, len(s.whole.Redlock))
 		for i, n := range nodes {
 			s.Servers[fmt.Sprintf("node %d", i+1)] = n
 			s.whole.Redlock = append(s.whole.Redlock[:i:i], n.URL)
 		}
-		return err
-	}
-	locks, err := s.cluster.startRedis(ctx, s.whole.start, "lock server")
-	if err == nil {
-		s.Servers["locks"], s.whole.Locks = locks, locks.URL
-	}
-	return err
-}
-
-func (s *Site) ownZooKeeper(ctx context.Context) error {
-	if zooKeeperMissing() != "" {
-		return ErrNeedsZooKeeper
-	}
-	if spare := s.cluster.takeSpare(ctx, 1); spare != nil {
-		s.ZooKeeper = spare[0]
-	} else {
-		z, err := s.cluster.startZooKeeper(ctx, "zookeeper of a cell")
-		if err != nil {
-			return err
-		}
-		s.ZooKeeper = z
-	}
-	s.whole.ZooKeeper = s.ZooKeeper.URL
-	return nil
-}
-
-func (s *Site) ownEnsemble(ctx context.Context) (err error) {
-	if zooKeeperMissing() != "" {
-		return ErrNeedsZooKeeper
-	}
-	s.Ensemble, err = s.cluster.startEnsemble(ctx)
-	s.whole.ZooKeeper = s.Ensemble.URL()
-	return err
-}
-
-// database waits for the shared database if this cell locks on it, and refuses a cell whose faults cannot be injected
-// there.
-func (s *Site) database(ctx context.Context, t catalog.Topology, rung catalog.Rung) error {
-	switch b := &s.whole; {
-	case !rung.OnSQL():
-		b.SQL, b.foreignSQL = "", false
-		return nil
-	case rung.OnSession() && isFile(b.SQL):
-		return ErrNeedsDatabase
-	case isFile(b.SQL) && (t.Links || t.OwnLocks):
-		return ErrNeedsServer
-	case b.kind == nil && !isFile(b.SQL) && t.OwnLocks:
-		return ErrNeedsOwnDatabase
 	default:
-		return b.Ready(ctx)
+		var locks *Redis
+		if locks, err = s.cluster.startRedis(ctx, s.whole.start, "lock server"); err == nil {
+			s.Servers["locks"], s.whole.Locks = locks, locks.URL
+		}
 	}
-}
-
-func (s *Site) ownDatabase(ctx context.Context) error {
-	d, err := s.cluster.newDatabase(s.whole.kind, s.whole.kind.title+" of a cell")
-	if err != nil {
-		return err
-	}
-	s.Database, s.whole.SQL = d, d.URL
-	return d.create(ctx)
+	return err
 }
 
 // replicas starts the servers that are replicated.
@@ -193,7 +137,7 @@ func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
 		s.whole.Locks = s.whole.URL
 		s.whole.URL, err = s.replicated(ctx, "stock", replication{replicas: 1})
 	case t.ReplicatedNode:
-		s.whole.Redlock[2], err = s.replicate(ctx, "node 3", s.Servers["node 3"], replication{replicas: 1})
+		s.whole.Redlock[2], err = s.replicate(ctx, "node 3", s.Servers["node 3"].(*Redis), replication{replicas: 1})
 	}
 	return err
 }
@@ -291,23 +235,22 @@ func (s *Site) Behind() map[string]string {
 	return behind
 }
 
-// Close ends the links and the servers. Those of ZooKeeper it leaves to the next cell.
+// Close ends the links and the servers.
 func (s *Site) Close() {
 	var all sync.WaitGroup
 	for _, pair := range s.Pairs {
 		all.Go(pair.Close)
 	}
 	for _, server := range s.Servers {
-		all.Go(server.Kill)
+		all.Go(func() {
+			server.Kill()
+			if d, is := server.(*Database); is {
+				d.remove()
+			}
+		})
 	}
-	if s.ZooKeeper != nil {
-		all.Go(func() { s.cluster.giveBack([]*ZooKeeper{s.ZooKeeper}) })
-	}
-	if s.Ensemble != nil {
-		all.Go(func() { s.cluster.giveBack(s.Ensemble.Servers) })
-	}
-	if s.Database != nil {
-		all.Go(s.Database.Remove)
+	for _, z := range s.Ensemble {
+		all.Go(z.Kill)
 	}
 	for _, links := range s.Links {
 		for _, l := range links {

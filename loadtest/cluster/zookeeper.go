@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // zooKeeperScheme begins the address of one or several servers.
@@ -21,18 +22,13 @@ const zooKeeperScheme = "zookeeper://"
 // zooKeeperJar is the path at which Debian's package installs the server.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
-// ErrNeedsZooKeeper means that a cell needs its own ZooKeeper, to inject faults into it, and that none can be started.
-const ErrNeedsZooKeeper = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
-
-// A ZooKeeper is one server of our own.
+// A ZooKeeper is one server of our own, alone or in an ensemble.
 type ZooKeeper struct {
 	URL  string // zookeeper://host:port
 	name string
 	dir  string
 	port int
 	main string // the class that runs it
-	// nodes is the number of nodes that it had when it was new, empty before it has served.
-	nodes string
 
 	cluster *Cluster
 	*child
@@ -43,6 +39,9 @@ const (
 	aloneMain  = "org.apache.zookeeper.server.ZooKeeperServerMain"
 	memberMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 )
+
+// ensembleSize is the number of servers of an ensemble. Two of them are a majority.
+const ensembleSize = 3
 
 // zooKeeperMissing says what this machine lacks for ZooKeeper, or returns "".
 func zooKeeperMissing() string {
@@ -67,6 +66,38 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 	return z, z.start(ctx)
 }
 
+// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it fails,
+// some of the servers may run.
+func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err error) {
+	// The limits are counted in ticks of 50 ms. They are long, because the machine may be slow, and no fault relies on
+	// them: the end of a process is noticed at once.
+	settings := []string{"initLimit=200", "syncLimit=100"}
+	for i := range ensembleSize {
+		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
+		if err != nil {
+			return nil, err
+		}
+		follow, err1 := freePort()
+		elect, err2 := freePort()
+		id := os.WriteFile(filepath.Join(z.dir, "myid"), []byte(strconv.Itoa(i+1)), 0o600)
+		if err := errors.Join(err1, err2, id); err != nil {
+			return nil, err
+		}
+		servers = append(servers, z)
+		settings = append(settings, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", i+1, follow, elect))
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	for _, z := range servers {
+		all.Go(func() error {
+			if err := z.configure(settings...); err != nil {
+				return err
+			}
+			return z.start(ctx)
+		})
+	}
+	return servers, all.Wait()
+}
+
 // newZooKeeper chooses a port and makes a directory for a server. It starts nothing.
 func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	port, err := freePort()
@@ -87,40 +118,26 @@ func (z *ZooKeeper) configure(further ...string) error {
 	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
-// command returns the command that runs the server, with further options of Java's. The server's data need not survive
-// a power cut of this machine, only the end of the process. Without UsePerfData a killed process leaves no file behind.
-func (z *ZooKeeper) command(options ...string) *exec.Cmd {
-	args := append([]string{"-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:-UsePerfData", "-Dzookeeper.forceSync=no"}, options...)
-	return exec.Command("java", append(args, "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))...)
-}
-
 // start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
-// ensemble answers when a majority is up.
-func (z *ZooKeeper) start(ctx context.Context) error {
-	var options []string
-	if z.cluster.classes != "" {
-		options = append(options, "-XX:SharedArchiveFile="+z.cluster.classes)
-	}
+// ensemble answers when a majority is up. The server's data need not survive a power cut of this machine, only the end
+// of the process. Without UsePerfData a killed process leaves no file behind.
+func (z *ZooKeeper) start(ctx context.Context) (err error) {
+	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-XX:-UsePerfData", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))
 	anyLine := func(string) (string, bool) { return z.URL, true }
-	child, _, err := z.cluster.start(ctx, z.name, z.command(options...), anyLine)
+	child, _, err := z.cluster.start(ctx, z.name, cmd, anyLine)
 	if err != nil {
 		return err
 	}
 	z.child = child
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	for {
-		if nodes, err := z.statistic(ctx, nodeCount); err == nil {
-			z.nodes = cmp.Or(z.nodes, nodes)
-			return nil
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", z.name, context.Cause(ctx))
-		}
+	if err := waitUntil(ctx, z.name+" answers", func() (bool, error) {
+		_, err := z.Keys(ctx)
+		return err == nil, err
+	}); err != nil {
+		z.Kill()
+		return err
 	}
+	return nil
 }
 
 // Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
@@ -138,8 +155,11 @@ func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	return max(n-1, 0), err
 }
 
-// nodeCount is the name of the number of nodes among a server's statistics.
-const nodeCount = "zk_znode_count"
+// Leads reports whether the server leads its ensemble. It fails if the server does not serve, as without a majority.
+func (z *ZooKeeper) Leads(ctx context.Context) (bool, error) {
+	state, err := z.statistic(ctx, "zk_server_state")
+	return state == "leader", err
+}
 
 // statistic returns one of a server's statistics. It fails if the server does not serve, as without a majority.
 func (z *ZooKeeper) statistic(ctx context.Context, name string) (string, error) {
@@ -170,14 +190,6 @@ func mntr(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// Kill kills the server.
-func (z *ZooKeeper) Kill() {
-	if z.child != nil {
-		z.exitExpected.Store(true)
-		z.kill()
-	}
-}
-
 // Restart restarts a killed server at its old address, with all that it has acknowledged, sessions included.
 func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx) }
 
@@ -192,9 +204,6 @@ func (z *ZooKeeper) Expire(context.Context) error {
 func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 	if !c.options.ZooKeeper {
 		return nil
-	}
-	if c.options.OwnZooKeepers >= archivePays && zooKeeperMissing() == "" {
-		c.archiveClasses(ctx)
 	}
 	if address := c.options.ZooKeeperAddress; address != "" {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

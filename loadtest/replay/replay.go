@@ -162,15 +162,22 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
 		nodes: r.stores[1:], start: cell.Start, show: show,
 		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
-	err = runner.Play(ctx, cell, urls, func(ctx context.Context) ([]int, error) {
+	err = runner.Play(ctx, cell, urls, func(ctx context.Context) error {
 		r.gate.close(p.inOrder()...)
-		if err := p.play(ctx); err != nil {
-			return nil, err
+		err := p.play(ctx)
+		var probes []int
+		if err == nil {
+			probes, err = p.finish(ctx)
 		}
-		return p.finish(ctx)
-	}, func() []history.Op {
+		if err == nil && len(probes) > 0 {
+			err = runner.Probe(ctx, cell, probes, false)
+		}
 		r.gate.openAll()
-		return p.end()
+		for _, op := range p.end() {
+			err = errors.Join(err, cell.Add(&op))
+		}
+		cell.Elapsed = time.Since(cell.Start)
+		return err
 	})
 	if err == nil && cell.NotRun != "" {
 		err = errors.New(cell.NotRun)

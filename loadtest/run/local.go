@@ -57,10 +57,9 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	if err != nil {
 		self = os.Args[0]
 	}
-	redlock, zookeeper, ownZooKeepers, database := 0, false, 0, false
+	redlock, zookeeper, database := 0, false, false
 	for _, spec := range specs {
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
-		ownZooKeepers += cluster.OwnZooKeepers(spec)
 		database = database || spec.Rung.OnSQL()
 		if spec.Rung.OnNodes() {
 			redlock = redlockNodes
@@ -68,7 +67,7 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 	}
 	return cluster.Options{
 		Self: []string{self, "guardian"}, Stockapi: s.Stockapi, Backend: s.Backend, Redlock: redlock,
-		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, OwnZooKeepers: ownZooKeepers, Database: database, SQL: s.SQL,
+		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, Database: database, SQL: s.SQL,
 		Token: s.AdminToken, Max: s.bounds(),
 	}
 }
@@ -81,14 +80,6 @@ func (l *local) clear(ctx context.Context, product string) error {
 
 func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment {
 	ready := make(chan cellEnvironment, 1)
-	notRun := ""
-	if spec.Scenario.Stops && !cluster.CanStop {
-		notRun = string(cluster.ErrNeedsStop)
-	}
-	if notRun != "" {
-		ready <- cellEnvironment{notRun: notRun, close: func() {}}
-		return ready
-	}
 	go func() { ready <- l.start(ctx, spec) }()
 	return ready
 }
@@ -107,7 +98,9 @@ func (l *local) start(ctx context.Context, spec catalog.Spec) cellEnvironment {
 		return env
 	}
 	instances, err := l.instances(ctx, spec, site)
-	env := cellEnvironment{err: err, targets: targetsOf(site, instances)}
+	env := cellEnvironment{err: err, targets: &scenario.FaultTargets{
+		Site: site, Processes: instances, Behind: site.Behind(),
+	}}
 	for _, in := range instances {
 		env.urls = append(env.urls, in.URL)
 	}
@@ -148,39 +141,4 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 	}
 	err := all.Wait()
 	return slices.DeleteFunc(started, func(in *cluster.Instance) bool { return in == nil }), err
-}
-
-// targetsOf returns what the scenario's faults act on.
-func targetsOf(site *cluster.Site, instances []*cluster.Instance) *scenario.FaultTargets {
-	t := &scenario.FaultTargets{
-		Servers: map[string]scenario.Server{}, Pairs: map[string]scenario.Pair{}, Behind: site.Behind(),
-	}
-	for _, in := range instances {
-		t.Processes = append(t.Processes, in)
-	}
-	for name, server := range site.Servers {
-		t.Servers[name] = server
-	}
-	if site.ZooKeeper != nil {
-		t.Servers["locks"] = site.ZooKeeper
-	}
-	if site.Ensemble != nil {
-		for _, z := range site.Ensemble.Servers {
-			t.Ensemble = append(t.Ensemble, z)
-		}
-	}
-	if site.Database != nil {
-		t.Servers["locks"] = site.Database
-	}
-	for name, pair := range site.Pairs {
-		t.Pairs[name] = pair
-	}
-	for _, links := range site.Links {
-		of := map[string]scenario.Link{}
-		for name, link := range links {
-			of[name] = link
-		}
-		t.Links = append(t.Links, of)
-	}
-	return t
 }

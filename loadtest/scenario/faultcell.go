@@ -54,7 +54,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	defer f.watchStalls()()
 	err := injections[spec.Scenario.Name](ctx, f)
 	if err == nil {
-		err = r.probe(ctx, c, f.probes, f.nested)
+		err = r.Probe(ctx, c, f.probes, f.nested)
 	}
 	for _, o := range f.orders {
 		if err == nil {

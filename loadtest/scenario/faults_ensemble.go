@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 )
 
@@ -65,7 +66,7 @@ func (f *faultCell) ensembleReturns(ctx context.Context) error {
 
 // withoutMajority kills two servers of three while a holds the lock, and lets an order on b ask for it in vain. It
 // returns one of the dead.
-func (f *faultCell) withoutMajority(ctx context.Context) (first *pending, begun time.Time, dead Member, err error) {
+func (f *faultCell) withoutMajority(ctx context.Context) (first *pending, begun time.Time, dead *cluster.ZooKeeper, err error) {
 	if first, err = f.holdFirst(ctx); err != nil {
 		return nil, begun, nil, err
 	}
@@ -86,7 +87,7 @@ func (f *faultCell) withoutMajority(ctx context.Context) (first *pending, begun 
 }
 
 // killLeader kills the leader of the ensemble, and returns the others.
-func (f *faultCell) killLeader(ctx context.Context, o *pending) (others []Member, err error) {
+func (f *faultCell) killLeader(ctx context.Context, o *pending) (others []*cluster.ZooKeeper, err error) {
 	servers := f.Targets.Ensemble
 	for i, m := range servers {
 		if leads, err := m.Leads(ctx); err != nil {
@@ -100,9 +101,9 @@ func (f *faultCell) killLeader(ctx context.Context, o *pending) (others []Member
 }
 
 // waitElected waits until one of these servers leads the others.
-func (f *faultCell) waitElected(ctx context.Context, o *pending, servers []Member) error {
+func (f *faultCell) waitElected(ctx context.Context, o *pending, servers []*cluster.ZooKeeper) error {
 	return o.waitUntil(ctx, func() (bool, error) {
-		return slices.ContainsFunc(servers, func(m Member) bool {
+		return slices.ContainsFunc(servers, func(m *cluster.ZooKeeper) bool {
 			leads, err := m.Leads(ctx)
 			return leads && err == nil
 		}), nil

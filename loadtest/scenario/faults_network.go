@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
 )
 
 // redlockNodes is the number of nodes of v6 and v9-nodes.
@@ -31,7 +32,7 @@ func (f *faultCell) lockServers() []string {
 }
 
 // onLinks calls do for the links of an instance to those servers.
-func (f *faultCell) onLinks(at int, servers []string, do func(Link) error) error {
+func (f *faultCell) onLinks(at int, servers []string, do func(*cluster.Link) error) error {
 	var errs []error
 	for _, name := range servers {
 		w := f.Targets.Links[at][name]
@@ -45,7 +46,7 @@ func (f *faultCell) onLinks(at int, servers []string, do func(Link) error) error
 }
 
 // onAllLinks calls do for the links of all instances to those servers.
-func (f *faultCell) onAllLinks(servers []string, do func(Link) error) error {
+func (f *faultCell) onAllLinks(servers []string, do func(*cluster.Link) error) error {
 	var errs []error
 	for i := range f.cell.Instances {
 		errs = append(errs, f.onLinks(i, servers, do))
@@ -67,7 +68,7 @@ func (f *faultCell) healAll() error {
 // injectCutOff drops what a sends to its lock servers while it works longer than its lease lasts. Meanwhile b tries to
 // sell.
 func injectCutOff(ctx context.Context, f *faultCell) error {
-	cut := func() error { return f.onLinks(a, f.lockServers(), Link.DropRequests) }
+	cut := func() error { return f.onLinks(a, f.lockServers(), (*cluster.Link).DropRequests) }
 	if err := f.slowWork(ctx, client.Order{}, cut, func(first *pending, begun time.Time) {
 		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s",
 			seconds(time.Since(begun)), seconds(f.Load.TTL))
@@ -81,7 +82,7 @@ func injectCutOff(ctx context.Context, f *faultCell) error {
 // injectReplyLost drops the reply to a's acquire and then breaks the connection: the acquire was carried out, but a
 // does not know. New connections work again.
 func injectReplyLost(ctx context.Context, f *faultCell) error {
-	first, begun, err := f.acquireUnanswered(ctx, Link.DropResponses)
+	first, begun, err := f.acquireUnanswered(ctx, (*cluster.Link).DropResponses)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func injectReplyLost(ctx context.Context, f *faultCell) error {
 
 // injectLateReply delays the reply to a's acquire until b holds the lock or has given up.
 func injectLateReply(ctx context.Context, f *faultCell) error {
-	first, begun, err := f.acquireUnanswered(ctx, Link.DelayResponses)
+	first, begun, err := f.acquireUnanswered(ctx, (*cluster.Link).DelayResponses)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func injectLateReply(ctx context.Context, f *faultCell) error {
 
 // acquireUnanswered injects a fault into the replies for a, sends an order there, and waits until its lock is known to
 // have been taken.
-func (f *faultCell) acquireUnanswered(ctx context.Context, fault func(Link) error) (
+func (f *faultCell) acquireUnanswered(ctx context.Context, fault func(*cluster.Link) error) (
 	first *pending, begun time.Time, err error,
 ) {
 	if err := f.warmUp(ctx); err != nil {
@@ -155,7 +156,7 @@ func injectRedisDown(ctx context.Context, f *faultCell) error {
 	if err := f.warmUp(ctx); err != nil {
 		return err
 	}
-	if err := f.onAllLinks(append(f.lockServers(), stockServer), Link.Cut); err != nil {
+	if err := f.onAllLinks(append(f.lockServers(), stockServer), (*cluster.Link).Cut); err != nil {
 		return err
 	}
 	for i, in := range f.cell.Instances {
@@ -185,7 +186,7 @@ func injectMinorityDown(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	begun := time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 1), Link.Cut), f.onAllLinks(nodes(2, 2), Link.DropRequests)); err != nil {
+	if err := errors.Join(f.onAllLinks(nodes(1, 1), (*cluster.Link).Cut), f.onAllLinks(nodes(2, 2), (*cluster.Link).DropRequests)); err != nil {
 		return err
 	}
 	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: minorityWait})
@@ -225,7 +226,7 @@ func injectQuorumReturns(ctx context.Context, f *faultCell) error {
 	}
 	first.recordFaultOn(network, begun, time.Now(), "with three nodes of five away")
 	f.probes = []int{b}
-	return f.onAllLinks(nodes(1, 2), Link.Heal)
+	return f.onAllLinks(nodes(1, 2), (*cluster.Link).Heal)
 }
 
 // withoutQuorum takes three nodes of five away from both instances, and sends an order to a.
@@ -234,7 +235,7 @@ func (f *faultCell) withoutQuorum(ctx context.Context) (first *pending, begun ti
 		return nil, begun, err
 	}
 	begun = time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 2), Link.Cut), f.onAllLinks(nodes(3, 3), Link.DropRequests)); err != nil {
+	if err := errors.Join(f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut), f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)); err != nil {
 		return nil, begun, err
 	}
 	first = f.order(ctx, a, "1", client.Order{})

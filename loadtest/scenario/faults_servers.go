@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
 )
 
 // loseLock holds a at the last moment before its write, and calls fault, by which the servers of its lock may lose the
@@ -141,7 +142,7 @@ func injectFailoverLagging(ctx context.Context, f *faultCell) error {
 }
 
 // locks returns the replicated servers of the locks.
-func (f *faultCell) locks() Pair { return f.Targets.Pairs[lockServer] }
+func (f *faultCell) locks() *cluster.Replicated { return f.Targets.Pairs[lockServer] }
 
 func (f *faultCell) failOver(ctx context.Context, pause func(context.Context) error) error {
 	if err := f.warmUp(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 )
 
@@ -64,7 +65,7 @@ func (f *faultCell) delayToOthers(near [][]string, by time.Duration) error {
 	for i := range near {
 		for j := range near {
 			if i != j {
-				errs = append(errs, f.onLinks(i, near[j], func(l Link) error { return l.DelayRequests(by) }))
+				errs = append(errs, f.onLinks(i, near[j], func(l *cluster.Link) error { return l.DelayRequests(by) }))
 			}
 		}
 	}

@@ -16,9 +16,9 @@ const (
 	maxQuantity = 1000
 )
 
-// probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock,
+// Probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock,
 // or the cell's limit is over. Nested ones take the lock once more while they hold it, so they have to sell.
-func (r *Runner) probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
+func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
 	quantity, begun := int64(1), time.Now()
 	if !nested {
 		quantity = r.probeQuantity(ctx, c, to[0])

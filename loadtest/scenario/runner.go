@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -76,41 +75,18 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
 		Longer: spec.Patience(),
 	}
-	if err := r.identify(ctx, c, urls); err != nil {
-		return c, err
-	}
-	if err := r.fillShelf(ctx, c); err != nil || c.NotRun != "" {
-		return c, err
-	}
-	if err := r.runLoad(ctx, c, spec); err != nil {
-		return nil, err
-	}
-	r.resolve(ctx, c)
-	r.readClocksAgain(ctx, c)
-	r.readLeft(ctx, c)
-	c.Findings, c.Coverage = audit.Judge(c)
-	return c, ctx.Err()
+	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec) })
 }
 
-// Play runs a cell whose orders are sent by play, which returns the numbers of the instances that get fresh requests
-// afterwards. Then end ends the orders and returns them.
-func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string,
-	play func(context.Context) (probes []int, err error), end func() []history.Op) error {
-	if err := r.identify(ctx, c, urls); err != nil {
+// Play runs a cell whose orders are sent by play: it fills the shelf before, and comes to the verdicts afterwards.
+func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play func(context.Context) error) error {
+	if err := r.identify(ctx, c, urls); err != nil || c.NotRun != "" {
 		return err
 	}
-	if err := r.fillShelf(ctx, c); err != nil || c.NotRun != "" {
-		return err
+	if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
+		return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
 	}
-	probes, err := play(ctx)
-	if err == nil && len(probes) > 0 {
-		err = r.probe(ctx, c, probes, false)
-	}
-	for _, op := range end() {
-		err = errors.Join(err, c.Add(&op))
-	}
-	c.Elapsed = time.Since(c.Start)
-	if err != nil {
+	if err := play(ctx); err != nil {
 		return err
 	}
 	r.resolve(ctx, c)
@@ -126,17 +102,6 @@ func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, t
 	o := r.order(c, id, 1)
 	o.Timeout = timeout
 	return r.buy(ctx, c, c.Start, to, history.Buy, o)
-}
-
-// fillShelf puts the product on the shelf, if the cell takes place.
-func (r *Runner) fillShelf(ctx context.Context, c *history.Cell) error {
-	if c.NotRun != "" {
-		return nil
-	}
-	if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
-		return fmt.Errorf("cannot put %s on the shelf: %w", c.Product, err)
-	}
-	return nil
 }
 
 // runLoad runs the crowd, or injects the faults. A fault that did not happen does not end the run: it is a surprise of
@@ -232,7 +197,7 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 		sent := after - before
 		c.Commands = &sent
 	}
-	return r.probe(ctx, c, everywhere(c), false)
+	return r.Probe(ctx, c, everywhere(c), false)
 }
 
 func everywhere(c *history.Cell) []int {
