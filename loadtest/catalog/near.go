@@ -1,43 +1,27 @@
 package catalog
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// mostNear is the number of names that are proposed for one that is not known.
-const mostNear = 3
-
-// DidYouMean proposes those of the known names that are like a name which is none of them, as a question that ends a
-// sentence. It is empty if none is.
+// DidYouMean proposes that of the known names which is most like a name that is none of them, as a question that ends a
+// sentence. It is empty if none is like it.
 func DidYouMean(name string, known []string) string {
-	type candidate struct {
-		name string
-		far  int
-	}
-	var near []candidate
+	near, least := "", max(1, (len(name)+1)/3)+1
 	for _, k := range known {
 		far := distance(strings.ToLower(name), k)
 		if len(name) >= 3 && strings.HasPrefix(k, strings.ToLower(name)) {
 			far = 1
 		}
-		if far <= max(1, (len(name)+1)/3) {
-			near = append(near, candidate{k, far})
+		if far < least {
+			near, least = k, far
 		}
 	}
-	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, c := range near[:min(len(near), mostNear)] {
-		if c.far == near[0].far {
-			names = append(names, fmt.Sprintf("%q", c.name))
-		}
-	}
-	if len(names) == 0 {
+	if near == "" {
 		return ""
 	}
-	return ", did you mean " + strings.Join(names, " or ") + "?"
+	return fmt.Sprintf(", did you mean %q?", near)
 }
 
 // distance returns how many bytes have to be inserted, removed or replaced to make b of a.

@@ -21,9 +21,6 @@ const (
 	sayAfter = 10 * time.Second
 )
 
-// errNotReady means that a process runs but never got ready.
-var errNotReady = errors.New("did not get ready")
-
 // errExited means that a process ended before it was ready.
 var errExited = errors.New("ended before it was ready")
 
@@ -55,51 +52,42 @@ type readiness func(line string) (url string, ready bool)
 
 // start starts a process and waits until a line of its output reports that it is ready.
 func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd, ready readiness) (*child, string, error) {
-	return c.startChild(ctx, &child{name: name, cmd: cmd}, ready)
+	p := &child{name: name, cmd: cmd}
+	url, err := p.start(ctx, c, ready)
+	if err != nil {
+		return nil, "", err
+	}
+	return p, url, nil
 }
 
-// startChild starts the process and waits until it is ready.
-func (c *Cluster) startChild(ctx context.Context, p *child, ready readiness) (*child, string, error) {
-	name := p.name
-	p.cluster, p.exited = c, make(chan struct{})
-	p.exitExpected.Store(true) // until it is ready, this function reports its exit
+// start is Cluster.start for a child that is described already.
+func (p *child) start(ctx context.Context, c *Cluster, ready readiness) (url string, err error) {
 	urls := make(chan string, 1)
-	if err := p.spawn(ready, urls); err != nil {
-		return nil, "", fmt.Errorf("cannot start %s: %w", name, err)
+	if err := p.spawn(c, ready, urls); err != nil {
+		return "", err
 	}
 	timer := time.NewTimer(readyWithin)
 	defer timer.Stop()
-	slow := time.AfterFunc(sayAfter, func() { c.say("%s is not ready after %s, waiting on…", name, sayAfter) })
+	slow := time.AfterFunc(sayAfter, func() { c.say("%s is not ready after %s, waiting on…", p.name, sayAfter) })
 	defer slow.Stop()
-	var err error
 	select {
 	case url := <-urls:
 		p.exitExpected.Store(false)
-		return p, url, nil
+		return url, nil
 	case <-p.exited:
-		err = fmt.Errorf("%s %w%s", name, errExited, p.lastLine())
+		err = fmt.Errorf("%s %w%s", p.name, errExited, p.lastLine())
 	case <-timer.C:
-		err = fmt.Errorf("%s %w within %s%s", name, errNotReady, readyWithin, p.lastLine())
+		err = fmt.Errorf("%s did not get ready within %s%s", p.name, readyWithin, p.lastLine())
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
 	p.kill()
-	return nil, "", err
-}
-
-// begin starts a process that may end by itself. It waits for nothing.
-func (c *Cluster) begin(p *child) error {
-	p.cluster, p.exited = c, make(chan struct{})
-	p.exitExpected.Store(true)
-	if err := p.spawn(func(string) (string, bool) { return "", false }, nil); err != nil {
-		return fmt.Errorf("cannot start %s: %w", p.name, err)
-	}
-	return nil
+	return "", err
 }
 
 // runToEnd runs a process to its end and returns an error if it fails.
-func (c *Cluster) runToEnd(ctx context.Context, p *child) error {
-	if err := c.begin(p); err != nil {
+func (p *child) runToEnd(ctx context.Context, c *Cluster) error {
+	if err := p.spawn(c, func(string) (string, bool) { return "", false }, nil); err != nil {
 		return err
 	}
 	select {
@@ -114,38 +102,41 @@ func (c *Cluster) runToEnd(ctx context.Context, p *child) error {
 	return nil
 }
 
-// spawn starts the process, registers it with the guardian, and watches its output and its exit.
-func (c *child) spawn(ready readiness, urls chan<- string) error {
+// spawn starts the process, registers it with the guardian, and watches its output and its exit. The exit is no
+// surprise until start says that the process is ready.
+func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
+	p.cluster, p.exited = c, make(chan struct{})
+	p.exitExpected.Store(true)
 	out, in, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	c.cmd.Stdout, c.cmd.Stderr = in, in
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return errors.Join(err, out.Close())
+	p.cmd.Stdout, p.cmd.Stderr = in, in
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		detach(p.cmd)
+		err = c.parent.start(p.cmd, p.quits)
 	}
-	detach(c.cmd)
-	if err := c.cluster.parent.start(c.cmd, c.quits); err != nil {
-		return errors.Join(err, out.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot start %s: %w", p.name, err), out.Close())
 	}
 	how := "pid"
-	if c.quits {
+	if p.quits {
 		how = "quits"
 	}
-	c.cluster.guardian.send("%s %d", how, c.cmd.Process.Pid)
-	c.cluster.add(c)
+	c.guardian.send("%s %d", how, p.cmd.Process.Pid)
+	c.add(p)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		c.read(out, ready, urls)
+		p.read(out, ready, urls)
 	}()
-	go c.watch(read)
+	go p.watch(read)
 	return nil
 }
 
 // read stores the last line, for error messages, and sends the URL of the first line that reports readiness.
-func (c *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
+func (p *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -155,7 +146,7 @@ func (c *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 		if line == "" {
 			continue
 		}
-		c.last.Store(&line)
+		p.last.Store(&line)
 		if url, ok := ready(line); ok && !sent {
 			sent = true
 			urls <- url
@@ -165,33 +156,26 @@ func (c *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 }
 
 // watch waits for the exit of the process. An unexpected exit ends the run.
-func (c *child) watch(read <-chan struct{}) {
-	c.exitErr = c.cmd.Wait()
+func (p *child) watch(read <-chan struct{}) {
+	p.exitErr = p.cmd.Wait()
 	<-read // for its last line
-	c.cluster.guardian.send("gone %d", c.cmd.Process.Pid)
-	c.cluster.remove(c)
-	close(c.exited)
-	if !c.exitExpected.Load() {
-		c.cluster.fail(fmt.Errorf("%s died on its own (%s)%s", c.name, exitText(c.exitErr), c.lastLine()))
+	p.cluster.guardian.send("gone %d", p.cmd.Process.Pid)
+	p.cluster.remove(p)
+	close(p.exited)
+	if !p.exitExpected.Load() {
+		p.cluster.fail(fmt.Errorf("%s died on its own (%s)%s", p.name, p.cmd.ProcessState, p.lastLine()))
 	}
-}
-
-func exitText(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
 }
 
 // stop asks the process to end, gives it time to finish its work, and kills it if it does not end.
-func (c *child) stop() {
-	c.exitExpected.Store(true)
-	if terminate(c.cmd.Process) && c.exitsWithin(5*time.Second) {
+func (p *child) stop() {
+	p.exitExpected.Store(true)
+	if terminate(p.cmd.Process) && p.exitsWithin(5*time.Second) {
 		return
 	}
-	_ = c.stdin.Close()
-	if !c.exitsWithin(2 * time.Second) {
-		c.kill()
+	_ = p.stdin.Close()
+	if !p.exitsWithin(2 * time.Second) {
+		p.kill()
 	}
 }
 
@@ -199,36 +183,36 @@ func (c *child) stop() {
 // gives its own processes five.
 const killTime = 20 * time.Second
 
-func (c *child) kill() {
-	if c.exitsWithin(0) {
+func (p *child) kill() {
+	if p.exitsWithin(0) {
 		return // its pid may belong to another process by now
 	}
-	if c.quits && quit(c.cmd.Process.Pid) == nil && c.exitsWithin(killTime) {
+	if p.quits && quit(p.cmd.Process.Pid) == nil && p.exitsWithin(killTime) {
 		return
 	}
-	_ = killGroup(c.cmd.Process.Pid)
-	_ = c.stdin.Close()
-	c.exitsWithin(killTime)
+	_ = killGroup(p.cmd.Process.Pid)
+	_ = p.stdin.Close()
+	p.exitsWithin(killTime)
 }
 
 // Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.
-func (c *child) Kill() {
-	if c != nil {
-		c.exitExpected.Store(true)
-		c.kill()
+func (p *child) Kill() {
+	if p != nil {
+		p.exitExpected.Store(true)
+		p.kill()
 	}
 }
 
-func (c *child) exitsWithin(d time.Duration) bool {
+func (p *child) exitsWithin(d time.Duration) bool {
 	select {
-	case <-c.exited:
+	case <-p.exited:
 		return true
 	default:
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-c.exited:
+	case <-p.exited:
 		return true
 	case <-timer.C:
 		return false
@@ -236,8 +220,8 @@ func (c *child) exitsWithin(d time.Duration) bool {
 }
 
 // lastLine returns the last line of output as the end of an error message.
-func (c *child) lastLine() string {
-	if s := c.last.Load(); s != nil {
+func (p *child) lastLine() string {
+	if s := p.last.Load(); s != nil {
 		return ", its last line: " + *s
 	}
 	return ", without any output"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -118,10 +119,5 @@ func (c *Cluster) add(p *child) {
 func (c *Cluster) remove(p *child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, other := range c.children {
-		if other == p {
-			c.children = append(c.children[:i], c.children[i+1:]...)
-			return
-		}
-	}
+	c.children = slices.DeleteFunc(c.children, func(other *child) bool { return other == p })
 }

@@ -56,7 +56,7 @@ func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 	if err != nil {
 		return err
 	}
-	return c.runToEnd(ctx, &child{name: kind.installer, cmd: cmd, quits: kind.quits})
+	return (&child{name: kind.installer, cmd: cmd, quits: kind.quits}).runToEnd(ctx, c)
 }
 
 // installed returns the directory with the data directory and the secret of a kind, which its account alone reads.
@@ -80,9 +80,9 @@ func (d *Database) start(ctx context.Context) error {
 		return err
 	}
 	ready := func(line string) (string, bool) { return d.URL, strings.Contains(line, d.kind.ready) }
-	c, _, err := d.cluster.startChild(ctx, &child{name: d.name, cmd: cmd, quits: d.kind.quits}, ready)
-	if err == nil {
-		d.child = c
+	process := &child{name: d.name, cmd: cmd, quits: d.kind.quits}
+	if _, err = process.start(ctx, d.cluster, ready); err == nil {
+		d.child = process
 	}
 	return err
 }

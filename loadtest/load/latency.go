@@ -21,22 +21,6 @@ func (s *histogram) record(d time.Duration) {
 	_ = s.h.RecordValue(d.Microseconds()) // it is in range, by the line above
 }
 
-// LatencyOf returns the latency of the buyers of several loads together. It merges one histogram per load, since
-// percentiles cannot be merged. Each op has its exact latency, so the histograms equal those of the workers.
-func LatencyOf(loads ...[]history.Op) history.Latency {
-	var all []*histogram
-	for _, ops := range loads {
-		hist := newHistogram()
-		for i := range ops {
-			if ops[i].Phase == history.Buy && ops[i].Outcome != history.NotSent {
-				hist.record(ops[i].Latency)
-			}
-		}
-		all = append(all, hist)
-	}
-	return merge(all)
-}
-
 func merge(all []*histogram) history.Latency {
 	sum := newHistogram()
 	for _, s := range all {

@@ -25,8 +25,7 @@ type Plan struct {
 	// Send sends request number i, from 0, and returns the result, with times relative to start, and the latency counted
 	// from the call.
 	Send func(ctx context.Context, start time.Time, i int) history.Op
-	// Keep, if set, receives each op as soon as it is complete, from several workers at once; the result then has none. If
-	// it fails, the run ends.
+	// Keep, if set, receives each op as soon as it is complete, from several workers at once. If it fails, the run ends.
 	Keep func(op *history.Op) error
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
 	Stalls *StallMeter
@@ -39,8 +38,6 @@ type Result struct {
 	// Start is the time at which the barrier opened.
 	Start   time.Time
 	Elapsed time.Duration
-	// Ops are in the order of their numbers. There are none if Plan.Keep received them.
-	Ops     []history.Op
 	Latency history.Latency
 	// Client says how well the client did its part.
 	Client *history.Client
@@ -52,9 +49,6 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), cancel: cancel, stats: newClientStats()}
-	if p.Keep == nil {
-		r.ops = make([]history.Op, p.Requests)
-	}
 	workers := min(p.Concurrency, p.Requests)
 	hists := make([]*histogram, workers)
 	var warm, ready, finished sync.WaitGroup
@@ -74,7 +68,7 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 		watch(&history.Client{})
 		return Result{}, context.Cause(ctx)
 	}
-	result := Result{Start: r.start, Elapsed: time.Since(r.start), Ops: r.ops, Latency: merge(hists),
+	result := Result{Start: r.start, Elapsed: time.Since(r.start), Latency: merge(hists),
 		Client: r.stats.client(p.Requests)}
 	result.Client.Loop, result.Client.AskedRate = p.loop(), max(0, p.Rate)
 	if p.Rate <= 0 {
@@ -103,7 +97,6 @@ type run struct {
 	due     []time.Duration
 	cancel  context.CancelCauseFunc
 	stats   *clientStats
-	ops     []history.Op // each is written by the one worker that drew its number
 }
 
 func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup, hist *histogram) {
@@ -128,29 +121,24 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup,
 		late := time.Since(due)
 		op := r.Send(ctx, r.start, i)
 		op.Latency += late
-		r.keep(i, r.completed(op, due, hist))
+		r.complete(&op, due, hist)
 	}
 }
 
-func (r *run) keep(i int, op history.Op) {
-	if r.Keep == nil {
-		r.ops[i] = op
-		return
-	}
-	if err := r.Keep(&op); err != nil {
-		r.cancel(err)
-	}
-}
-
-// completed completes an op and counts it.
-func (r *run) completed(op history.Op, due time.Time, hist *histogram) history.Op {
+// complete completes an op, counts it and hands it on.
+func (r *run) complete(op *history.Op, due time.Time, hist *histogram) {
 	op.Due = history.At(r.start, due)
-	r.stats.add(&op)
+	r.stats.add(op)
 	if op.Outcome != history.NotSent {
 		hist.record(op.Latency)
 	}
 	if r.Done != nil {
 		r.Done.Add(1)
 	}
-	return op
+	if r.Keep == nil {
+		return
+	}
+	if err := r.Keep(op); err != nil {
+		r.cancel(err)
+	}
 }

@@ -3,5 +3,5 @@
 //
 // Reading order: settings.go, preflight.go (what cannot be run at all), session.go (the cells, in order),
 // environment.go (what the cells run on), local.go (servers and instances that the run starts itself), remote.go
-// (instances that it was given), stockttl.go.
+// (instances that it was given).
 package run

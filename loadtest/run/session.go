@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
@@ -177,35 +176,19 @@ func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err e
 // one at a time, because three Java processes that start keep a small machine busy enough.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
 	all, inner := errgroup.WithContext(ctx)
-	places := semaphore.NewWeighted(int64(atOnce))
-	run := func(i int) error {
-		defer places.Release(1)
-		return s.one(inner, done, i, <-s.environment.prepare(inner, s.specs[i]))
-	}
-	var others, onEnsemble []int
-	for i := from; i < to; i++ {
-		if s.specs[i].OnEnsemble() {
-			onEnsemble = append(onEnsemble, i)
-		} else {
-			others = append(others, i)
-		}
-	}
-	all.Go(func() error {
-		for _, i := range onEnsemble {
-			if err := places.Acquire(inner, 1); err != nil {
+	all.SetLimit(atOnce)
+	var onEnsemble sync.Mutex
+	for i := from; i < to && inner.Err() == nil; i++ {
+		all.Go(func() error {
+			if s.specs[i].OnEnsemble() {
+				onEnsemble.Lock()
+				defer onEnsemble.Unlock()
+			}
+			if inner.Err() != nil {
 				return context.Cause(inner)
 			}
-			if err := run(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	for _, i := range others {
-		if places.Acquire(inner, 1) != nil {
-			break
-		}
-		all.Go(func() error { return run(i) })
+			return s.one(inner, done, i, <-s.environment.prepare(inner, s.specs[i]))
+		})
 	}
 	if err := all.Wait(); err != nil {
 		return err
