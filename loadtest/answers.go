@@ -26,13 +26,14 @@ const maxAnswer = 16 << 20
 func judgeAnswers(files []string, stock int64, left *int64, stdout, stderr io.Writer) int {
 	spool := history.NewSpool(os.TempDir())
 	defer func() { _ = spool.Close() }()
-	r := newAnswersReader(len(files), spool)
+	c := &history.Cell{}
+	c.Keep(spool)
+	r := &answersReader{cell: c, orders: map[string]bool{}, lessors: map[string]bool{}, generators: len(files)}
 	for _, file := range files {
 		if err := r.readFile(file); err != nil {
 			return complain(stderr, err)
 		}
 	}
-	c := r.cell
 	if c.Len() == 0 {
 		return complain(stderr, errors.New("the files have no answers"))
 	}
@@ -66,14 +67,6 @@ type answersReader struct {
 	orders, lessors map[string]bool
 	generators      int
 	units           int64 // that any answer names
-}
-
-func newAnswersReader(generators int, spool *history.Spool) *answersReader {
-	r := &answersReader{
-		cell: &history.Cell{}, orders: map[string]bool{}, lessors: map[string]bool{}, generators: generators,
-	}
-	r.cell.Keep(spool)
-	return r
 }
 
 // readFile adds the answers of one generator. Its errors name the file and the line.

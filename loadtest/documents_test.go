@@ -75,7 +75,7 @@ func TestTexts(t *testing.T) {
 			switch {
 			case !assert.NotNil(t, r, "%s: %s", command, title):
 			case r.Ran() > 0:
-				assert.True(t, r.Met == r.Ran(), "%s: %s: %v %v", command, title, r.Surprises, r.Shown().Findings)
+				assert.Equal(t, r.Ran(), r.Met, "%s: %s: %v %v", command, title, r.Surprises, r.Shown().Findings)
 			default:
 				assert.Empty(t, os.Getenv("STOCKAPI_REQUIRE"), "%s: %s", title, r.Shown().NotRun)
 			}

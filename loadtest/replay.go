@@ -185,7 +185,8 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry) (code int) {
 		if !good {
 			bad++
 		}
-		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", plain.Text(e.Fault), e.Verdicts(), plain.Text(e.Trace.String()), plain.Text(text))
+		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", plain.Text(e.Fault), e.Verdicts(), plain.Text(e.Trace.String()),
+			plain.Text(text))
 	}
 	if bad > 0 {
 		fmt.Fprintf(r.stdout, "NOT as expected: %d of %d traces\n", bad, len(entries))

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -28,7 +29,7 @@ const closeTime = 2 * time.Second
 
 // StartEmbedded starts an embedded Redis on a host:port. Port 0 means any free port.
 func StartEmbedded(addr string) (*Embedded, error) {
-	port, err := net.Listen("tcp", addr)
+	port, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}

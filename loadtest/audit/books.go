@@ -66,7 +66,8 @@ type receipt struct {
 	op   int32
 }
 
-// A send is an order that may have taken units after it was sent. It was done only if it is sold: then it had taken them.
+// A send is an order that may have taken units after it was sent. It was done only if it is sold: then it had taken
+// them.
 type send struct {
 	sent, done history.Instant
 	quantity   int64
@@ -266,12 +267,16 @@ func (b *books) addSale(i int32, op *history.Op) {
 		}
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown || op.Status == 200 || named > 0 {
-		one := send{op.Sent, history.Never, max(op.Quantity, named), timing{op: i}}
-		if op.Outcome == history.Sold {
-			one.done, one.timing = op.Done, timingOf(i, op)
-		}
-		b.sends = append(b.sends, one)
+		b.sends = append(b.sends, sendOf(i, op))
 	}
+}
+
+func sendOf(i int32, op *history.Op) send {
+	one := send{op.Sent, history.Never, max(op.Quantity, int64(len(op.Units))), timing{op: i}}
+	if op.Outcome == history.Sold {
+		one.done, one.timing = op.Done, timingOf(i, op)
+	}
+	return one
 }
 
 // unnamed returns how many units an order may have taken besides those that it names.

@@ -3,10 +3,10 @@
 // same history always gets the same verdicts. It trusts what the service says of its own sales and commands, but not
 // their order across machines.
 //
-// Three rules hold throughout. "BROKEN" means that the violation is proven: a machine that stood still or an answer that
-// came late cannot explain it, and a cell in which a clock was stepped is not judged. "ok" means that no violation was
-// found where one would have shown. And an order of unknown outcome may have done anything that its kind can do, at any time after it was sent: a
-// verdict that this could change is "unknown", never "ok".
+// Three rules hold throughout. "BROKEN" means that the violation is proven: a machine that stood still or an answer
+// that came late cannot explain it, and a cell in which a clock was stepped is not judged. "ok" means that no
+// violation was found where one would have shown. And an order of unknown outcome may have done anything that its
+// kind can do, at any time after it was sent: a verdict that this could change is "unknown", never "ok".
 //
 // The ops of a cell may be a million, and need not be in memory. So they are read one after the other, three or four
 // times, and each pass keeps a few numbers of each: books.go for the stock, leases.go for the holders of the lock,

@@ -10,9 +10,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// stock answers whether sales and stock agree: no unit was sold twice or never existed, no order got more than it asked for or was refused a unit
-// that was there, and what is left is what the sales leave. What is left proves nothing by itself: read, decide, write
-// never goes below zero.
+// stock answers whether sales and stock agree: no unit was sold twice or never existed, no order got more than it
+// asked for or was refused a unit that was there, and what is left is what the sales leave. What is left proves
+// nothing by itself: read, decide, write never goes below zero.
 //
 // A unit that an answer of status 200 names is sold, whatever else is wrong with the answer.
 func stock(b *books) history.Finding {
@@ -144,9 +144,10 @@ func (b *books) wrongRefusals() (h *violations, checked int) {
 	return h, checked
 }
 
-// leftByRequests bounds what was left at each refusal by the client's clock. At least that much was left which all orders
-// sent by then had not taken, those of unknown outcome included. What sales had been answered by then had gone; under
-// leases, which may have been in another order than the answers, by the time that the refused order was sent.
+// leftByRequests bounds what was left at each refusal by the client's clock. At least that much was left which all
+// orders sent by then had not taken, those of unknown outcome included. What sales had been answered by then had
+// gone; under leases, which may have been in another order than the answers, by the time that the refused order was
+// sent.
 func (b *books) leftByRequests() {
 	off := 4 * b.error
 	for i := range b.refusals {

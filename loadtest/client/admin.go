@@ -67,7 +67,7 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	if err != nil {
 		return func() {}
 	}
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // release closes it
 	if err != nil {
 		return func() {} // the order will fail too
 	}
@@ -77,7 +77,8 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	}
 }
 
-// SetStock puts so many units of the product on the shelf for the client's StockTTL: they do not stay for ever, however this process ends. A service that rejects the TTL is asked without it.
+// SetStock puts so many units of the product on the shelf for the client's StockTTL: they do not stay for ever,
+// however this process ends. A service that rejects the TTL is asked without it.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	what := fmt.Sprintf(`"quantity":%d`, quantity)
 	if c.StockTTL > 0 {

@@ -235,7 +235,8 @@ func TestOrdersOnDyingConnections(t *testing.T) {
 	<-dying
 	assert.Positive(t, outcomes[history.Sold])
 	assert.Positive(t, outcomes[history.Unknown])
-	assert.Equal(t, 800, outcomes[history.Sold]+outcomes[history.Unknown]+outcomes[history.NotSent]+outcomes[history.NotSold])
+	assert.Equal(t, 800, outcomes[history.Sold]+outcomes[history.Unknown]+outcomes[history.NotSent]+
+		outcomes[history.NotSold])
 }
 
 func TestAnOrderWhoseRunEnds(t *testing.T) {

@@ -87,7 +87,8 @@ func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 
 // strangers are the DSNs of those who do not know the password, with the port.
 var strangers = map[string][]string{
-	MariaDB: {"root@tcp(127.0.0.1:%d)/", "tcp(127.0.0.1:%d)/test", "mysql@tcp(127.0.0.1:%d)/", "root:guess@tcp(127.0.0.1:%d)/"},
+	MariaDB: {"root@tcp(127.0.0.1:%d)/", "tcp(127.0.0.1:%d)/test", "mysql@tcp(127.0.0.1:%d)/",
+		"root:guess@tcp(127.0.0.1:%d)/"},
 	Postgres: {"postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
 		"postgres://postgres:guess@127.0.0.1:%d/template1?sslmode=disable"},
 }

@@ -75,7 +75,8 @@ func (d *Database) create(ctx context.Context) error {
 
 // start starts the process and waits until it serves.
 func (d *Database) start(ctx context.Context) error {
-	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port, filepath.Join(d.cluster.installed(d.kind), "secret")))
+	secret := filepath.Join(d.cluster.installed(d.kind), "secret")
+	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port, secret))
 	if err != nil {
 		return err
 	}

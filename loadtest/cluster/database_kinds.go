@@ -57,7 +57,8 @@ var databaseKinds = []*databaseKind{
 		ready: "ready to accept connections", dsn: "postgres://postgres:%s@127.0.0.1:%d/postgres?sslmode=disable",
 		secret: "%s\n",
 		install: func(data, secret string) []string {
-			return []string{"-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile=" + secret, "-E", "UTF8", "--no-locale", "--no-sync",
+			return []string{"-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile=" + secret, "-E", "UTF8",
+				"--no-locale", "--no-sync",
 				"--wal-segsize=1"}
 		},
 		serve: func(data string, port int, _ string) []string {

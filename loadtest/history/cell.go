@@ -43,7 +43,8 @@ type Cell struct {
 	// Faults are the faults of the cell's orders, and of the processes that served them.
 	Faults []Fault `json:"faults,omitempty"`
 
-	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case. In a file each has a line of its own.
+	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case. In a file each has a line of
+	// its own.
 	Ops      []Op          `json:"-"`
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// A file is JSON lines, which can be read one after the other however many there are: the head of the run, then of each
-// cell its head and its orders, and an end. It is compressed with gzip. The first line begins with Format and Version. A
-// change to the meaning of a field needs a new version.
+// A file is JSON lines, which can be read one after the other however many there are: the head of the run, then of
+// each cell its head and its orders, and an end. It is compressed with gzip. The first line begins with Format and
+// Version. A change to the meaning of a field needs a new version.
 const (
 	Format  = "stockapi-history"
 	Version = 2

@@ -48,15 +48,17 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 	const head = `{"format":"stockapi-history","version":2`
 	for name, c := range map[string]struct{ content, reason string }{
-		"empty":          {"", "cut short after 0 bytes"},
-		"older format":   {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n", "make the run again"},
-		"later version":  {`{"format":"stockapi-history","version":3,"run":5}` + "\n", "version 3"},
-		"other format":   {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
-		"no JSON":        {"left: 0\n", "not valid JSON"},
-		"no cells":       {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
-		"null cell":      {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n", "cell 0 has more orders than its head says"},
-		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n", "cell 1 has more orders than its head says"},
-		"wrong types":    {head + `,"run":"x"}` + "\n", "cannot unmarshal"},
+		"empty": {"", "cut short after 0 bytes"},
+		"older format": {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n",
+			"make the run again"},
+		"later version": {`{"format":"stockapi-history","version":3,"run":5}` + "\n", "version 3"},
+		"other format":  {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
+		"no JSON":       {"left: 0\n", "not valid JSON"},
+		"no cells":      {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
+		"null cell":     {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n", "cell 0 has more orders than its head says"},
+		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n",
+			"cell 1 has more orders than its head says"},
+		"wrong types": {head + `,"run":"x"}` + "\n", "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "h.jsonl")

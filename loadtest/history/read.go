@@ -46,7 +46,8 @@ func Open(path string, spool *Spool) (*Run, error) {
 const (
 	// maxLine bounds the size of one order, or of another line of a file, in bytes. That of an answer is 4 MB at most.
 	maxLine = 16 << 20
-	// maxHeads bounds the size of all lines besides the orders: they stay in memory. Each cell counts as headSize at least.
+	// maxHeads bounds the size of all lines besides the orders: they stay in memory. Each cell counts as headSize at
+	// least.
 	maxHeads = 64 << 20
 	headSize = 1 << 10
 )

@@ -66,7 +66,9 @@ func (f *faultCell) ensembleReturns(ctx context.Context) error {
 
 // withoutMajority kills two servers of three while a holds the lock, and lets an order on b ask for it in vain. It
 // returns one of the dead.
-func (f *faultCell) withoutMajority(ctx context.Context) (first *pending, begun time.Time, dead *cluster.ZooKeeper, err error) {
+func (f *faultCell) withoutMajority(ctx context.Context) (
+	first *pending, begun time.Time, dead *cluster.ZooKeeper, err error,
+) {
 	if first, err = f.holdFirst(ctx); err != nil {
 		return nil, begun, nil, err
 	}

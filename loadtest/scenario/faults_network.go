@@ -186,7 +186,8 @@ func injectMinorityDown(ctx context.Context, f *faultCell) error {
 		return err
 	}
 	begun := time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 1), (*cluster.Link).Cut), f.onAllLinks(nodes(2, 2), (*cluster.Link).DropRequests)); err != nil {
+	if err := errors.Join(f.onAllLinks(nodes(1, 1), (*cluster.Link).Cut),
+		f.onAllLinks(nodes(2, 2), (*cluster.Link).DropRequests)); err != nil {
 		return err
 	}
 	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: minorityWait})
@@ -235,7 +236,8 @@ func (f *faultCell) withoutQuorum(ctx context.Context) (first *pending, begun ti
 		return nil, begun, err
 	}
 	begun = time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut), f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)); err != nil {
+	if err := errors.Join(f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut),
+		f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)); err != nil {
 		return nil, begun, err
 	}
 	first = f.order(ctx, a, "1", client.Order{})

@@ -36,7 +36,8 @@ func knowing(t *testing.T, raw, guess string) string {
 func TestAccessToARedisServerNeedsThePassword(t *testing.T) {
 	backendtest.Require(t)
 	for _, url := range []string{
-		backendtest.StartRedis(t).URL, backendtest.StartCluster(t), backendtest.StartShards(t).URL, backendtest.StartSentinel(t),
+		backendtest.StartRedis(t).URL, backendtest.StartCluster(t), backendtest.StartShards(t).URL,
+		backendtest.StartSentinel(t),
 	} {
 		for guess, answer := range map[string]string{"": "NOAUTH", "guess": "WRONGPASS"} {
 			stranger := redis.NewClient(&redis.Options{Addr: backend.Address(url), Password: guess})

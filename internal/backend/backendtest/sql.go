@@ -95,7 +95,8 @@ func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 		s.install(t, as("mysql", install, "--no-defaults", "--datadir="+s.dir,
 			"--auth-root-authentication-method=normal", "--skip-test-db"))
 		s.command = as("mysql", server, "--no-defaults", "--datadir="+s.dir, fmt.Sprintf("--port=%d", port),
-			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--init-file="+secret, "--secure-file-priv="+dir, "--skip-name-resolve",
+			"--bind-address=127.0.0.1", "--socket="+filepath.Join(dir, "socket"), "--init-file="+secret,
+			"--secure-file-priv="+dir, "--skip-name-resolve",
 			"--innodb-flush-log-at-trx-commit=2", "--loose-innodb-flush-method=nosync", "--loose-debug-no-sync")
 	} else {
 		server, install := find(t, kind, "postgres"), find(t, kind, "initdb")

@@ -146,7 +146,8 @@ func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
 		class += " focus"
 	}
 	e := d.endOf(k, h)
-	d.group(class, fmt.Sprintf("held by order %s on %s from %s", clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from)))
+	d.group(class, fmt.Sprintf("held by order %s on %s from %s",
+		clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from)))
 	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
 	solid := x1
 	if from := d.x(e.since); x1 > from+1 {

@@ -79,7 +79,8 @@ func refusedWriteOf(op *history.Op) *history.Command {
 // back, a write that the stock refused.
 func (d *drawing) eventful(b *bar) bool {
 	unsure := func(cmd history.Command) bool { return writeOf(&cmd) == unsureWrite }
-	return refusedWriteOf(b.op) != nil || len(d.faultsOf(b.op)) > 0 || d.outlived(b) || slices.ContainsFunc(b.op.Trace, unsure)
+	return refusedWriteOf(b.op) != nil || len(d.faultsOf(b.op)) > 0 || d.outlived(b) ||
+		slices.ContainsFunc(b.op.Trace, unsure)
 }
 
 // outlived reports whether the order went on after its lock had ended.

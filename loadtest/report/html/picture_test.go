@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func slow() *history.Cell {
 	first, second := sale("lt-beef-3-v4-1", "a", 98, 10, 2500), sale("lt-beef-3-v4-2", "b", 98, 1020, 1030)
 	first.Trace[2].Key, second.Trace[2].Key, first.Trace[4].Reply = "hold@after:get/stock", "hold@after:get/stock", "0"
 	opening := sale("lt-beef-3-v4-opening-a", "a", 99, 3, 5)
+	opening.Trace = slices.Delete(opening.Trace, 2, 3)
 	opening.Sent, first.Sent, second.Sent = 0, 7*ms, 20*ms
 	c := cellOf("slow-work", "v4", opening, first, second)
 	c.TTL, c.Name = time.Second, "lua-release"

@@ -1,8 +1,8 @@
-// Package porcupine has Porcupine, a checker of linearizability, draw the first violation of a cell on a page of its own.
-// It decides no verdict: package audit has found the violation by then, exactly and among all orders. Porcupine gets the
-// few orders around it, because it tries them in every sequence, and because nobody can read a picture of hundreds. What
-// is left out makes no sequence illegal: a window of the stock is sales of neighbouring units without a gap, and a window
-// of the lock is whole leases.
+// Package porcupine has Porcupine, a checker of linearizability, draw the first violation of a cell on a page of its
+// own. It decides no verdict: package audit has found the violation by then, exactly and among all orders. Porcupine
+// gets the few orders around it, because it tries them in every sequence, and because nobody can read a picture of
+// hundreds. What is left out makes no sequence illegal: a window of the stock is sales of neighbouring units without
+// a gap, and a window of the lock is whole leases.
 package porcupine
 
 import (
@@ -109,36 +109,39 @@ var model = porcupine.Model{
 	DescribeOperationMetadata: func(details any) string { return html.EscapeString(details.(string)) },
 }
 
-// sales returns the sales of a unit that was sold twice, and of its neighbours.
-func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
-	var window []history.Op
+// around returns the sales of a unit that was sold twice, and of its neighbours without a gap, with the highest unit.
+func (w *Window) around(unit int64, guilty map[string]bool) (window []history.Op, top int64) {
 	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
 	for _, op := range w.cell.All() {
-		switch low, high := unitRange(op); {
-		case guilty[op.Order]:
+		low, high := unitRange(op)
+		if guilty[op.Order] {
 			window = append(window, *op)
-		case op.Outcome != history.Sold || len(op.Units) == 0 || low <= unit-2*reach || high >= unit+2*reach:
-		default:
+		} else if op.Outcome == history.Sold && len(op.Units) > 0 && low > unit-2*reach && high < unit+2*reach {
 			if other, known := near[high]; !known || op.Done < other.Done {
 				near[high] = *op
 			}
 		}
 	}
-	top := unit
-	for u := unit + 1; u < unit+reach; u++ {
+	add := func(u int64) bool {
 		op, known := near[u]
-		if !known {
-			break
+		if known {
+			window = append(window, op)
 		}
-		top, window = u, append(window, op)
+		return known
 	}
-	for u := unit - 1; u > unit-reach; u-- {
-		op, known := near[u]
-		if !known {
-			break
-		}
-		window = append(window, op)
+	top = unit
+	for u := unit + 1; u < unit+reach && add(u); u++ {
+		top = u
 	}
+	for u := unit - 1; u > unit-reach && add(u); {
+		u--
+	}
+	return window, top
+}
+
+// sales returns the sales of a unit that was sold twice, and of its neighbours.
+func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
+	window, top := w.around(unit, guilty)
 	slices.SortStableFunc(window, func(a, b history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
 	top = min(top, w.cell.Initial)
 	left := func(n int64) string { return fmt.Sprintf("%d left", n) }

@@ -49,7 +49,7 @@ func forgeSale(id, instance string, unit int64, t history.Instant) history.Op {
 // twice is forge's history with order 5 selling what order 4 had sold, after a pause.
 func twice(n int) *history.Cell {
 	c := forge(n)
-	c.Ops[5].Units, c.Ops[5].Lease.AcquiredAt = c.Ops[4].Units, 42*ms
+	c.Ops[5].Units, c.Ops[5].Sent, c.Ops[5].Lease.AcquiredAt = c.Ops[4].Units, 41*ms, 42*ms
 	c.Faults = []history.Fault{{Order: "p-5", Instance: "b", Text: "stopped for 3.000 s", At: 51 * ms, End: 53 * ms}}
 	return c
 }
