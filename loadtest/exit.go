@@ -16,7 +16,8 @@ const (
 	couldNotRun = 2
 )
 
-// codeOf is the exit code of rows that were run. A surprise is more than a cell that was not measured: that says nothing.
+// codeOf is the exit code of rows that were run. A surprise is more than a cell that was not measured: that says
+// nothing.
 func codeOf(rows []*catalog.Row, good bool) int {
 	switch {
 	case !good:

@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sellCAS sells without a lock: compare and set, by WATCH and MULTI. It writes only if the stock still is what it was
-// at the read. If not, it retries everything, the work included, for at most the order's MaxWait, and no longer than the
-// order may wait: nothing is written yet, so a process that shuts down can refuse the order.
+// sellCAS sells without a lock: compare and set, by WATCH and MULTI. It writes only if the stock still is what it
+// was at the read. If not, it retries everything, the work included, for at most the order's MaxWait, and no longer
+// than the order may wait: nothing is written yet, so a process that shuts down can refuse the order.
 //
 // The work comes before the WATCH. A WATCH occupies a connection, and if orders held theirs for as long as they work, a
 // few of them would empty the pool and no lease could be renewed. So the stock is read twice, and the second value is

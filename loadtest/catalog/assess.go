@@ -144,7 +144,8 @@ func (r *Row) Ran() int {
 	return n
 }
 
-// Shown returns the cell that stands for the row: the first that is a surprise, or else was not measured, else the first.
+// Shown returns the cell that stands for the row: the first that is a surprise, or else was not measured, else the
+// first.
 func (r *Row) Shown() *history.Cell {
 	shown := r.Cells[0]
 	for _, c := range r.Cells {

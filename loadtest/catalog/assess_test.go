@@ -71,8 +71,8 @@ func TestAQuestionThatWasNotAskedIsNotMeasured(t *testing.T) {
 	c.Client, c.TTL = &history.Client{Longest: time.Hour}, time.Second // a slow machine is not the reason
 	c.Findings[1].Result, c.Findings[1].Because = history.NotApplicable, "not asked: two hosts"
 	assert.Empty(t, catalog.Surprises(c))
-	assert.Equal(t, []string{"two-instances v4 lua-release: exclusion was expected to be ok and is –: not asked: two hosts"},
-		catalog.Unknown(c))
+	assert.Equal(t, []string{"two-instances v4 lua-release: exclusion was expected to be ok and is –: " +
+		"not asked: two hosts"}, catalog.Unknown(c))
 	rows := catalog.Assess([]*history.Cell{c})
 	assert.Zero(t, rows[0].Met)
 	assert.False(t, catalog.AllMeasured(rows))

@@ -32,7 +32,8 @@ func refused(t *testing.T, rawURL string) {
 	}
 }
 
-// isPrivate checks that no command line shows the cluster's password, and that others cannot read the files that hold it.
+// isPrivate checks that no command line shows the cluster's password, and that others cannot read the files that
+// hold it.
 func isPrivate(t *testing.T, c *Cluster) {
 	t.Helper()
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none where there is no /proc

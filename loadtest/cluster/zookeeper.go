@@ -66,8 +66,8 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 	return z, z.start(ctx)
 }
 
-// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it fails,
-// some of the servers may run.
+// startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it
+// fails, some of the servers may run.
 func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err error) {
 	// The limits are counted in ticks of 50 ms. They are long, because the machine may be slow, and no fault relies on
 	// them: the end of a process is noticed at once.

@@ -208,8 +208,8 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order, due now, to one instance. An op without an instance's name gets the name of the instance that was
-// asked.
+// buy sends one order, due now, to one instance. An op without an instance's name gets the name of the instance that
+// was asked.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
 	o client.Order) history.Op {
 	due := history.At(start, time.Now())
