@@ -7,20 +7,25 @@ import (
 	"testing"
 )
 
-// shared holds the data directory of an SQL server before its first start, by the server's kind, if the tests of the
-// package share it.
+// shared holds what a test leaves to the tests after it, if the package shares its servers.
 var shared struct {
 	sync.Mutex
 
-	fresh map[string]string
+	on    bool
+	idle  []*ZooKeeperServer
+	fresh map[string]string // the data directory of an SQL server before its first start, by the server's kind
 }
 
-// Share lets the tests of a package share what computes for a second and more before it can be used: an SQL server's
-// data directory is a copy of the first one. TestMain calls Share, and at the end what it returns, which removes it all
-// and ends the process with the exit code.
+// Share lets the tests of a package share what computes for a second and more before it can be used. A ZooKeeper, which
+// is a Java process, serves one test after the other, each without the nodes of the test before. An SQL server's data
+// directory is a copy of the first one. TestMain calls Share, and at the end what it returns, which removes it all and
+// ends the process with the exit code.
 func Share() (exit func(code int)) {
-	shared.fresh = map[string]string{}
+	shared.on = true
 	return func(code int) {
+		for _, s := range shared.idle {
+			s.end()
+		}
 		for _, dir := range shared.fresh {
 			_ = os.RemoveAll(dir)
 		}
@@ -38,12 +43,15 @@ func (s *SQLServer) install(t testing.TB, program []string) {
 		return
 	}
 	s.runOnce(t, program)
-	if shared.fresh == nil {
+	if !shared.on {
 		return
 	}
 	dir, err := os.MkdirTemp("", "stockapi-"+s.kind+"-")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if shared.fresh == nil {
+		shared.fresh = map[string]string{}
 	}
 	s.runOnce(t, []string{"cp", "-a", s.dir, filepath.Join(dir, "data")})
 	shared.fresh[s.kind] = dir

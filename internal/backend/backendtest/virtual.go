@@ -29,7 +29,7 @@ func StartVirtual(t testing.TB) *Server {
 func Virtual(serve func(net.Conn)) *Server {
 	return &Server{URL: "redis://virtual", Kind: Embedded,
 		dial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
+			client, server := pipe()
 			serve(server)
 			return client, nil
 		}}

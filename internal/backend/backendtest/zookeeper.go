@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func RequireZooKeeper(t testing.TB) {
 	require(t, ZooKeeper, java == nil && jar == nil, "java on PATH and "+zooKeeperJar+" (Debian's package zookeeper)")
 }
 
-// A ZooKeeperServer is a ZooKeeper that ends with its test.
+// A ZooKeeperServer is a ZooKeeper for one test at a time.
 type ZooKeeperServer struct {
 	Address string
 
@@ -39,20 +40,84 @@ type ZooKeeperServer struct {
 // Tick is the tick time of a test's ZooKeeper: the shortest session lasts two ticks.
 const Tick = 50 * time.Millisecond
 
-// StartZooKeeper starts a ZooKeeper.
+// StartZooKeeper returns an empty ZooKeeper that is the test's own until it ends.
 func StartZooKeeper(t testing.TB) *ZooKeeperServer {
 	t.Helper()
 	RequireZooKeeper(t)
+	s := takeIdle()
+	if s == nil {
+		s = newZooKeeper(t)
+	}
+	t.Cleanup(func() {
+		if !shared.on || t.Failed() || s.process.ProcessState != nil || s.empty() != nil {
+			s.end()
+			return
+		}
+		shared.Lock()
+		defer shared.Unlock()
+		shared.idle = append(shared.idle, s)
+	})
+	if s.process == nil {
+		s.Start(t)
+	}
+	return s
+}
+
+// takeIdle returns a server that has served another test, or nil.
+func takeIdle() (s *ZooKeeperServer) {
+	shared.Lock()
+	defer shared.Unlock()
+	if last := len(shared.idle) - 1; last >= 0 {
+		s, shared.idle = shared.idle[last], shared.idle[:last]
+	}
+	return s
+}
+
+// newZooKeeper returns a server to be started. Its directory is not the test's, as it may outlive the test.
+func newZooKeeper(t testing.TB) *ZooKeeperServer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stockapi-zookeeper-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	port := FreePort(t)
-	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: t.TempDir()}
+	s := &ZooKeeperServer{Address: fmt.Sprintf("127.0.0.1:%d", port), dir: dir}
 	config := fmt.Sprintf("tickTime=%d\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"+
 		"admin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=60000\n", Tick.Milliseconds(), s.dir, port)
 	if err := os.WriteFile(s.config(), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Start(t)
-	t.Cleanup(s.Kill)
 	return s
+}
+
+// empty removes all nodes but ZooKeeper's own.
+func (s *ZooKeeperServer) empty() error {
+	conn, _, err := zk.Connect([]string{s.Address}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return removeBelow(conn, "/")
+}
+
+func removeBelow(conn *zk.Conn, path string) error {
+	names, _, err := conn.Children(path)
+	for _, name := range names {
+		child := strings.TrimSuffix(path, "/") + "/" + name
+		if err != nil || child == "/zookeeper" {
+			continue
+		}
+		if err = removeBelow(conn, child); err == nil {
+			err = conn.Delete(child, -1)
+		}
+	}
+	return err
+}
+
+// end kills the server and removes its directory.
+func (s *ZooKeeperServer) end() {
+	s.Kill()
+	_ = os.RemoveAll(s.dir)
 }
 
 func (s *ZooKeeperServer) config() string { return filepath.Join(s.dir, "zoo.cfg") }
