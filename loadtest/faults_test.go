@@ -16,7 +16,6 @@ import (
 )
 
 func TestFaultsOnTheEmbeddedRedis(t *testing.T) {
-	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no process can be stopped here")
 	}
@@ -75,7 +74,6 @@ func TestFaultsOfTheNetworkAndTheServers(t *testing.T) {
 }
 
 func TestFailoverThroughSentinel(t *testing.T) {
-	t.Parallel()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "redis-server") {
 			t.Fatal("there is no redis-server on PATH")

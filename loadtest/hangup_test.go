@@ -15,7 +15,6 @@ import (
 )
 
 func TestATerminalThatGoesEndsARunInOrder(t *testing.T) {
-	t.Parallel()
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("under nohup no terminal ends anything")
 	}
