@@ -129,7 +129,7 @@ func sentence(c *history.Cell, op *history.Op) string {
 	}[op.Outcome]
 	if op.Outcome == history.Sold && len(op.Units) == 1 {
 		does = fmt.Sprintf("sells unit %d", op.Units[0])
-		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit {
+		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit && op.Done.Known() {
 			does += " again"
 		}
 	}
