@@ -134,7 +134,6 @@ func TestTheLadderOnTheEmbeddedRedis(t *testing.T) {
 }
 
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
-	t.Parallel()
 	stockapi(t)
 	dir, tmp := t.TempDir(), ownTemp(t)
 	tmp.useHere(t)

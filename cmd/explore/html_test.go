@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 // written returns what the program writes into the file that a flag names.
@@ -162,7 +164,8 @@ func TestTheTimelineOfASchedule(t *testing.T) {
 	assert.NotEmpty(t, of(all, "believes", "order"), "then a only believes that it holds the lock")
 	assert.Len(t, of(all, "bar", "hold"), 2, "the lock key")
 	said := texts(all)
-	for _, text := range []string{"client a", "client b", "clock", "lock key", "order a sells unit 1", "order b sells unit 1", "unit 1 sold twice",
+	for _, text := range []string{"client a", "client b", "clock", "lock key", "order a sells unit 1", "order b sells unit 1",
+		"unit 1 sold twice",
 		"+2.001 s", "set lock", "get stock", "set stock"} {
 		assert.Contains(t, said, text)
 	}
@@ -196,6 +199,7 @@ func TestThePageIsTheSame(t *testing.T) {
 
 // Every counterexample that there is has a picture.
 func TestEveryKindOfFaultIsDrawn(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	page := written(t, "--html", "--rungs", "v1,v2,v15,v5-as-printed", "--faults", "1")
 	all := elementsOf(t, page)

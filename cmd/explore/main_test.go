@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/explore"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
@@ -101,6 +102,7 @@ func TestATraceIsReplayed(t *testing.T) {
 
 // Same bounds, same output, to the byte.
 func TestTheOutputIsTheSame(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
 	_, first, _ := explored(t, args...)

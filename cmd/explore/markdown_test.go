@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/schedule"
@@ -56,6 +57,7 @@ func kindsIn(row string) (kinds []explore.FaultKind) {
 // server is also explored again under the kinds of faults of its row, and has to come to the same row. `make
 // counterexamples` makes the table anew, under all kinds.
 func TestTheShortestWaysInTheDocuments(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	rows, verdicts := rowsIn(t)
 	var rungs, all []string

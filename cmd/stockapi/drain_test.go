@@ -28,6 +28,7 @@ import (
 // Nothing can be asked of a connection on which no answer was due during the whole drain delay, as on a machine that is
 // too busy for its clients: the answers are where the instance says that it closes the connection.
 func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	const clients, restarts, drainDelay = 64, 10, 200 * time.Millisecond
@@ -220,6 +221,7 @@ func TestUnusedConnectionsDoNotHoldTheEndUp(t *testing.T) {
 // Clients that do not end their body, and those that do not read their answer, are cut off in time: the instance ends
 // without an error, long before --drain-timeout. Until then each of the former is answered.
 func TestClientsThatNeverEndDoNotHoldTheEndUp(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--drain-timeout", "25s")
 	addr := strings.TrimPrefix(r.url, "http://")
@@ -258,6 +260,7 @@ func TestClientsThatNeverEndDoNotHoldTheEndUp(t *testing.T) {
 // Clients that ask for much and read none of it hold the end up for as long as an answer may take to be read, or until
 // --drain-timeout if that is shorter. Unpacking Swagger UI for each of them would take longer than either.
 func TestReadersThatNeverReadDoNotHoldTheEndUp(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--drain-timeout", "2s")
 	const readers = 1000

@@ -32,6 +32,7 @@ func TestATerminalThatGoesEndsAnInstanceInOrder(t *testing.T) {
 
 // GNU timeout signals its child and then the process group, so the child gets SIGTERM twice. Orders under way finish.
 func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
+	backendtest.Long(t)
 	in := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")
 	answered := make(chan int, 1)
 	go func() { answered <- in.post(t, "/v4/decrease?work=1s").status }()
@@ -48,6 +49,7 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 
 // A script without an end holds the embedded Redis, but not the process: neither an instance nor a Redis alone.
 func TestAnEndlessScriptDoesNotDelayTheEnd(t *testing.T) {
+	backendtest.Long(t)
 	for _, args := range [][]string{
 		{"redis", "--addr"}, {"--redis=embedded", "--addr=127.0.0.1:0", "--sql=none", "--embedded-addr"},
 	} {

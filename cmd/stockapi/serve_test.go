@@ -67,6 +67,7 @@ func TestLocksOnAServerOfTheirOwn(t *testing.T) {
 // At the end /readyz fails first; the order under way finishes and releases its lock; those that wait are sent away;
 // and run returns without an error.
 func TestDrain(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	r := start(t, "--redis", s.URL, "--drain-delay", "2s")
@@ -171,6 +172,7 @@ func TestMetrics(t *testing.T) {
 
 // The stock and the locks can live behind a Sentinel or in a Cluster. There, what one script touches shares a slot.
 func TestSentinelAndCluster(t *testing.T) {
+	backendtest.Long(t)
 	for name, url := range map[string]func(testing.TB) string{
 		"sentinel": backendtest.StartSentinel, "cluster": backendtest.StartCluster,
 	} {

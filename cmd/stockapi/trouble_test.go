@@ -98,6 +98,7 @@ func TestBadInput(t *testing.T) {
 
 // Without the flag nobody can ask for a fault; with it, a fault has to be one.
 func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	without := start(t, "--redis", s.URL)
@@ -278,6 +279,7 @@ func TestPortTaken(t *testing.T) {
 // A Redis that hangs costs its timeout. Before the write that is a clear "not sold"; from the write on nobody knows,
 // and the answer says so.
 func TestRedisHangs(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	e, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)

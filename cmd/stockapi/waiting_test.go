@@ -63,6 +63,7 @@ func pass(client net.Conn, upstream string, drops func([]byte) bool) {
 
 // Where no SUBSCRIBE is ever answered orders wait for as long as they said and no longer, and SIGTERM ends the process.
 func TestASubscribeThatIsNeverAnsweredHoldsNobodyUp(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
 	lossy := wire(t, backend.Address(server.URL), func(written []byte) bool {

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/schedule"
 )
 
 // Without a fault, each situation comes to what the table predicts.
 func TestEverySituationWithoutAFault(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, s := range Situations {
 		for _, rung := range s.Rungs {
@@ -29,6 +31,7 @@ func TestEverySituationWithoutAFault(t *testing.T) {
 
 // The shortest counterexamples of situations, and of a command that arrives late.
 func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		rung, situation, fault string

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 // lengths returns the size of the shortest counterexample for each verdict: faults, switches, steps.
@@ -24,6 +26,7 @@ func lengths(c Cell) map[Verdict][3]int {
 // same verdicts, and counterexamples of the same length. EXPLORE_PLAIN sets how many schedules of a cell are in the
 // plain search's reach; 500 takes some minutes.
 func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	kinds := append([]FaultKind{{Name: "none"}}, FaultKinds...)
 	schedules, plainly, most := 0, 0, ofPlain(60)
@@ -66,7 +69,7 @@ func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 // ofPlain returns how many schedules of the plain search are run: a fifth in a build with the race detector, which is
 // slow. It looks for races between goroutines, and a build without it runs all.
 func ofPlain(schedules int) int {
-	if raceDetected {
+	if backendtest.RaceDetected {
 		return schedules / 5
 	}
 	return schedules
@@ -75,6 +78,7 @@ func ofPlain(schedules int) int {
 // A command may end another one of its client before that is carried out: a release ends a renewal that waits. No
 // schedule then shows a race with the renewal. Still the reduced search takes every step that the plain one takes.
 func TestTheReducedSearchTakesEveryStep(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, rung := range []string{"v4", "v5", "v5.5", "v11", "v15"} {
 		for _, kind := range FaultKinds {
@@ -109,6 +113,7 @@ func TestTheDeliveryOfAMessageIsAStep(t *testing.T) {
 
 // With three nodes the plain search of v6 is out of reach, and the reduced one is not.
 func TestRedlockIsReduced(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	reduced := mustExplore(t, "v6", DefaultBounds())
 	assert.True(t, reduced.Exhausted)

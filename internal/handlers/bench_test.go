@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
 	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
@@ -206,7 +207,7 @@ func startContender(t testing.TB, redisAddr, name string) (addr string) {
 // A decrease allocates hardly more than its commands and HTTP need. The minimal handler is measured beside it, because
 // the allocations of gin, go-redis and net/http change with their versions.
 func TestADecreaseAllocatesLittle(t *testing.T) {
-	if raceDetected {
+	if backendtest.RaceDetected {
 		t.Skip("the race detector empties pools at random")
 	}
 	redisAddr := startInstantRedis(t).addr

@@ -75,6 +75,7 @@ func TestBreakRemovesWhatIsNoLock(t *testing.T) {
 
 // A backend that fails does not stop the others. Its error is returned, and the keys that the others removed count.
 func TestBreakGoesOnWithoutABackend(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for name, dead := range map[string]*backendtest.Server{
 		"silent": deadNode(t, silent), "hangs up": deadNode(t, hangsUp),

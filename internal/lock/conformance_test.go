@@ -96,6 +96,7 @@ func TestConformance(t *testing.T) {
 		s := newShop(t, start, 5)
 		conforms(t, s.rungs(t), func(t *testing.T, r Rung, q question, expected answer) (got answer) {
 			if s.redis.Kind != backendtest.Embedded || !onRedisAlone(r) {
+				backendtest.Long(t)
 				return s.askAgain(t, r, q, expected)
 			}
 			onEmbedded(t, r.Number, 5, func(t *testing.T, s *shop, r Rung) { got = q.ask(t, s.attempt(t, 1), r) })

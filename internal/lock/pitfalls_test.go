@@ -324,6 +324,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 // Pitfall 22: constant tokens do not show the owner. v1 to v2 and v12-naive have them on purpose; from v3 on every
 // other lease has its own.
 func TestPitfall22ConstantTokens(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	constant := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v12-naive", "v16", "v17"}
 	for _, r := range newShop(t, backendtest.StartEmbedded, 1).rungs(t) {

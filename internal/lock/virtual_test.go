@@ -19,6 +19,7 @@ func onEmbedded(t *testing.T, id string, nodes int, test func(t *testing.T, s *s
 	t.Helper()
 	r := rung(t, id)
 	if !onRedisAlone(r) {
+		backendtest.Long(t)
 		test(t, newShop(t, backendtest.StartEmbedded, nodes), r)
 		return
 	}

@@ -586,6 +586,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 
 // A ZooKeeper that is silent or unreachable costs its timeout, and leaves nothing running.
 func TestZooKeeperAway(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	silent := strings.TrimPrefix(deadNode(t, silent).URL, "redis://")
 	for name, address := range map[string]string{

@@ -19,6 +19,7 @@ import (
 // A process that is stopped in the middle of its work, and goes on after its lease has ended, looks before whatever
 // renews the lease has run: here that never runs again. It sells nothing. v5 does not look.
 func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, id := range []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-naive", "v9-nodes", "v10", "v11", "v12",
 		"v15"} {

@@ -25,8 +25,13 @@ import (
 	"stockapi/internal/trace"
 )
 
-// Most tests here wait, and compute little: as many at once as there are processors would be few.
+// Most tests here wait, and compute little: as many at once as there are processors would be few. The race detector makes
+// them compute for so long that with many at once short leases would expire.
 func TestMain(m *testing.M) {
+	parallel := "16"
+	if backendtest.RaceDetected {
+		parallel = "8"
+	}
 	_ = flag.Set("test.parallel", parallel)
 	backend.Silence()
 	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
@@ -420,6 +425,7 @@ func TestRungsThatLackTheirBackend(t *testing.T) {
 
 // Every script that a rung sends is known by a name in the traces, redsync's own included.
 func TestEveryScriptHasAName(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, id := range []string{"v4", "v5", "v5-as-printed", "v5.5", "v6", "v15"} {
 		t.Run(id, func(t *testing.T) {

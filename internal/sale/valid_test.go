@@ -39,6 +39,7 @@ func TestAReceiptTellsHowLongItsLeaseWasValid(t *testing.T) {
 
 // The article's example: of a lease of 10 s, 3 s were spent acquiring, so it is valid for 7 s, less the drift.
 func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
 	slow := backendtest.Client(t, server, fault.New(lock.ScriptNames(), stock.IsKey))

@@ -38,6 +38,7 @@ func onRedis() (rungs []lock.Rung) {
 // A command whose reply is lost is not sent again, whatever the kind of client: it may have been carried out. So an
 // order takes one unit at most, is not refused by its own first try, and says truly what became of it.
 func TestALostReplyIsNeverRepeated(t *testing.T) {
+	backendtest.Long(t)
 	backendtest.Require(t)
 	for name, behind := range map[string]func(t *testing.T) (string, *backendtest.Wire){
 		"cluster": func(t *testing.T) (string, *backendtest.Wire) {
@@ -171,6 +172,7 @@ func count(all []string, one string) (n int) {
 // the slot moves, a script with a key that is not there yet (TRYAGAIN), and a WATCH, which follows no ASK, the order is
 // refused, and it is known that nothing was sold.
 func TestASlotMovesWhileTheShopSells(t *testing.T) {
+	backendtest.Long(t)
 	c := backendtest.StartShards(t)
 	s, b := newShop(t, &backendtest.Server{URL: c.URL})
 	rungsOf := map[string][]lock.Rung{stock.Key(product): onRedis()}
@@ -207,6 +209,7 @@ func TestASlotMovesWhileTheShopSells(t *testing.T) {
 
 // An order of v16 that has time waits until the slot has moved.
 func TestCASWaitsForASlotThatMoves(t *testing.T) {
+	backendtest.Long(t)
 	c := backendtest.StartShards(t)
 	s, _ := newShop(t, &backendtest.Server{URL: c.URL})
 	finish := c.Move(t, stock.Key(product))

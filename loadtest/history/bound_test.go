@@ -31,7 +31,8 @@ func TestAnOpIsBounded(t *testing.T) {
 	polled := Op{Trace: slices.Repeat([]Command{{Cmd: "set", Reply: "nil"}}, 5000)}
 	polled.Trace = append(polled.Trace, Command{Cmd: "set", Reply: "OK"}, Command{Cmd: "del", Reply: "1"})
 	polled.Bound()
-	assert.Equal(t, []Command{{Cmd: "set", Reply: "OK"}, {Cmd: "del", Reply: "1"}}, polled.Trace, "it only polled for long")
+	assert.Equal(t, []Command{{Cmd: "set", Reply: "OK"}, {Cmd: "del", Reply: "1"}}, polled.Trace,
+		"it only polled for long")
 
 	short := typical(1)
 	same := typical(1)

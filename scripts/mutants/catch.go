@@ -95,10 +95,10 @@ func (c cell) catch(ctx context.Context, m *broken) (string, error) {
 		return "", err
 	}
 	words := strings.Fields(string(c))
-	args := append([]string{"LOADTEST_STOCKAPI=" + program, m.loadtest, "--scenarios", words[0], "--rungs"}, words[1:]...)
+	args := append([]string{"--scenarios", words[0], "--rungs"}, words[1:]...)
 	var out string
 	for range 2 { // exit code 2 says that the run could not be made, and nothing of the mutant
-		if out, err = m.run(ctx, m.root, "env", args...); exitCode(err) != 2 {
+		if out, err = m.runWith(ctx, "LOADTEST_STOCKAPI="+program, m.root, m.loadtest, args...); exitCode(err) != 2 {
 			break
 		}
 	}
@@ -267,11 +267,16 @@ const (
 // run runs a command in a folder, and returns what it wrote. Nothing of it is left: neither a process of its group, nor
 // a file in the folder for temporary ones.
 func (l *lab) run(ctx context.Context, dir, program string, args ...string) (out string, err error) {
+	return l.runWith(ctx, "TMPDIR="+l.work, dir, program, args...)
+}
+
+// runWith runs it with one more variable in its environment.
+func (l *lab) runWith(ctx context.Context, variable, dir, program string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.WaitDelay = dir, ending
-	cmd.Env = append(os.Environ(), "TMPDIR="+l.work)
+	cmd.Env = append(os.Environ(), "TMPDIR="+l.work, variable)
 	inGroup(cmd)
 	defer endGroup(cmd)
 	data, err := cmd.CombinedOutput()

@@ -63,6 +63,14 @@ func require(t testing.TB, name string, there bool, needs string) {
 	}
 }
 
+// Long skips a test that takes longer than a second, or a server that takes as long to start, under go test -short.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
+}
+
 // StartEmbedded starts an embedded Redis.
 func StartEmbedded(t testing.TB) *Server {
 	t.Helper()

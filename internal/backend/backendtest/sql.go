@@ -76,6 +76,7 @@ type SQLServer struct {
 // gets the arguments more.
 func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()
+	Long(t)
 	if os.Getuid() == 0 {
 		find(t, kind, "chown")
 		find(t, kind, "setpriv")

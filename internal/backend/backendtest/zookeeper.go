@@ -24,6 +24,7 @@ const (
 // RequireZooKeeper skips the test if there is no ZooKeeper, or fails it if STOCKAPI_REQUIRE names one.
 func RequireZooKeeper(t testing.TB) {
 	t.Helper()
+	Long(t)
 	_, java := exec.LookPath("java")
 	_, jar := os.Stat(zooKeeperJar)
 	require(t, ZooKeeper, java == nil && jar == nil, "java on PATH and "+zooKeeperJar+" (Debian's package zookeeper)")

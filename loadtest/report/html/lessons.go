@@ -30,7 +30,8 @@ func findings(groups []*group) []finding {
 		return nil
 	}
 	broken, stock := worst.with(isBroken), worst.with(isSign(stockSign))
-	most := fmt.Sprintf(" breaks %d of %d rungs, and the stock on %d of them", len(broken), len(worst.with(ran)), len(stock))
+	most := fmt.Sprintf(" breaks %d of %d rungs, and the stock on %d of them",
+		len(broken), len(worst.with(ran)), len(stock))
 	if worst.Does != "" {
 		most += ": " + worst.Does
 	}

@@ -43,7 +43,9 @@ func (d *drawing) sale(op *history.Op, middle float64) {
 // returns what writes the words about that, once the orders have theirs.
 func (d *drawing) joins() (words func()) {
 	words = func() {}
-	slices.SortStableFunc(d.sales, func(a, b mark) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.x, b.x)) })
+	slices.SortStableFunc(d.sales, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.x, b.x))
+	})
 	focus := slices.DeleteFunc(slices.Clone(d.sales), func(m mark) bool { return !d.window.focus[m.op.Order] })
 	drawn := 0
 	for pass, marks := range [][]mark{d.sales, focus} {

@@ -37,8 +37,8 @@ type Window struct {
 	info porcupine.LinearizationInfo
 }
 
-// First returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and nil
-// if neither is broken.
+// First returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and
+// nil if neither is broken.
 func First(c *history.Cell) *Window {
 	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
 		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {
@@ -156,7 +156,8 @@ func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation
 			from, to = int64(op.Lease.AcquiredAt), end(op.Lease.ReleasedAt)
 		}
 		first = min(first, from)
-		steps = append(steps, operation(i+1, op, from, to, step{left(high), left(low - 1), w.who(op) + " sells " + units(op)}))
+		sold := step{left(high), left(low - 1), w.who(op) + " sells " + units(op)}
+		steps = append(steps, operation(i+1, op, from, to, sold))
 	}
 	if len(steps) > 0 {
 		steps = append(steps, porcupine.Operation{ClientId: 0, Call: first - 2, Return: first - 1,
