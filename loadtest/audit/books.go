@@ -199,7 +199,7 @@ func (b *books) add(i int32, op *history.Op, faulted bool) {
 	for j := range op.Trace {
 		b.addCommand(&op.Trace[j])
 	}
-	if op.Latency > 0 && op.Done.Known() {
+	if op.Latency > 0 && op.Done.Known() && !op.Resolved { // how one ended that was asked for later is known since then
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}

@@ -101,3 +101,10 @@ func TestAClockThatWasReadOnceIsNotStepped(t *testing.T) {
 	c.Instances[0].Offsets = []history.Offset{{Least: -time.Hour, Most: time.Hour}}
 	judge(t, c, history.Valid, history.OK)
 }
+
+// An order whose outcome was asked for later took no longer than it took: nobody stepped a clock.
+func TestAnOrderThatWasAskedForLaterStepsNoClock(t *testing.T) {
+	c := forge(5)
+	c.Ops[4].Resolved, c.Ops[4].Latency, c.Ops[4].Done = true, time.Millisecond, c.Ops[4].Sent+1000*ms
+	judge(t, c, history.Stock, history.OK)
+}

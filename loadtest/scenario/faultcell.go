@@ -203,7 +203,7 @@ func (o *pending) waitDied(ctx context.Context, gone <-chan struct{}) error {
 		return err
 	}
 	if o.op.Outcome == history.Unknown {
-		o.op.Outcome, o.op.Done = history.NotSold, history.At(o.cell.Start, time.Now())
+		o.op.Outcome, o.op.Done = history.NotSold, o.op.Due+history.Instant(o.op.Latency)
 		o.op.Detail = fmt.Sprintf("%s was killed (%s) before this order's write of the stock was sent; %s",
 			o.cell.Instances[o.at].Name, o.Fault, o.op.Detail)
 	}
