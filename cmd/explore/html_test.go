@@ -164,7 +164,8 @@ func TestTheTimelineOfASchedule(t *testing.T) {
 	assert.NotEmpty(t, of(all, "believes", "order"), "then a only believes that it holds the lock")
 	assert.Len(t, of(all, "bar", "hold"), 2, "the lock key")
 	said := texts(all)
-	for _, text := range []string{"client a", "client b", "clock", "lock key", "order a sells unit 1", "order b sells unit 1",
+	for _, text := range []string{"client a", "client b", "clock", "lock key", "order a sells unit 1",
+		"order b sells unit 1",
 		"unit 1 sold twice",
 		"+2.001 s", "set lock", "get stock", "set stock"} {
 		assert.Contains(t, said, text)

@@ -25,8 +25,8 @@ import (
 	"stockapi/internal/trace"
 )
 
-// Most tests here wait, and compute little: as many at once as there are processors would be few. The race detector makes
-// them compute for so long that with many at once short leases would expire.
+// Most tests here wait, and compute little: as many at once as there are processors would be few. The race detector
+// makes them compute for so long that with many at once short leases would expire.
 func TestMain(m *testing.M) {
 	parallel := "16"
 	if backendtest.RaceDetected {

@@ -26,8 +26,8 @@ type clocks struct {
 	last history.Instant
 }
 
-// A clock is one that times orders. An instance records the times of an order after the order was sent and before it was
-// answered. So each order bounds by how much the clock is ahead of the client's:
+// A clock is one that times orders. An instance records the times of an order after the order was sent and before it
+// was answered. So each order bounds by how much the clock is ahead of the client's:
 //
 //	its first moment - offset >= sent       =>  offset <= first - sent
 //	its last moment - offset <= answered    =>  offset >= last - answered
@@ -119,8 +119,8 @@ func (k *clocks) digit() history.Instant {
 	return 0
 }
 
-// stepped says that a clock was stepped during the cell. It is empty if none is known to have been. No offset explains a
-// clock that was, unless by less than the shortest round trip and the drift.
+// stepped says that a clock was stepped during the cell. It is empty if none is known to have been. No offset
+// explains a clock that was, unless by less than the shortest round trip and the drift.
 func (k *clocks) stepped() string {
 	for _, c := range k.used {
 		if c.backwards || c.lo > c.hi {

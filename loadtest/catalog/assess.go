@@ -55,8 +55,8 @@ func (r *Row) add(c *history.Cell) {
 // measurement of its rung has none, and a verdict that nobody can tell is none: see [Unknown].
 func Surprises(c *history.Cell) []string { return told(c, false) }
 
-// Unknown says, one line each, which verdicts of a cell nobody can tell although the table expects a result. A cell that
-// is no measurement of its rung has none.
+// Unknown says, one line each, which verdicts of a cell nobody can tell although the table expects a result. A cell
+// that is no measurement of its rung has none.
 func Unknown(c *history.Cell) []string { return told(c, true) }
 
 func told(c *history.Cell, unknown bool) (out []string) {
