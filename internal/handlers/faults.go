@@ -10,8 +10,8 @@ import (
 	"stockapi/internal/fault"
 )
 
-// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items and
-// permits. Without --faults, fault is an unknown parameter.
+// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items
+// and permits. Without --faults, fault is an unknown parameter.
 func paramNames(faults bool) (ofDecrease, ofRead []string) {
 	ofDecrease = []string{
 		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",

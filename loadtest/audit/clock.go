@@ -130,7 +130,8 @@ func (k *clocks) stepped() string {
 	return ""
 }
 
-// notAsked says why the times of the cell's orders cannot be compared. It is empty if they can: one clock told them all.
+// notAsked says why the times of the cell's orders cannot be compared. It is empty if they can: one clock told them
+// all.
 func (k *clocks) notAsked() string {
 	switch {
 	case k.unknown != "":
