@@ -259,7 +259,8 @@ var misbehaviours = []misbehaviour{
 				}
 			}
 		}),
-		want: "ok – – ok – – –", code: couldNotRun, says: `not asked: the instance "pod-\d+" was not asked which clock it has`,
+		want: "ok – – ok – – –", code: couldNotRun,
+		says: `not asked: the instance "pod-\d+" was not asked which clock it has`,
 	},
 	{
 		name: "one clock that two hosts claim to have", two: true,

@@ -22,7 +22,8 @@ func (b *books) coverage() *history.Coverage {
 // cover adds what the verdicts about the lock rest on, if any lease was seen.
 func (l *leases) cover(cover *history.Coverage) {
 	if len(l.all) > 0 {
-		cover.Leases, cover.Expected, cover.Shared, cover.Resolution = l.seen, l.due, l.shared, time.Duration(l.clocks.digit())
+		cover.Leases, cover.Expected, cover.Shared = l.seen, l.due, l.shared
+		cover.Resolution = time.Duration(l.clocks.digit())
 	}
 }
 

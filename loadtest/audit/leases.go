@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// leases are the result of a second pass over a cell's ops, for the verdicts about who held the lock, and when. They are
-// in the order in which they were acquired.
+// leases are the result of a second pass over a cell's ops, for the verdicts about who held the lock, and when. They
+// are in the order in which they were acquired.
 type leases struct {
 	*books
 	all []lease

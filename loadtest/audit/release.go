@@ -58,9 +58,9 @@ func ownRelease(b *books) history.Finding {
 // tooFewJudged reports whether so many removals went unjudged that an ok would rest on too few. An honest crowd leaves
 // none unjudged, so nine of ten have to be judged: one that is lost here and there on a real network does no harm.
 //
-// A fault takes replies away, and an order that undoes an acquire without a reply removes a key that was its own or not:
-// one of the three or four removals of most cells, and up to six of ten on five nodes that were away. There a third is
-// enough, which is less than all honest cells had.
+// A fault takes replies away, and an order that undoes an acquire without a reply removes a key that was its own or
+// not: one of the three or four removals of most cells, and up to six of ten on five nodes that were away. There a
+// third is enough, which is less than all honest cells had.
 func (b *books) tooFewJudged() bool {
 	if b.noFaults() {
 		return 10*b.judged < 9*b.removals

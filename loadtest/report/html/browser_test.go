@@ -153,7 +153,8 @@ func newBrowser(t *testing.T, page string) *browser {
 		}
 	}
 	if b.program == "" {
-		require.False(t, slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "chromium"), "no Chromium on PATH")
+		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
+		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
 		t.Skip("no Chromium on PATH")
 	}
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

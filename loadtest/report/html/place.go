@@ -51,8 +51,8 @@ func (d *drawing) put(class string, spots ...spot) bool {
 	return false
 }
 
-// within returns the spots in a row from x0 to x1 at which the first of the texts with room there may stand, or else the
-// next: its middle, its beginning, its end, and then whatever the marks leave free.
+// within returns the spots in a row from x0 to x1 at which the first of the texts with room there may stand, or else
+// the next: its middle, its beginning, its end, and then whatever the marks leave free.
 func (d *drawing) within(x0, x1, y float64, texts ...string) (spots []spot) {
 	for _, text := range texts {
 		w := textWidth(text)*1.06 + 4

@@ -48,7 +48,8 @@ func client(v *history.Client) (f facts) {
 	f.add(v.AskedRate > 0, "asked for per second", "%.0f", v.AskedRate)
 	f.add(true, "sent after due, 99 of 100", "within %s", millis(v.Lag))
 	f.add(true, "without the processor", "%s, %s at once", millis(v.Away), millis(v.Longest))
-	f.add(v.FromSent.Max > 0, "latency from sent, p50 and p99", "%s and %s", millis(v.FromSent.P50), millis(v.FromSent.P99))
+	f.add(v.FromSent.Max > 0, "latency from sent, p50 and p99", "%s and %s",
+		millis(v.FromSent.P50), millis(v.FromSent.P99))
 	kinds := slices.Sorted(maps.Keys(v.Errors))
 	for _, what := range kinds[:min(len(kinds), maxErrors)] {
 		f.add(true, "error", "%d times: %s", v.Errors[what], clip(what, 120))
