@@ -9,15 +9,23 @@ import (
 )
 
 // zooKeeperConn reads the session timeout from the server's first packet, because the library does not expose it. It
-// also bounds the wait for that packet by the timeout of any other reply.
+// also bounds the wait for that packet by the timeout of any other reply. And it reads no reply before the library has
+// set its watches anew: the library takes the last transaction for them from a field that each reply changes, on another
+// goroutine (go-zookeeper/zk, pull request 35).
 type zooKeeperConn struct {
 	net.Conn
-	z        *ZooKeeper
-	greeting []byte
+	z         *ZooKeeper
+	greeting  []byte
+	held      bool          // the first reply was held back
+	rewatched chan struct{} // tells that watches were set anew
 }
 
-// The first packet begins with its length, the protocol version, and the timeout in milliseconds, of four bytes each.
-const greetingSize = 12
+const (
+	greetingSize = 12  // of the first packet: length, protocol version, and timeout in ms, of four bytes each
+	setWatches   = 101 // a request's code, which follows its length and its number
+	// rewatching bounds the wait for watches that the library does not have yet.
+	rewatching = 100 * time.Millisecond
+)
 
 func (z *ZooKeeper) dial(network, address string, _ time.Duration) (net.Conn, error) {
 	dial := z.o.Dial
@@ -28,11 +36,20 @@ func (z *ZooKeeper) dial(network, address string, _ time.Duration) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return &zooKeeperConn{Conn: conn, z: z}, nil
+	return &zooKeeperConn{Conn: conn, z: z, rewatched: make(chan struct{}, 1)}, nil
 }
 
 // Read is part of net.Conn.
 func (c *zooKeeperConn) Read(p []byte) (int, error) {
+	if len(c.greeting) == greetingSize && !c.held {
+		c.held = true
+		if c.z.watches.any() {
+			select {
+			case <-c.rewatched:
+			case <-time.After(rewatching):
+			}
+		}
+	}
 	n, err := c.Conn.Read(p)
 	if missing := greetingSize - len(c.greeting); missing > 0 {
 		c.greeting = append(c.greeting, p[:min(n, missing)]...)
@@ -41,6 +58,17 @@ func (c *zooKeeperConn) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// Write is part of net.Conn.
+func (c *zooKeeperConn) Write(p []byte) (int, error) {
+	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == setWatches {
+		select {
+		case c.rewatched <- struct{}{}:
+		default:
+		}
+	}
+	return c.Conn.Write(p)
 }
 
 // storeTimeout stores the session timeout. For an expired session the server sends 0.

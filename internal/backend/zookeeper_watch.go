@@ -59,3 +59,10 @@ func (w *watches) end(path string) {
 	defer w.mu.Unlock()
 	delete(w.on, path)
 }
+
+// any reports whether there is a watch.
+func (w *watches) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.on) > 0
+}
