@@ -36,7 +36,7 @@ func buy(t *testing.T, answer http.HandlerFunc) history.Op {
 	c := client.New(1, "")
 	defer c.Close()
 	order := client.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: 200 * time.Millisecond}
-	return c.Buy(t.Context(), start, server.URL, order)
+	return c.Buy(t.Context(), start, time.Now(), server.URL, order)
 }
 
 func TestEveryAnswerHasOneOutcome(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAReadingBuysNothing(t *testing.T) {
 	defer server.Close()
 	c := client.New(1, "")
 	defer c.Close()
-	op := c.Buy(context.Background(), start, server.URL,
+	op := c.Buy(context.Background(), start, time.Now(), server.URL,
 		client.Order{ID: "p-1", Rung: "v10", Product: "p", Reads: true, Timeout: time.Second})
 	assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	assert.EqualValues(t, 83, op.Left)
@@ -170,7 +170,7 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	c := client.New(1, "")
-	op := c.Buy(context.Background(), start, "http://"+l.Addr().String(), client.Order{ID: "p-1", Timeout: time.Second})
+	op := c.Buy(context.Background(), start, time.Now(), "http://"+l.Addr().String(), client.Order{ID: "p-1", Timeout: time.Second})
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
 
@@ -193,4 +193,18 @@ func TestWhatA200NamesIsKept(t *testing.T) {
 		_, _ = fmt.Fprint(w, `{"type":"/problems/sold-out","order":"p-2"}`)
 	})
 	assert.Equal(t, "p-2", op.For)
+}
+
+// A client that does not get the processor between an order's time and its sending is slow; no clock was stepped.
+func TestALateStartIsNoStepOfTheClock(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer server.Close()
+	c := client.New(1, "")
+	defer c.Close()
+	begun := time.Now()
+	op := c.Buy(t.Context(), begun, begun.Add(-time.Second), server.URL, client.Order{ID: "p-1"})
+	assert.Greater(t, op.Latency, time.Second)
+	assert.InDelta(t, float64(op.Latency), float64(op.Done-op.Due), float64(time.Millisecond))
 }

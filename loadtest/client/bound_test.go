@@ -35,7 +35,7 @@ func TestAHostileServiceIsBounded(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range ops {
 			all.Go(func() {
-				ops[i] = c.Buy(t.Context(), start, server.URL,
+				ops[i] = c.Buy(t.Context(), start, time.Now(), server.URL,
 					client.Order{ID: "p-1", Rung: "v4", Product: "p", Quantity: 1, Timeout: time.Minute})
 			})
 		}

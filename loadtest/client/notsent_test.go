@@ -33,7 +33,7 @@ func TestWhatNeverLeftTheClient(t *testing.T) {
 		"nobody who could be believed": {fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
 		client := unanswering(func(context.Context) error { return c.err })
-		op := client.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", one)
+		op := client.Buy(t.Context(), time.Now(), time.Now(), "http://127.0.0.1:1", one)
 		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
 		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
 		assert.True(t, op.Done.Known(), "nothing more can come of it")
@@ -50,7 +50,7 @@ func TestTheTimeIsUpBeforeThereIsAConnection(t *testing.T) {
 		<-over
 		return dialled(os.ErrDeadlineExceeded)
 	})
-	op := slow.Buy(t.Context(), time.Now(), "http://127.0.0.1:1", o)
+	op := slow.Buy(t.Context(), time.Now(), time.Now(), "http://127.0.0.1:1", o)
 	assert.Equal(t, history.NotSent, op.Outcome, op.Detail)
 	assert.Equal(t, "the client got no connection in time: "+errTimeout.Error(), op.Detail)
 }

@@ -37,9 +37,9 @@ type Order struct {
 }
 
 // Buy sends the order to the instance at base and returns the op, with times relative to start, and the latency counted
-// from the call. It never fails: an order without an answer is an op with an unknown outcome.
-func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order) history.Op {
-	op := history.Op{Order: o.ID, Quantity: o.Quantity, Done: history.Never}
+// from when it was due. It never fails: an order without an answer is an op with an unknown outcome.
+func (c *Client) Buy(ctx context.Context, start, due time.Time, base string, o Order) history.Op {
+	op := history.Op{Order: o.ID, Quantity: o.Quantity, Due: history.At(start, due), Done: history.Never}
 	began := time.Now()
 	req, err := o.request(ctx, base)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Client) Buy(ctx context.Context, start time.Time, base string, o Order)
 	if !wasSent {
 		sent = began
 	}
-	op.Sent, op.Latency = history.At(start, sent), received.Sub(began)
+	op.Sent, op.Latency = history.At(start, sent), received.Sub(due)
 	switch {
 	case err == nil:
 		Classify(&op, o.Product, start, status, body)

@@ -25,7 +25,7 @@ func TestAnOrderOfSeveralProducts(t *testing.T) {
 			_, _ = fmt.Fprintf(w, `{"quantity":1,"left":1,"units":[2],"order":"p-1","items":[%s]}`, items)
 		}))
 		c := client.New(1, "")
-		op := c.Buy(t.Context(), start, server.URL,
+		op := c.Buy(t.Context(), start, time.Now(), server.URL,
 			client.Order{ID: "p-1", Rung: "v9", Product: "p", Quantity: 1, Items: []string{"q", "p"}, Timeout: time.Second})
 		assert.Equal(t, want, op.Outcome, op.Detail)
 		if want == history.Sold {

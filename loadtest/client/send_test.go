@@ -82,7 +82,7 @@ var one = Order{ID: "p-1", Rung: "v17", Product: "p", Quantity: 1, Wait: time.Se
 	Timeout: 10 * time.Second}
 
 func (w *wire) buy(t testing.TB, c *Client) history.Op {
-	return c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), one)
+	return c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), one)
 }
 
 // connections is how many connections w has accepted since it was asked last.
@@ -154,7 +154,7 @@ func TestAnOrderWithoutAWholeAnswerIsNotRepeated(t *testing.T) {
 			require.Equal(t, history.Sold, w.buy(t, c).Outcome)
 			o := one
 			o.Reads = reads
-			op := c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), o)
+			op := c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), o)
 			assert.Equal(t, history.Unknown, op.Outcome, "%s: %s", name, op.Detail)
 			assert.NotContains(t, op.Detail, errTimeout.Error(), name)
 			assert.Equal(t, 2, requests, name)
@@ -176,7 +176,7 @@ func TestAnOrderOnTheWire(t *testing.T) {
 	o.Items, o.Fault = []string{"p", "q&r"}, "kill@write"
 	c := New(1, "secret")
 	defer c.Close()
-	c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), o)
+	c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), o)
 	require.NotNil(t, got)
 	assert.Equal(t, w.Addr().String(), got.Host)
 	assert.Zero(t, got.ContentLength)
@@ -219,7 +219,7 @@ func TestOrdersOnDyingConnections(t *testing.T) {
 			for i := range 200 {
 				o := one
 				o.ID, o.Reads = fmt.Sprintf("w-%d-%d", worker, i), i%5 == 0
-				op := c.Buy(t.Context(), time.Now(), "http://"+w.Addr().String(), o)
+				op := c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), o)
 				mu.Lock()
 				outcomes[op.Outcome]++
 				assert.LessOrEqual(t, seen[o.ID], 1, op.Detail)
@@ -252,7 +252,7 @@ func TestAnOrderWhoseRunEnds(t *testing.T) {
 		<-asked
 		cancel(fmt.Errorf("enough"))
 	}()
-	op := clientOf(t, 1).Buy(ctx, time.Now(), server.URL, one)
+	op := clientOf(t, 1).Buy(ctx, time.Now(), time.Now(), server.URL, one)
 	assert.Equal(t, history.Unknown, op.Outcome)
 	assert.Equal(t, "enough", op.Detail)
 	assert.False(t, op.Done.Known())
@@ -260,7 +260,7 @@ func TestAnOrderWhoseRunEnds(t *testing.T) {
 
 	w, c := newWire(t, func(string) string { return sold("") }), clientOf(t, 1)
 	require.Equal(t, history.Sold, w.buy(t, c).Outcome)
-	op = c.Buy(ctx, time.Now(), "http://"+w.Addr().String(), one)
+	op = c.Buy(ctx, time.Now(), time.Now(), "http://"+w.Addr().String(), one)
 	assert.Equal(t, history.NotSent, op.Outcome, "it had ended before")
 }
 
@@ -272,14 +272,14 @@ func TestOrdersOverTLS(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	stranger := clientOf(t, 1)
-	op := stranger.Buy(t.Context(), time.Now(), server.URL, one)
+	op := stranger.Buy(t.Context(), time.Now(), time.Now(), server.URL, one)
 	assert.Equal(t, history.NotSold, op.Outcome)
 	assert.Contains(t, op.Detail, "certificate")
 
 	c := clientOf(t, 1)
 	c.transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 	for range 3 {
-		op = c.Buy(t.Context(), time.Now(), server.URL, one)
+		op = c.Buy(t.Context(), time.Now(), time.Now(), server.URL, one)
 		assert.Equal(t, history.Sold, op.Outcome, op.Detail)
 	}
 }

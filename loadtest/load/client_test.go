@@ -18,12 +18,12 @@ import (
 func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
 	r, err := load.Run(t.Context(), load.Plan{
 		Requests: 100, Concurrency: 10,
-		Send: func(_ context.Context, start time.Time, i int) history.Op {
+		Send: func(_ context.Context, start, due time.Time, i int) history.Op {
 			if i%4 == 0 {
 				return history.Op{Phase: history.Buy, Outcome: history.NotSent, Detail: "no files"}
 			}
 			op := history.Op{Phase: history.Buy, Outcome: history.Sold, Sent: history.At(start, time.Now())}
-			op.Latency = slept(2 * time.Millisecond)
+			op.Latency = answered(due, 2*time.Millisecond)
 			return op
 		},
 	})
@@ -43,9 +43,9 @@ func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 		const each = 100 * time.Millisecond
 		r, err := load.Run(t.Context(), load.Plan{
 			Requests: 101, Concurrency: 1, Rate: 1000, // due within 0.1 s, and sent one by one
-			Send: func(_ context.Context, start time.Time, _ int) history.Op {
+			Send: func(_ context.Context, start, due time.Time, _ int) history.Op {
 				sent := time.Now()
-				return history.Op{Phase: history.Buy, Sent: history.At(start, sent), Latency: slept(each)}
+				return history.Op{Phase: history.Buy, Sent: history.At(start, sent), Latency: answered(due, each)}
 			},
 		})
 		require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestTheDrawKeepsTheRate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, err := load.Run(t.Context(), load.Plan{
 				Requests: 11, Concurrency: 11, Rate: 10,
-				Send: func(_ context.Context, start time.Time, _ int) history.Op {
+				Send: func(_ context.Context, start, _ time.Time, _ int) history.Op {
 					return history.Op{Sent: history.At(start, time.Now())}
 				},
 			})
@@ -92,7 +92,7 @@ func TestWarmUpsEndTogether(t *testing.T) {
 					released.Add(1)
 				}
 			},
-			Send: func(_ context.Context, start time.Time, _ int) history.Op {
+			Send: func(_ context.Context, start, _ time.Time, _ int) history.Op {
 				assert.EqualValues(t, workers, released.Load())
 				return history.Op{Phase: history.Buy, Sent: history.At(start, time.Now())}
 			},

@@ -20,7 +20,7 @@ func TestEachOpIsKeptAsSoonAsThereIsOne(t *testing.T) {
 	kept := map[string]bool{}
 	r, err := load.Run(t.Context(), load.Plan{
 		Requests: 101, Concurrency: 7,
-		Send: func(_ context.Context, _ time.Time, i int) history.Op {
+		Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 			mu.Lock()
 			defer mu.Unlock()
 			assert.GreaterOrEqual(t, len(kept), i-7, "only what is under way is not kept yet")
@@ -45,7 +45,7 @@ func TestAnOpThatCannotBeKeptEndsTheRun(t *testing.T) {
 	sent := 0
 	_, err := load.Run(t.Context(), load.Plan{
 		Requests: 1_000_000, Concurrency: 1,
-		Send: func(context.Context, time.Time, int) history.Op {
+		Send: func(context.Context, time.Time, time.Time, int) history.Op {
 			sent++
 			return history.Op{}
 		},

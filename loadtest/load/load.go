@@ -23,8 +23,8 @@ type Plan struct {
 	// as many connections are open by then.
 	WarmUp func(ctx context.Context, worker int) (release func())
 	// Send sends request number i, from 0, and returns the result, with times relative to start, and the latency counted
-	// from the call.
-	Send func(ctx context.Context, start time.Time, i int) history.Op
+	// from when it was due.
+	Send func(ctx context.Context, start, due time.Time, i int) history.Op
 	// Keep, if set, receives each op as soon as it is complete, from several workers at once. If it fails, the run ends.
 	Keep func(op *history.Op) error
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
@@ -118,9 +118,7 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup,
 		if !ok {
 			return
 		}
-		late := time.Since(due)
-		op := r.Send(ctx, r.start, i)
-		op.Latency += late
+		op := r.Send(ctx, r.start, due, i)
 		r.complete(&op, due, hist)
 	}
 }

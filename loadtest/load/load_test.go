@@ -28,7 +28,7 @@ func TestExactlyAsManyRequestsAsAsked(t *testing.T) {
 			drawn := map[int]bool{}
 			_, err := load.Run(t.Context(), load.Plan{
 				Requests: c.requests, Concurrency: c.concurrency, Done: &done,
-				Send: func(_ context.Context, _ time.Time, i int) history.Op {
+				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 					sent.Add(1)
 					mu.Lock()
 					defer mu.Unlock()
@@ -44,18 +44,17 @@ func TestExactlyAsManyRequestsAsAsked(t *testing.T) {
 	}
 }
 
-// slept sleeps for d and returns how long that took: the latency of a request that d answers.
-func slept(d time.Duration) time.Duration {
-	begun := time.Now()
+// answered sleeps for d and returns the latency of a request that was due then, and is answered now.
+func answered(due time.Time, d time.Duration) time.Duration {
 	time.Sleep(d)
-	return time.Since(begun)
+	return time.Since(due)
 }
 
 func TestConcurrencyIsKept(t *testing.T) {
 	var now, most atomic.Int64
 	_, err := load.Run(t.Context(), load.Plan{
 		Requests: 60, Concurrency: 6,
-		Send: func(context.Context, time.Time, int) history.Op {
+		Send: func(context.Context, time.Time, time.Time, int) history.Op {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -78,8 +77,8 @@ func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
 				return nil
 			},
 			Requests: 20, Concurrency: 1, Rate: 1000, // due within some 20 ms, and served one by one
-			Send: func(context.Context, time.Time, int) history.Op {
-				return history.Op{Latency: slept(each)}
+			Send: func(_ context.Context, _, due time.Time, _ int) history.Op {
+				return history.Op{Latency: answered(due, each)}
 			},
 		})
 		require.NoError(t, err)
@@ -95,7 +94,7 @@ func TestAnOpenLoopKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := load.Run(t.Context(), load.Plan{
 			Requests: 2000, Concurrency: 10, Rate: 100,
-			Send: func(context.Context, time.Time, int) history.Op { return history.Op{} },
+			Send: func(context.Context, time.Time, time.Time, int) history.Op { return history.Op{} },
 		})
 		require.NoError(t, err)
 		assert.InEpsilon(t, 20, r.Elapsed.Seconds(), 0.1)
@@ -108,7 +107,7 @@ func TestALoadThatIsCutOffIsNoResult(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := load.Run(ctx, load.Plan{
 		Requests: 1000, Concurrency: 3, Rate: 10,
-		Send: func(context.Context, time.Time, int) history.Op {
+		Send: func(context.Context, time.Time, time.Time, int) history.Op {
 			cancel(why)
 			return history.Op{}
 		},

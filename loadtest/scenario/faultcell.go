@@ -119,7 +119,7 @@ func (f *faultCell) send(ctx context.Context, at int, id string, phase history.P
 	f.orders = append(f.orders, o)
 	go func() {
 		defer close(o.done)
-		o.op = f.buy(ctx, f.cell, f.cell.Start, at, phase, o.Order)
+		o.op = f.buy(ctx, f.cell, f.cell.Start, time.Now(), at, phase, o.Order)
 		f.Sent.Add(1)
 	}()
 	return o

@@ -26,7 +26,7 @@ func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bo
 	for try := 1; ; try++ {
 		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
 		o.Wait, o.Nested = min(o.Wait, probeWait), nested
-		op := r.buy(ctx, c, c.Start, to[(try-1)%len(to)], history.Probe, o)
+		op := r.buy(ctx, c, c.Start, time.Now(), to[(try-1)%len(to)], history.Probe, o)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -101,7 +101,7 @@ func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play 
 func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, timeout time.Duration) history.Op {
 	o := r.order(c, id, 1)
 	o.Timeout = timeout
-	return r.buy(ctx, c, c.Start, to, history.Buy, o)
+	return r.buy(ctx, c, c.Start, time.Now(), to, history.Buy, o)
 }
 
 // runLoad runs the crowd, or injects the faults. A fault that did not happen does not end the run: it is a surprise of
@@ -185,8 +185,8 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 			return r.Client.Warm(ctx, c.Instances[worker%len(c.Instances)].URL)
 		},
 		Stalls: r.Stalls, Keep: c.Add,
-		Send: func(ctx context.Context, start time.Time, i int) history.Op {
-			return r.buy(ctx, c, start, i%len(c.Instances), history.Buy, r.order(c, strconv.Itoa(i+1), 1))
+		Send: func(ctx context.Context, start, due time.Time, i int) history.Op {
+			return r.buy(ctx, c, start, due, i%len(c.Instances), history.Buy, r.order(c, strconv.Itoa(i+1), 1))
 		},
 	})
 	if err != nil {
@@ -208,13 +208,12 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order, due now, to one instance. An op without an instance's name gets the name of the instance that
+// buy sends one order to one instance. An op without an instance's name gets the name of the instance that
 // was asked.
-func (r *Runner) buy(ctx context.Context, c *history.Cell, start time.Time, to int, phase history.Phase,
+func (r *Runner) buy(ctx context.Context, c *history.Cell, start, due time.Time, to int, phase history.Phase,
 	o client.Order) history.Op {
-	due := history.At(start, time.Now())
-	op := r.Client.Buy(ctx, start, c.Instances[to].URL, o)
-	op.Due, op.Phase = due, phase
+	op := r.Client.Buy(ctx, start, due, c.Instances[to].URL, o)
+	op.Phase = phase
 	r.Targets.nameServers(&op)
 	if op.Instance == "" {
 		op.Instance = c.Instances[to].Name
