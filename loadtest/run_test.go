@@ -136,6 +136,15 @@ func TestServersThatAreNotInstalled(t *testing.T) {
 	}
 }
 
+// Without a terminal too a reader sees what the first run waits for.
+func TestABuildIsAnnounced(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("LOADTEST_STOCKAPI", "")
+	code, _, stderr := loadtest(t, "--backend", "embedded", "--rungs", "v4")
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `^building stockapi…\nloadtest: found no stockapi .* cannot build one here: .*\n$`, stderr)
+}
+
 // Keys that may be left are worth a line of their own, whatever else there is to say.
 func TestKeysThatMayBeLeftAreReported(t *testing.T) {
 	for _, err := range []error{nil, errors.New("interrupted")} {

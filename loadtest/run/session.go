@@ -111,7 +111,7 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	s.progress.Say("starting Redis and stockapi…")
+	s.progress.Status(func() string { return "starting Redis and stockapi…" })
 	if s.environment, err = s.startLocal(ctx, c); err != nil {
 		return err
 	}

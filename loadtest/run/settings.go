@@ -32,7 +32,7 @@ type Settings struct {
 
 // Progress shows the progress of a run. Finished and Status may be called from several goroutines.
 type Progress interface {
-	// Say shows a text until something else is shown.
+	// Say shows a text until something else is shown, also where there is no terminal.
 	Say(text string)
 	// Begin is called once, before the first cell, when all is known of the run but its cells.
 	Begin(run *history.Run, specs []catalog.Spec)

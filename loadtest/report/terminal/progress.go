@@ -14,14 +14,14 @@ import (
 )
 
 // A Progress shows what is going on in a line at the bottom of a terminal. If the output is not a terminal it prints
-// one line per finished cell and nothing else.
+// one line per finished cell, and what a reader waits for.
 type Progress struct {
 	w        io.Writer
 	terminal *Terminal // nil if the output is not one
 
 	mu       sync.Mutex
 	status   func() string
-	shown    string // the line on the terminal
+	shown    string // the line on the terminal; elsewhere what was said last
 	pace     pace
 	last     string // the last cell that finished, and its verdict
 	finished int
@@ -88,8 +88,18 @@ func (p *Progress) Status(status func() string) {
 	p.draw("")
 }
 
-// Say sets the line to a fixed text.
-func (p *Progress) Say(text string) { p.Status(func() string { return text }) }
+// Say sets the line to a fixed text, which tells why nothing finishes. If the output is not a terminal it prints the
+// text, once in a row.
+func (p *Progress) Say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal == nil && text != p.shown {
+		p.shown = text
+		fmt.Fprintln(p.w, text)
+	}
+	p.status = func() string { return text }
+	p.draw("")
+}
 
 // Clear erases the line, so that other output may be printed to the same terminal.
 func (p *Progress) Clear() {

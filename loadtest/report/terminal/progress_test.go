@@ -126,8 +126,11 @@ func TestElsewhereThereIsALinePerCell(t *testing.T) {
 	var out bytes.Buffer
 	p := terminal.NewProgress(&out, nil)
 	p.Say("building stockapi…")
+	p.Say("building stockapi…")
+	p.Status(func() string { return "cell 1 of 2" })
 	p.Expect(make([]catalog.Spec, 2))
 	finish(p, asExpected("crash", "v2"), told("pause", "v4", "twice"))
 	p.Close()
-	assert.Equal(t, "1/2 crash v2 set-nx-ex: ok\n2/2 pause v4 lua-release: BROKEN stock, exclusion: twice\n", out.String())
+	assert.Equal(t, "building stockapi…\n1/2 crash v2 set-nx-ex: ok\n"+
+		"2/2 pause v4 lua-release: BROKEN stock, exclusion: twice\n", out.String())
 }
