@@ -88,7 +88,7 @@ results: ## docs/results.md: make a whole run, and show its lines there
 		$(GO) run ./loadtest all --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
 
 .PHONY: diff
-diff: ## what changes between two rungs: make diff A=v3 B=v4
+diff: ## what changes between two rungs: make diff A=v3 B=v4; COMMENTS=1 shows their comments
 	@scripts/rung-diff $(A) $(B)
 
 .PHONY: clean
