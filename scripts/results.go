@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, how many
-// releases were judged, the stories that the document tells, and how soon a lock was free again.
+// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, the
+// stories that the document tells, and how soon a lock was free again.
 //
 //	go run ./loadtest all --out out && go run scripts/results.go out
 package main
@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"stockapi/loadtest/history"
 )
 
 const document = "docs/results.md"
@@ -41,7 +39,6 @@ func rewrite(args []string) error {
 	samples := []func(old []string) ([]string, error){
 		func([]string) ([]string, error) { return brief[1+slices.Index(brief, ""):], nil }, // below the header
 		func([]string) ([]string, error) { return block(whole, "two-instances: ", "  rung ") },
-		func([]string) ([]string, error) { return releases(args[0]) },
 		func(old []string) ([]string, error) { return stories(old, whole) },
 		func([]string) ([]string, error) { return block(whole, "how soon the next request", "") },
 	}
@@ -82,35 +79,6 @@ func audited(dir string) (brief, whole []string, err error) {
 		whole, err = lines("--verbose")
 	}
 	return brief, whole, err
-}
-
-// releases returns a table of how many releases of each rung were judged, in all of its cells.
-func releases(dir string) ([]string, error) {
-	run, err := history.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	lines := []string{fmt.Sprintf("%-14s %9s %11s %10s", "rung", "judged", "not judged", "no reply")}
-	sums := map[string]*history.Coverage{}
-	var rungs []string
-	for _, c := range run.Cells {
-		v := c.Coverage
-		if v == nil || v.Removals+v.LostReleases == 0 {
-			continue
-		}
-		sum := sums[c.Rung]
-		if sum == nil {
-			sum = &history.Coverage{}
-			sums[c.Rung], rungs = sum, append(rungs, c.Rung)
-		}
-		sum.Judged, sum.Removals = sum.Judged+v.Judged, sum.Removals+v.Removals
-		sum.LostReleases += v.LostReleases
-	}
-	for _, rung := range rungs {
-		v := sums[rung]
-		lines = append(lines, fmt.Sprintf("%-14s %9d %11d %10d", rung, v.Judged, v.Removals-v.Judged, v.LostReleases))
-	}
-	return lines, nil
 }
 
 // block returns the lines up to a blank one, of the last block that begins so and whose second line does too.

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,21 +19,22 @@ func TestTheConformanceTableIsInTheResults(t *testing.T) {
 	}
 }
 
-// conformanceTable returns the table as it stands there: one row per rung, one column per question.
+// conformanceTable returns the table as it stands there: one row per question, with the rungs that do not hold.
 func conformanceTable() string {
-	marks := map[answer]string{holds: "holds", breaks: "**breaks**", none: "–"}
 	var b strings.Builder
-	b.WriteString("| |")
-	for _, q := range questions {
-		b.WriteString(" " + q.name + " |")
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(questions)) + "\n")
-	for _, r := range Ladder() {
-		b.WriteString("| " + r.Number + " |")
-		for i := range questions {
-			b.WriteString(" " + marks[conformance[r.Number][i]] + " |")
-		}
-		b.WriteString("\n")
+	b.WriteString("| | breaks on | does not arise on |\n|---|---|---|\n")
+	for i, q := range questions {
+		fmt.Fprintf(&b, "| %s |%s |%s |\n", q.name, rungsThat(breaks, i), rungsThat(none, i))
 	}
 	return b.String()
+}
+
+// rungsThat returns the rungs that answer the question so, in the order of the ladder.
+func rungsThat(a answer, question int) (rungs string) {
+	for _, r := range Ladder() {
+		if conformance[r.Number][question] == a {
+			rungs += " " + r.Number
+		}
+	}
+	return rungs
 }
