@@ -29,7 +29,7 @@ var houses = []struct {
 		{"internal/sale", "internal/fault"},
 		{"internal/narrate"},
 		{"internal/lock"},
-		{"internal/stock", "internal/trace", "internal/metrics", "internal/backend/backendtest"},
+		{"internal/stock", "internal/trace", "internal/backend/backendtest"},
 		{"internal/backend/sqldb"},
 		{"internal/backend"},
 	}},

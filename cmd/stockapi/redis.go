@@ -12,7 +12,7 @@ import (
 	"stockapi/internal/backend"
 	"stockapi/internal/fault"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
 )
@@ -43,7 +43,7 @@ type servers struct {
 // connect opens the clients of an instance, and starts the embedded Redis if configured. The Redis of the stock and of
 // the locks must answer. Redlock nodes need not: Redlock tolerates missing nodes.
 func connect(
-	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, m *sale.Metrics, faults *fault.Injector, log *slog.Logger,
 ) (s *servers, err error) {
 	s = &servers{}
 	defer func() {

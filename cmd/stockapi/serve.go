@@ -21,7 +21,6 @@ import (
 	"stockapi/internal/fault"
 	"stockapi/internal/handlers"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/narrate"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
@@ -61,7 +60,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 func serve(
 	ctx context.Context, c *config, listener *net.TCPListener, narrator *narrate.Narrator, log *slog.Logger,
 ) error {
-	m := metrics.New(c.Instance)
+	m := sale.NewMetrics(c.Instance)
 	var faults *fault.Injector
 	if c.Faults {
 		faults = fault.New(scriptNames(), stock.IsKey)
@@ -121,7 +120,7 @@ func serve(
 }
 
 // onWake counts and traces the waiters that a release wakes.
-func onWake(m *metrics.Metrics) func(ctx context.Context, by lock.Notification, on string) {
+func onWake(m *sale.Metrics) func(ctx context.Context, by lock.Notification, on string) {
 	return func(ctx context.Context, by lock.Notification, on string) {
 		m.Woken.WithLabelValues(string(by)).Inc()
 		trace.Woken(ctx, on)

@@ -11,7 +11,7 @@ import (
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/sqldb"
 	"stockapi/internal/fault"
-	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
 	"stockapi/internal/trace"
 )
 
@@ -26,7 +26,7 @@ const sqlPool = 16
 // openSQL opens the database of v12, or returns nil for --sql none. The DSN has to be valid, but the database need not
 // answer: until it does, v12 answers 503, and the other rungs work. The default file is not touched before v12 sells.
 func openSQL(
-	ctx context.Context, c *config, m *metrics.Metrics, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, m *sale.Metrics, faults *fault.Injector, log *slog.Logger,
 ) (*sqldb.DB, error) {
 	dsn := c.SQL
 	switch dsn {
@@ -55,7 +55,7 @@ func openSQL(
 
 // observeSQL counts and traces statements, and injects faults around them, as the hooks of the Redis clients do.
 func observeSQL(
-	node string, m *metrics.Metrics, faults *fault.Injector,
+	node string, m *sale.Metrics, faults *fault.Injector,
 ) func(context.Context, string, string, sqldb.Do) (int64, error) {
 	return func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
 		name := "sql:" + statement

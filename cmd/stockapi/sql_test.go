@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/metrics"
+	"stockapi/internal/sale"
 	"stockapi/internal/trace"
 )
 
@@ -63,7 +63,7 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 // have done it.
 func TestStatementsThatWereAbortedHaveAReply(t *testing.T) {
 	ctx, recorder := trace.Record(context.Background())
-	observe := observeSQL("db", metrics.New("a"), nil)
+	observe := observeSQL("db", sale.NewMetrics("a"), nil)
 	aborted := &mysql.MySQLError{Number: 1213, Message: "Deadlock found when trying to get lock"}
 	for _, err := range []error{aborted, io.ErrUnexpectedEOF, nil} {
 		_, _ = observe(ctx, "acquire", "lock", func(context.Context) (int64, error) { return 0, err })

@@ -13,7 +13,6 @@ import (
 
 	"stockapi/internal/backend"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/loadtest/schedule"
@@ -155,10 +154,10 @@ func (w *world) wait() time.Duration {
 
 // reused holds objects without a state that counts, which all schedules share.
 var reused = struct {
-	metrics *metrics.Metrics
+	metrics *sale.Metrics
 	log     *slog.Logger
 	names   scriptNames
-}{metrics.New("explore"), slog.New(slog.DiscardHandler), allScripts()}
+}{sale.NewMetrics("explore"), slog.New(slog.DiscardHandler), allScripts()}
 
 func (w *world) newClient(index int) *client {
 	c := &client{index: index, name: string(rune('a' + index)), sent: map[string]int{}, done: make(chan struct{})}

@@ -26,7 +26,6 @@ import (
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
@@ -36,7 +35,7 @@ import (
 // with a timeout that a busy machine does not reach.
 func newInstance(t testing.TB, redisAddr string, pipelined bool) http.Handler {
 	t.Helper()
-	m, log := metrics.New("a"), slog.New(slog.NewTextHandler(io.Discard, nil))
+	m, log := sale.NewMetrics("a"), slog.New(slog.NewTextHandler(io.Discard, nil))
 	client, err := backend.Open("redis://"+redisAddr, backend.Options{Timeout: time.Minute, PoolSize: 64})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"stockapi/internal/fault"
-	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 )
 
@@ -48,7 +47,7 @@ type Config struct {
 	Orders     int                         // how many outcomes of past orders to keep; 0: GET /orders is not served
 	Faults     *fault.Injector             // nil: faults are off
 	Ready      func(context.Context) error // returns nil if the backends can serve an order
-	Metrics    *metrics.Metrics
+	Metrics    *sale.Metrics
 	Log        *slog.Logger
 }
 

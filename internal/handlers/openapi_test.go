@@ -32,7 +32,6 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/fault"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
@@ -253,7 +252,7 @@ func newFake(f *fakeShop, token string) http.Handler {
 func fakeConfig(f *fakeShop, token string) Config {
 	return Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
 		Hosts: Hosts{Names: []string{"example.com"}}, Faults: fault.New(nil, stock.IsKey), Orders: 10,
-		Metrics: metrics.New("a"), Log: slog.New(slog.DiscardHandler)}
+		Metrics: sale.NewMetrics("a"), Log: slog.New(slog.DiscardHandler)}
 }
 
 func testBounds() Bounds {
@@ -385,7 +384,7 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	rdb.AddHook(trace.Hook(inside.Addr(), lock.ScriptNames(), func() {}))
 
-	m, log := metrics.New("a"), slog.New(slog.DiscardHandler)
+	m, log := sale.NewMetrics("a"), slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
 	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb},
 		SQL:     backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),

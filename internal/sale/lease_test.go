@@ -12,7 +12,6 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/stock"
 )
 
@@ -30,7 +29,7 @@ func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 			_, b := newShopFor(t, backendtest.StartEmbedded(t), r)
 			stuck := make(chan struct{})
 			b.OnRenew = func(bool) { <-stuck }
-			s := New("a", lock.Ladder(), stock.NewShelf(b.Redis), b, metrics.New("a"), slog.New(slog.DiscardHandler))
+			s := New("a", lock.Ladder(), stock.NewShelf(b.Redis), b, NewMetrics("a"), slog.New(slog.DiscardHandler))
 			o := order()
 			o.TTL, o.Work = 500*time.Millisecond, time.Second
 			time.AfterFunc(2*o.Work, func() { close(stuck) }) // for the release, which joins the renewing

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/narrate"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
@@ -107,7 +106,7 @@ type Shop struct {
 	rungs    []rung
 	byID     map[string]*rung
 	shelf    *stock.Shelf
-	metrics  *metrics.Metrics
+	metrics  *Metrics
 	log      *slog.Logger
 	narrator *narrate.Narrator // nil: none
 	notes    map[string]string
@@ -122,15 +121,14 @@ type rung struct {
 	acquire lock.AcquireAll
 	wait    lock.Waiting
 	sell    stock.Sell
-	missing string       // the backend that the rung needs and the instance lacks, or ""
-	readers *rung        // the rung for readers, where they share a lock, or nil
-	inner   *rung        // the rung whose lock nested work takes
-	metrics metrics.Rung // those of the readers are the same
+	missing string // the backend that the rung needs and the instance lacks, or ""
+	readers *rung  // the rung for readers, where they share a lock, or nil
+	inner   *rung  // the rung whose lock nested work takes
 }
 
 // New returns the shop of an instance, which sells through these rungs.
 func New(
-	instance string, ladder []lock.Rung, shelf *stock.Shelf, b lock.Backends, m *metrics.Metrics, log *slog.Logger,
+	instance string, ladder []lock.Rung, shelf *stock.Shelf, b lock.Backends, m *Metrics, log *slog.Logger,
 ) *Shop {
 	s := &Shop{instance: instance, shelf: shelf, metrics: m, log: log,
 		byID: map[string]*rung{}, notes: map[string]string{}}
@@ -140,9 +138,9 @@ func New(
 	}
 	for i := range s.rungs {
 		r := &s.rungs[i]
-		r.inner, r.metrics = r, m.Rung(r.Number)
+		r.inner = r
 		if r.readers != nil {
-			r.readers.inner, r.readers.metrics = r, r.metrics
+			r.readers.inner = r
 		}
 		s.byID[r.Number], s.byID[r.Name] = r, r
 	}
@@ -277,11 +275,11 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	lease, err := s.take(ctx, r, o)
 	waited := time.Since(start)
 	receipt.WaitedMS += milliseconds(waited)
-	r.metrics.Wait().Observe(waited.Seconds())
+	s.metrics.Wait.WithLabelValues(r.Number).Observe(waited.Seconds())
 	if err != nil {
 		return nil, err
 	}
-	r.metrics.Held().Inc()
+	s.metrics.Held.WithLabelValues(r.Number).Inc()
 	receipt.Lease = newLease(lease)
 	o.narrated.Has(lease, waited)
 	return lease, nil
@@ -352,8 +350,8 @@ func (s *Shop) release(
 	if lease.Token == "" {
 		receipt.Lease = nil
 	}
-	r.metrics.Held().Dec()
-	r.metrics.Hold().Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
+	s.metrics.Held.WithLabelValues(r.Number).Dec()
+	s.metrics.Hold.WithLabelValues(r.Number).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
 	switch {
 	case held.Lost:
 		s.metrics.Lost.WithLabelValues(receipt.Rung).Inc()

@@ -20,7 +20,6 @@ import (
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
 )
@@ -52,7 +51,7 @@ func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
 func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.Backends) {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
-	m := metrics.New("a")
+	m := NewMetrics("a")
 	names := trace.Names(lock.ScriptNames())
 	maps.Copy(names, stock.ScriptNames())
 	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
@@ -413,7 +412,7 @@ func TestMetricsListRungsThatWereUsed(t *testing.T) {
 }
 
 func TestRungsThatLackTheirBackend(t *testing.T) {
-	s := New("a", lock.Ladder(), nil, lock.Backends{}, metrics.New("a"), slog.New(slog.DiscardHandler))
+	s := New("a", lock.Ladder(), nil, lock.Backends{}, NewMetrics("a"), slog.New(slog.DiscardHandler))
 	for _, r := range s.Rungs() {
 		assert.Equal(t, len(r.Needs) == 0, r.Available, r.Number)
 	}

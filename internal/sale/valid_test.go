@@ -13,7 +13,6 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/fault"
 	"stockapi/internal/lock"
-	"stockapi/internal/metrics"
 	"stockapi/internal/stock"
 )
 
@@ -49,7 +48,7 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 			_, b := newShop(t, server)
 			b.Redis, b.Redlock = slow, []redis.UniversalClient{slow}
 			b.RedlockTimeout = 5 * time.Second // a node of v6 may take as long
-			s := New("a", lock.Ladder(), stock.NewShelf(slow), b, metrics.New("a"), slog.New(slog.DiscardHandler))
+			s := New("a", lock.Ladder(), stock.NewShelf(slow), b, NewMetrics("a"), slog.New(slog.DiscardHandler))
 			faults, err := fault.Parse("sleep:3s@after:" + acquire)
 			require.NoError(t, err)
 			o := order()

@@ -1,9 +1,6 @@
-// Package metrics holds the Prometheus metrics of an instance.
-package metrics
+package sale
 
 import (
-	"sync"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
@@ -23,8 +20,8 @@ type Metrics struct {
 	Woken    *prometheus.CounterVec   // waiters woken by a release, by the kind of notification: message, watch
 }
 
-// New returns the metrics of the instance with that name.
-func New(instance string) *Metrics {
+// NewMetrics returns the metrics of the instance with that name.
+func NewMetrics(instance string) *Metrics {
 	registry := prometheus.NewRegistry()
 	m := &Metrics{
 		Registry: registry,
@@ -49,22 +46,6 @@ func New(instance string) *Metrics {
 	labelled.MustRegister(m.Sales, m.Wait, m.Hold, m.Held, m.Lost, m.Renewals, m.Commands, m.Woken,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
-}
-
-// A Rung holds metrics of one rung. Each is looked up once, when it is first used. Before that /metrics does not list
-// it.
-type Rung struct {
-	Wait, Hold func() prometheus.Observer
-	Held       func() prometheus.Gauge
-}
-
-// Rung returns the metrics of the rung with that number.
-func (m *Metrics) Rung(number string) Rung {
-	return Rung{
-		Wait: sync.OnceValue(func() prometheus.Observer { return m.Wait.WithLabelValues(number) }),
-		Hold: sync.OnceValue(func() prometheus.Observer { return m.Hold.WithLabelValues(number) }),
-		Held: sync.OnceValue(func() prometheus.Gauge { return m.Held.WithLabelValues(number) }),
-	}
 }
 
 // Connections adds a gauge for the open connections of a client.
