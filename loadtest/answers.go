@@ -15,7 +15,6 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/plain"
 )
 
 // maxAnswer bounds the length of a line. The longest answer that the load test itself reads fits, as JSON in JSON.
@@ -206,7 +205,7 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 	tally := r.cell.Tally()
 	said := fmt.Sprintf("%s %d answers: %d sold, %d refused, %d busy, %d not sold, %d unknown", r.cell.Rung,
 		tally.Buyers, tally.Sold, tally.Refused, tally.Busy, tally.NotSold, tally.Unknown)
-	fmt.Fprintln(stdout, plain.Text(strings.TrimSpace(said)))
+	fmt.Fprintln(stdout, history.Plain(strings.TrimSpace(said)))
 	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
 	for _, v := range history.Verdicts {
 		f := r.cell.Finding(v)
@@ -221,7 +220,7 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 		case f.Result == history.OK:
 			because = restsOn(v, r.cell.Coverage, leftKnown)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, plain.Text(because))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, history.Plain(because))
 	}
 	_ = table.Flush()
 	return code

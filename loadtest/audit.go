@@ -10,7 +10,6 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/plain"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 )
@@ -53,7 +52,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 			Read: f.Files[0], Out: f.out(),
 		})
 		if run.Interrupted != "" {
-			fmt.Fprintf(stdout, "the run was not finished: %s\n", plain.Text(run.Interrupted))
+			fmt.Fprintf(stdout, "the run was not finished: %s\n", history.Plain(run.Interrupted))
 		}
 		return nil
 	})
@@ -84,7 +83,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 		return complain(stderr, err)
 	}
 	for _, d := range differ {
-		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", plain.Text(d))
+		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", history.Plain(d))
 	}
 	return againCode(run, rows, differ, stderr)
 }

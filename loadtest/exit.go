@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/plain"
+	"stockapi/loadtest/history"
 )
 
 // The exit codes.
@@ -31,6 +31,6 @@ func codeOf(rows []*catalog.Row, good bool) int {
 // complain says in one line why it could not run.
 func complain(stderr io.Writer, err error) int {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	fmt.Fprintln(stderr, "loadtest: "+plain.Text(strings.Join(lines, "; ")))
+	fmt.Fprintln(stderr, "loadtest: "+history.Plain(strings.Join(lines, "; ")))
 	return couldNotRun
 }

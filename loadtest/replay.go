@@ -13,7 +13,6 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/plain"
 	"stockapi/loadtest/replay"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -70,7 +69,7 @@ type replays struct {
 
 // one replays one trace, and prints its steps as they happen, and then the verdicts.
 func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
-	fmt.Fprintln(r.stdout, plain.Text(e.Trace.String()))
+	fmt.Fprintln(r.stdout, history.Plain(e.Trace.String()))
 	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, r.begin, r.step)
 	if err != nil {
 		return couldNotRun, err
@@ -85,7 +84,7 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	}
 	for _, f := range cell.Findings {
 		if f.Verdict != history.Valid && f.Result != history.NotApplicable {
-			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, plain.Text(f.Because))))
+			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, history.Plain(f.Because))))
 		}
 	}
 	missing := replay.Missing(cell, e.Breaks)
@@ -128,7 +127,7 @@ func ended(op *history.Op) string {
 		return "sold unit " + strings.Trim(fmt.Sprint(op.Units), "[]")
 	}
 	if op.Detail != "" {
-		text += ": " + plain.Text(op.Detail)
+		text += ": " + history.Plain(op.Detail)
 	}
 	return text
 }
@@ -139,7 +138,7 @@ var widths = [...]int{32, 32, 34, 0}
 func printLine(w io.Writer, columns ...string) {
 	var line strings.Builder
 	for i, text := range columns {
-		text = plain.Text(text)
+		text = history.Plain(text)
 		line.WriteString("  " + text + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(text))))
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
@@ -185,8 +184,8 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry) (code int) {
 		if !good {
 			bad++
 		}
-		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", plain.Text(e.Fault), e.Verdicts(), plain.Text(e.Trace.String()),
-			plain.Text(text))
+		fmt.Fprintf(r.stdout, "%-12s %-16s %s: %s\n", history.Plain(e.Fault), e.Verdicts(), history.Plain(e.Trace.String()),
+			history.Plain(text))
 	}
 	if bad > 0 {
 		fmt.Fprintf(r.stdout, "NOT as expected: %d of %d traces\n", bad, len(entries))

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -245,28 +243,6 @@ func TestListFitsItsWidth(t *testing.T) {
 `, narrow)
 }
 
-// TestBlackBox holds what the whole proof rests on: nothing here can see into the service.
-func TestBlackBox(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./...").Output()
-	require.NoError(t, err)
-	for pkg := range strings.Lines(string(out)) {
-		pkg = strings.TrimSpace(pkg)
-		if strings.HasPrefix(pkg, "stockapi") {
-			assert.True(t, strings.HasPrefix(pkg, "stockapi/loadtest"), "%s is inside the service", pkg)
-		}
-	}
-}
-
-// TestReportsRunNothing keeps what runs cells out of what reports them and of the catalogue.
-func TestReportsRunNothing(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./catalog", "./report/...").Output()
-	require.NoError(t, err)
-	deps := strings.Fields(string(out))
-	for _, runs := range []string{"scenario", "load", "cluster", "client", "run"} {
-		assert.NotContains(t, deps, "stockapi/loadtest/"+runs)
-	}
-}
-
 func TestTargetsThatHoldAreAsExpected(t *testing.T) {
 	shop := newFakeShop(t)
 	dir := t.TempDir()
@@ -358,12 +334,6 @@ func TestAnAuditTrustsNoVerdict(t *testing.T) {
 	assert.Contains(t, stdout, "BROKEN stock")
 	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock "+
 		"was recorded as ok and is BROKEN")
-}
-
-// Every flag costs a reader a line of --help.
-func TestARunHasFewFlags(t *testing.T) {
-	const most = 18
-	assert.LessOrEqual(t, reflect.TypeFor[runFlags]().NumField(), most)
 }
 
 // Without names a run is the first one; all, and a selection, are what they were.

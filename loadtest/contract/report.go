@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"stockapi/loadtest/plain"
+	"stockapi/loadtest/history"
 )
 
 // A Report is the result of a check.
@@ -50,9 +50,9 @@ func (r *Report) failing() []Line {
 func (l Line) found() string {
 	switch {
 	case l.Wrong != "":
-		return "wrong: " + plain.Text(l.Wrong)
+		return "wrong: " + history.Plain(l.Wrong)
 	case l.Missing != "":
-		return "missing: " + plain.Text(l.Missing)
+		return "missing: " + history.Plain(l.Missing)
 	case l.Unseen != "":
 		return "not seen: " + l.Unseen
 	}
@@ -69,7 +69,7 @@ func (l Line) without() string {
 
 // Write writes the report as a table, with a summary as its last line.
 func (r *Report) Write(w io.Writer) {
-	fmt.Fprintf(w, "contract of %s, asked for %s with product %s\n\n", r.Base, plain.Text(r.Rung), r.Product)
+	fmt.Fprintf(w, "contract of %s, asked for %s with product %s\n\n", r.Base, history.Plain(r.Rung), r.Product)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "route\tneed\tfound\twithout it\t")
@@ -98,4 +98,6 @@ func (r *Report) summary(w io.Writer) {
 }
 
 // at returns the route's name with that rung in it.
-func (r Route) at(rung string) string { return strings.Replace(r.Name, "{rung}", plain.Text(rung), 1) }
+func (r Route) at(rung string) string {
+	return strings.Replace(r.Name, "{rung}", history.Plain(rung), 1)
+}

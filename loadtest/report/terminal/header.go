@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/plain"
 )
 
 // embeddedNote is said of figures that were measured on the embedded Redis.
@@ -16,7 +15,7 @@ const embeddedNote = "Do not compare the rungs' speed here: " +
 func (p Printer) Header(run *history.Run) {
 	m, l := run.Machine, run.Load
 	line := func(head, text string) {
-		text = plain.Text(text)
+		text = history.Plain(text)
 		if p.Width == 0 {
 			fmt.Fprintf(p, "%-10s%s\n", head, text)
 			return

@@ -5,7 +5,6 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/plain"
 )
 
 // Here the words of others enter what is printed: names and texts of a service, and of a file that somebody else made.
@@ -16,8 +15,8 @@ func plainRows(rows []*catalog.Row) []*catalog.Row {
 	var out []*catalog.Row
 	for _, r := range rows {
 		p := *r
-		p.Scenario, p.Rung, p.Name = plain.Text(r.Scenario), plain.Text(r.Rung), plain.Text(r.Name)
-		p.Surprises, p.Unknown, p.Invalid = plain.Texts(r.Surprises), plain.Texts(r.Unknown), plain.Texts(r.Invalid)
+		p.Scenario, p.Rung, p.Name = history.Plain(r.Scenario), history.Plain(r.Rung), history.Plain(r.Name)
+		p.Surprises, p.Unknown, p.Invalid = plainTexts(r.Surprises), plainTexts(r.Unknown), plainTexts(r.Invalid)
 		p.Cells = nil
 		for _, c := range r.Cells {
 			p.Cells = append(p.Cells, plainCell(c))
@@ -27,14 +26,22 @@ func plainRows(rows []*catalog.Row) []*catalog.Row {
 	return out
 }
 
+func plainTexts(texts []string) []string {
+	var out []string
+	for _, s := range texts {
+		out = append(out, history.Plain(s))
+	}
+	return out
+}
+
 // plainCell returns a copy of the cell whose texts are plain, but for its ops and evidence, which are not printed.
 func plainCell(c *history.Cell) *history.Cell {
 	p := *c
-	p.Scenario, p.Rung, p.Name = plain.Text(c.Scenario), plain.Text(c.Rung), plain.Text(c.Name)
-	p.NotRun, p.Aborted = plain.Text(c.NotRun), plain.Text(c.Aborted)
+	p.Scenario, p.Rung, p.Name = history.Plain(c.Scenario), history.Plain(c.Rung), history.Plain(c.Name)
+	p.NotRun, p.Aborted = history.Plain(c.NotRun), history.Plain(c.Aborted)
 	p.Findings = slices.Clone(c.Findings)
 	for i := range p.Findings {
-		p.Findings[i].Because = plain.Text(p.Findings[i].Because)
+		p.Findings[i].Because = history.Plain(p.Findings[i].Because)
 	}
 	return &p
 }

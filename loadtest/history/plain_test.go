@@ -1,4 +1,4 @@
-package plain
+package history
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTextDoesNothingToATerminal(t *testing.T) {
+func TestPlainDoesNothingToATerminal(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "a sold unit 7 – again, 无锁\u00a0!": "a sold unit 7 – again, 无锁\u00a0!",
 		"\x1b[2J\x1b]0;title\a": `\x1b[2J\x1b]0;title\a`,
@@ -19,12 +19,11 @@ func TestTextDoesNothingToATerminal(t *testing.T) {
 		"\x00\x7f":              `\x00\x7f`,
 		"zero\u200bwidth":       `zero\u200bwidth`,
 	} {
-		assert.Equal(t, want, Text(given))
-		assert.Equal(t, want, Text(want), "once is enough")
+		assert.Equal(t, want, Plain(given))
+		assert.Equal(t, want, Plain(want), "once is enough")
 	}
-	assert.Equal(t, []string{"a", " "}, Texts([]string{"a", "\n"}))
 }
 
-func TestALongTextIsCut(t *testing.T) {
-	assert.Less(t, len(Text(strings.Repeat("\x1b", 5_000_000))), 20_000)
+func TestPlainCutsALongText(t *testing.T) {
+	assert.Less(t, len(Plain(strings.Repeat("\x1b", 5_000_000))), 20_000)
 }
