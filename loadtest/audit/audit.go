@@ -80,8 +80,7 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 type violation struct {
 	at    history.Instant
 	a, b  int32 // numbers of ops
-	value int64 // the unit or the token that it is about
-	key   uint64
+	value int64 // the unit, the token or the removal that it is about
 }
 
 // violations counts violations and keeps the first ones.

@@ -46,10 +46,9 @@ type books struct {
 	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
 	sellers map[string]*seller
 	faulted map[string]bool
-	// removed are the keys that were removed. made and removals count the commands to look at, and judged those of the
-	// removals that were compared with the acquires. lostReleases counts those that may have removed a key, or may yet.
-	removed                              map[uint64]struct{}
-	made, removals, judged, lostReleases int
+	// removals counts the commands that removed a lock, and judged those of them that were compared with the acquires.
+	// lostReleases counts those that may have removed a lock, or may yet.
+	removals, judged, lostReleases int
 	// points counts the refusals' leases that end when they begin.
 	points int
 	// error bounds the error of the client's own clock, as far as the ops show it.
@@ -100,7 +99,7 @@ func timingOf(i int32, op *history.Op) timing {
 }
 
 func readBooks(c *history.Cell) *books {
-	b := &books{Cell: c, clocks: newClocks(c), removed: map[uint64]struct{}{},
+	b := &books{Cell: c, clocks: newClocks(c),
 		sellers: map[string]*seller{}, faulted: map[string]bool{},
 		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0))+100), sends: make([]send, 0, c.Len())}
 	for _, f := range c.Faults {
@@ -322,9 +321,6 @@ func (b *books) addCommand(cmd *history.Command) {
 		b.lostReleases++
 	case cmd.Releases() && cmd.Succeeded():
 		b.removals++
-		b.removed[keyOf(cmd)] = struct{}{}
-	case cmd.Acquires() && !writesStock(b.Cell, cmd):
-		b.made++
 	}
 }
 

@@ -9,9 +9,9 @@
 // kind can do, at any time after it was sent: a verdict that this could change is "unknown", never "ok".
 //
 // The ops of a cell may be a million, and need not be in memory. So they are read one after the other, three or four
-// times, and each pass keeps a few numbers of each: books.go for the stock, leases.go for the holders of the lock,
-// release.go for the commands, fence.go for the tokens, and soldby.go, if some orders were served under the leases of
-// others. Details that the words of evidence need are read again. Nothing takes longer than n log n.
+// times, and each pass keeps a few numbers of each: books.go for the stock, leases.go for what the holders of the lock
+// believed, history's Timeline for who had the lock, fence.go for the tokens, and soldby.go, if some orders were served
+// under the leases of others. Details that the words of evidence need are read again. Nothing takes longer than n log n.
 //
 // Reading order: audit.go, books.go, soldby.go, leases.go, then one file per verdict (valid.go, stock.go, exclusion.go,
 // release.go, liveness.go, fence.go, order.go, herd.go), clock.go for which instants are compared, coverage.go for

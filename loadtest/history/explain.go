@@ -1,0 +1,175 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Terms say what ends a lock when its holder does not.
+type Terms struct {
+	// TTL is the time after which it ends by itself, 0 if it has none.
+	TTL time.Duration
+	// Session means that the server ends it when it hears no more of its holder.
+	Session bool
+	// Quorum means that it is held as long as most of several nodes have it.
+	Quorum bool
+}
+
+// rounding is by how much a server may end a key before its TTL is over by the instance's clock.
+const rounding = Instant(5 * time.Millisecond)
+
+// Explain narrows down when the tenures ended that nobody is known to have ended, and says why they did. It reads all
+// orders once more, and collects the renewals.
+func (t *Timeline) Explain(terms Terms) {
+	all := make(map[*Lock][]signs, len(t.Locks))
+	for _, l := range t.Locks {
+		all[l] = make([]signs, len(l.Tenures))
+		for i, h := range l.Tenures {
+			all[l][i] = signs{seen: h.From, sent: h.Sent, set: h.replied, endless: h.endless, gone: Never}
+		}
+	}
+	for i, op := range t.cell.All() {
+		for j := range op.Trace {
+			cmd := &op.Trace[j]
+			if l := t.byName[[2]string{cmd.Node, cmd.Key}]; l != nil && cmd.End.Known() && op.For == "" {
+				l.see(cmd, all[l])
+				l.hear(int32(i), cmd, all[l])
+			}
+		}
+	}
+	for _, l := range t.Locks {
+		slices.SortStableFunc(l.Renewals, func(a, b Command) int { return cmp.Compare(a.End, b.End) })
+		for i := range l.Tenures {
+			l.Tenures[i].explain(terms, all[l][i])
+		}
+	}
+}
+
+// signs are what replies tell of a tenure besides its beginning and its end.
+type signs struct {
+	seen      Instant // the last moment at which one showed that somebody had the lock
+	sent, set Instant // the command that set the TTL last was sent then, and replied to
+	endless   bool    // none has set it
+	gone      Instant // noted by one who saw the server
+}
+
+// see notes that somebody had the lock when the command was sent, if its reply says so.
+func (l *Lock) see(cmd *Command, all []signs) {
+	shows := cmd.Prolongs() && cmd.Succeeded() || cmd.Acquires() && cmd.Err == "" && !cmd.Succeeded()
+	if !shows || len(all) == 0 {
+		return
+	}
+	i := max(l.from(cmd.At+1)-1, 0)
+	if h := &l.Tenures[i]; h.From <= cmd.End {
+		all[i].seen = min(max(all[i].seen, cmd.At), h.At)
+	}
+}
+
+// hear notes what an order's command, or what a note in its trace, tells of its own tenure.
+func (l *Lock) hear(order int32, cmd *Command, all []signs) {
+	if cmd.Prolongs() && !cmd.UnknownScript() {
+		l.Renewals = append(l.Renewals, *cmd)
+	}
+	if !cmd.Ended() && (!cmd.Prolongs() || !cmd.Succeeded()) {
+		return
+	}
+	for i := l.from(cmd.End+1) - 1; i >= 0; i-- {
+		h, s := &l.Tenures[i], &all[i]
+		if h.Order != order {
+			continue
+		}
+		switch {
+		case cmd.End > h.At:
+		case !cmd.Ended():
+			s.sent, s.set, s.endless = cmd.At, cmd.End, false
+		case cmd.At > h.From:
+			s.gone = min(s.gone, cmd.At)
+		}
+		return
+	}
+}
+
+// explain says why a tenure ended.
+func (h *Tenure) explain(terms Terms, s signs) {
+	early, over := Never, Never
+	if terms.TTL > 0 && !s.endless {
+		early, over = s.sent.after(terms.TTL), s.set.after(terms.TTL)
+	}
+	switch unexplained := h.How == Gone || h.How == NoEnd; {
+	case !unexplained:
+	case s.gone.Known() && s.gone < over:
+		h.End = End{Gone, h.By, s.gone, s.gone}
+	case h.How == NoEnd && over.Known():
+		h.End = End{Expired, -1, early, over}
+	case h.How == NoEnd:
+		h.Since = Never
+	case early-rounding <= h.At:
+		h.How, h.Since, h.At = Expired, min(early, h.At), min(over, h.At)
+	default:
+		h.Since = min(s.seen, h.At)
+		if terms.Session {
+			h.How = SessionOver
+		}
+	}
+}
+
+// after returns the instant that much later, Never if there is none.
+func (i Instant) after(d time.Duration) Instant {
+	if i > Never-Instant(d) {
+		return Never
+	}
+	return i + Instant(d)
+}
+
+// LossOf returns how an order lost the lock that it had at a moment, and NoEnd if it did not lose it, or if what it had
+// is not known. It lost a lock on several nodes when fewer nodes than it takes still had it.
+func (t *Timeline) LossOf(order int32, at Instant, terms Terms) End {
+	first := End{How: NoEnd, By: -1, Since: Never, At: Never}
+	for i, l := range t.Locks {
+		if i > 0 && t.Locks[i-1].Key == l.Key {
+			continue
+		}
+		if e := t.lossOf(order, at, l.Key, terms); e.At < first.At {
+			first = e
+		}
+	}
+	return first
+}
+
+func (t *Timeline) lossOf(order int32, at Instant, key string, terms Terms) End {
+	kept := End{How: NoEnd, By: -1, Since: Never, At: Never}
+	var ends []End
+	need := 0
+	for _, l := range t.Locks {
+		if l.Key != key {
+			continue
+		}
+		need++
+		if h := l.TenureOf(order, at); h != nil {
+			if !h.Lost() {
+				ends = append(ends, kept)
+			} else {
+				ends = append(ends, h.End)
+			}
+		}
+	}
+	if terms.Quorum {
+		need = need/2 + 1
+	}
+	if len(ends) < need {
+		return kept
+	}
+	slices.SortFunc(ends, func(a, b End) int { return cmp.Compare(a.At, b.At) })
+	return ends[len(ends)-need]
+}
+
+// TenureOf returns the last tenure of an order that had begun by then, nil if there is none.
+func (l *Lock) TenureOf(order int32, at Instant) *Tenure {
+	for i := l.from(at+1) - 1; i >= 0; i-- {
+		if l.Tenures[i].Order == order {
+			return &l.Tenures[i]
+		}
+	}
+	return nil
+}
