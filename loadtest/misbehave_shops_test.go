@@ -7,46 +7,41 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"stockapi/loadtest/contract/contracttest"
 )
-
-// order is short for what every shop gets.
-type order = contracttest.Order
 
 // another returns the id of another order of the same product.
 func another(o *order) string {
-	if id := o.Product + "-1"; o.ID != id {
+	if id := o.product + "-1"; o.id != id {
 		return id
 	}
-	return o.Product + "-2"
+	return o.product + "-2"
 }
 
 // tells bends what a's orders are told.
-func tells(tell func(o *order)) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) { a.Tell, b.Tell = tell, tell }
+func tells(tell func(o *order)) func(a, b *instance) {
+	return func(a, b *instance) { a.tell, b.tell = tell, tell }
 }
 
 // sells bends how orders are served; honest serves one as it should be.
-func sells(sell func(o *order, honest func(*order))) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
-		for _, in := range []*contracttest.Instance{a, b} {
-			in.Sell = func(o *order) { sell(o, in.UnderLock) }
+func sells(sell func(o *order, honest func(*order))) func(a, b *instance) {
+	return func(a, b *instance) {
+		for _, in := range []*instance{a, b} {
+			in.sell = func(o *order) { sell(o, in.underLock) }
 		}
 	}
 }
 
 // probing reports whether the order is a fresh one that is sent after the load.
-func probing(o *order) bool { return o.Number > buyers }
+func probing(o *order) bool { return o.number > buyers }
 
 const buyers = 40 // as load has it
 
 // onSale edits the answer to the nth sale of each run.
-func onSale(n int64, edit func(o *order)) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
+func onSale(n int64, edit func(o *order)) func(a, b *instance) {
+	return func(a, b *instance) {
 		var sales atomic.Int64
 		tells(func(o *order) {
-			if o.Status == http.StatusOK && sales.Add(1) == n {
+			if o.status == http.StatusOK && sales.Add(1) == n {
 				edit(o)
 			}
 		})(a, b)
@@ -54,16 +49,16 @@ func onSale(n int64, edit func(o *order)) func(a, b *contracttest.Instance) {
 }
 
 // bare makes the answer one of that status with nothing in it.
-func bare(o *order, status int) { o.Status, o.Doc = status, map[string]any{} }
+func bare(o *order, status int) { o.status, o.doc = status, map[string]any{} }
 
 var misbehaviours = []misbehaviour{
 	{
 		name: "says sold out with 6 of 10 left",
 		bend: sells(func(o *order, honest func(*order)) {
-			if quantity := o.Quantity; o.Number > 4 && !probing(o) {
-				o.Quantity = 1000 // of which there are too few
+			if quantity := o.quantity; o.number > 4 && !probing(o) {
+				o.quantity = 1000 // of which there are too few
 				honest(o)
-				o.Quantity = quantity
+				o.quantity = quantity
 				return
 			}
 			honest(o)
@@ -72,25 +67,25 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "409 to everybody",
-		bend: tells(func(o *order) { o.Refuse(http.StatusConflict, "sold-out", "sold out: 0 left"); o.Hide() }),
+		bend: tells(func(o *order) { o.refuse(http.StatusConflict, "sold-out", "sold out: 0 left"); o.hide() }),
 		want: "BROKEN – – ok – – –", code: surprised, says: `(?i)refused|sold out`,
 	},
 	{
 		// Those that come first are told that all is gone, under leases as they should be; then all is sold.
 		name: "says sold out with 10 of 10 left, and then sells all",
-		bend: func(a, b *contracttest.Instance) {
+		bend: func(a, b *instance) {
 			first := make(chan struct{})
 			var refused atomic.Int64
 			sells(func(o *order, honest func(*order)) {
-				if o.Number > buyers-10 {
+				if o.number > buyers-10 {
 					<-first
 					honest(o)
 					return
 				}
-				quantity := o.Quantity
-				o.Quantity = 1000 // of which there are too few
+				quantity := o.quantity
+				o.quantity = 1000 // of which there are too few
 				honest(o)
-				o.Quantity, o.Doc["detail"] = quantity, "sold out: 0 left"
+				o.quantity, o.doc["detail"] = quantity, "sold out: 0 left"
 				if refused.Add(1) == buyers-10 {
 					close(first)
 				}
@@ -101,14 +96,14 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "leases that end when they begin", rung: "v15",
-		bend: fenced(func(o *order) { o.Lease()["released_at"] = o.Lease()["acquired_at"] }),
+		bend: fenced(func(o *order) { o.lease["released_at"] = o.lease["acquired_at"] }),
 		want: "ok unknown ok ok unknown – –", code: couldNotRun, says: `the lease of 0 was seen|no two leases`,
 	},
 	{
 		name: "423 to all buyers",
 		bend: sells(func(o *order, honest func(*order)) {
 			if !probing(o) {
-				o.Refuse(http.StatusLocked, "lock-busy", "busy")
+				o.refuse(http.StatusLocked, "lock-busy", "busy")
 				return
 			}
 			honest(o)
@@ -117,13 +112,13 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "423 to everybody", slow: true, flags: []string{"--ttl", "1s"},
-		bend: sells(func(o *order, _ func(*order)) { o.Refuse(http.StatusLocked, "lock-busy", "busy") }),
+		bend: sells(func(o *order, _ func(*order)) { o.refuse(http.StatusLocked, "lock-busy", "busy") }),
 		want: "unknown – – BROKEN – – –", code: surprised, says: `did not get through in`,
 	},
 	{
 		name: "500 that sells all",
 		bend: tells(func(o *order) {
-			if o.Status == http.StatusOK {
+			if o.status == http.StatusOK {
 				bare(o, http.StatusInternalServerError)
 			}
 		}),
@@ -133,8 +128,8 @@ var misbehaviours = []misbehaviour{
 		name: "500 that sells some and loses units",
 		bend: sells(func(o *order, honest func(*order)) {
 			honest(o)
-			if o.Status == http.StatusOK && o.Number%2 == 0 {
-				o.Take(o.Product, 1)
+			if o.status == http.StatusOK && o.number%2 == 0 {
+				o.take(o.product, 1)
 				bare(o, http.StatusInternalServerError)
 			}
 		}),
@@ -143,42 +138,42 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "a unit lost beside a 500 that sold nothing",
-		bend: func(a, b *contracttest.Instance) {
+		bend: func(a, b *instance) {
 			sells(func(o *order, honest func(*order)) {
-				if o.Number == 3 {
+				if o.number == 3 {
 					bare(o, http.StatusInternalServerError)
 					return
 				}
 				honest(o)
 			})(a, b)
-			onSale(4, func(o *order) { o.Take(o.Product, 1) })(a, b) // and tells nobody
+			onSale(4, func(o *order) { o.take(o.product, 1) })(a, b) // and tells nobody
 		},
 		want: "unknown unknown unknown ok – – –", code: couldNotRun, says: `1 (units?|orders?)`,
 	},
 	{
 		name: "a 200 with two units, one of them another's",
 		bend: onSale(5, func(o *order) {
-			o.Doc["units"] = []int64{o.Left + 1, o.Left + 2}
+			o.doc["units"] = []int64{o.left + 1, o.left + 2}
 		}),
 		want: "BROKEN ok ok ok – – –", code: surprised,
 		says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
 	},
 	{
 		name: "a 200 without units",
-		bend: onSale(5, func(o *order) { o.Doc["units"] = []int64{} }),
+		bend: onSale(5, func(o *order) { o.doc["units"] = []int64{} }),
 		want: "unknown ok ok ok – – –", code: couldNotRun, says: `1 (units?|orders?)`,
 	},
 	{
 		name: "a 200 for another's order, with a unit of its own",
 		// Its outcome is unknown, and yet each unit is named by one receipt and no more: the books balance. Its own lease is
 		// not known.
-		bend: onSale(5, func(o *order) { o.Doc["order"] = another(o) }),
+		bend: onSale(5, func(o *order) { o.doc["order"] = another(o) }),
 		want: "ok unknown unknown ok – – –", code: couldNotRun, says: `v4 lua-release +1 unknown .* +9 +30 +0 +1`,
 	},
 	{
 		name: "a 200 for another's order, with somebody else's unit",
 		bend: onSale(5, func(o *order) {
-			o.Doc["order"], o.Doc["units"] = "somebody-else", []int64{o.Left + 2}
+			o.doc["order"], o.doc["units"] = "somebody-else", []int64{o.left + 2}
 		}),
 		want: "BROKEN unknown unknown ok – – –", code: surprised,
 		says: `sold unit \d+ to order \d+ .* sold unit \d+ again to order \d+`,
@@ -188,42 +183,42 @@ var misbehaviours = []misbehaviour{
 		bend: sells(func(o *order, honest func(*order)) {
 			honest(o)
 			if !probing(o) {
-				o.Status, o.Doc["order"], o.Doc["units"], o.Doc["quantity"] = http.StatusOK, o.ID, []int64{}, 0
+				o.status, o.doc["order"], o.doc["units"], o.doc["quantity"] = http.StatusOK, o.id, []int64{}, 0
 			}
 		}),
 		want: "BROKEN ok ok ok – – –", code: surprised, says: `40`,
 	},
 	{
 		name: "a 200 that is no JSON",
-		bend: onSale(5, func(o *order) { o.Doc = nil }),
+		bend: onSale(5, func(o *order) { o.doc = nil }),
 		want: "unknown unknown unknown ok – – –", code: couldNotRun, says: `1 (units?|orders?)`,
 	},
 	{
 		name: "one unit for all",
 		bend: sells(func(o *order, _ func(*order)) {
-			o.Acquire()
-			o.Release()
-			o.Sold(9)
-			o.Hide()
+			o.acquire()
+			o.release()
+			o.sold(9)
+			o.hide()
 		}),
 		want: "BROKEN – – ok – – –", code: surprised,
 		says: `a sold unit 10 to order \d+ at \S+ s; a sold unit 10 again to order \d+`,
 	},
 	{
 		name: "a unit beyond the stock",
-		bend: onSale(5, func(o *order) { o.Doc["units"] = []int64{1000} }),
+		bend: onSale(5, func(o *order) { o.doc["units"] = []int64{1000} }),
 		want: "BROKEN ok ok ok – – –", code: surprised, says: `a sold unit 1000 to order \d+, of a stock of 10`,
 	},
 	{
 		name: "a lost unit",
-		bend: onSale(5, func(o *order) { o.Take(o.Product, 1) }),
+		bend: onSale(5, func(o *order) { o.take(o.product, 1) }),
 		want: "BROKEN ok ok ok – – –", code: surprised,
 		says: `9 sold, but the stock went from 10 to 0|a refused order \d+ .* were left`,
 	},
 	{
 		name: "a stock that is always one off",
-		bend: func(a, _ *contracttest.Instance) {
-			a.Count = func(left int64) int64 {
+		bend: func(a, _ *instance) {
+			a.count = func(left int64) int64 {
 				if left == 10 {
 					return left
 				}
@@ -235,8 +230,8 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "one lease of all",
 		bend: tells(func(o *order) {
-			if o.Number != 3 {
-				o.Hide()
+			if o.number != 3 {
+				o.hide()
 			}
 		}),
 		want: "ok unknown unknown ok – – –", code: couldNotRun, says: `(?i)lease`,
@@ -244,7 +239,7 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "leases without an end",
 		bend: tells(func(o *order) {
-			if l := o.Lease(); l != nil {
+			if l := o.lease; l != nil {
 				delete(l, "released_at")
 			}
 		}),
@@ -254,8 +249,8 @@ var misbehaviours = []misbehaviour{
 		name: "instances that nobody introduced",
 		bend: tells(func(o *order) {
 			for _, name := range []string{"instance", "instance_name"} {
-				if o.Doc[name] != nil {
-					o.Doc[name] = fmt.Sprintf("pod-%d", o.Number)
+				if o.doc[name] != nil {
+					o.doc[name] = fmt.Sprintf("pod-%d", o.number)
 				}
 			}
 		}),
@@ -264,7 +259,7 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "one clock that two hosts claim to have", two: true,
-		bend: func(_, b *contracttest.Instance) { b.Now = ahead(3 * time.Second) },
+		bend: func(_, b *instance) { b.now = ahead(3 * time.Second) },
 		want: stepped, code: couldNotRun, says: `was stepped during the cell, or does not run as`,
 	},
 	{
@@ -274,11 +269,11 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "two at once on two clocks", two: true,
-		bend: func(a, b *contracttest.Instance) {
-			b.Clock, b.Now = "of b", ahead(3*time.Second)
-			for _, in := range []*contracttest.Instance{a, b} {
+		bend: func(a, b *instance) {
+			b.clock, b.now = "of b", ahead(3*time.Second)
+			for _, in := range []*instance{a, b} {
 				var own sync.Mutex // each keeps its own orders apart, and knows nothing of the other's
-				in.Sell = func(o *order) {
+				in.sell = func(o *order) {
 					own.Lock()
 					defer own.Unlock()
 					unlocked(o)
@@ -295,10 +290,10 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "tokens that fall", rung: "v15",
-		bend: func(a, _ *contracttest.Instance) {
-			a.Tell = func(o *order) {
-				if l := o.Lease(); l != nil {
-					l["fence"] = 1000 - o.Token()
+		bend: func(a, _ *instance) {
+			a.tell = func(o *order) {
+				if l := o.lease; l != nil {
+					l["fence"] = 1000 - o.token()
 				}
 			}
 		},
@@ -306,10 +301,10 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "a token that two get", rung: "v15",
-		bend: func(a, _ *contracttest.Instance) {
-			a.Tell = func(o *order) {
-				if l := o.Lease(); l != nil {
-					l["fence"] = 1 + o.Token()/2
+		bend: func(a, _ *instance) {
+			a.tell = func(o *order) {
+				if l := o.lease; l != nil {
+					l["fence"] = 1 + o.token()/2
 				}
 			}
 		},
@@ -317,30 +312,34 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "sold by an order that nobody sent", rung: "v19",
-		bend: together(func(o, _ *order, _ []*order) { o.Doc["sold_by"] = "nobody" }),
+		bend: together(func(o, _ *order, _ []*order) { o.doc["sold_by"] = "nobody" }),
 		want: unproven, code: couldNotRun, says: `says that it was sold by order nobody, which is not in the cell`,
 	},
 	{
 		name: "sold by itself", rung: "v19",
-		bend: together(func(o, _ *order, _ []*order) { o.Doc["sold_by"] = o.ID }),
+		bend: together(func(o, _ *order, _ []*order) { o.doc["sold_by"] = o.id }),
 		want: unproven, code: couldNotRun, says: `order (\S+) on a says that it was sold by order \S+, which is itself`,
 	},
 	{
 		name: "each sold by the one before it", rung: "v19",
-		bend: together(func(o, before *order, _ []*order) { o.Doc["sold_by"] = before.ID }),
+		bend: together(func(o, before *order, _ []*order) { o.doc["sold_by"] = before.id }),
 		want: unproven, code: couldNotRun, says: `says that it was sold by order \S+, which was sold by order \S+ itself`,
 	},
 	{
 		name: "all sold by the first of the day", rung: "v19",
-		bend: together(func(o, _ *order, firsts []*order) { o.Doc["sold_by"] = firsts[0].ID }),
+		bend: together(func(o, _ *order, firsts []*order) {
+			if o.number > 10 { // it was sent when an order of the first batch had been answered
+				o.doc["sold_by"] = firsts[0].id
+			}
+		}),
 		want: unproven, code: couldNotRun, says: `says that it was sold by order \S+, whose lease had ended by \S+ s`,
 	},
 	{
 		name: "sold by an order of the other instance", rung: "v19", two: true,
 		bend: together(func(o, _ *order, firsts []*order) {
 			for _, first := range firsts {
-				if first.Instance != o.Instance {
-					o.Doc["sold_by"] = first.ID
+				if first.instance != o.instance {
+					o.doc["sold_by"] = first.id
 				}
 			}
 		}),
@@ -349,20 +348,20 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "all sold by others, and nobody shows a lease", rung: "v19",
-		bend: func(a, b *contracttest.Instance) {
+		bend: func(a, b *instance) {
 			together(nil)(a, b)
-			a.Tell = func(o *order) { o.Hide(); o.Doc["sold_by"] = another(o) }
+			a.tell = func(o *order) { o.hide(); o.doc["sold_by"] = another(o) }
 		},
 		want: "ok unknown – ok – – –", code: surprised, says: `says that it was sold by order \d+, which was sold by`,
 	},
 	{
 		name: "an order that hangs", slow: true, flags: []string{"--wait", "0s"},
-		bend: func(a, _ *contracttest.Instance) {
-			a.Sell = patient(a)
-			a.Tell = func(o *order) {
-				if o.Number == 3 {
-					<-o.Request.Context().Done()
-					o.Status = 0
+		bend: func(a, _ *instance) {
+			a.sell = patient(a)
+			a.tell = func(o *order) {
+				if o.number == 3 {
+					<-o.request.Context().Done()
+					o.status = 0
 				}
 			}
 		},
@@ -371,8 +370,8 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "connections that are cut",
 		bend: tells(func(o *order) {
-			if o.Number == 3 {
-				o.Status = 0
+			if o.number == 3 {
+				o.status = 0
 			}
 		}),
 		want: "unknown unknown unknown ok – – –", code: couldNotRun, says: `1 (units?|orders?)`,
@@ -384,7 +383,7 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		name: "a stock that cannot be read",
-		bend: func(a, _ *contracttest.Instance) { a.Without = append(a.Without, "GET /stock/{product}") },
+		bend: func(a, _ *instance) { a.without = append(a.without, "GET /stock/{product}") },
 		want: "unknown ok ok ok – – –", code: couldNotRun, says: `the stock could not be read`,
 	},
 }
@@ -394,12 +393,12 @@ var innocents = []misbehaviour{
 	{name: "as it should be, over two", two: true, want: holds},
 	{name: "sold together", rung: "v19", bend: together(nil), want: holdsFenced},
 	{name: "sold together, over two", rung: "v19", two: true, bend: together(nil), want: holdsFenced},
-	{name: "atomic", rung: "v17", bend: tells(func(o *order) { o.Hide() }), want: "ok – – ok – – –"},
+	{name: "atomic", rung: "v17", bend: tells(func(o *order) { o.hide() }), want: "ok – – ok – – –"},
 	{
 		name: "one late reading of the stock", want: holds,
-		bend: func(a, _ *contracttest.Instance) {
+		bend: func(a, _ *instance) {
 			var asked atomic.Int64
-			a.Count = func(left int64) int64 {
+			a.count = func(left int64) int64 {
 				if asked.Add(1) == 2 { // the first one after the load is for the size of the probe
 					return left + 3
 				}
@@ -420,7 +419,7 @@ var innocents = []misbehaviour{
 	},
 	{
 		name: "tokens by a clock with milliseconds", rung: "v15", want: holdsFenced,
-		bend: func(a, b *contracttest.Instance) { toMilliseconds(0)(a, b); a.Fenced = true },
+		bend: func(a, b *instance) { toMilliseconds(0)(a, b); a.fenced = true },
 	},
 	{
 		name: "readings of the stock that lag by 300 ms", slow: true, want: holds, bend: lagging(300 * time.Millisecond),
@@ -433,17 +432,17 @@ var innocents = []misbehaviour{
 	},
 	{
 		name: "one clock ahead by seconds", two: true, want: twoHosts, code: couldNotRun,
-		bend: func(_, b *contracttest.Instance) { b.Clock, b.Now = "of b", ahead(3*time.Second) },
+		bend: func(_, b *instance) { b.clock, b.now = "of b", ahead(3*time.Second) },
 	},
 	{
 		name: "one clock behind by an hour", two: true, want: twoHosts, code: couldNotRun,
-		bend: func(_, b *contracttest.Instance) { b.Clock, b.Now = "of b", ahead(-time.Hour) },
+		bend: func(_, b *instance) { b.clock, b.now = "of b", ahead(-time.Hour) },
 	},
 	{
 		name: "stalls of 200 ms under the lock", slow: true, want: holds,
 		bend: sells(func(o *order, honest func(*order)) {
-			if o.Number%20 == 7 {
-				o.Work = 200 * time.Millisecond
+			if o.number%20 == 7 {
+				o.work = 200 * time.Millisecond
 			}
 			honest(o)
 		}),
@@ -451,7 +450,7 @@ var innocents = []misbehaviour{
 	{
 		name: "stalls of 200 ms before the answer", slow: true, want: holds,
 		bend: tells(func(o *order) {
-			if o.Number%10 == 7 {
+			if o.number%10 == 7 {
 				time.Sleep(200 * time.Millisecond)
 			}
 		}),
@@ -459,11 +458,11 @@ var innocents = []misbehaviour{
 	{
 		name: "an answer that is lost, of an order that can be asked for", want: "ok unknown unknown ok – – –",
 		code: couldNotRun,
-		bend: func(a, _ *contracttest.Instance) {
-			a.Without = nil
-			a.Tell = func(o *order) {
-				if o.Number == 3 {
-					o.Status = 0
+		bend: func(a, _ *instance) {
+			a.without = nil
+			a.tell = func(o *order) {
+				if o.number == 3 {
+					o.status = 0
 				}
 			}
 		},
@@ -471,9 +470,9 @@ var innocents = []misbehaviour{
 	{
 		name: "lost answers, and a 500", slow: true, want: "unknown unknown unknown ok – – –", code: couldNotRun,
 		bend: tells(func(o *order) {
-			switch o.Number {
+			switch o.number {
 			case 3:
-				o.Status = 0
+				o.status = 0
 			case 5:
 				bare(o, http.StatusInternalServerError)
 			}
@@ -497,42 +496,42 @@ func ahead(by time.Duration) func() time.Time {
 
 // toMilliseconds has both clocks tell milliseconds, as JavaScript's toISOString does, and b's be another one that is
 // ahead by so much, unless that is 0.
-func toMilliseconds(apart time.Duration) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
-		a.Now = func() time.Time { return time.Now().Truncate(time.Millisecond) }
-		b.Now = func() time.Time { return time.Now().Add(apart).Truncate(time.Millisecond) }
+func toMilliseconds(apart time.Duration) func(a, b *instance) {
+	return func(a, b *instance) {
+		a.now = func() time.Time { return time.Now().Truncate(time.Millisecond) }
+		b.now = func() time.Time { return time.Now().Add(apart).Truncate(time.Millisecond) }
 		if apart != 0 {
-			b.Clock = "of b"
+			b.clock = "of b"
 		}
 	}
 }
 
 // deliversTwice has the answer to one sale be that to the next sale as well.
-func deliversTwice(a, b *contracttest.Instance) {
+func deliversTwice(a, b *instance) {
 	var mu sync.Mutex
 	var sales int
 	var answer map[string]any
 	tells(func(o *order) {
 		mu.Lock()
 		defer mu.Unlock()
-		if o.Status != http.StatusOK || probing(o) {
+		if o.status != http.StatusOK || probing(o) {
 			return
 		}
 		switch sales++; sales {
 		case 5:
-			answer = o.Doc
+			answer = o.doc
 		case 6:
-			o.Doc = answer
+			o.doc = answer
 		}
 	})(a, b)
 }
 
 // lagging has readings of the stock be late by so much: until then they lack the last three units.
-func lagging(by time.Duration) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
+func lagging(by time.Duration) func(a, b *instance) {
+	return func(a, b *instance) {
 		var last atomic.Int64
 		tells(func(*order) { last.Store(time.Now().UnixNano()) })(a, b)
-		a.Count = func(left int64) int64 {
+		a.count = func(left int64) int64 {
 			if time.Since(time.Unix(0, last.Load())) < by {
 				return left + 3
 			}
@@ -542,10 +541,10 @@ func lagging(by time.Duration) func(a, b *contracttest.Instance) {
 }
 
 // steps has a's clock be stepped by so much in the middle of the load.
-func steps(by time.Duration) func(a, b *contracttest.Instance) {
-	return func(a, _ *contracttest.Instance) {
-		a.Now = func() time.Time {
-			if a.Orders() > buyers/2 {
+func steps(by time.Duration) func(a, b *instance) {
+	return func(a, _ *instance) {
+		a.now = func() time.Time {
+			if a.arrived() > buyers/2 {
 				return time.Now().Add(by)
 			}
 			return time.Now()
@@ -554,12 +553,12 @@ func steps(by time.Duration) func(a, b *contracttest.Instance) {
 }
 
 // fenced has the lock draw tokens, and bends what is told of each lease.
-func fenced(tell func(o *order)) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
-		for _, in := range []*contracttest.Instance{a, b} {
-			in.Fenced = true
-			in.Tell = func(o *order) {
-				if o.Lease() != nil {
+func fenced(tell func(o *order)) func(a, b *instance) {
+	return func(a, b *instance) {
+		for _, in := range []*instance{a, b} {
+			in.fenced = true
+			in.tell = func(o *order) {
+				if o.lease != nil {
 					tell(o)
 				}
 			}
@@ -570,26 +569,21 @@ func fenced(tell func(o *order)) func(a, b *contracttest.Instance) {
 // unlocked serves an order without a lock that keeps others out, and without harm to the stock. It has no trace, which
 // would tell as well.
 func unlocked(o *order) {
-	o.Acquire()
-	left, enough := o.Take(o.Product, o.Quantity)
+	o.acquire()
+	left, enough := o.take(o.product, o.quantity)
 	time.Sleep(20 * time.Millisecond)
-	o.Release()
-	o.Left = left
-	if enough {
-		o.Sold(left)
-	} else {
-		o.Refuse(http.StatusConflict, "sold-out", "sold out")
-	}
-	delete(o.Doc, "trace")
+	o.release()
+	o.answer(left, enough)
+	delete(o.doc, "trace")
 }
 
 // together has the orders of an instance that wait for the lock be sold together, under the lease of the first of them.
 // says bends what each of the others says of that, given the order before it, and the firsts of all batches so far.
-func together(says func(o, before *order, firsts []*order)) func(a, b *contracttest.Instance) {
-	return func(a, b *contracttest.Instance) {
+func together(says func(o, before *order, firsts []*order)) func(a, b *instance) {
+	return func(a, b *instance) {
 		s := &shared{says: says}
-		for _, in := range []*contracttest.Instance{a, b} {
-			in.Fenced, in.Sell = true, (&batches{shared: s}).sell
+		for _, in := range []*instance{a, b} {
+			in.fenced, in.sell = true, (&batches{shared: s}).sell
 		}
 	}
 }
@@ -635,20 +629,15 @@ func (b *batches) sell(o *order) {
 func (b *batches) sellAll(batch []*order) {
 	first := batch[0]
 	b.firsts = append(b.firsts, first)
-	first.Acquire()
+	first.acquire()
 	for _, o := range batch {
-		left, enough := o.Take(o.Product, o.Quantity)
-		if o.Left = left; enough {
-			o.Sold(left)
-		} else {
-			o.Refuse(http.StatusConflict, "sold-out", "sold out")
-		}
+		o.answer(o.take(o.product, o.quantity))
 	}
-	time.Sleep(first.Work)
-	first.Release()
-	first.Show()
+	time.Sleep(first.work)
+	first.release()
+	first.show()
 	for i, o := range batch[1:] {
-		o.Doc["sold_by"] = first.ID
+		o.doc["sold_by"] = first.id
 		if b.says != nil {
 			b.says(o, batch[i], b.firsts)
 		}
@@ -656,31 +645,31 @@ func (b *batches) sellAll(batch []*order) {
 }
 
 // patient serves orders as they should be, and waits for the lock also where they do not say so.
-func patient(in *contracttest.Instance) func(o *order) {
+func patient(in *instance) func(o *order) {
 	return func(o *order) {
-		o.Wait = time.Second
-		in.UnderLock(o)
+		o.wait = time.Second
+		in.underLock(o)
 	}
 }
 
 // freesAnothers has one order remove the lock once more, when another has had it since.
-func freesAnothers() func(a, b *contracttest.Instance) {
-	return func(a, _ *contracttest.Instance) {
+func freesAnothers() func(a, b *instance) {
+	return func(a, _ *instance) {
 		var served atomic.Int64
-		a.Sell = func(o *order) {
-			a.UnderLock(o)
+		a.sell = func(o *order) {
+			a.underLock(o)
 			served.Add(1)
 		}
-		a.Tell = func(o *order) {
-			if o.Number != 5 {
+		a.tell = func(o *order) {
+			if o.number != 5 {
 				return
 			}
-			ctx, cancel := context.WithTimeout(o.Request.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(o.request.Context(), 10*time.Second)
 			defer cancel()
 			for before := served.Load(); served.Load() < before+2 && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
-			o.Command("del", "1")
+			o.command("del", "1")
 		}
 	}
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/contract/contracttest"
 	"stockapi/loadtest/history"
 )
 
 // A client that may not open enough files measures itself: the shop is not to blame for what never reached it.
 func TestAClientWithoutFiles(t *testing.T) {
-	shop := contracttest.NewInstance(contracttest.NewStore(), "a")
-	url, dir := serve(t, shop), t.TempDir()
+	shop, _ := newShop()
+	url, dir := shop.serve(t), t.TempDir()
 	// The hard limit goes down as well: Go raises the soft one to it.
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -n 48 && exec "$0" "$@"`, os.Args[0],
 		"--targets", url, "--scenarios", "one-instance", "--rungs", "v4", "--requests", "400", "--concurrency", "200",
@@ -30,7 +29,7 @@ func TestAClientWithoutFiles(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, out.String())
 	assert.Equal(t, couldNotRun, exit.ExitCode(), out.String())
-	assert.Less(t, shop.Orders(), 400, "some never left")
+	assert.Less(t, shop.arrived(), 400, "some never left")
 	assert.Regexp(t, `(?i)too many open files|file descriptors|no files`, out.String())
 	recorded, err := history.Read(dir)
 	require.NoError(t, err)

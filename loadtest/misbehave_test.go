@@ -1,17 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/contract/contracttest"
 	"stockapi/loadtest/history"
 )
 
@@ -22,7 +23,7 @@ import (
 // misbehaviour is a shop and what has to be found of it.
 type misbehaviour struct {
 	name string
-	bend func(a, b *contracttest.Instance)
+	bend func(a, b *instance)
 	// rung is the one that it claims to be, v4 if none is named; two has both instances take part.
 	rung string
 	two  bool
@@ -74,43 +75,38 @@ func (m *misbehaviour) measured(t *testing.T) (code int, found, out string) {
 // run drives the shop as loadtest drives any, and returns the exit code, the results of the one cell, and the output.
 func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
 	t.Helper()
-	store := contracttest.NewStore()
-	a, b := contracttest.NewInstance(store, "a"), contracttest.NewInstance(store, "b")
-	rung := m.rung
-	if rung == "" {
-		rung = "v4"
-	}
-	for _, in := range []*contracttest.Instance{a, b} {
-		in.Rungs = []string{rung}
-		in.Without = []string{"GET /orders/{order}"} // who asks for orders is told the truth, which is not the point here
+	a, b := newShop()
+	rung := cmp.Or(m.rung, "v4")
+	for _, in := range []*instance{a, b} {
+		in.rungs = []string{rung}
+		in.without = []string{"GET /orders/{order}"} // who asks for orders is told the truth, which is not the point here
 	}
 	if m.bend != nil {
 		m.bend(a, b)
 	}
-	urls, scenario := serve(t, a), "one-instance"
+	urls, scenario := a.serve(t), "one-instance"
 	if m.two {
-		urls, scenario = urls+","+serve(t, b), "two-instances"
+		urls, scenario = urls+","+b.serve(t), "two-instances"
 	}
-	dir := t.TempDir()
-	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung, "--out", dir}, load...)
-	code, stdout, stderr := loadtest(t, append(args, m.flags...)...)
-	out = stdout + stderr
-	recorded, err := history.Read(dir)
-	if err != nil {
-		return code, "", out // there was no cell
+	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung}, load...)
+	code, c, out := cellOf(t, append(args, m.flags...)...)
+	if c == nil {
+		return code, "", out
 	}
-	require.Len(t, recorded.Cells, 1, out)
-	return code, results(recorded.Cells[0]), out
+	return code, results(c), out
 }
 
-func serve(t *testing.T, in *contracttest.Instance) (url string) {
+// cellOf returns what became of a run of one cell; no cell if it was not run.
+func cellOf(t *testing.T, args ...string) (code int, c *history.Cell, out string) {
 	t.Helper()
-	server := httptest.NewServer(in.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server.URL
+	dir := t.TempDir()
+	code, stdout, stderr := loadtest(t, append(args, "--out", dir)...)
+	recorded, err := history.Read(dir)
+	if err != nil {
+		return code, nil, stdout + stderr
+	}
+	require.Len(t, recorded.Cells, 1, stdout+stderr)
+	return code, recorded.Cells[0], stdout + stderr
 }
 
 // results are those of a cell in one line, in the order of history.Verdicts; before them that it is invalid, if it is.
@@ -172,4 +168,34 @@ func TestNotAShopAtAll(t *testing.T) {
 	assert.Equal(t, couldNotRun, code)
 	assert.Regexp(t, `(?m)^loadtest: .*/rungs .*unexpected JSON`, stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+}
+
+// An instance that dies in the middle of the load is not a client that did not send. What it may have sold is unknown,
+// and nobody is accused.
+func TestAShopThatDiesMidway(t *testing.T) {
+	a, b := newShop()
+	server, died := httptest.NewServer(b.handler()), make(chan struct{})
+	die := sync.OnceFunc(func() {
+		defer close(died)
+		server.CloseClientConnections()
+		server.Close()
+	})
+	b.tell = func(o *order) {
+		if o.number >= buyers/2 {
+			o.status = 0
+			go die()
+		}
+	}
+	args := append([]string{"--targets", a.serve(t) + "," + server.URL, "--scenarios", "two-instances", "--rungs", "v4"},
+		load...)
+	code, c, out := cellOf(t, append(args, "--stock", "100")...)
+	<-died
+	assert.Equal(t, couldNotRun, code, out)
+	assert.Equal(t, history.OK, c.Finding(history.Valid).Result, out)
+	for _, v := range history.Verdicts {
+		assert.NotEqual(t, history.Broken, c.Finding(v).Result, out)
+	}
+	assert.Zero(t, c.Tally().NotSent, out)
+	assert.Positive(t, c.Tally().Unknown, out)
+	assert.Positive(t, c.Tally().NotSold, "a connection that is refused sells nothing: %s", out)
 }

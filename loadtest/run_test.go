@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -243,103 +241,68 @@ func TestListFitsItsWidth(t *testing.T) {
 `, narrow)
 }
 
-func TestTargetsThatHoldAreAsExpected(t *testing.T) {
-	shop := newFakeShop(t)
-	dir := t.TempDir()
-	code, stdout, stderr := loadtest(t, "--targets", shop.URL+"/", "--scenarios", "one-instance,two-instances",
-		"--rungs", "v4", "--requests", "137", "--out", dir)
-	assert.Equal(t, asExpected, code, stdout+stderr)
-	assert.Contains(t, stdout, "nothing was started here")
-	assert.Contains(t, stdout, "needs two targets")
-	assert.Contains(t, stdout, "as expected (1 of 1 cells; 1 not run)")
-	assert.Equal(t, 137+1, shop.Orders(), "exactly as many as asked, and a probe")
-	recorded, err := history.Read(dir)
-	require.NoError(t, err)
-	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
-}
-
-func TestALockThatFailsIsFoundOut(t *testing.T) {
-	shop := newFakeShop(t)
-	shop.oversell = true
-	code, stdout, _ := loadtest(t, "--targets", shop.URL+","+shop.URL, "--scenarios", "one-instance,two-instances",
-		"--rungs", "v4", "--repeat", "2")
-	assert.Equal(t, surprised, code)
-	assert.Contains(t, stdout, "! v4 lua-release")
-	assert.Regexp(t, `one-instance v4 .*: fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake `+
-		`sold unit \d1 again to order \d+ at`, strings.Join(strings.Fields(stdout), " "))
-	assert.Contains(t, stdout, "NOT as expected (0 of 4 cells are):")
-	assert.Contains(t, stdout, "two-instances v4 lua-release (repetition 2): stock was expected to be ok and is BROKEN")
-}
-
-func TestARungThatShouldBreakAndDoesNotIsASurprise(t *testing.T) {
-	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v0", "--scenarios", "one-instance")
-	assert.Equal(t, surprised, code)
-	assert.Contains(t, stdout, "stock was expected to be BROKEN and is ok")
-}
-
-func TestARungThatIsNotThereIsNotPassed(t *testing.T) {
-	shop := newFakeShop(t)
-	shop.lacks = "v4"
-	code, stdout, stderr := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance")
-	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stdout, "needs five nodes")
-	assert.Contains(t, stderr, "none of the cells could be run")
-}
-
-func TestTargetsAreSparedFaults(t *testing.T) {
-	code, stdout, stderr := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4",
-		"--scenarios", "one-instance,crash,pause")
-	assert.Equal(t, asExpected, code, stderr)
-	assert.Contains(t, stdout, "not run, 2: needs instances of its own")
-	assert.Contains(t, stdout, "as expected (1 of 1 cells; 2 not run)")
+// What is found of instances that run already, which are spared all faults.
+func TestTargets(t *testing.T) {
+	twice, lacking := bigShop(), bigShop()
+	twice.tell = sellsTwice
+	lacking.edit = map[string]func(map[string]any){"GET /rungs": func(doc map[string]any) {
+		for _, rung := range doc["rungs"].([]any) {
+			rung.(map[string]any)["available"], rung.(map[string]any)["needs"] = false, []string{"five nodes"}
+		}
+	}}
+	for name, c := range map[string]struct {
+		shop *instance
+		args string
+		code int
+		says []string
+	}{
+		"a lock that fails": {twice, "--rungs v4 --scenarios one-instance,two-instances --repeat 2", surprised, []string{
+			`! v4 lua-release`,
+			`one-instance v4 .*: fake sold unit \d1 to order \d+ at \+\d\.\d+ s; fake sold unit \d1 again to order \d+ at`,
+			`NOT as expected \(0 of 4 cells are\):`,
+			`two-instances v4 lua-release \(repetition 2\): stock was expected to be ok and is BROKEN`,
+		}},
+		"a rung that should break and does not": {bigShop(), "--rungs v0 --scenarios one-instance", surprised,
+			[]string{`stock was expected to be BROKEN and is ok`}},
+		"a rung that is not there": {lacking, "--rungs v4 --scenarios one-instance", couldNotRun,
+			[]string{`needs five nodes`, `none of the cells could be run`}},
+		"faults": {bigShop(), "--rungs v4 --scenarios one-instance,crash,pause", asExpected,
+			[]string{`not run, 2: needs instances of its own`, `as expected \(1 of 1 cells; 2 not run\)`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, dir := c.shop.serve(t), t.TempDir()
+			args := append(strings.Fields(c.args), "--targets", url+","+url, "--out", dir)
+			code, stdout, stderr := loadtest(t, args...)
+			assert.Equal(t, c.code, code, stdout+stderr)
+			for _, says := range c.says {
+				assert.Regexp(t, says, strings.Join(strings.Fields(stdout+stderr), " "))
+			}
+			_, err := os.Stat(filepath.Join(dir, "porcupine", "one-instance-v4.html"))
+			assert.Equal(t, c.shop == twice, err == nil, "a page of Porcupine")
+		})
+	}
 }
 
 func TestAnOpenLoopSendsAllToo(t *testing.T) {
-	shop := newFakeShop(t)
-	code, stdout, _ := loadtest(t, "--targets", shop.URL, "--rungs", "v4", "--scenarios", "one-instance",
+	t.Parallel()
+	shop := bigShop()
+	code, stdout, _ := loadtest(t, "--targets", shop.serve(t), "--rungs", "v4", "--scenarios", "one-instance",
 		"--rate", "500", "--requests", "111")
 	want := asExpected
 	if strings.Contains(stdout, "the client did not get the processor") { // then it measured no latencies, but sent all
 		want = couldNotRun
 	}
 	assert.Equal(t, want, code, stdout)
-	assert.Equal(t, 111+1, shop.Orders())
+	assert.Equal(t, 111+1, shop.arrived())
 	assert.Contains(t, stdout, "500/s in an open loop")
-}
-
-func TestOutHoldsTheMatrixAndTheResults(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new", "dir")
-	code, stdout, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
-		"--verbose", "--out", dir)
-	require.Equal(t, asExpected, code)
-	matrix, err := os.ReadFile(filepath.Join(dir, "matrix.txt"))
-	require.NoError(t, err)
-	assert.Equal(t, stdout, string(matrix))
-	code, again, _ := loadtest(t, "audit", "--verbose", dir)
-	assert.Equal(t, asExpected, code)
-	assert.Equal(t, stdout, again, "an audit prints what the run printed")
-}
-
-// TestAnAuditTrustsNoVerdict forges a file: two orders of one unit, under verdicts that say ok.
-func TestAnAuditTrustsNoVerdict(t *testing.T) {
-	dir := t.TempDir()
-	code, _, _ := loadtest(t, "--targets", newFakeShop(t).URL, "--rungs", "v4", "--scenarios", "one-instance",
-		"--out", dir)
-	require.Equal(t, asExpected, code)
-	forged := bytes.Replace(unpacked(t, dir), []byte(`"units":[41]`), []byte(`"units":[42]`), 1)
-	file := filepath.Join(t.TempDir(), "forged.jsonl")
-	require.NoError(t, os.WriteFile(file, forged, 0o600))
-	code, stdout, _ := loadtest(t, "audit", file)
-	assert.Equal(t, surprised, code)
-	assert.Contains(t, stdout, "BROKEN stock")
-	assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock "+
-		"was recorded as ok and is BROKEN")
 }
 
 // Without names a run is the first one; all, and a selection, are what they were.
 func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
-	shop := newFakeShop(t)
-	targets := []string{"--targets", shop.URL + "," + shop.URL, "--requests", "10", "--stock", "3"}
+	t.Parallel()
+	url := bigShop().serve(t)
+	targets := []string{"--targets", url + "," + url, "--requests", "10", "--stock", "3"}
 	for _, c := range []struct {
 		args  []string
 		cells string
@@ -353,17 +316,4 @@ func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 		assert.Regexp(t, c.cells, stdout, stderr)
 		assert.Equal(t, c.next, strings.Contains(stdout, "\nnext: `go run ./loadtest all`"), "%d %s", code, stdout)
 	}
-}
-
-// unpacked returns the lines of a run's histories.
-func unpacked(t *testing.T, dir string) []byte {
-	t.Helper()
-	file, err := os.Open(filepath.Join(dir, history.Results))
-	require.NoError(t, err)
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	text, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return text
 }

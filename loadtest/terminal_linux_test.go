@@ -17,9 +17,9 @@ func TestARunOnATerminalLeavesItsResultAlone(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {
 		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
 			t.Parallel()
-			shop := newFakeShop(t)
+			url := bigShop().serve(t)
 			tty, screen, closed := terminaltest.Open(t, size[0], size[1])
-			code := execute(t.Context(), []string{"--targets", shop.URL + "," + shop.URL, "--requests", "10", "--stock", "3",
+			code := execute(t.Context(), []string{"--targets", url + "," + url, "--requests", "10", "--stock", "3",
 				"--scenarios", "one-instance,two-instances", "--rungs", rungs}, tty, tty)
 			closed()
 			said := screen.String()

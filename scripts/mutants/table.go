@@ -624,9 +624,9 @@ var table = []section{
 			edits{{"loadtest/report/html/lessons.go", "len(g.with(isBroken)), 1)", "len(g.with(isBroken)), 0)"}}},
 		{"a broken lock looks like a broken stock", by{test("./loadtest/report/html HowBadItIs")},
 			edits{{"loadtest/report/html/sign.go", "{history.Exclusion, lockSign,", "{history.Exclusion, stockSign,"}}},
-		{"a field of the wrong kind fulfils the contract", by{test("./loadtest/contract OneThingWrong")},
+		{"a field of the wrong kind fulfils the contract", by{test("./loadtest OneThingWrong")},
 			edits{{"loadtest/contract/report.go", `return l.Wrong != "" || l.Missing`, "return l.Missing"}}},
-		{"a field that must be there may be missing", by{test("./loadtest/contract LacksOne")},
+		{"a field that must be there may be missing", by{test("./loadtest LacksOne")},
 			edits{{"loadtest/contract/check.go", "if m.Need == Must {", "if false {"}}},
 	}},
 

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/html"
+)
+
+func readFile(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// All that a run of one cell leaves, and what is made of that again.
+func TestResultsOfARun(t *testing.T) {
+	shop, dir := bigShop(), filepath.Join(t.TempDir(), "new", "dir")
+	code, said, stderr := loadtest(t, "--targets", shop.serve(t)+"/", "--scenarios", "one-instance,two-instances",
+		"--rungs", "v4", "--requests", "137", "--out", dir)
+	require.Equal(t, asExpected, code, said+stderr)
+	assert.Contains(t, said, "nothing was started here")
+	assert.Contains(t, said, "needs two targets")
+	assert.Contains(t, said, "as expected (1 of 1 cells; 1 not run)")
+	assert.Equal(t, 137+1, shop.arrived(), "exactly as many as asked, and a probe")
+	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
+	recorded, err := history.Read(dir)
+	require.NoError(t, err)
+	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
+
+	t.Run("an audit prints what the run printed", func(t *testing.T) {
+		code, again, _ := loadtest(t, "audit", dir)
+		assert.Equal(t, asExpected, code)
+		assert.Equal(t, said, again)
+		_, verbose, _ := loadtest(t, "audit", "--verbose", dir)
+		assert.Equal(t, readFile(t, dir, "matrix.txt"), verbose)
+	})
+	t.Run("the file makes the page", func(t *testing.T) {
+		_, _, stderr := loadtest(t, "report", filepath.Join(dir, history.Results))
+		assert.Equal(t, readFile(t, dir, "report.html"), readFile(t, dir, "results.html"), stderr)
+	})
+	t.Run("an audit trusts no verdict", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "forged.jsonl") // two orders of one unit, under verdicts that say ok
+		forged := strings.Replace(unpacked(t, dir), `"units":[41]`, `"units":[42]`, 1)
+		require.NoError(t, os.WriteFile(file, []byte(forged), 0o600))
+		code, stdout, _ := loadtest(t, "audit", file)
+		assert.Equal(t, surprised, code)
+		assert.Contains(t, stdout, "BROKEN stock")
+		assert.Contains(t, stdout, "the file's own verdict differs: one-instance v4 lua-release: stock "+
+			"was recorded as ok and is BROKEN")
+	})
+	for name, c := range map[string]struct {
+		change func(*history.Run)
+		want   int
+	}{
+		"as it was":       {func(*history.Run) {}, asExpected},
+		"a surprise":      {func(r *history.Run) { r.Cells[0].Rung = "v0" }, surprised},
+		"another verdict": {func(r *history.Run) { r.Cells[0].Findings[0].Result = history.Broken }, surprised},
+		"interrupted":     {func(r *history.Run) { r.Interrupted = "interrupted" }, couldNotRun},
+		"no cells ran": {func(r *history.Run) {
+			r.Cells[0].NotRun, r.Cells[0].Findings = "needs five nodes", nil
+		}, couldNotRun},
+	} {
+		t.Run("the exit code, "+name, func(t *testing.T) {
+			run, err := history.Read(dir)
+			require.NoError(t, err)
+			c.change(run)
+			file := filepath.Join(t.TempDir(), "r.jsonl.gz")
+			require.NoError(t, history.Write(file, run))
+			for _, command := range []string{"audit", "report"} {
+				code, stdout, stderr := loadtest(t, command, file)
+				assert.Equal(t, c.want, code, command+stdout+stderr)
+			}
+		})
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "report.html")))
+	_, again, _ := loadtest(t, "audit", dir)
+	assert.Contains(t, said, "report.html")
+	assert.NotContains(t, again, "report.html", "there is no such page")
+}
+
+// unpacked returns the lines of a run's histories.
+func unpacked(t *testing.T, dir string) string {
+	t.Helper()
+	z, err := gzip.NewReader(strings.NewReader(readFile(t, dir, history.Results)))
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A run of more orders than memory holds is judged as any other, also from its file, and leaves nothing but its
+// results.
+func TestARunThatMemoryDoesNotHold(t *testing.T) {
+	backendtest.Long(t)
+	t.Parallel()
+	dir := t.TempDir()
+	code, stdout, stderr := loadtest(t, "--targets", bigShop().serve(t), "--rungs", "v4", "--scenarios", "one-instance",
+		"--requests", "25000", "--out", dir)
+	require.Equal(t, asExpected, code, stderr)
+	assert.Len(t, namesIn(t, dir), 3)
+	code, again, stderr := loadtest(t, "audit", dir)
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Equal(t, stdout, again)
+}
+
+// forgedRun writes a file of cells of one unit: one that is well, and one that sold it twice; and with a fault one more
+// of these, after the fault, and one that was not run.
+func forgedRun(t *testing.T, fault bool) (file string) {
+	t.Helper()
+	left := int64(0)
+	sale := func(order string, done history.Instant) history.Op {
+		return history.Op{
+			Order: order, Instance: "a", Outcome: history.Sold, Sent: done - 1, Done: done, Quantity: 1, Units: []int64{1},
+		}
+	}
+	twice := []history.Op{sale("one", 1000), sale("two", 2000)}
+	cells := []*history.Cell{
+		{Scenario: "one-instance", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left, Ops: twice[:1]},
+		{Scenario: "one-instance", Rung: "v0", Name: "nolock", Initial: 1, Left: &left, Ops: twice},
+		{Scenario: "pause", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left, Ops: twice,
+			Faults: []history.Fault{{Order: "one", Instance: "a", Text: "stopped for 3.000 s", At: 500, End: 900}}},
+		{Scenario: "pause", Rung: "v6", Name: "redlock", NotRun: "needs 5 nodes"},
+	}
+	if !fault {
+		cells = cells[:2]
+	}
+	for _, c := range cells {
+		c.Findings, c.Coverage = audit.Judge(c)
+	}
+	file = filepath.Join(t.TempDir(), history.Results)
+	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: cells}))
+	return file
+}
+
+// A report is made from its file alone, is the same wherever it is written, and links to the pages of Porcupine beside
+// it. The directory of a run stands for its file.
+func TestReportOfAFile(t *testing.T) {
+	file := forgedRun(t, false)
+	dir, elsewhere := filepath.Dir(file), filepath.Join(t.TempDir(), "x.html")
+	for _, args := range [][]string{{file}, {dir}, {file, "-o", elsewhere}, {file, "-o", elsewhere}} {
+		code, stdout, stderr := loadtest(t, append([]string{"report"}, args...)...)
+		assert.Equal(t, surprised, code, stderr)
+		assert.Regexp(t, `wrote .*(results|report|x)\.html\n`, stdout)
+	}
+	doc := readFile(t, dir, "results.html")
+	assert.Equal(t, doc, readFile(t, elsewhere))
+	assert.Equal(t, doc, readFile(t, dir, "report.html"))
+	assert.Contains(t, doc, "<!doctype html>")
+	assert.Contains(t, doc, `href="porcupine/one-instance-v0.html"`)
+	assert.NotContains(t, doc, "porcupine/one-instance-v4.html")
+	for _, beside := range []string{dir, filepath.Dir(elsewhere)} {
+		assert.Equal(t, []string{"one-instance-v0.html"}, namesIn(t, filepath.Join(beside, "porcupine")))
+		assert.Contains(t, readFile(t, beside, "porcupine", "one-instance-v0.html"), "sells unit 1")
+	}
+}
+
+func TestReportWithoutItsPagesOfPorcupine(t *testing.T) {
+	file := forgedRun(t, false)
+	dir := filepath.Dir(file)
+	code, _, _ := loadtest(t, "report", file, "-o", filepath.Join(dir, "missing", "x.html"))
+	assert.Equal(t, couldNotRun, code)
+	code, _, stderr := loadtest(t, "report", file, "-o", os.DevNull)
+	assert.Equal(t, surprised, code, stderr)
+	assert.NoDirExists(t, filepath.Join(filepath.Dir(os.DevNull), "porcupine"))
+	assert.Len(t, namesIn(t, dir), 1, "the file alone")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "porcupine"), nil, 0o600))
+	code, _, stderr = loadtest(t, "report", file)
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, "cannot write "+filepath.Join(dir, "porcupine", "one-instance-v0.html"))
+	assert.NotContains(t, readFile(t, dir, "results.html"), "porcupine/", "the report itself is made all the same")
+}
+
+func TestPictureOfTheCellThatWasChosen(t *testing.T) {
+	file := forgedRun(t, true)
+	to := filepath.Join(t.TempDir(), "picture.svg")
+	for cell, says := range map[string]string{
+		"":                    "lock v4 lua-release, scenario pause",
+		"one-instance v0":     "lock v0 nolock, scenario one-instance",
+		"one-instance nolock": "lock v0 nolock, scenario one-instance",
+		"one-instance v4":     "No violation was found",
+	} {
+		code, stdout, stderr := loadtest(t, "report", file, "--svg", to, "--cell", cell)
+		assert.Equal(t, surprised, code, stderr)
+		assert.Contains(t, stdout, "wrote "+to)
+		assert.Contains(t, readFile(t, to), says)
+	}
+	assert.Len(t, namesIn(t, filepath.Dir(file)), 1, "a picture instead of the report")
+}
+
+// What cannot be made says why in one line.
+func TestReportThatCannotBeMade(t *testing.T) {
+	file, to, cut := forgedRun(t, true), filepath.Join(t.TempDir(), "picture.svg"), filepath.Join(t.TempDir(), "cut.gz")
+	require.NoError(t, os.WriteFile(cut, []byte(`{"format":"stock`), 0o600))
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{file, "--svg", to, "--cell", "pause v9"},
+			`there is no cell "pause v9" with orders to draw, did you mean "pause v4"?`},
+		{[]string{file, "--svg", to, "--cell", "rain"},
+			`there is no cell "rain" with orders to draw: choose "one-instance v4", "one-instance v0", "pause v4"`},
+		{[]string{file, "--svg", to, "--cell", "pause v6"}, `there is no cell "pause v6" with orders to draw`},
+		{[]string{forgedRun(t, false), "--svg", to}, `choose a cell with --cell, "one-instance v4", "one-instance v0"`},
+		{[]string{file, "--cell", "pause v4"}, "add --svg FILE"},
+		{[]string{file, "--svg", to, "-o", to}, "leave out --output, or --svg"},
+		{[]string{file, "--svg", filepath.Join(to, "missing")}, "cannot write " + to},
+		{[]string{cut}, "not a usable history: it is cut short"},
+		{[]string{"/nonexistent"}, "/nonexistent"},
+	} {
+		code, _, stderr := loadtest(t, append([]string{"report"}, c.args...)...)
+		assert.Equal(t, couldNotRun, code)
+		assert.Contains(t, stderr, c.says)
+		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		assert.NoFileExists(t, to)
+	}
+}
+
+func TestReportKnowsTheFlagsDefaults(t *testing.T) {
+	c, _, _, err := parse(nil, io.Discard, io.Discard)
+	require.NoError(t, err)
+	f := c.Run
+	assert.Equal(t, history.Load{
+		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Wait: f.Wait, TTL: f.TTL, Work: f.Work,
+	}, html.Defaults)
+}
