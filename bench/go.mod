@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/bsm/redislock v0.9.4
+	github.com/dustin/go-humanize v1.1.0
 	github.com/go-redsync/redsync/v4 v4.18.0
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/redis/go-redis/v9 v9.23.0
@@ -26,7 +27,6 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect

@@ -1,9 +1,9 @@
 // Bench compares the locks of this repository with the libraries that people use, side by side in one run on one Redis.
 //
-// Read plan.go for what is measured when, and measure.go for one measurement. The locks are in package contender, a
-// process that uses them in package worker, the processes in package fleet, the arithmetic in package figures, and the
-// table, the file and the plots in package report. It is a module of its own, so that the libraries stay out of the
-// go.mod of the service.
+// Read run.go for a run, plan.go for what is measured when, and measure.go for one measurement, on the processes of
+// process.go and jvm.go and the server of redis.go. The locks are in package contender, a process that uses them in
+// package worker, and the figures, the table, the file and the plots in package report. It is a module of its own, so
+// that the libraries stay out of the go.mod of the service.
 package main
 
 import (

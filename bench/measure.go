@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/figures"
-	"stockapi/bench/fleet"
+	"stockapi/bench/report"
 	"stockapi/bench/worker"
+	"stockapi/internal/stock"
 )
 
 const (
@@ -32,21 +32,21 @@ const (
 // A bench is what measurements run on. The workers stay for the whole run, as they would be in use: a new JVM is slow.
 type bench struct {
 	flags     *flags
-	server    *fleet.Server
-	prefix    string                    // of all keys of this run
-	commands  map[bool][]string         // that start a worker, false: of this program; true: on the JVM
-	processes map[bool][]*fleet.Process // that were started so
-	temp      string                    // a directory to remove at the end, empty if there is none
+	server    *server
+	prefix    string              // of all keys of this run
+	commands  map[bool][]string   // that start a worker, false: of this program; true: on the JVM
+	processes map[bool][]*process // that were started so
+	temp      string              // a directory to remove at the end, empty if there is none
 }
 
 // measure does one measurement.
-func (b *bench) measure(ctx context.Context, s step) (figures.Sample, error) {
-	keys := contender.Keys{Prefix: fmt.Sprintf("%s%d:", b.prefix, s.number)}
+func (b *bench) measure(ctx context.Context, s step) (report.Sample, error) {
+	keys := contender.Settings{URL: b.server.url, Prefix: fmt.Sprintf("%s%d:", b.prefix, s.number)}
 	defer b.clean(ctx, keys.Prefix)
-	if err := contender.PutStock(ctx, b.server.URL, keys, units, stockTTL); err != nil {
-		return figures.Sample{}, err
+	if err := stock.NewShelf(b.server.rdb).PutFor(ctx, keys.Product(), units, stockTTL); err != nil {
+		return report.Sample{}, err
 	}
-	sample := figures.Sample{Contender: s.contender.Name, Kind: s.contender.Kind, Workload: s.workload,
+	sample := report.Sample{Contender: s.contender.Name, Kind: s.contender.Kind, Workload: s.workload,
 		Waiters: s.waiters, Round: s.round, Length: b.flags.For}
 	results, commands, err := b.let(ctx, s, keys)
 	if err != nil {
@@ -56,8 +56,8 @@ func (b *bench) measure(ctx context.Context, s step) (figures.Sample, error) {
 	sample.Count(results, commands)
 	if s.workload == worker.Hot {
 		var left int64
-		left, err = contender.StockLeft(ctx, b.server.URL, keys)
-		sample.Broken = figures.Check(units, left, results)
+		left, err = b.server.left(ctx, keys.Product())
+		sample.Broken = report.Check(units, left, results)
 	}
 	return sample, err
 }
@@ -66,12 +66,12 @@ func (b *bench) measure(ctx context.Context, s step) (figures.Sample, error) {
 func (b *bench) clean(ctx context.Context, prefix string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	_ = b.server.Clean(ctx, prefix)
+	_ = b.server.clean(ctx, prefix)
 }
 
 // end ends the workers of a kind: they are busy, or dead. The next measurement starts others.
 func (b *bench) end(jvm bool) {
-	fleet.CloseAll(b.processes[jvm])
+	closeAll(b.processes[jvm])
 	b.processes[jvm] = nil
 }
 
@@ -86,7 +86,7 @@ func (b *bench) close() {
 // let lets the workers do their jobs, all at once. It returns what they did, and how many commands Redis executed in a
 // second of that, 0 if it does not say.
 func (b *bench) let(
-	ctx context.Context, s step, keys contender.Keys,
+	ctx context.Context, s step, keys contender.Settings,
 ) (results []worker.Result, commands float64, err error) {
 	n, workers := s.contender.Shape.Of(b.flags.Processes, s.waiters)
 	warmUp := b.flags.warmUp()
@@ -100,25 +100,25 @@ func (b *bench) let(
 	if err != nil {
 		return nil, 0, err
 	}
-	job := worker.Job{Contender: s.contender.Name, Workload: s.workload, URL: b.server.URL, Prefix: keys.Prefix,
-		Workers: workers, WarmUpMS: warmUp.Milliseconds(), ForMS: b.flags.For.Milliseconds(), DrainMS: drain.Milliseconds()}
-	if err := each(processes, func(i int, p *fleet.Process) error {
+	job := worker.Job{Contender: s.contender.Name, Workload: s.workload, Settings: keys, Workers: workers,
+		WarmUpMS: warmUp.Milliseconds(), ForMS: b.flags.For.Milliseconds(), DrainMS: drain.Milliseconds()}
+	if err := each(processes, func(i int, p *process) error {
 		job := job
 		job.Process = i
-		return p.Prepare(job)
+		return p.prepare(job)
 	}); err != nil {
 		return nil, 0, err
 	}
-	if err := each(processes, func(_ int, p *fleet.Process) error { return p.Begin() }); err != nil {
+	if err := each(processes, func(_ int, p *process) error { return p.begin() }); err != nil {
 		return nil, 0, err
 	}
-	overdue := time.AfterFunc(warmUp+b.flags.For+drain+patience, func() { fleet.CloseAll(processes) })
+	overdue := time.AfterFunc(warmUp+b.flags.For+drain+patience, func() { closeAll(processes) })
 	defer overdue.Stop()
 	var all errgroup.Group
 	all.Go(func() error { commands = b.rate(ctx, warmUp); return nil })
 	results = make([]worker.Result, n)
-	err = each(processes, func(i int, p *fleet.Process) (err error) {
-		results[i], err = p.Result()
+	err = each(processes, func(i int, p *process) (err error) {
+		results[i], err = p.result()
 		return err
 	})
 	_ = all.Wait()
@@ -126,9 +126,9 @@ func (b *bench) let(
 }
 
 // workers returns that many worker processes.
-func (b *bench) workers(ctx context.Context, jvm bool, n int) ([]*fleet.Process, error) {
+func (b *bench) workers(ctx context.Context, jvm bool, n int) ([]*process, error) {
 	for len(b.processes[jvm]) < n {
-		p, err := fleet.Start(ctx, b.commands[jvm])
+		p, err := start(ctx, b.commands[jvm])
 		if err != nil {
 			return nil, err
 		}
@@ -142,11 +142,11 @@ func (b *bench) rate(ctx context.Context, warmUp time.Duration) float64 {
 	if !sleep(ctx, warmUp) {
 		return 0
 	}
-	before, begun := b.server.Commands(ctx), time.Now()
+	before, begun := b.server.commands(ctx), time.Now()
 	if !sleep(ctx, b.flags.For) {
 		return 0
 	}
-	return float64(b.server.Commands(ctx)-before) / time.Since(begun).Seconds()
+	return float64(b.server.commands(ctx)-before) / time.Since(begun).Seconds()
 }
 
 // sleep reports whether the time is over; false if the context ended before.
@@ -157,13 +157,4 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// each does something with all processes at once, and returns the first error.
-func each(processes []*fleet.Process, do func(i int, p *fleet.Process) error) error {
-	var all errgroup.Group
-	for i, p := range processes {
-		all.Go(func() error { return do(i, p) })
-	}
-	return all.Wait()
 }

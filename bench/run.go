@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/fleet"
 	"stockapi/bench/report"
+	"stockapi/internal/backend"
 	"stockapi/loadtest/cluster"
 )
 
@@ -35,13 +35,13 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (code int) {
 	if err != nil {
 		return exitCode(stderr, err)
 	}
-	server, err := fleet.Reach(redis.URL)
+	server, err := reach(redis.URL)
 	if err != nil {
 		return exitCode(stderr, err)
 	}
-	defer server.Close()
+	defer func() { _ = server.rdb.Close() }()
 	b := &bench{flags: f, server: server, prefix: "bench:" + strings.ToLower(rand.Text()[:8]) + ":",
-		commands: map[bool][]string{false: {self, "worker"}}, processes: map[bool][]*fleet.Process{}}
+		commands: map[bool][]string{false: {self, "worker"}}, processes: map[bool][]*process{}}
 	defer b.close()
 	contenders := b.withRedisson(ctx, stderr)
 	r := &report.Report{Processes: f.Processes, Contenders: contenders, About: fmt.Sprintf(
@@ -68,7 +68,7 @@ func (b *bench) withRedisson(ctx context.Context, stderr io.Writer) []contender.
 	dir, err := os.MkdirTemp("", "bench-")
 	if err == nil {
 		b.temp = dir
-		b.commands[true], err = fleet.BuildRedisson(ctx, filepath.Join(dir, "redisson"))
+		b.commands[true], err = buildRedisson(ctx, filepath.Join(dir, "redisson"))
 	}
 	if err == nil {
 		return b.flags.contenders
@@ -89,7 +89,7 @@ func (b *bench) measureAll(ctx context.Context, plan []step, r *report.Report, s
 		if ctx.Err() != nil {
 			return fmt.Errorf("ended after %d of %d measurements: %w", i, len(plan), context.Cause(ctx))
 		}
-		if err != nil && b.server.Ping(ctx) != nil {
+		if err != nil && backend.Ping(ctx, b.server.rdb) != nil {
 			return fmt.Errorf("the Redis is away: %w", err)
 		}
 		if err != nil {

@@ -1,7 +1,8 @@
 // Package contender holds the locks that are compared, each used as its own documentation says.
 //
-// Read contender.go and list.go, then a file for each library: rungs.go for the ladder of this repository, redsync.go,
-// redislock.go, rueidislock.go, spin.go. limits.go bounds them all. Redisson runs on the JVM, in ../redisson.
+// Read contender.go and list.go, then a file for each library: rungs.go for the ladder of this repository; redsync.go,
+// redislock.go and spin.go on goredis.go; rueidislock.go. limits.go bounds them all. Redisson runs on the JVM, in
+// ../redisson.
 package contender
 
 import (
@@ -31,6 +32,9 @@ type Contender struct {
 	open  func(Settings) (*Client, error)
 }
 
+// Open connects a process to the servers of a contender.
+func (c Contender) Open(s Settings) (*Client, error) { return c.open(s) }
+
 // A Shape says in how many processes a contender runs.
 type Shape string
 
@@ -53,18 +57,24 @@ func (s Shape) Of(processes, waiters int) (int, int) {
 	}
 }
 
-// Settings name the Redis and the keys that a process uses.
+// Settings name the Redis and the keys of one measurement.
 type Settings struct {
-	URL  string
-	Keys Keys
+	URL    string `json:"url"`
+	Prefix string `json:"prefix"` // of all keys
 }
+
+// Hot is the one lock that all workers want.
+func (s Settings) Hot() string { return s.Prefix + "hot" }
+
+// Product is the product that they sell.
+func (s Settings) Product() string { return s.Prefix + "product" }
 
 // A Client is one process's use of a contender.
 type Client struct {
 	// Lock waits until the lock called key is ours, or ctx ends.
 	Lock func(ctx context.Context, key string) (Held, error)
 	// Sell reads the stock and writes one less, under a lock that is held. It returns the number of the unit sold.
-	Sell func(ctx context.Context, product string, held Held) (unit int64, err error)
+	Sell func(ctx context.Context, held Held) (unit int64, err error)
 	// Close ends the client's connections. All locks must have been released.
 	Close func()
 }
@@ -77,20 +87,5 @@ type Held struct {
 	Release func(ctx context.Context) error
 }
 
-// Open connects a process to the servers of a contender.
-func (c Contender) Open(s Settings) (*Client, error) { return c.open(s) }
-
 // ttl is the lease that every contender asks for, if its library lets it choose. It is the article's.
 const ttl = 30 * time.Second
-
-// Keys names the keys of one measurement. All of them contain the prefix.
-type Keys struct{ Prefix string }
-
-// Hot is the one lock that all workers want.
-func (k Keys) Hot() string { return k.Prefix + "hot" }
-
-// Product is the product that they sell.
-func (k Keys) Product() string { return k.Prefix + "product" }
-
-// Stock is the key of its stock.
-func (k Keys) Stock() string { return stock.Key(k.Product()) }

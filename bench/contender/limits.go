@@ -3,32 +3,29 @@ package contender
 import (
 	"context"
 	"sync"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // The limits sell with the same two commands, and ask no server for a lock. No lock whose holder reads and then writes
 // sells faster than the better of them: that one has no waiting at all, or no gap between two holders.
 var (
-	mutexContender = Contender{Name: "mutex", Kind: Limit, Shape: OneProcess, open: openMutex,
+	mutexContender = Contender{Name: "mutex", Kind: Limit, Shape: OneProcess, open: onGoRedis(mutex),
 		About: "the same workers in one process, around a sync.Mutex; no lock server"}
-	aloneContender = Contender{Name: "alone", Kind: Limit, Shape: OneWorker, open: openAlone,
+	aloneContender = Contender{Name: "alone", Kind: Limit, Shape: OneWorker, open: onGoRedis(alone),
 		About: "one worker, no lock"}
 )
 
-func openMutex(s Settings) (*Client, error) {
+func mutex(redis.UniversalClient) acquire {
 	var mu sync.Mutex
-	return openLocal(s, mu.Lock, mu.Unlock)
+	return func(context.Context, string) (func(context.Context) error, error) {
+		mu.Lock()
+		return func(context.Context) error { mu.Unlock(); return nil }, nil
+	}
 }
 
-func openAlone(s Settings) (*Client, error) { return openLocal(s, func() {}, func() {}) }
-
-func openLocal(s Settings, enter, leave func()) (*Client, error) {
-	rdb, err := openGoRedis(s.URL)
-	if err != nil {
-		return nil, err
+func alone(redis.UniversalClient) acquire {
+	return func(context.Context, string) (func(context.Context) error, error) {
+		return func(context.Context) error { return nil }, nil
 	}
-	acquire := func(ctx context.Context, _ string) (Held, error) {
-		enter()
-		return Held{Context: ctx, Release: func(context.Context) error { leave(); return nil }}, nil
-	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = rdb.Close() }}, nil
 }

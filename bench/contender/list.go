@@ -19,7 +19,7 @@ func All() (list []Contender) {
 		mutexContender, aloneContender)
 }
 
-// redissonContender runs in a process of its own kind; package fleet starts it.
+// redissonContender runs in a process of its own kind; the program starts it.
 var redissonContender = Contender{Name: "redisson", Kind: Peer, JVM: true,
 	About: "Redisson's RLock on the JVM: lock(), renewed by its watchdog; waiters are woken by a message"}
 

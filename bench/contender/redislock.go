@@ -5,24 +5,20 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
 )
 
-var redislockContender = Contender{Name: "redislock", Kind: Peer, open: openRedislock,
+var redislockContender = Contender{Name: "redislock", Kind: Peer, open: onGoRedis(redislockOn),
 	About: "bsm/redislock with LinearBackoff(1ms): waiters try again every millisecond"}
 
-func openRedislock(s Settings) (*Client, error) {
-	rdb, err := openGoRedis(s.URL)
-	if err != nil {
-		return nil, err
-	}
+func redislockOn(rdb redis.UniversalClient) acquire {
 	locks := redislock.New(rdb)
 	options := &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond)}
-	acquire := func(ctx context.Context, key string) (Held, error) {
+	return func(ctx context.Context, key string) (func(context.Context) error, error) {
 		l, err := locks.Obtain(ctx, key, ttl, options)
 		if err != nil {
-			return Held{}, err
+			return nil, err
 		}
-		return Held{Context: ctx, Release: l.Release}, nil
+		return l.Release, nil
 	}
-	return &Client{Lock: acquire, Sell: sellOn(rdb, s.Keys), Close: func() { _ = rdb.Close() }}, nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
+
+	"stockapi/internal/stock"
 )
 
 var rueidislockContender = Contender{Name: "rueidislock", Kind: Peer, open: openRueidislock,
@@ -29,7 +31,7 @@ func openRueidislock(s Settings) (*Client, error) {
 		return nil, err
 	}
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		KeyPrefix: s.Keys.Prefix + "rueidislock", KeyMajority: 1, NoLoopTracking: true, ClientOption: option,
+		KeyPrefix: s.Prefix + "rueidislock", KeyMajority: 1, NoLoopTracking: true, ClientOption: option,
 		TryNextAfter: answerWithin,
 	})
 	if err != nil {
@@ -43,15 +45,14 @@ func openRueidislock(s Settings) (*Client, error) {
 		}
 		return Held{Context: held, Release: func(context.Context) error { release(); return nil }}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellOnRueidis(client, s.Keys), Close: func() {
+	return &Client{Lock: acquire, Sell: sellOnRueidis(client, stock.Key(s.Product())), Close: func() {
 		locker.Close()
 		client.Close()
 	}}, nil
 }
 
-func sellOnRueidis(client rueidis.Client, k Keys) func(context.Context, string, Held) (int64, error) {
-	key := k.Stock()
-	return func(ctx context.Context, _ string, _ Held) (int64, error) {
+func sellOnRueidis(client rueidis.Client, key string) func(context.Context, Held) (int64, error) {
+	return func(ctx context.Context, _ Held) (int64, error) {
 		unit, err := client.Do(ctx, client.B().Get().Key(key).Build()).AsInt64()
 		if err != nil {
 			return 0, err

@@ -2,13 +2,10 @@ package contender
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"stockapi/internal/backend"
 	"stockapi/internal/lock"
 	"stockapi/internal/stock"
 )
@@ -46,7 +43,7 @@ func openRung(r lock.Rung, s Settings) (*Client, error) {
 		}
 		return Held{Context: lease.Context, Fence: lease.Fence, Seat: lease.Seat, Release: releaseOf(lease)}, nil
 	}
-	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf), Close: func() {
+	return &Client{Lock: acquire, Sell: sellFrom(stock.NewShelf(rdb), r.Shelf, s.Product()), Close: func() {
 		end()
 		background.Wait()
 		_ = rdb.Close()
@@ -64,38 +61,12 @@ func releaseOf(lease *lock.Lease) func(context.Context) error {
 }
 
 // sellFrom sells from the rung's kind of shelf, without any work between the read and the write.
-func sellFrom(shelf *stock.Shelf, kind stock.Kind) func(context.Context, string, Held) (int64, error) {
+func sellFrom(shelf *stock.Shelf, kind stock.Kind, product string) func(context.Context, Held) (int64, error) {
 	sell := shelf.Seller(kind)
 	idle := func(context.Context) error { return nil }
-	return func(ctx context.Context, product string, held Held) (int64, error) {
+	return func(ctx context.Context, held Held) (int64, error) {
 		left, err := sell(ctx, stock.Order{Product: product, Quantity: 1, Fence: held.Fence, Seat: held.Seat,
 			MaxWait: longest, Work: idle})
 		return left + 1, err
 	}
-}
-
-// PutStock puts units of a product on the shelf, for a while.
-func PutStock(ctx context.Context, url string, k Keys, units int64, ttl time.Duration) error {
-	return withShelf(url, func(shelf *stock.Shelf) error { return shelf.PutFor(ctx, k.Product(), units, ttl) })
-}
-
-// StockLeft returns how many are left.
-func StockLeft(ctx context.Context, url string, k Keys) (left int64, err error) {
-	err = withShelf(url, func(shelf *stock.Shelf) error {
-		left, err = shelf.Left(ctx, k.Product())
-		return err
-	})
-	if errors.Is(err, stock.ErrNoProduct) {
-		err = fmt.Errorf("the stock has gone: did somebody else empty that Redis, or does it evict keys? %w", err)
-	}
-	return left, err
-}
-
-func withShelf(url string, do func(*stock.Shelf) error) error {
-	rdb, err := backend.Open(url, backend.Options{Timeout: 10 * time.Second, PoolSize: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rdb.Close() }()
-	return do(stock.NewShelf(rdb))
 }

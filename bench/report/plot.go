@@ -9,12 +9,10 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	_ "gonum.org/v1/plot/vg/vgsvg" // the format that plots are saved in
-
-	"stockapi/bench/figures"
 )
 
 // plot draws a metric over the number of waiters, a line for each contender, on logarithmic axes.
-func (r *Report) plot(path string, m figures.Metric) error {
+func (r *Report) plot(path string, m Metric) error {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s, %d processes, all on one lock", m.Name, r.Processes)
 	p.X.Label.Text, p.Y.Label.Text = "waiters in each process", m.Name
@@ -23,9 +21,9 @@ func (r *Report) plot(path string, m figures.Metric) error {
 	p.Legend.Top = true
 	waiters := r.waiters()
 	slices.Sort(waiters)
-	of, ticks := map[int]map[string]figures.Figure{}, plot.ConstantTicks{}
+	of, ticks := map[int]map[string]Figure{}, plot.ConstantTicks{}
 	for _, n := range waiters {
-		of[n] = figures.Of(r.Samples, m, n)
+		of[n] = Of(r.Samples, m, n)
 		ticks = append(ticks, plot.Tick{Value: float64(n), Label: fmt.Sprint(n)})
 	}
 	p.X.Tick.Marker = ticks

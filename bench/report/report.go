@@ -1,4 +1,8 @@
-// Package report shows what was measured: as a table in Markdown, and as a file of every measurement with plots.
+// Package report turns what workers did into figures, and shows them: as a table in Markdown, and as a file of every
+// measurement with plots.
+//
+// Reading order: sample.go (the figures of one measurement, and their medians and ratios over all rounds), stats.go,
+// check.go (that no unit was sold twice), report.go, plot.go.
 package report
 
 import (
@@ -12,19 +16,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/figures"
 )
 
 // A Report is everything that was measured.
 type Report struct {
 	About      string // where and how
 	Processes  int
-	Contenders []contender.Contender
-	Samples    []figures.Sample
+	Contenders []contender.Contender // ours, then the peers, then the limits
+	Samples    []Sample
 }
 
 // waiters lists the numbers of waiters, in the order in which they were first measured.
@@ -53,31 +57,29 @@ func (r *Report) table(waiters int) string {
 	t := table.NewWriter()
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Markdown.PadContent = true
-	var columns []map[string]figures.Figure
+	var columns []map[string]Figure
 	head := table.Row{""}
-	for _, m := range figures.Metrics {
-		if of := figures.Of(r.Samples, m, waiters); len(of) > 0 {
+	for _, m := range Metrics {
+		if of := Of(r.Samples, m, waiters); len(of) > 0 {
 			columns, head = append(columns, of), append(head, m.Name)
 		}
 	}
 	t.AppendHeader(head)
-	for _, kind := range []contender.Kind{contender.Ours, contender.Peer, contender.Limit} {
-		for _, c := range r.Contenders {
-			line, measured := table.Row{c.Name}, false
-			for _, of := range columns {
-				f, ok := of[c.Name]
-				line, measured = append(line, cell(f, ok)), measured || ok
-			}
-			if measured && c.Kind == kind {
-				t.AppendRow(line)
-			}
+	for _, c := range r.Contenders {
+		line, measured := table.Row{c.Name}, false
+		for _, of := range columns {
+			f, ok := of[c.Name]
+			line, measured = append(line, cell(f, ok)), measured || ok
+		}
+		if measured {
+			t.AppendRow(line)
 		}
 	}
 	return t.RenderMarkdown()
 }
 
 // cell shows a median with three significant digits or all before the point, and its ratio.
-func cell(f figures.Figure, ok bool) string {
+func cell(f Figure, ok bool) string {
 	switch {
 	case !ok:
 		return "–"
@@ -94,11 +96,7 @@ func number(v float64) string {
 	case v < 99.95:
 		return fmt.Sprintf("%.1f", v)
 	}
-	digits := fmt.Sprintf("%.0f", v)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return humanize.Comma(int64(math.Round(v)))
 }
 
 // Broken says of each lock that let two in, with how many waiters, and what was sold twice; of each but once.
@@ -146,8 +144,8 @@ func (r *Report) Write(dir string) error {
 	if len(r.waiters()) < 2 {
 		return nil
 	}
-	for name, m := range map[string]figures.Metric{
-		"sales": figures.Rate, "p99": figures.P99, "commands": figures.Commands,
+	for name, m := range map[string]Metric{
+		"sales": Rate, "p99": P99, "commands": Commands,
 	} {
 		if err := r.plot(filepath.Join(dir, name+".svg"), m); err != nil {
 			return fmt.Errorf("plot the %s: %w", name, err)
@@ -160,14 +158,14 @@ func (r *Report) Write(dir string) error {
 func (r *Report) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"contender", "workload", "processes", "waiters", "round"}
-	for _, m := range figures.Metrics {
+	for _, m := range Metrics {
 		head = append(head, m.ID)
 	}
 	lines := [][]string{append(head, "failed", "broken")}
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		line := []string{s.Contender, string(s.Workload), fmt.Sprint(r.Processes), fmt.Sprint(s.Waiters), fmt.Sprint(s.Round)}
-		for _, m := range figures.Metrics {
+		for _, m := range Metrics {
 			value := ""
 			if v, ok := s.Values[m.ID]; ok {
 				value = fmt.Sprintf("%.6g", v)

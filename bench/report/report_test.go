@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/bench/contender"
-	"stockapi/bench/figures"
 	"stockapi/bench/worker"
 )
 
@@ -27,8 +26,8 @@ func forged() *Report {
 		for _, waiters := range []int{32, 1, 512} {
 			for round := range 3 {
 				rate := rates[c.Name] + float64(round)
-				r.Samples = append(r.Samples, figures.Sample{Contender: c.Name, Kind: c.Kind, Workload: worker.Hot,
-					Waiters: waiters, Round: round, Values: map[string]float64{figures.Rate.ID: rate, figures.P99.ID: 1e6 / rate}})
+				r.Samples = append(r.Samples, Sample{Contender: c.Name, Kind: c.Kind, Workload: worker.Hot,
+					Waiters: waiters, Round: round, Values: map[string]float64{Rate.ID: rate, P99.ID: 1e6 / rate}})
 			}
 		}
 	}
@@ -59,7 +58,7 @@ func TestPrintSaysWhatIsBroken(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	dir, r := filepath.Join(t.TempDir(), "new"), forged()
-	r.Samples[0].Values[figures.Rate.ID] = 0 // has no place on a logarithmic axis
+	r.Samples[0].Values[Rate.ID] = 0 // has no place on a logarithmic axis
 	require.NoError(t, r.Write(dir))
 	text, err := os.ReadFile(filepath.Join(dir, "bench.csv"))
 	require.NoError(t, err)

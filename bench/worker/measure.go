@@ -39,27 +39,18 @@ func measure(ctx context.Context, job Job, client *contender.Client) Result {
 type operate func(ctx context.Context) (unit int64, err error)
 
 func operation(job Job, client *contender.Client, worker int) operate {
-	if job.Workload == Hot {
-		return sale(client, job.keys())
-	}
 	key := fmt.Sprintf("%sfree:%d:%d", job.Prefix, job.Process, worker)
-	return func(ctx context.Context) (int64, error) {
-		held, err := client.Lock(ctx, key)
-		if err != nil {
-			return 0, err
-		}
-		return 0, held.Release(ctx)
+	if job.Workload == Hot {
+		key = job.Hot()
 	}
-}
-
-func sale(client *contender.Client, k contender.Keys) operate {
-	key, product := k.Hot(), k.Product()
-	return func(ctx context.Context) (int64, error) {
+	return func(ctx context.Context) (unit int64, err error) {
 		held, err := client.Lock(ctx, key)
 		if err != nil {
 			return 0, err
 		}
-		unit, err := client.Sell(held.Context, product, held)
+		if job.Workload == Hot {
+			unit, err = client.Sell(held.Context, held)
+		}
 		released := held.Release(ctx)
 		if err != nil {
 			return 0, err

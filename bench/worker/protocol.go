@@ -24,18 +24,15 @@ const (
 type Job struct {
 	Contender string   `json:"contender"`
 	Workload  Workload `json:"workload"`
-	URL       string   `json:"url"`
-	Prefix    string   `json:"prefix"`  // of all keys
-	Process   int      `json:"process"` // its number, from 0
-	Workers   int      `json:"workers"`
+	contender.Settings
+	Process int `json:"process"` // its number, from 0
+	Workers int `json:"workers"`
 	// WarmUp comes before the measurement, and counts for nothing. Drain comes after it: no operation begins any more,
 	// and those under way get that long to end. In milliseconds.
 	WarmUpMS int64 `json:"warm_up_ms"`
 	ForMS    int64 `json:"for_ms"`
 	DrainMS  int64 `json:"drain_ms"`
 }
-
-func (j Job) keys() contender.Keys { return contender.Keys{Prefix: j.Prefix} }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 

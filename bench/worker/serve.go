@@ -58,5 +58,5 @@ func open(job Job) (*contender.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found[0].Open(contender.Settings{URL: job.URL, Keys: job.keys()})
+	return found[0].Open(job.Settings)
 }

@@ -42,7 +42,7 @@ func stub(open bool) *contender.Client {
 			time.Sleep(time.Millisecond)
 			return contender.Held{Context: ctx, Release: func(context.Context) error { return nil }}, nil
 		},
-		Sell: func(context.Context, string, contender.Held) (int64, error) { return stock.Add(1), nil },
+		Sell: func(context.Context, contender.Held) (int64, error) { return stock.Add(1), nil },
 	}
 }
 

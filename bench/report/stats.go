@@ -1,6 +1,4 @@
-// Package figures turns what workers did into figures: stats.go has the statistics, check.go the check that no unit was
-// sold twice, sample.go the figures of one measurement, and their medians and ratios over all rounds.
-package figures
+package report
 
 import (
 	"math"

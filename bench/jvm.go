@@ -1,21 +1,26 @@
-package fleet
+package main
 
 import (
 	"bytes"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"stockapi/bench/redisson"
 )
 
-// BuildRedisson builds the worker for the JVM in a directory, and returns the command that runs it. Maven fetches what
+// redisson is a Maven project. Its class bench.Worker speaks the protocol of package worker.
+//
+//go:embed redisson/pom.xml redisson/src
+var redisson embed.FS
+
+// buildRedisson builds the worker for the JVM in a directory, and returns the command that runs it. Maven fetches what
 // it needs from Maven Central, unless it has it already.
-func BuildRedisson(ctx context.Context, dir string) (command []string, err error) {
+func buildRedisson(ctx context.Context, dir string) (command []string, err error) {
 	java, err := exec.LookPath("java")
 	if err != nil {
 		return nil, errors.New("there is no java on the PATH")
@@ -24,14 +29,19 @@ func BuildRedisson(ctx context.Context, dir string) (command []string, err error
 	if err != nil {
 		return nil, errors.New("there is no mvn on the PATH")
 	}
-	if err := os.CopyFS(dir, redisson.Sources); err != nil {
+	sources, err := fs.Sub(redisson, "redisson")
+	if err == nil {
+		err = os.CopyFS(dir, sources)
+	}
+	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, maven, "--quiet", "--batch-mode", "compile", "dependency:build-classpath",
 		"-Dmdep.outputFile=classpath")
 	cmd.Dir = dir
 	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("mvn could not build it: %w: %s", err, firstLine(said))
+		first, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+		return nil, fmt.Errorf("mvn could not build it: %w: %s", err, first)
 	}
 	classpath, err := os.ReadFile(filepath.Join(dir, "classpath"))
 	if err != nil {
@@ -40,9 +50,4 @@ func BuildRedisson(ctx context.Context, dir string) (command []string, err error
 	own := filepath.Join(dir, "target", "classes")
 	return []string{java, "-cp", own + string(os.PathListSeparator) + string(bytes.TrimSpace(classpath)), "bench.Worker"},
 		nil
-}
-
-func firstLine(said []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	return line
 }
