@@ -1,9 +1,6 @@
 package scenario
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -24,7 +21,7 @@ func nodes(first, last int) []string {
 }
 
 // lockServers returns the names of the servers that the rung locks on.
-func (f *faultCell) lockServers() []string {
+func (f *play) lockServers() []string {
 	if f.rung.OnNodes() {
 		return nodes(1, redlockNodes)
 	}
@@ -32,145 +29,103 @@ func (f *faultCell) lockServers() []string {
 }
 
 // onLinks calls do for the links of an instance to those servers.
-func (f *faultCell) onLinks(at int, servers []string, do func(*cluster.Link) error) error {
-	var errs []error
+func (f *play) onLinks(at int, servers []string, do func(*cluster.Link) error) {
 	for _, name := range servers {
-		w := f.Targets.Links[at][name]
-		if w == nil {
-			errs = append(errs, fmt.Errorf("there is no link from %s to %s", f.cell.Instances[at].Name, name))
-			continue
+		l := f.Targets.Links[at][name]
+		if l == nil {
+			f.fail("there is no link from %s to %s", f.cell.Instances[at].Name, name)
 		}
-		errs = append(errs, do(w))
+		f.must(do(l))
 	}
-	return errors.Join(errs...)
 }
 
 // onAllLinks calls do for the links of all instances to those servers.
-func (f *faultCell) onAllLinks(servers []string, do func(*cluster.Link) error) error {
-	var errs []error
+func (f *play) onAllLinks(servers []string, do func(*cluster.Link) error) {
 	for i := range f.cell.Instances {
-		errs = append(errs, f.onLinks(i, servers, do))
+		f.onLinks(i, servers, do)
 	}
-	return errors.Join(errs...)
 }
 
 // healAll heals all links.
-func (f *faultCell) healAll() error {
-	var errs []error
+func (f *play) healAll() {
 	for _, links := range f.Targets.Links {
-		for _, w := range links {
-			errs = append(errs, w.Heal())
+		for _, l := range links {
+			f.must(l.Heal())
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // injectCutOff drops what a sends to its lock servers while it works longer than its lease lasts. Meanwhile b tries to
 // sell.
-func injectCutOff(ctx context.Context, f *faultCell) error {
-	cut := func() error { return f.onLinks(a, f.lockServers(), (*cluster.Link).DropRequests) }
-	if err := f.slowWork(ctx, client.Order{}, cut, func(first *pending, begun time.Time) {
+func injectCutOff(f *play) {
+	cut := func() { f.onLinks(a, f.lockServers(), (*cluster.Link).DropRequests) }
+	f.slowWork(client.Order{}, cut, func(first *inFlight, begun time.Time) {
 		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s",
 			seconds(time.Since(begun)), seconds(f.Load.TTL))
-	}); err != nil {
-		return err
-	}
+	})
 	f.probes = []int{b}
-	return f.healAll()
+	f.healAll()
 }
 
 // injectReplyLost drops the reply to a's acquire and then breaks the connection: the acquire was carried out, but a
 // does not know. New connections work again.
-func injectReplyLost(ctx context.Context, f *faultCell) error {
-	first, begun, err := f.acquireUnanswered(ctx, (*cluster.Link).DropResponses)
-	if err != nil {
-		return err
-	}
+func injectReplyLost(f *play) {
+	first, begun := f.acquireUnanswered((*cluster.Link).DropResponses)
 	broke := time.Now()
-	if err := errors.Join(f.healAll(), first.waitAnswered(ctx)); err != nil {
-		return err
-	}
+	f.healAll()
+	first.waitAnswered()
 	first.recordFaultOn(network, begun, broke, "never told that it had the lock")
 	f.probes = []int{b}
-	return nil
 }
 
 // injectLateReply delays the reply to a's acquire until b holds the lock or has given up.
-func injectLateReply(ctx context.Context, f *faultCell) error {
-	first, begun, err := f.acquireUnanswered(ctx, (*cluster.Link).DelayResponses)
-	if err != nil {
-		return err
-	}
-	second := f.order(ctx, b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
-	if _, err := second.waitHeldOrAnswered(ctx); err != nil {
-		return err
-	}
+func injectLateReply(f *play) {
+	first, begun := f.acquireUnanswered((*cluster.Link).DelayResponses)
+	second := f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second.waitHeldOrAnswered()
 	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s",
 		seconds(time.Since(begun)), seconds(f.Load.TTL))
-	if err := f.healAll(); err != nil {
-		return err
-	}
-	if err := first.waitAnswered(ctx); err != nil {
-		return err
-	}
-	return second.finish(ctx)
+	f.healAll()
+	first.waitAnswered()
+	second.finish()
 }
 
 // acquireUnanswered injects a fault into the replies for a, sends an order there, and waits until its lock is known to
 // have been taken.
-func (f *faultCell) acquireUnanswered(ctx context.Context, fault func(*cluster.Link) error) (
-	first *pending, begun time.Time, err error,
-) {
-	if err := f.warmUp(ctx); err != nil {
-		return nil, begun, err
-	}
-	before, err := f.keys(ctx)
-	if err != nil {
-		return nil, begun, err
-	}
-	if err := f.onLinks(a, f.lockServers(), fault); err != nil {
-		return nil, begun, err
-	}
+func (f *play) acquireUnanswered(fault func(*cluster.Link) error) (first *inFlight, begun time.Time) {
+	f.warmUp()
+	before := f.keys()
+	f.onLinks(a, f.lockServers(), fault)
 	begun = time.Now()
-	first = f.order(ctx, a, "1", client.Order{})
-	return first, begun, first.waitUntil(ctx, func() (bool, error) {
-		now, err := f.keys(ctx)
-		return now > before, err
-	})
+	first = f.order(a, "1", client.Order{})
+	first.waitUntil(func() bool { return f.keys() > before })
+	return first, begun
 }
 
 // keys counts the keys on all lock servers of the rung.
-func (f *faultCell) keys(ctx context.Context) (sum int64, err error) {
+func (f *play) keys() (sum int64) {
 	for _, name := range f.lockServers() {
-		n, err := f.Targets.Servers[name].Keys(ctx)
-		if err != nil {
-			return 0, err
-		}
+		n, err := f.Targets.Servers[name].Keys(f.ctx)
+		f.must(err)
 		sum += n
 	}
-	return sum, nil
+	return sum
 }
 
 // injectRedisDown cuts both instances off from all servers, sends an order to each, and heals the links.
-func injectRedisDown(ctx context.Context, f *faultCell) error {
-	if err := f.warmUp(ctx); err != nil {
-		return err
-	}
-	if err := f.onAllLinks(append(f.lockServers(), stockServer), (*cluster.Link).Cut); err != nil {
-		return err
-	}
+func injectRedisDown(f *play) {
+	f.warmUp()
+	f.onAllLinks(append(f.lockServers(), stockServer), (*cluster.Link).Cut)
 	for i, in := range f.cell.Instances {
 		begun := time.Now()
-		for f.Client.Ready(ctx, in.URL) && time.Since(begun) < barrierTimeout+f.slack() {
+		for f.Client.Ready(f.ctx, in.URL) && time.Since(begun) < barrierTimeout+f.slack() {
 			continue // until it has noticed: the outcome of a command on a connection that is being closed would be unknown
 		}
-		o := f.order(ctx, i, strconv.Itoa(i+1), client.Order{})
-		if err := o.waitAnswered(ctx); err != nil {
-			return err
-		}
+		o := f.order(i, strconv.Itoa(i+1), client.Order{})
+		o.waitAnswered()
 		o.recordFaultOn(network, begun, time.Now(), "without any server")
 	}
-	return f.healAll()
+	f.healAll()
 }
 
 // minorityWait bounds the wait of orders for a lock of which a minority is away.
@@ -178,68 +133,53 @@ const minorityWait = 2 * time.Second
 
 // injectMinorityDown takes two nodes of five away: one refuses, and one is silent. Order 1 on a works, and b waits for
 // the lock.
-func injectMinorityDown(ctx context.Context, f *faultCell) error {
+func injectMinorityDown(f *play) {
 	if f.rung.OnZooKeeper() {
-		return f.loseLeader(ctx)
+		f.loseLeader()
+		return
 	}
-	if err := f.warmUp(ctx); err != nil {
-		return err
-	}
+	f.warmUp()
 	begun := time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 1), (*cluster.Link).Cut),
-		f.onAllLinks(nodes(2, 2), (*cluster.Link).DropRequests)); err != nil {
-		return err
-	}
-	first := f.order(ctx, a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: minorityWait})
-	if _, err := first.waitHeldOrAnswered(ctx); err != nil {
-		return err
-	}
-	second := f.order(ctx, b, "2", client.Order{Wait: minorityWait})
-	if err := errors.Join(first.finish(ctx), second.waitAnswered(ctx)); err != nil {
-		return err
-	}
+	f.onAllLinks(nodes(1, 1), (*cluster.Link).Cut)
+	f.onAllLinks(nodes(2, 2), (*cluster.Link).DropRequests)
+	first := f.order(a, "1", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: minorityWait})
+	first.waitHeldOrAnswered()
+	second := f.order(b, "2", client.Order{Wait: minorityWait})
+	first.finish()
+	second.waitAnswered()
 	first.recordFaultOn(network, begun, time.Now(), "with two nodes of five away")
-	return nil
 }
 
 // injectMajorityDown takes three nodes of five away for good.
-func injectMajorityDown(ctx context.Context, f *faultCell) error {
+func injectMajorityDown(f *play) {
 	if f.rung.OnZooKeeper() {
-		return f.loseEnsemble(ctx)
+		f.loseEnsemble()
+		return
 	}
-	first, begun, err := f.withoutQuorum(ctx)
-	if err != nil {
-		return err
-	}
+	first, begun := f.withoutQuorum()
 	first.recordFaultOn(network, begun, time.Now(), "with three nodes of five away")
-	return nil
 }
 
 // injectQuorumReturns takes three nodes of five away, and heals two of them. A fresh request now needs the nodes that
 // stayed up, and what a failed acquire left on them would be in its way.
-func injectQuorumReturns(ctx context.Context, f *faultCell) error {
+func injectQuorumReturns(f *play) {
 	if f.rung.OnZooKeeper() {
-		return f.ensembleReturns(ctx)
+		f.ensembleReturns()
+		return
 	}
-	first, begun, err := f.withoutQuorum(ctx)
-	if err != nil {
-		return err
-	}
+	first, begun := f.withoutQuorum()
 	first.recordFaultOn(network, begun, time.Now(), "with three nodes of five away")
 	f.probes = []int{b}
-	return f.onAllLinks(nodes(1, 2), (*cluster.Link).Heal)
+	f.onAllLinks(nodes(1, 2), (*cluster.Link).Heal)
 }
 
 // withoutQuorum takes three nodes of five away from both instances, and sends an order to a.
-func (f *faultCell) withoutQuorum(ctx context.Context) (first *pending, begun time.Time, err error) {
-	if err := f.warmUp(ctx); err != nil {
-		return nil, begun, err
-	}
+func (f *play) withoutQuorum() (first *inFlight, begun time.Time) {
+	f.warmUp()
 	begun = time.Now()
-	if err := errors.Join(f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut),
-		f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)); err != nil {
-		return nil, begun, err
-	}
-	first = f.order(ctx, a, "1", client.Order{})
-	return first, begun, first.waitAnswered(ctx)
+	f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut)
+	f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)
+	first = f.order(a, "1", client.Order{})
+	first.waitAnswered()
+	return first, begun
 }

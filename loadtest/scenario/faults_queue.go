@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"cmp"
-	"context"
 	"strconv"
 	"time"
 
@@ -13,195 +12,133 @@ import (
 const requeueTime = 40 * time.Millisecond
 
 // injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them has had it.
-func injectHerd(ctx context.Context, f *faultCell) error {
+func injectHerd(f *play) {
 	const waiters = 50
-	first, err := f.holdFirst(ctx)
-	if err != nil {
-		return err
-	}
-	var all []*pending
+	first := f.holdFirst()
+	var all []*inFlight
 	for n := range waiters {
-		all = append(all, f.order(ctx, (n+1)%2, strconv.Itoa(n+1), client.Order{
+		all = append(all, f.order((n+1)%2, strconv.Itoa(n+1), client.Order{
 			Fault: "hold@after:" + f.rung.Taken, Wait: 20 * time.Second, Work: requeueTime,
 		}))
 	}
 	for _, o := range all {
-		if err := o.waitHeld(ctx); err != nil {
-			return err
-		}
+		o.waitHeld()
 	}
 	for _, o := range all {
-		if err := o.endHold(ctx); err != nil {
-			return err
-		}
+		o.endHold()
 	}
 	f.cell.Waiting = waiters
-	if err := first.finish(ctx); err != nil {
-		return err
-	}
+	first.finish()
 	for _, o := range all {
-		if err := o.waitAnswered(ctx); err != nil {
-			return err
-		}
+		o.waitAnswered()
 	}
-	return nil
 }
 
 // injectQueueOrder sends fifty orders, one after the other, to b and a in turn, while an order on a holds the lock.
 // When the lock is released, the first in the queue cannot take it at once, as its process is stopped. At that moment
 // one more order comes, to a.
-func injectQueueOrder(ctx context.Context, f *faultCell) error {
+func injectQueueOrder(f *play) {
 	const waiters = 50
-	first, err := f.holdFirst(ctx)
-	if err != nil {
-		return err
-	}
-	var next *pending
+	first := f.holdFirst()
+	var next *inFlight
 	for n := range waiters {
-		o, err := f.enqueue(ctx, (n+1)%2, n+1)
-		if err != nil {
-			return err
-		}
+		o := f.enqueue((n+1)%2, n+1)
 		if n == 0 {
 			next = o
 		}
 	}
 	f.cell.InLine = true
 	begun := time.Now()
-	if err := next.stop(ctx); err != nil {
-		return err
-	}
-	if err := first.finish(ctx); err != nil {
-		return err
-	}
-	if _, err := f.enqueue(ctx, a, waiters+1); err != nil {
-		return err
-	}
-	if err := next.resume(); err != nil {
-		return err
-	}
+	next.stop()
+	first.finish()
+	f.enqueue(a, waiters+1)
+	next.resume()
 	next.recordStop(begun, "stopped for %s while the lock became free", seconds(time.Since(begun)))
-	return nil
 }
 
 // holdFirst sends the first order after the warm-up, to a, and waits until it is held with the lock.
-func (f *faultCell) holdFirst(ctx context.Context) (*pending, error) {
-	if err := f.warmUp(ctx); err != nil {
-		return nil, err
-	}
-	first := f.order(ctx, a, "first", client.Order{Fault: "hold@before:" + f.rung.Write})
-	return first, first.waitHeld(ctx)
+func (f *play) holdFirst() *inFlight {
+	f.warmUp()
+	first := f.order(a, "first", client.Order{Fault: "hold@before:" + f.rung.Write})
+	first.waitHeld()
+	return first
 }
 
 // enqueue sends the next order, and waits until it is known to come before any order that is sent after it. Where there
 // is a queue, the order shows there, unless it gets the lock at once. Otherwise the order is known to be about to ask
 // for the lock.
-func (f *faultCell) enqueue(ctx context.Context, at, n int) (*pending, error) {
-	before, err := f.queued(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (f *play) enqueue(at, n int) *inFlight {
+	before := f.queued()
 	order := client.Order{Wait: 20 * time.Second}
 	if !f.rung.Queue {
 		order.Fault = "hold@before:" + f.rung.Acquire
 	}
-	o := f.order(ctx, at, strconv.Itoa(n), order)
+	o := f.order(at, strconv.Itoa(n), order)
 	if f.rung.Queue {
-		return o, o.waitQueued(ctx, before)
+		o.waitQueued(before)
+	} else {
+		o.waitHeld()
+		o.endHold()
 	}
-	if err := o.waitHeld(ctx); err != nil {
-		return nil, err
-	}
-	return o, o.endHold(ctx)
+	return o
 }
 
 // injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits
 // behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
-func injectWaiterDies(ctx context.Context, f *faultCell) error {
-	if err := f.warmUp(ctx); err != nil {
-		return err
-	}
-	first := f.order(ctx, a, "1", client.Order{
+func injectWaiterDies(f *play) {
+	f.warmUp()
+	first := f.order(a, "1", client.Order{
 		Fault: "hold@" + f.rung.AfterRead(), Work: f.session, Wait: f.session, // it is held for a session
 	})
-	if err := first.waitHeld(ctx); err != nil {
-		return err
-	}
-	second, err := f.waitForLock(ctx, b, "2")
-	if err != nil {
-		return err
-	}
-	third, err := f.waitForLock(ctx, a, "3")
-	if err != nil {
-		return err
-	}
-	queued, err := f.queued(ctx)
-	if err != nil {
-		return err
-	}
+	first.waitHeld()
+	second := f.waitForLock(b, "2")
+	third := f.waitForLock(a, "3")
+	queued := f.queued()
 	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
 	f.Targets.Processes[b].Kill()
-	if err := second.waitDied(ctx, gone); err != nil {
-		return err
-	}
+	second.waitDied(gone)
 	second.recordFault(begun, "killed while it waited for the lock")
-	if err := second.waitPlaceGone(ctx, queued); err != nil {
-		return err
-	}
-	if err := first.endHold(ctx); err != nil {
-		return err
-	}
-	for _, o := range []*pending{third, first} {
-		if err := o.waitAnswered(ctx); err != nil {
-			return err
-		}
+	second.waitPlaceGone(queued)
+	first.endHold()
+	for _, o := range []*inFlight{third, first} {
+		o.waitAnswered()
 	}
 	third.recordFault(begun, "waiting behind order 2, which was killed")
 	f.probes = []int{a}
-	return nil
 }
 
 // waitPlaceGone waits until one of that many waiters in the queue is gone, if a place there ends with its session.
-func (o *pending) waitPlaceGone(ctx context.Context, queued int64) error {
-	if !o.rung.OnZooKeeper() || !o.rung.Queue {
-		return nil
+func (o *inFlight) waitPlaceGone(queued int64) {
+	if o.rung.OnZooKeeper() && o.rung.Queue {
+		o.waitAtMost(o.session+barrierTimeout, func() bool { return o.queued() < queued })
 	}
-	return o.waitAtMost(ctx, o.session+barrierTimeout, func() (bool, error) {
-		now, err := o.queued(ctx)
-		return now < queued, err
-	})
 }
 
 // waitForLock sends an order, and waits until the order has found the lock taken, and is in the queue if there is one.
-func (f *faultCell) waitForLock(ctx context.Context, at int, id string) (*pending, error) {
-	before, err := f.queued(ctx)
-	if err != nil {
-		return nil, err
-	}
-	o := f.order(ctx, at, id, client.Order{
+func (f *play) waitForLock(at int, id string) *inFlight {
+	before := f.queued()
+	o := f.order(at, id, client.Order{
 		Fault: "hold@after:" + cmp.Or(f.rung.Taken, f.rung.Acquire), Wait: 20 * time.Second,
 	})
-	if err := o.waitHeld(ctx); err != nil {
-		return nil, err
+	o.waitHeld()
+	o.endHold()
+	if f.rung.Queue {
+		o.waitQueued(before)
 	}
-	if err := o.endHold(ctx); err != nil || !f.rung.Queue {
-		return o, err
-	}
-	return o, o.waitQueued(ctx, before)
+	return o
 }
 
 // waitQueued waits until more than that many waiters queue, or the order is answered.
-func (o *pending) waitQueued(ctx context.Context, before int64) error {
-	return o.waitUntil(ctx, func() (bool, error) {
-		queued, err := o.queued(ctx)
-		return queued > before || o.answered(), err
-	})
+func (o *inFlight) waitQueued(before int64) {
+	o.waitUntil(func() bool { return o.queued() > before || o.answered() })
 }
 
 // queued counts the waiters that queue at the lock server, if the rung has a queue.
-func (f *faultCell) queued(ctx context.Context) (int64, error) {
+func (f *play) queued() int64 {
 	if !f.rung.Queue {
-		return 0, nil
+		return 0
 	}
-	return f.Targets.Servers[lockServer].Queued(ctx)
+	n, err := f.Targets.Servers[lockServer].Queued(f.ctx)
+	f.must(err)
+	return n
 }

@@ -10,42 +10,33 @@ import (
 // injectOppositeOrder sends an order of two products to a, and one of the same products in the opposite order to b.
 // Both are held until each has asked for its first lock; then each has one lock and wants the other. The fresh
 // requests, for the first product, come while both are under way.
-func injectOppositeOrder(ctx context.Context, f *faultCell) error {
-	if err := f.warmUp(ctx); err != nil {
-		return err
-	}
+func injectOppositeOrder(f *play) {
+	f.warmUp()
 	one, two := f.cell.Product, f.secondProduct()
-	if err := f.Client.SetStock(ctx, f.cell.Instances[a].URL, two, f.cell.Initial); err != nil {
-		return err
-	}
+	f.must(f.Client.SetStock(f.ctx, f.cell.Instances[a].URL, two, f.cell.Initial))
 	with := func(items ...string) client.Order {
 		return client.Order{Items: items, Fault: "hold@after:" + f.rung.Acquire, Wait: f.Load.TTL}
 	}
 	begun := time.Now()
-	first, second := f.order(ctx, a, "1", with(one, two)), f.order(ctx, b, "2", with(two, one))
-	for _, o := range []*pending{first, second} {
-		if err := o.waitHeld(ctx); err != nil {
-			return err
-		}
+	first, second := f.order(a, "1", with(one, two)), f.order(b, "2", with(two, one))
+	for _, o := range []*inFlight{first, second} {
+		o.waitHeld()
 	}
-	for _, o := range []*pending{first, second} {
-		if err := o.endHold(ctx); err != nil {
-			return err
-		}
+	for _, o := range []*inFlight{first, second} {
+		o.endHold()
 	}
 	first.recordFault(begun, "asking for two locks while order 2 on %s asks for the same in the opposite order",
 		f.cell.Instances[b].Name)
-	return nil
 }
 
 // secondProduct names a second product of the cell. clear removes it.
-func (f *faultCell) secondProduct() string {
+func (f *play) secondProduct() string {
 	f.second = f.cell.Product + "-beside"
 	return f.second
 }
 
 // clear removes the second product, so that nothing is left on the backend.
-func (f *faultCell) clear(ctx context.Context) {
+func (f *play) clear(ctx context.Context) {
 	if f.second != "" {
 		_ = f.Client.Forget(ctx, f.cell.Instances[b].URL, f.second)
 	}

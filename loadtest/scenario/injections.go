@@ -1,9 +1,7 @@
 package scenario
 
-import "context"
-
 // injections maps each fault scenario to the function that injects its fault.
-var injections = map[string]func(context.Context, *faultCell) error{
+var injections = map[string]func(*play){
 	"crash":                    injectCrash,
 	"slow-work":                injectSlowWork,
 	"explicit-lease":           injectExplicitLease,

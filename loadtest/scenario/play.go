@@ -1,0 +1,305 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/load"
+)
+
+// barrierTimeout bounds every wait of a step. A fault that did not happen by then will not happen, and the cell cannot
+// be run to its end.
+const barrierTimeout = 5 * time.Second
+
+// A play is one cell of a fault scenario while it runs; a scenario is a function that calls its steps. Each step waits
+// until its effect is known: an order is held at its point, a process is stopped or has exited. No step relies on a
+// sleep. A step that fails ends the play, as FailNow ends a test.
+type play struct {
+	*Runner
+	ctx  context.Context
+	cell *history.Cell
+	rung catalog.Rung
+	// session is the time for which a session of ZooKeeper's outlives its process.
+	session time.Duration
+	// orders are all orders that were sent.
+	orders []*inFlight
+	// probes are the numbers of the instances that get fresh requests at the end. With nested these take the lock once
+	// more.
+	probes []int
+	nested bool
+	// second is the name of a second product, if there is one.
+	second string
+	// mayRefuse reports whether the first order may be refused its lock, because its servers do not hear of each other.
+	mayRefuse bool
+}
+
+// A failure is what must panics with, and what carryOut returns.
+type failure struct{ error }
+
+// must ends the play if err is not nil.
+func (f *play) must(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// fail ends the play.
+func (f *play) fail(format string, args ...any) { f.must(fmt.Errorf(format, args...)) }
+
+// carryOut carries out the steps and returns the error of the one that failed.
+func (f *play) carryOut(steps func(*play)) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	steps(f)
+	return nil
+}
+
+// runFault injects the scenario's faults, sends the probes, and waits for all orders that are still under way.
+func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &play{
+		Runner: r, ctx: inner, cell: c, rung: spec.Rung, session: spec.Scenario.SessionTimeout(), probes: everywhere(c),
+	}
+	defer f.watchStalls()()
+	err := f.carryOut(func(f *play) {
+		injections[spec.Scenario.Name](f)
+		f.must(r.Probe(inner, c, f.probes, f.nested))
+		for _, o := range f.orders {
+			o.waitAnswered()
+		}
+	})
+	if err != nil {
+		cancel()
+	}
+	for _, o := range f.orders {
+		<-o.done
+		err = errors.Join(err, c.Add(&o.op))
+	}
+	f.clear(ctx)
+	c.Elapsed = time.Since(c.Start)
+	return err
+}
+
+// watchStalls measures scheduling delays while the cell runs. The returned function stores them with the client's other
+// figures.
+func (f *play) watchStalls() (end func()) {
+	var stalls *load.StallWatch
+	if f.Stalls != nil {
+		stalls = f.Stalls.Watch()
+	}
+	return func() {
+		f.cell.Client = load.ClientOf(f.cell.Ops)
+		f.cell.Client.Loop = "closed" // each step waits for the one before it
+		if stalls != nil {
+			f.cell.Client.Away, f.cell.Client.Longest = stalls.Stop()
+		}
+	}
+}
+
+// warmUp sells one unit on each instance, to show that the rung works without a fault. It also opens the connections
+// and loads the scripts, so that the fault does not wait for them.
+func (f *play) warmUp() {
+	for i, in := range f.cell.Instances {
+		f.order(i, "opening-"+in.Name, client.Order{}).waitAnswered()
+	}
+}
+
+// order sends an order for one unit to an instance and returns at once. Fields that are set in with override those that
+// all orders of the cell share.
+func (f *play) order(at int, id string, with client.Order) *inFlight {
+	return f.send(at, id, history.Buy, with)
+}
+
+// send sends an order of that phase.
+func (f *play) send(at int, id string, phase history.Phase, with client.Order) *inFlight {
+	o := &inFlight{play: f, Order: f.Runner.order(f.cell, id, 1), at: at, done: make(chan struct{})}
+	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
+	o.Caller, o.Nested, o.Items, o.NoRenew = with.Caller, with.Nested, with.Items, with.NoRenew
+	if phase == history.Reading {
+		o.Reads, o.Quantity = true, 0
+	}
+	o.Timeout = o.Wait + o.Work + AnswerMargin
+	f.orders = append(f.orders, o)
+	go func() {
+		defer close(o.done)
+		o.op = f.buy(f.ctx, f.cell, f.cell.Start, time.Now(), at, phase, o.Order)
+		f.Sent.Add(1)
+	}()
+	return o
+}
+
+// pollGap is the time between the first polls of a wait, and maxPollGap bounds it. Each poll may cost the instance a
+// request, so a wait that takes long polls less often, and notices its end later by a tenth of what it took.
+const (
+	pollGap    = 2 * time.Millisecond
+	maxPollGap = 20 * time.Millisecond
+)
+
+// poll asks until done reports true, and returns false if it does not within the bound, which may grow meanwhile.
+func (f *play) poll(bound func() time.Duration, done func() bool) bool {
+	for begun := time.Now(); !done(); {
+		if time.Since(begun) > bound() {
+			return false
+		}
+		f.sleepUntil(time.Now().Add(min(max(pollGap, time.Since(begun)/10), maxPollGap)))
+	}
+	return true
+}
+
+// sleepUntil waits for a moment.
+func (f *play) sleepUntil(t time.Time) {
+	if !sleep(f.ctx, time.Until(t)) {
+		f.must(context.Cause(f.ctx))
+	}
+}
+
+// An inFlight is an order on its way.
+type inFlight struct {
+	*play
+	client.Order
+	at   int // the number of its instance
+	done chan struct{}
+	op   history.Op // once done is closed
+}
+
+// waitAnswered waits until the order has ended, with an answer or without.
+func (o *inFlight) waitAnswered() {
+	select {
+	case <-o.done:
+	case <-o.ctx.Done():
+		o.must(context.Cause(o.ctx))
+	}
+}
+
+// answered reports whether the order has ended.
+func (o *inFlight) answered() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// held reports whether the order is held at the point of its fault.
+func (o *inFlight) held() bool {
+	orders, err := o.Client.HeldOrders(o.ctx, o.url())
+	o.must(err)
+	return slices.Contains(orders, o.ID)
+}
+
+// waitHeld waits until the order is held. It fails if the order ends first.
+func (o *inFlight) waitHeld() {
+	if !o.waitHeldOrAnswered() {
+		o.fail("order %s was to be held (%s), but was answered: %s %s", o.ID, o.Fault, o.op.Outcome, o.op.Detail)
+	}
+}
+
+// waitHeldOrAnswered waits until the order is held, and returns true, or has ended without being held.
+func (o *inFlight) waitHeldOrAnswered() (held bool) {
+	o.waitUntil(func() bool {
+		if o.answered() {
+			return true
+		}
+		held = o.held()
+		return held
+	})
+	return held
+}
+
+// endHold ends the hold of the order.
+func (o *inFlight) endHold() { o.must(o.Client.EndHold(o.ctx, o.url(), o.ID)) }
+
+// finish ends the hold of an order, if it is held, and waits for its end.
+func (o *inFlight) finish() {
+	if !o.answered() {
+		o.endHold()
+		o.waitAnswered()
+	}
+}
+
+// stop stops the order's process.
+func (o *inFlight) stop() {
+	o.must(o.Targets.Processes[o.at].Stop())
+	o.waitStopped()
+}
+
+// waitStopped waits until the order's process is stopped.
+func (o *inFlight) waitStopped() {
+	o.waitUntil(func() bool {
+		stopped, err := o.Targets.Processes[o.at].Stopped()
+		o.must(err)
+		return stopped
+	})
+}
+
+// resume continues the order's process.
+func (o *inFlight) resume() { o.must(o.Targets.Processes[o.at].Continue()) }
+
+// waitDied waits until the order's process and the order have ended. The outcome of an order whose process died before
+// it sent the write of the stock is not unknown: it is not sold.
+func (o *inFlight) waitDied(gone <-chan struct{}) {
+	o.waitUntil(func() bool {
+		select {
+		case <-gone:
+			return true
+		default:
+			return false
+		}
+	})
+	o.waitAnswered()
+	if o.op.Outcome == history.Unknown {
+		o.op.Outcome, o.op.Done = history.NotSold, o.op.Due+history.Instant(o.op.Latency)
+		o.op.Detail = fmt.Sprintf("%s was killed (%s) before this order's write of the stock was sent; %s",
+			o.cell.Instances[o.at].Name, o.Fault, o.op.Detail)
+	}
+}
+
+// waitUntil polls until done reports true.
+func (o *inFlight) waitUntil(done func() bool) { o.waitAtMost(barrierTimeout, done) }
+
+// waitAtMost is waitUntil with a bound of its own, to which a slow machine adds.
+func (o *inFlight) waitAtMost(bound time.Duration, done func() bool) {
+	slack := func() time.Duration { return bound + 2*o.slack() }
+	if !o.poll(slack, done) {
+		o.fail("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, slack().Round(time.Millisecond))
+	}
+}
+
+func (o *inFlight) url() string { return o.cell.Instances[o.at].URL }
+
+// recordFault records what was done to the order from since until now.
+func (o *inFlight) recordFault(since time.Time, format string, args ...any) {
+	o.recordFaultOn("", since, time.Now(), format, args...)
+}
+
+// recordStop is recordFault for an order whose process was stopped.
+func (o *inFlight) recordStop(since time.Time, format string, args ...any) {
+	o.recordFault(since, format, args...)
+	o.cell.Faults[len(o.cell.Faults)-1].Stopped = true
+}
+
+// recordFaultOn records a fault on the network or on servers that affected the order, between two moments.
+func (o *inFlight) recordFaultOn(on string, begun, ended time.Time, format string, args ...any) {
+	o.cell.Faults = append(o.cell.Faults, history.Fault{
+		Order: o.ID, Instance: o.cell.Instances[o.at].Name, On: on, Text: fmt.Sprintf(format, args...),
+		At: history.At(o.cell.Start, begun), End: history.At(o.cell.Start, ended),
+	})
+}
+
+// seconds renders a duration as stories do.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
