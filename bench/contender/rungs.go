@@ -36,8 +36,10 @@ func openRung(r lock.Rung, s Settings) (*Client, error) {
 	b := lock.Backends{Redis: rdb, Process: lock.Process{Life: life, Background: background}}
 	b.Redlock = append(b.Redlock, rdb)
 	try, wait := r.Build(b)
+	options := lock.Options{TTL: ttl}
 	acquire := func(ctx context.Context, key string) (Held, error) {
-		lease, err := wait(ctx, key, longest, func(ctx context.Context) (*lock.Lease, error) { return try(ctx, key, ttl) })
+		attempt := func(ctx context.Context) (*lock.Lease, error) { return try(ctx, key, options) }
+		lease, err := wait(ctx, key, longest, attempt)
 		if err != nil {
 			return Held{}, err
 		}

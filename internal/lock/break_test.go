@@ -45,7 +45,7 @@ func TestBreakLeavesNothingOfTheWaiters(t *testing.T) {
 			r, ctx := rung(t, id), context.Background()
 			a, key := s.instance(t, r), r.Key("10000")
 			a.lock(t, key, time.Minute)
-			_, err := a.tryLock(context.WithValue(ctx, placeKey{}, "it died"), key, time.Minute)
+			_, err := a.tryLock(context.WithValue(ctx, placeKey{}, "it died"), key, minute)
 			require.ErrorIs(t, err, ErrBusy)
 			require.EqualValues(t, len(kept(key)), a.Redis.Exists(ctx, kept(key)...).Val(), id)
 			_, err = a.Break(ctx, "10000")
@@ -190,7 +190,7 @@ func TestBreakWakesTheWatchers(t *testing.T) {
 		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
 		b.tryLock, b.wait = r.Build(b.Backends)
 		a.lock(t, r.Key("10000"), time.Minute)
-		first, second := b.waitFor(t.Context(), r.Key("10000")), b.waitFor(t.Context(), r.Key("10000"))
+		first, second := b.waitFor(t.Context(), r.Key("10000"), minute), b.waitFor(t.Context(), r.Key("10000"), minute)
 		<-watching
 		<-watching
 		_, err := a.Break(t.Context(), "10000")

@@ -76,9 +76,9 @@ type cohort struct {
 type passedLease struct {
 	work    *leaseContext // ends with the lease
 	token   string
-	fence   int64 // the fencing token of the batch
-	holders int   // how many of the batch have not left yet
-	ttl     time.Duration
+	fence   int64     // the fencing token of the batch
+	holders int       // how many of the batch have not left yet
+	wanted  Options   // of the order that took it
 	passes  int       // how often it may still be passed on
 	turn    time.Time // the end of the turn
 	release func(ctx context.Context) error
@@ -86,13 +86,12 @@ type passedLease struct {
 
 // A member is an order that waits in a cohort.
 type member struct {
-	of     *cohorts // nil: it has not entered one yet
-	key    string
-	ttl    time.Duration
-	renews bool
-	turn   chan struct{} // holds one notice to try again
-	lease  *passedLease  // that was passed to it
-	seat   *stock.Seat   // in the batch that has the lease
+	of    *cohorts // nil: it has not entered one yet
+	key   string
+	wants Options
+	turn  chan struct{} // holds one notice to try again
+	lease *passedLease  // that was passed to it
+	seat  *stock.Seat   // in the batch that has the lease
 }
 
 func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
@@ -113,7 +112,7 @@ func (busyHere) Is(target error) bool { return target == ErrBusy }
 
 // enter begins an attempt. It returns the lease that was passed to the caller, or busyHere if others of the process are
 // before it. With neither, the caller asks Redis, and then calls acquired or refused.
-func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+func (all *cohorts) enter(ctx context.Context, key string, o Options) (*Lease, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	c := all.byKey[key]
@@ -130,7 +129,7 @@ func (all *cohorts) enter(ctx context.Context, key string, ttl time.Duration) (*
 		all.end(key) // it was lost on its way
 	}
 	if me != nil && me.of == nil {
-		me.of, me.key, me.ttl, me.renews = all, key, ttl, renews(ctx)
+		me.of, me.key, me.wants = all, key, o
 		c.waiting = append(c.waiting, me)
 	}
 	if c.busy || len(c.waiting) > 0 && c.waiting[0] != me {
@@ -179,12 +178,15 @@ func (all *cohorts) next(key string, asked *member) {
 // hold returns the lease as one of its holders has it, with a context of its own. The caller has the mutex.
 func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *stock.Seat) *Lease {
 	work, leave := lease.work.share(ctx)
+	unlock := func(ctx context.Context) error {
+		leave()
+		seat.Leave()
+		return all.unlock(ctx, key, lease)
+	}
 	return &Lease{Context: work, Token: lease.token, Fence: lease.fence, Seat: seat,
-		Unlock: func(ctx context.Context) error {
-			leave()
-			seat.Leave()
+		unlock: unlock, forget: func(ctx context.Context) error {
 			forgetFence(ctx, all.Redis, key, lease.token)
-			return all.unlock(ctx, key, lease)
+			return unlock(ctx)
 		}}
 }
 
@@ -239,11 +241,11 @@ func (c *cohort) pass(most int) bool {
 // inherit takes the first members out of the line: no more than most, and none from the first on that wants another
 // TTL, or a lease that is not renewed. It needs a lease of its own.
 func (c *cohort) inherit(most int) []*member {
-	if !renews(c.lease.work) {
+	if c.lease.wanted.NoRenew {
 		return nil
 	}
 	n := 0
-	for n < min(most, len(c.waiting)) && c.waiting[n].renews && c.waiting[n].ttl == c.lease.ttl {
+	for n < min(most, len(c.waiting)) && !c.waiting[n].wants.NoRenew && c.waiting[n].wants.TTL == c.lease.wanted.TTL {
 		n++
 	}
 	c.heirs = slices.Clone(c.waiting[:n])

@@ -35,9 +35,9 @@ func commandsPerSale(t testing.TB, s *shop, r Rung, waiters int) float64 {
 	for i := range waiters {
 		at := []*instance{a, b}[i%2]
 		buyers.Go(func() {
-			ctx := owned(fmt.Sprint(i))
+			ctx := context.Background()
 			lease, err := at.wait(ctx, key, time.Minute, func(ctx context.Context) (*Lease, error) {
-				return at.tryLock(ctx, key, time.Minute)
+				return at.tryLock(ctx, key, minute)
 			})
 			if assert.NoError(t, err) {
 				_ = at.Redis.Get(ctx, "stock").Err()

@@ -220,7 +220,7 @@ func survivesCrashInGap(t *testing.T, s attempt, r Rung) answer {
 		}
 		return next(ctx)
 	}))
-	_, _ = a.tryLock(context.Background(), s.key, s.ttl)
+	_, _ = a.tryLock(context.Background(), s.key, Options{TTL: s.ttl})
 	a.crash()
 	return answerIf(s.instance(t, r).freeWithin(t, s.key, s.ttl+margin))
 }
@@ -249,12 +249,12 @@ func handOver(t *testing.T, s *shop, key string, b *instance) {
 	// A database needs a moment to end a session, and v5-as-printed may just have created its key again.
 	takeOver := func(ctx context.Context) (*Lease, error) {
 		s.remove(t, key)
-		return b.tryLock(ctx, key, time.Minute)
+		return b.tryLock(ctx, key, minute)
 	}
 	_, err := poll(context.Background(), 10*time.Second, Fixed(time.Millisecond), takeOver)
 	require.NoError(t, err)
 	for {
-		if _, err := b.try(context.Background(), key, time.Minute); err != nil {
+		if _, err := b.try(context.Background(), key, minute); err != nil {
 			assert.ErrorIs(t, err, ErrBusy)
 			return
 		}
@@ -305,13 +305,13 @@ func hasNoGap(t *testing.T, s attempt, r Rung) answer {
 // released it as often as it took it.
 func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
-	ctx := WithOwner(context.Background(), NewOwner("1"))
-	lease := a.lockAs(ctx, t, s.key, time.Minute)
+	o := owned("1")
+	lease := a.lockAs(t, s.key, o)
 	if lease.Token == "" {
 		return none // there is no lock
 	}
-	defer lease.Unlock(ctx)
-	again, err := a.try(WithOwner(lease.Context, ownerOf(ctx)), s.key, time.Minute)
+	defer lease.Unlock(context.Background())
+	again, err := a.try(lease.Context, s.key, o)
 	if err != nil {
 		require.ErrorIs(t, err, ErrBusy)
 		return breaks
@@ -323,15 +323,15 @@ func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 // isOutAfterRelease: a caller has released the lock, somebody else holds it, and the caller tries again.
 func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	a := s.instance(t, r)
-	ctx, other := WithOwner(context.Background(), NewOwner("1")), WithOwner(context.Background(), NewOwner("2"))
-	lease := a.lockAs(ctx, t, s.key, time.Minute)
+	one, other := owned("1"), owned("2")
+	lease := a.lockAs(t, s.key, one)
 	if lease.Token == "" {
 		return none
 	}
 	unlock(t, lease) // it may have failed: then the lock is swept
-	lease = a.lockAs(other, t, s.key, time.Minute)
-	defer lease.Unlock(other)
-	_, err := a.try(ctx, s.key, time.Minute)
+	lease = a.lockAs(t, s.key, other)
+	defer lease.Unlock(context.Background())
+	_, err := a.try(context.Background(), s.key, one)
 	return answerIf(errors.Is(err, ErrBusy))
 }
 
@@ -346,7 +346,7 @@ func survivesCancel(t *testing.T, s attempt, r Rung) answer {
 		cancel()
 		return os.ErrDeadlineExceeded
 	}))
-	lease, err := a.tryLock(ctx, s.key, time.Minute)
+	lease, err := a.tryLock(ctx, s.key, minute)
 	cancel()
 	if err == nil {
 		unlock(t, lease) // under a context of its own, not the cancelled one

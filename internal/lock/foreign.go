@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // ErrForeign says that a key of the rung's lock has another type in Redis: it is another program's lock, or a leftover.
@@ -20,28 +19,13 @@ func wrongType(err error) bool { return err != nil && strings.Contains(err.Error
 // detectForeign makes a rung return ErrForeign when Redis refuses a key because of its type. A rung that takes its lock
 // by SET NX does not see the type: to it such a key is a lock that is held, and it returns ErrBusy.
 func detectForeign(rt runtime, r Rung, try TryLock) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		lease, err := try(ctx, key, ttl)
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		lease, err := try(ctx, key, o)
 		if wrongType(err) {
 			return nil, rt.foreign(ctx, r, key, err)
 		}
-		return lostIfForeign(lease, err)
+		return lease, err
 	}
-}
-
-// lostIfForeign makes a lease's Unlock return ErrLost when the lock's key has another type by then.
-func lostIfForeign(lease *Lease, err error) (*Lease, error) {
-	if err != nil {
-		return nil, err
-	}
-	unlock := lease.Unlock
-	lease.Unlock = func(ctx context.Context) error {
-		if err := unlock(ctx); !wrongType(err) {
-			return err
-		}
-		return ErrLost
-	}
-	return lease, nil
 }
 
 // foreign returns ErrForeign with the first key that has another type, or why if there is none any more.

@@ -52,17 +52,17 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 					a.lock(t, key, time.Minute)
 				}
 				require.NoError(t, c.put(a.Redis, c.where(key)))
-				_, err := try(context.WithValue(ctx, placeKey{}, "mine"), key, time.Minute)
+				_, err := try(context.WithValue(ctx, placeKey{}, "mine"), key, minute)
 				require.ErrorIs(t, err, ErrForeign, c.rung)
 				require.ErrorContains(t, err, c.where(key)+" "+c.says)
 				_, err = a.wait(ctx, key, time.Hour, func(ctx context.Context) (*Lease, error) {
-					return try(ctx, key, time.Minute)
+					return try(ctx, key, minute)
 				})
 				require.ErrorIs(t, err, ErrForeign, "and nobody waits for it")
 				_, err = a.Break(ctx, "10000")
 				require.NoError(t, err)
 				require.Empty(t, a.Redis.Keys(ctx, "*").Val())
-				lease, err := try(ctx, key, time.Minute)
+				lease, err := try(ctx, key, minute)
 				require.NoError(t, err)
 				unlock(t, lease)
 			}
@@ -81,7 +81,7 @@ func TestAKeyOfAnotherTypeIsHeld(t *testing.T) {
 			a, ctx := s.instance(t, rung(t, id)), context.Background()
 			require.NoError(t, a.Redis.HSet(ctx, id, "somebody:1", 1).Err())
 			require.NoError(t, a.Redlock[0].HSet(ctx, id, "somebody:1", 1).Err())
-			_, err := a.try(ctx, id, time.Minute)
+			_, err := a.try(ctx, id, minute)
 			assert.ErrorIs(t, err, ErrBusy, id)
 		}
 	})

@@ -111,7 +111,7 @@ func rawAndRung(t testing.TB, id string) (theirs, ours func(ctx context.Context,
 	t.Helper()
 	i := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, id))
 	return raw(i.Redis, id == "v15"), func(ctx context.Context, key string) error {
-		lease, err := i.tryLock(ctx, key, time.Minute)
+		lease, err := i.tryLock(ctx, key, minute)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -187,7 +186,7 @@ func (r Rung) Build(b Backends) (TryLock, Waiting) {
 	if r.wait != nil {
 		wait = r.wait(rt)
 	}
-	return detached(detectForeign(rt, r, r.build(rt))), wait
+	return detectForeign(rt, r, r.build(rt)), wait
 }
 
 // SellsSeveral reports whether an order on this rung may name several products.
@@ -199,10 +198,7 @@ func (r Rung) BuildSeveral(b Backends) (TryAll, AcquireAll) {
 	if r.all == nil {
 		return nil, nil
 	}
-	try := r.all(newRuntime(b))
-	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
-		return detachedUnlock(lostIfForeign(try(ctx, keys, ttl)))
-	}, r.acquireAll
+	return r.all(newRuntime(b)), r.acquireAll
 }
 
 // BuildRead returns the lock that the rung's readers share, and the Waiting for it, or nil if they do not share one.
@@ -211,7 +207,7 @@ func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 		return nil, nil
 	}
 	rt := newRuntime(b)
-	return detached(detectForeign(rt, r, r.read(rt))), Polling(rt.backoff())
+	return detectForeign(rt, r, r.read(rt)), Polling(rt.backoff())
 }
 
 // Find returns the rung with that number or name.

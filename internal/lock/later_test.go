@@ -24,8 +24,8 @@ func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, before := newRuntime(Backends{}), renewing()
 		renewed := func(context.Context) (bool, error) { return true, nil }
-		_, stop := rt.keepAlive(t.Context(), time.Minute, time.Minute/2, time.Now().Add(time.Minute), renewed)
-		stopTimer := rt.every(t.Context(), time.Minute/2, func(context.Context) {})
+		_, stop := rt.keepAlive(t.Context(), Options{TTL: time.Minute}, time.Minute/2, time.Now().Add(time.Minute), renewed)
+		stopTimer := rt.every(t.Context(), minute, time.Minute/2, func(context.Context) {})
 		synctest.Wait()
 		assert.Equal(t, before, renewing())
 		time.Sleep(time.Minute)
@@ -82,10 +82,10 @@ func TestNothingIsRenewedAfterTheProcess(t *testing.T) {
 			return true, nil
 		}
 		lock := func() (stop func()) {
-			_, stop = rt.keepAlive(t.Context(), time.Minute, time.Minute/2, time.Now().Add(time.Minute), renew)
+			_, stop = rt.keepAlive(t.Context(), Options{TTL: time.Minute}, time.Minute/2, time.Now().Add(time.Minute), renew)
 			return stop
 		}
-		_ = rt.every(t.Context(), time.Minute, func(context.Context) { ticks.Add(1) })
+		_ = rt.every(t.Context(), minute, time.Minute, func(context.Context) { ticks.Add(1) })
 		_, renewed, released := lock(), lock(), lock()
 		time.Sleep(time.Minute / 3)
 		released()

@@ -7,22 +7,6 @@ import (
 	"time"
 )
 
-type renewalKey struct{}
-
-// WithoutRenewal returns a context in which no lease is renewed: it ends after its TTL, however long the work takes, as
-// Redisson's does when its caller gives a lease time. It changes nothing on rungs that never renew or have no TTL.
-func WithoutRenewal(ctx context.Context) context.Context { return withRenewal(ctx, false) }
-
-func withRenewal(ctx context.Context, on bool) context.Context {
-	return context.WithValue(ctx, renewalKey{}, on)
-}
-
-// renews reports whether a lease that is taken in this context is renewed.
-func renews(ctx context.Context) bool {
-	on, ok := ctx.Value(renewalKey{}).(bool)
-	return on || !ok
-}
-
 // A leaseContext is the context of the work under a lease. It looks at the clock whenever it is asked: a process that
 // was paused, and goes on after its lease has expired, may ask before the goroutine that renews the lease gets to run.
 // The first call that finds the lease expired ends the context, so that Err, Done and [context.Cause] agree.

@@ -34,15 +34,16 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 				stuck := make(chan struct{})
 				b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 				renewed := func(context.Context) (bool, error) { return true, nil }
-				ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
-				inner, stopInner := b.keepAlive(ctx, time.Hour, time.Hour, time.Now().Add(time.Hour), renewed)
+				ctx, stop := b.keepAlive(t.Context(), Options{TTL: time.Second}, time.Second/2,
+					time.Now().Add(time.Second), renewed)
+				inner, stopInner := b.keepAlive(ctx, Options{TTL: time.Hour}, time.Hour, time.Now().Add(time.Hour), renewed)
 				goOn := sync.OnceFunc(func() { close(stuck) })
 				defer func() {
 					goOn()
 					stopInner()
 					stop()
 				}()
-				below, cancel := context.WithCancel(context.WithValue(inner, ownerKey{}, nil))
+				below, cancel := context.WithCancel(context.WithValue(inner, lostKey{}, nil))
 				defer cancel()
 				time.Sleep(time.Second - time.Nanosecond)
 				require.False(t, ended(inner))
@@ -72,7 +73,8 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 		stuck := make(chan struct{})
 		b := newRuntime(Backends{Process: Process{OnRenew: func(bool) { <-stuck }}})
 		renewed := func(context.Context) (bool, error) { return true, nil }
-		ctx, stop := b.keepAlive(t.Context(), time.Second, time.Second/2, time.Now().Add(time.Second), renewed)
+		ctx, stop := b.keepAlive(t.Context(), Options{TTL: time.Second}, time.Second/2,
+			time.Now().Add(time.Second), renewed)
 		defer stop()
 		time.Sleep(time.Second)
 		close(stuck)
@@ -92,9 +94,9 @@ func TestTheClockCancelsTheWork(t *testing.T) {
 		lease := a.lock(t, "k", slowTTL)
 		within := lease
 		if slices.Contains([]string{"v7", "v12"}, r.Number) {
-			ctx := owned("1")
-			outer := must(a.tryLock(ctx, "nested", slowTTL))
-			within = must(a.tryLock(WithOwner(outer.Context, ownerOf(ctx)), "nested", time.Minute))
+			owner := NewOwner("1")
+			outer := must(a.tryLock(t.Context(), "nested", Options{TTL: slowTTL, Owner: owner}))
+			within = must(a.tryLock(outer.Context, "nested", Options{TTL: time.Minute, Owner: owner}))
 		}
 		time.Sleep(2 * slowTTL)
 		for _, l := range []*Lease{lease, within} {
@@ -129,7 +131,9 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 		try, acquireAll := r.BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": slowTTL, "k2": time.Minute}
-		attempt := func(ctx context.Context, keys ...string) (*Lease, error) { return try(ctx, keys, ttls[keys[0]]) }
+		attempt := func(ctx context.Context, keys ...string) (*Lease, error) {
+			return try(ctx, keys, Options{TTL: ttls[keys[0]]})
+		}
 		lease, err := acquireAll(ctx, ctx, []string{"k1", "k2"}, 0, a.wait, attempt)
 		require.NoError(t, err)
 		time.Sleep(2 * slowTTL)
@@ -149,7 +153,8 @@ func TestALeaseEndsUnrenewed(t *testing.T) {
 			return true, nil
 		}
 		rt := newRuntime(Backends{})
-		ctx, stop := rt.keepAlive(WithoutRenewal(t.Context()), time.Second, time.Second/2, start.Add(time.Second), renewed)
+		ctx, stop := rt.keepAlive(t.Context(), Options{TTL: time.Second, NoRenew: true}, time.Second/2,
+			start.Add(time.Second), renewed)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -163,11 +168,11 @@ func TestALeaseIsValidAsLongAsTheOuterOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, start := newRuntime(Backends{}), time.Now()
 		renewed := func(context.Context) (bool, error) { return true, nil }
-		outer, stopOuter := rt.keepAlive(t.Context(), time.Minute, time.Minute, start.Add(time.Minute), renewed)
+		outer, stopOuter := rt.keepAlive(t.Context(), Options{TTL: time.Minute}, time.Minute, start.Add(time.Minute), renewed)
 		defer stopOuter()
-		inner, stopInner := rt.keepAlive(outer, time.Hour, time.Hour, start.Add(time.Hour), renewed)
+		inner, stopInner := rt.keepAlive(outer, Options{TTL: time.Hour}, time.Hour, start.Add(time.Hour), renewed)
 		defer stopInner()
-		for _, ctx := range []context.Context{outer, inner, context.WithValue(inner, ownerKey{}, nil)} {
+		for _, ctx := range []context.Context{outer, inner, context.WithValue(inner, lostKey{}, nil)} {
 			until, known := (&Lease{Context: ctx}).ValidUntil()
 			assert.True(t, known)
 			assert.Equal(t, start.Add(time.Minute), until)

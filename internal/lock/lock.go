@@ -25,9 +25,31 @@ var (
 	ErrExhausted = errors.New("work took longer than its lease may be renewed for")
 )
 
-// A TryLock makes one attempt to take the lock called key for ttl. It returns a lease, or [ErrBusy], [ErrNoQuorum], or
-// the error of the backend. It never waits for the lock: a [Waiting] does that.
-type TryLock func(ctx context.Context, key string, ttl time.Duration) (*Lease, error)
+// A TryLock makes one attempt to take the lock called key. It returns a lease, or [ErrBusy], [ErrNoQuorum], or the
+// error of the backend. It never waits for the lock: a [Waiting] does that.
+type TryLock func(ctx context.Context, key string, o Options) (*Lease, error)
+
+// Options describe the lease that a caller wants. Apart from the TTL, a zero means what is usual on the rung. A rung
+// ignores those that it has no use for.
+type Options struct {
+	// TTL is how long the lease lasts if it is not renewed.
+	TTL time.Duration
+	// NoRenew ends the lease after its TTL, however long the work takes, as Redisson does when its caller gives a lease
+	// time.
+	NoRenew bool
+	// Permits is how many may hold a semaphore at once.
+	Permits int64
+	// Owner is who takes a reentrant lock. Nil: somebody who holds no lock yet.
+	Owner *Owner
+}
+
+// owner returns the owner, or a new one if there is none.
+func (o Options) owner() *Owner {
+	if o.Owner == nil {
+		return NewOwner(newToken())
+	}
+	return o.Owner
+}
 
 // A Lease is a lock that is held.
 type Lease struct {
@@ -40,23 +62,37 @@ type Lease struct {
 	Fence int64
 	// Seat is the holder's seat in the batch of orders that hold the lease together. Nil on rungs without batches.
 	Seat *stock.Seat
-	// Unlock releases the lock. Call it once, on every path. It returns [ErrLost] if the rung can tell that the lock was
-	// no longer ours.
-	Unlock func(ctx context.Context) error
 	// Sold, unless it is nil, must be called after the sale was written and before Unlock. Only v5-as-printed sets it,
 	// because the article's listing stops its timer there and nowhere else.
 	Sold func()
+
+	unlock func(ctx context.Context) error // nil: there is nothing to release
+	forget func(ctx context.Context) error // nil: a release leaves nothing
 }
 
-type forgetKey struct{}
+// Unlock releases the lock, even if ctx has ended. Call it once, on every path, or Forget. It returns [ErrLost] if the
+// rung can tell that the lock was no longer ours.
+func (l *Lease) Unlock(ctx context.Context) error { return end(ctx, l.unlock) }
 
-// Forgetting returns a context for the Unlock of a lock whose product does not exist, and of which the stock remembers
-// no fencing token. That Unlock also removes what a lock else keeps for a while after it.
-func Forgetting(ctx context.Context) context.Context {
-	return context.WithValue(ctx, forgetKey{}, true)
+// Forget is Unlock for a product that does not exist, and of which the stock remembers no fencing token. It also
+// removes what the lock keeps for a while after its release.
+func (l *Lease) Forget(ctx context.Context) error {
+	if l.forget == nil {
+		return l.Unlock(ctx)
+	}
+	return end(ctx, l.forget)
 }
 
-func forgets(ctx context.Context) bool { return ctx.Value(forgetKey{}) != nil }
+func end(ctx context.Context, unlock func(context.Context) error) error {
+	if unlock == nil {
+		return nil
+	}
+	err := unlock(detach(ctx))
+	if wrongType(err) {
+		return ErrLost // the key holds something of another's
+	}
+	return err
+}
 
 // newToken returns 128 random bits as text. A token that all owners share would not tell them apart: see v2.
 func newToken() string { return rand.Text() }
@@ -70,23 +106,4 @@ func detach(ctx context.Context) context.Context {
 		return ctx // it never ends
 	}
 	return context.WithoutCancel(ctx)
-}
-
-// detached runs every Unlock of a rung under [detach], so that no rung has to think of it.
-func detached(try TryLock) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		return detachedUnlock(try(ctx, key, ttl))
-	}
-}
-
-// detachedUnlock is [detached] for one lease, or the error that the rung returned instead.
-func detachedUnlock(lease *Lease, err error) (*Lease, error) {
-	if err != nil {
-		return nil, err
-	}
-	unlock := lease.Unlock
-	lease.Unlock = func(ctx context.Context) error {
-		return unlock(detach(ctx))
-	}
-	return lease, nil
 }

@@ -155,27 +155,28 @@ func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() =
 // may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	t.Helper()
-	return i.lockAs(context.Background(), t, key, ttl)
+	return i.lockAs(t, key, Options{TTL: ttl})
 }
 
-// lockAs is lock for the owner that ctx names.
-func (i *instance) lockAs(ctx context.Context, t testing.TB, key string, ttl time.Duration) *Lease {
+// lockAs is lock with options.
+func (i *instance) lockAs(t testing.TB, key string, o Options) *Lease {
 	t.Helper()
+	ctx := context.Background()
 	lease, err := poll(ctx, margin, Fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
-		return i.try(ctx, key, ttl)
+		return i.try(ctx, key, o)
 	})
 	if !assert.NoError(t, err) {
-		return &Lease{Context: ctx, Unlock: func(context.Context) error { return err }}
+		return &Lease{Context: ctx, unlock: func(context.Context) error { return err }}
 	}
 	return lease
 }
 
 // try makes one attempt. On a busy machine a node may not answer within its timeout. Such an attempt is indeterminate,
 // and try repeats it. A key that it may have set blocks the next attempt until it is swept.
-func (i *instance) try(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
+func (i *instance) try(ctx context.Context, key string, o Options) (lease *Lease, err error) {
 	unanswered := false
 	for range 100 {
-		lease, err = i.tryLock(ctx, key, ttl)
+		lease, err = i.tryLock(ctx, key, o)
 		unanswered = unanswered || errors.Is(err, ErrNoQuorum)
 		if err == nil || !unanswered {
 			break
@@ -188,7 +189,7 @@ func (i *instance) try(ctx context.Context, key string, ttl time.Duration) (leas
 // tryOnce takes the lock if it is free, releases it at once, and reports whether it was free.
 func (i *instance) tryOnce(t *testing.T, key string) bool {
 	t.Helper()
-	lease, err := i.try(context.Background(), key, time.Minute)
+	lease, err := i.try(context.Background(), key, minute)
 	if err != nil {
 		require.ErrorIs(t, err, ErrBusy)
 		return false
@@ -294,3 +295,9 @@ func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // hangsUp closes every connection at once.
 func hangsUp(net.Conn) {}
+
+// minute is a lease that lasts longer than a test.
+var minute = Options{TTL: time.Minute}
+
+// owned is minute for an owner of that name.
+func owned(name string) Options { return Options{TTL: time.Minute, Owner: NewOwner(name)} }

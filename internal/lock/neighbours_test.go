@@ -64,7 +64,7 @@ func stringLock(t *testing.T, a *instance, r Rung, name string, bare redis.Unive
 
 // getsOnce reports whether one attempt gets the lock.
 func (i *instance) getsOnce(key string) bool {
-	lease, err := i.tryLock(context.Background(), key, time.Minute)
+	lease, err := i.tryLock(context.Background(), key, minute)
 	if err == nil {
 		_ = lease.Unlock(context.Background())
 	}
@@ -91,12 +91,12 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		const name = "ReentrantLock_10000"
 		require.Equal(t, name, rung(t, "v7").Key("10000"))
-		ctx := owned("7")
+		ctx := context.Background()
 		messages := bare.Subscribe(ctx, "redisson_lock__channel:{ReentrantLock_10000}")
 		defer messages.Close()
 		_, err := messages.Receive(ctx)
 		require.NoError(t, err)
-		lease, err := a.tryLock(ctx, name, time.Minute)
+		lease, err := a.tryLock(ctx, name, owned("7"))
 		require.NoError(t, err)
 		assert.Equal(t, []string{name}, bare.Keys(ctx, "*").Val())
 		assert.Equal(t, "hash", bare.Type(ctx, name).Val())
@@ -112,7 +112,7 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 
 		require.NoError(t, bare.HSet(ctx, name, "2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b:1", 1).Err())
 		require.NoError(t, bare.PExpire(ctx, name, 30*time.Second).Err())
-		_, err = a.tryLock(ctx, name, time.Minute)
+		_, err = a.tryLock(ctx, name, minute)
 		require.ErrorIs(t, err, ErrBusy)
 	})
 }
@@ -203,7 +203,7 @@ func TestNeighbourV12IsARow(t *testing.T) {
 		ctx := context.Background()
 		db := backendtest.OpenSQLAs(t, dsn, "a")
 		tryLock := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))
-		lease, err := tryLock(ctx, rung(t, "v12").Key("10000"), time.Minute)
+		lease, err := tryLock(ctx, rung(t, "v12").Key("10000"), minute)
 		require.NoError(t, err)
 		var owner string
 		var holds, expires int64

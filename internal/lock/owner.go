@@ -1,13 +1,9 @@
 package lock
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // An Owner identifies the holder of a reentrant lock, and counts how often it holds each lock. Go has no thread ids, so
-// the owner is explicit: it travels in the context, and code that has the context acts for the same owner. Like a
-// thread, an owner does one thing at a time.
+// the owner is explicit: it is one of a lock's [Options]. Like a thread, an owner does one thing at a time.
 type Owner struct {
 	id string
 
@@ -23,21 +19,6 @@ type ownedLock struct {
 
 // NewOwner returns an owner with that id. The caller chooses ids, which must be unique in the process.
 func NewOwner(id string) *Owner { return &Owner{id: id, locks: map[string]ownedLock{}} }
-
-type ownerKey struct{}
-
-// WithOwner returns a context in which that owner takes the locks. Only reentrant rungs look at it.
-func WithOwner(ctx context.Context, o *Owner) context.Context {
-	return context.WithValue(ctx, ownerKey{}, o)
-}
-
-// ownerOf returns the owner of a context. A context without one gets a new owner.
-func ownerOf(ctx context.Context) *Owner {
-	if o, ok := ctx.Value(ownerKey{}).(*Owner); ok {
-		return o
-	}
-	return NewOwner(newToken())
-}
 
 // lookup returns the owner's name in a lock, and how often it holds the lock. If it does not hold the lock, the name is
 // a new one, so that a release that was lost or comes late cannot touch the same caller's next lease.

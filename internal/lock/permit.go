@@ -21,21 +21,6 @@ var (
 	permitRelease = redis.NewScript(permitReleaseSource)
 )
 
-type permitsKey struct{}
-
-// WithPermits returns a context in which a semaphore has n permits, at least 1. Only semaphores look at it.
-func WithPermits(ctx context.Context, n int64) context.Context {
-	return context.WithValue(ctx, permitsKey{}, n)
-}
-
-// permitsOf returns how many permits a semaphore has in this context, or usual if the context does not say.
-func permitsOf(ctx context.Context, usual int64) int64 {
-	if n, ok := ctx.Value(permitsKey{}).(int64); ok {
-		return n
-	}
-	return usual
-}
-
 // acquirePermit takes a permit. It returns how many are held now, including this one, or 0 if none was free.
 func acquirePermit(
 	ctx context.Context, rdb redis.Scripter, key, token string, ttl time.Duration, permits int64,

@@ -43,7 +43,7 @@ func TestPitfall01CancelInMidAcquire(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
-		_, err := s.instance(t, r, slow).tryLock(ctx, "k", time.Minute)
+		_, err := s.instance(t, r, slow).tryLock(ctx, "k", minute)
 		require.Error(t, err)
 		assert.Equal(t, freed[r.Number], s.instance(t, r).freeWithin(t, "k", margin))
 	})
@@ -68,7 +68,7 @@ func TestPitfall02BlockedByOneself(t *testing.T) {
 		if r.Number != "v6" {
 			lost.Store(2) // one node, one reply to lose
 		}
-		_, err := a.tryLock(context.Background(), "k", time.Minute)
+		_, err := a.tryLock(context.Background(), "k", minute)
 		require.Error(t, err)
 		assert.Equal(t, blocked[r.Number], !a.freeWithin(t, "k", margin))
 	})
@@ -91,7 +91,7 @@ func TestPitfall03LateSetOvertakesRelease(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		_, err := s.instance(t, r, slow).tryLock(context.Background(), "k", time.Minute)
+		_, err := s.instance(t, r, slow).tryLock(context.Background(), "k", minute)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		late.Wait()
 		b := s.instance(t, r)
@@ -187,7 +187,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 // use, the lock is free only when its TTL of a minute is over.
 func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
 	t.Helper()
-	attempt := func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, ttl) }
+	attempt := func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, Options{TTL: ttl}) }
 	lease, err := poll(context.Background(), 90*time.Second, Fixed(time.Millisecond), attempt)
 	require.NoError(t, err)
 	return lease
@@ -207,7 +207,7 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 		}
 		validUntil := time.Now().Add(time.Second)
 		rt := newRuntime(Backends{})
-		ctx, stop := rt.keepAlive(t.Context(), time.Second, time.Second/2, validUntil, flaky)
+		ctx, stop := rt.keepAlive(t.Context(), Options{TTL: time.Second}, time.Second/2, validUntil, flaky)
 		time.Sleep(time.Minute)
 		require.NoError(t, ctx.Err(), "the lease is alive a minute later")
 		stop()
@@ -225,7 +225,7 @@ func TestRenewerEndsTheLeaseOnAClearNo(t *testing.T) {
 		start := time.Now()
 		no := func(context.Context) (bool, error) { return false, nil }
 		rt := newRuntime(Backends{})
-		ctx, stop := rt.keepAlive(t.Context(), time.Second, time.Second/2, start.Add(time.Second), no)
+		ctx, stop := rt.keepAlive(t.Context(), Options{TTL: time.Second}, time.Second/2, start.Add(time.Second), no)
 		defer stop()
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -254,7 +254,7 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 					return true, nil
 				}
 				rt := newRuntime(Backends{})
-				ctx, stop := rt.keepAlive(context.Background(), lease, lease/2, time.Now().Add(lease), renew)
+				ctx, stop := rt.keepAlive(context.Background(), Options{TTL: lease}, lease/2, time.Now().Add(lease), renew)
 				defer stop()
 				<-ctx.Done()
 				require.ErrorIs(t, context.Cause(ctx), ErrLost)
@@ -333,7 +333,7 @@ func TestPitfall22ConstantTokens(t *testing.T) {
 			a := s.instance(t, r)
 			seen := map[string]bool{}
 			for range 100 {
-				lease, err := a.try(context.Background(), "k", time.Minute)
+				lease, err := a.try(context.Background(), "k", minute)
 				require.NoError(t, err)
 				if lease.Sold != nil {
 					lease.Sold()
@@ -454,7 +454,7 @@ func TestALeaseThatEndedBeforeItWasGranted(t *testing.T) {
 			time.Sleep(lease + 20*time.Millisecond)
 			return err
 		})
-		granted, err := s.instance(t, r, late).tryLock(context.Background(), "k", lease)
+		granted, err := s.instance(t, r, late).tryLock(context.Background(), "k", Options{TTL: lease})
 		if believes[r.Number] {
 			require.NoError(t, err, "it believes that the lease has just begun")
 			_ = granted.Unlock(context.Background())

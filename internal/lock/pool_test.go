@@ -44,7 +44,7 @@ func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 					err := ErrBusy
 					for err != nil && ctx.Err() == nil { // on a busy machine a command may get no answer, which ends a wait
 						_, err = waiters.wait(ctx, key, time.Minute, func(ctx context.Context) (*Lease, error) {
-							return waiters.tryLock(ctx, key, time.Minute)
+							return waiters.tryLock(ctx, key, minute)
 						})
 					}
 				})

@@ -16,13 +16,13 @@ const retriesPerRenewal = 5
 // monotonic clock: from the start, because Redis counts from a later instant. A renewal that returns false ends the
 // lease at once. A renewal that fails (by a timeout, or a lost connection) is indeterminate, and is retried until the
 // lease may have expired. Then the context is cancelled with the cause ErrLost; see [leaseContext] for when that can be
-// seen. Under [WithoutRenewal] nothing is renewed, and the context ends at validUntil.
+// seen. With NoRenew nothing is renewed, and the context ends at validUntil.
 func (rt *runtime) keepAlive(
-	ctx context.Context, ttl, every time.Duration, validUntil time.Time,
+	ctx context.Context, o Options, every time.Duration, validUntil time.Time,
 	renew func(ctx context.Context) (bool, error),
 ) (context.Context, func()) {
 	work := newLeaseContext(ctx, validUntil)
-	if !renews(ctx) {
+	if o.NoRenew {
 		expired := time.AfterFunc(time.Until(validUntil), func() { work.lose(ErrLost) })
 		return work, func() {
 			expired.Stop()
@@ -53,7 +53,7 @@ func (rt *runtime) keepAlive(
 				work.lose(ErrLost)
 				return
 			default:
-				validUntil = start.Add(ttl - drift(ttl))
+				validUntil = start.Add(o.TTL - drift(o.TTL))
 				due = start.Add(every)
 				if !work.extend(validUntil) {
 					return

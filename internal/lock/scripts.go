@@ -66,12 +66,10 @@ func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, t
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
-// forgetFence removes the last fencing token of a lock that token owns, if ctx is [Forgetting]. It ignores errors: a
-// fence that stays ends with its TTL.
+// forgetFence removes the last fencing token of a lock that token owns. It ignores errors: a fence that stays ends
+// with its TTL.
 func forgetFence(ctx context.Context, rdb redis.Scripter, key, token string) {
-	if forgets(ctx) {
-		_ = forgetFenceScript.Run(ctx, rdb, []string{key, fenceOf(key)}, token).Err()
-	}
+	_ = forgetFenceScript.Run(ctx, rdb, []string{key, fenceOf(key)}, token).Err()
 }
 
 // release removes the lock if token still owns it, and otherwise returns ErrLost.

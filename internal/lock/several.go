@@ -11,7 +11,7 @@ import (
 
 // A TryAll is a [TryLock] for several keys: all or none. If one key is refused, it releases those that it has taken
 // before it returns.
-type TryAll func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error)
+type TryAll func(ctx context.Context, keys []string, o Options) (*Lease, error)
 
 // An AcquireAll takes all locks of an order, and waits for maxWait at most. It makes its attempts by try, under the
 // order's context, and waits between them under the context waiting.
@@ -26,16 +26,16 @@ type AttemptAll func(ctx context.Context, keys ...string) (*Lease, error)
 func single(all func(runtime) TryAll) func(runtime) TryLock {
 	return func(rt runtime) TryLock {
 		try := all(rt)
-		return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-			return try(ctx, []string{key}, ttl)
+		return func(ctx context.Context, key string, o Options) (*Lease, error) {
+			return try(ctx, []string{key}, o)
 		}
 	}
 }
 
 // OfOne returns a lock for orders of one product: it takes the first key, and there is no other.
 func OfOne(try TryLock) TryAll {
-	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
-		return try(ctx, keys[0], ttl)
+	return func(ctx context.Context, keys []string, o Options) (*Lease, error) {
+		return try(ctx, keys[0], o)
 	}
 }
 
@@ -85,7 +85,7 @@ func renewAll(ctx context.Context, rdb redis.Scripter, keys []string, token stri
 // combine returns one lease for both. The next one was taken under the context of the first, so its context ends when
 // either is lost. Both are released at once: a server that does not answer must not keep the other lock.
 func (l *Lease) combine(next *Lease) *Lease {
-	return &Lease{Context: next.Context, Token: next.Token, Unlock: func(ctx context.Context) error {
+	return &Lease{Context: next.Context, Token: next.Token, unlock: func(ctx context.Context) error {
 		var first error
 		var unlocking sync.WaitGroup
 		unlocking.Go(func() { first = l.Unlock(ctx) })

@@ -119,7 +119,7 @@ func TestPitfall20TheServerRestarts(t *testing.T) {
 		server.Kill()
 		server.Start(t)
 		if r.Number == "v12" {
-			_, err := next.tryLock(context.Background(), key(t), time.Minute)
+			_, err := next.tryLock(context.Background(), key(t), minute)
 			require.ErrorIs(t, err, ErrBusy, "connections from before the restart are not used")
 			require.NoError(t, lease.Unlock(context.Background()), "over a new connection")
 		} else {
@@ -142,7 +142,7 @@ func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 			}
 			return n, err
 		}
-		_, err := holder.tryLock(context.Background(), key(t), time.Minute)
+		_, err := holder.tryLock(context.Background(), key(t), minute)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		holder.SQL.Around = around
 		untilFree(t, next, key(t), margin)

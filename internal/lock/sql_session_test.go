@@ -22,7 +22,7 @@ func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		b := newRuntime(Backends{SQL: backendtest.OpenSQL(t, server.DSN)})
 		for range 200 {
-			lease, err := sqlSession(b)(context.Background(), "k", 0)
+			lease, err := sqlSession(b)(context.Background(), "k", Options{})
 			require.NoError(t, err)
 			require.NoError(t, lease.Unlock(context.Background()))
 		}
@@ -56,7 +56,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 			return lease.Unlock(context.Background()) == nil && alive
 		}), "the row is renewed")
 
-		_, err := sessions.tryLock(context.Background(), "one-more", time.Minute)
+		_, err := sessions.tryLock(context.Background(), "one-more", minute)
 		require.ErrorIs(t, err, ErrBusy, "and not that the database is unavailable")
 		require.ErrorIs(t, err, sqldb.ErrSessionsTaken)
 		got := make(chan error, 1)
@@ -97,7 +97,7 @@ func TestTheServerListsTheInstance(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			ctx, server := context.Background(), backendtest.StartSQL(t, kind, holder.argument)
 			db := backendtest.OpenSQLAs(t, server.DSN, "till 7, "+strings.Repeat("é", 99))
-			lease, err := sqlSession(newRuntime(Backends{SQL: db}))(ctx, "DistributedLock_10000", time.Minute)
+			lease, err := sqlSession(newRuntime(Backends{SQL: db}))(ctx, "DistributedLock_10000", minute)
 			require.NoError(t, err)
 			var name string
 			require.NoError(t, backendtest.OpenSQL(t, server.DSN).QueryRowContext(ctx, holder.query).Scan(&name))

@@ -93,9 +93,9 @@ func oneAtATime(t *testing.T, dsn string) {
 	require.ErrorIs(t, a.release(ctx, "é", "a", 0), ErrLost)
 	require.True(t, got(b.acquire(ctx, "é", "b", time.Minute)))
 	require.NoError(t, b.release(ctx, "é", "b", 0))
-	one, err := sqlSession(newRuntime(Backends{SQL: a.db}))(ctx, "é", time.Minute)
+	one, err := sqlSession(newRuntime(Backends{SQL: a.db}))(ctx, "é", minute)
 	require.NoError(t, err)
-	_, err = sqlSession(newRuntime(Backends{SQL: b.db}))(ctx, "é", time.Minute)
+	_, err = sqlSession(newRuntime(Backends{SQL: b.db}))(ctx, "é", minute)
 	require.ErrorIs(t, err, ErrBusy)
 	require.NoError(t, one.Unlock(ctx))
 }

@@ -165,7 +165,7 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 			"a": "a/", "till 7'; --": "till-7----/", strings.Repeat("x", 99): "xxxxxxxxxx/", "": "/",
 		} {
 			db := backendtest.OpenSQLAs(t, dsn, name)
-			lease, err := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))(ctx, "k", time.Minute)
+			lease, err := sqlRow(newRuntime(Backends{SQL: db, Process: Process{Life: t.Context()}}))(ctx, "k", minute)
 			require.NoError(t, err)
 			var owner string
 			row := db.QueryRowContext(ctx, "SELECT owner FROM stockapi_locks WHERE name = 'k'")

@@ -65,7 +65,7 @@ func TestALateAcquireIsSwept(t *testing.T) {
 		a, b := s.instance(t, r, hook(late.hook)), s.instance(t, r)
 		require.True(t, b.tryOnce(t, "k"), "the scripts are loaded, and the table exists")
 		late.left.Store(1)
-		_, err := a.tryLock(context.Background(), "k", time.Minute)
+		_, err := a.tryLock(context.Background(), "k", minute)
 		require.Error(t, err)
 		late.letGo()
 		assert.True(t, b.freeWithin(t, "k", soon))
@@ -78,11 +78,11 @@ func TestALateReaderIsSwept(t *testing.T) {
 		late := newLater()
 		a, b := s.instance(t, r, hook(late.hook)), s.instance(t, r)
 		read, _ := r.BuildRead(a.Backends)
-		lease, err := read(context.Background(), "k", time.Minute)
+		lease, err := read(context.Background(), "k", minute)
 		require.NoError(t, err)
 		unlock(t, lease)
 		late.left.Store(1)
-		_, err = read(context.Background(), "k", time.Minute)
+		_, err = read(context.Background(), "k", minute)
 		require.Error(t, err)
 		late.letGo()
 		assert.True(t, b.freeWithin(t, "k", soon))
@@ -98,11 +98,11 @@ func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 		a, b := s.instance(t, r, hook(late.hook)), s.instance(t, r)
 		defer b.lock(t, "k", time.Minute).Unlock(context.Background())
 		ctx := context.WithValue(context.Background(), placeKey{}, "place")
-		_, err := a.tryLock(ctx, "k", time.Minute)
+		_, err := a.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
 		leaveQueue(ctx, a.Redis, "k", "place")
 		late.left.Store(1)
-		_, err = a.tryLock(ctx, "k", time.Minute)
+		_, err = a.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		late.letGo()
 		left := func() bool { return a.Redis.LLen(context.Background(), queueOf("k")).Val() == 0 }
@@ -146,15 +146,15 @@ func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 		var callers sync.WaitGroup
 		for i := range 40 {
 			callers.Go(func() {
-				key := fmt.Sprint("k", i)
-				lease, err := a.tryLock(owned("7"), key, time.Minute)
+				ctx, key := context.Background(), fmt.Sprint("k", i)
+				lease, err := a.tryLock(ctx, key, owned("7"))
 				if !assert.NoError(t, err) {
 					return
 				}
 				lose.Store(key, true)
 				assert.Error(t, lease.Unlock(context.WithValue(context.Background(), lostKey{}, key)))
-				lease, err = poll(owned("7"), soon, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
-					return a.tryLock(ctx, key, time.Minute)
+				lease, err = poll(ctx, soon, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+					return a.tryLock(ctx, key, owned("7"))
 				})
 				if assert.NoError(t, err) {
 					unlock(t, lease)
@@ -185,9 +185,9 @@ func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 		require.True(t, a.tryOnce(t, "k"))
 		releases.Store(0)
 		lose.Store(1)
-		_, err := a.tryLock(owned("7"), "k", time.Minute)
+		_, err := a.tryLock(context.Background(), "k", owned("7"))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		lease := must(a.tryLock(owned("7"), "k", time.Minute))
+		lease := must(a.tryLock(context.Background(), "k", owned("7")))
 		require.Eventually(t, func() bool { return releases.Load() == int64(1+len(sweepGaps)) }, soon, 5*time.Millisecond)
 		assert.False(t, s.instance(t, r).tryOnce(t, "k"), "the next order holds it")
 		unlock(t, lease)
@@ -287,7 +287,7 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 			<-answer
 			return true, nil
 		}
-		_, stop := b.keepAlive(t.Context(), time.Hour, time.Minute, time.Now().Add(time.Hour), silent)
+		_, stop := b.keepAlive(t.Context(), Options{TTL: time.Hour}, time.Minute, time.Now().Add(time.Hour), silent)
 		time.Sleep(time.Minute + time.Second) // a renewal is under way
 		start := time.Now()
 		stop()
@@ -377,7 +377,7 @@ func TestALateGrantIsGivenBack(t *testing.T) {
 		a, b := s.instance(t, r, late), s.instance(t, r)
 		require.True(t, a.tryOnce(t, "k"))
 		slow.Store(true)
-		_, err := a.tryLock(context.Background(), "k", lease)
+		_, err := a.tryLock(context.Background(), "k", Options{TTL: lease})
 		require.Error(t, err)
 		if r.Number != "v6" && !errors.Is(err, ErrBusy) {
 			require.NoError(t, err)

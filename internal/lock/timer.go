@@ -8,14 +8,18 @@ import (
 
 // every runs tick at each interval until stop is called or the process ends. It outlives ctx: a lease is renewed until
 // it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick that is
-// under way, so that nothing is renewed after it has returned. Calling stop again does nothing. Under [WithoutRenewal]
+// under way, so that nothing is renewed after it has returned. Calling stop again does nothing. With NoRenew
 // nothing is run.
-func (rt *runtime) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop func()) {
-	return rt.start(ctx, interval, tick).stop
+func (rt *runtime) every(
+	ctx context.Context, o Options, interval time.Duration, tick func(context.Context),
+) (stop func()) {
+	return rt.start(ctx, o, interval, tick).stop
 }
 
-func (rt *runtime) start(ctx context.Context, interval time.Duration, tick func(context.Context)) *pending {
-	if !renews(ctx) {
+func (rt *runtime) start(
+	ctx context.Context, o Options, interval time.Duration, tick func(context.Context),
+) *pending {
+	if o.NoRenew {
 		return nil
 	}
 	return rt.later(ctx, interval, func(ctx context.Context) {
@@ -47,8 +51,10 @@ const maxLeaks = 64
 
 // every is [runtime.every], with a second function: call leave when the lock is released. If stop was not called by
 // then, the timer counts as leaked.
-func (l *leaks) every(ctx context.Context, interval time.Duration, tick func(context.Context)) (stop, leave func()) {
-	timer := l.start(ctx, interval, tick)
+func (l *leaks) every(
+	ctx context.Context, o Options, interval time.Duration, tick func(context.Context),
+) (stop, leave func()) {
+	timer := l.start(ctx, o, interval, tick)
 	stopped := false
 	stop = func() {
 		stopped = true

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // mutex is v0.5: one mutex per product, in the memory of this process. LoadOrStore does in a process what SETNX does in
@@ -11,7 +10,7 @@ import (
 // mutex excludes the requests of this instance, and none of another instance.
 func mutex(runtime) TryLock {
 	var held sync.Map
-	return func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, _ Options) (*Lease, error) {
 		released := make(chan struct{})
 		theirs, taken := held.LoadOrStore(key, released)
 		if taken {
@@ -22,6 +21,6 @@ func mutex(runtime) TryLock {
 			close(released)
 			return nil
 		}
-		return &Lease{Context: ctx, Token: "1", Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: "1", unlock: unlock}, nil
 	}
 }

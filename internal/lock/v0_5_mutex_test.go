@@ -17,7 +17,7 @@ func mutexInAProcess(t *testing.T) (TryLock, func(ctx context.Context, maxWait t
 	t.Helper()
 	tryLock, wait := rung(t, "v0.5").Build(Backends{})
 	return tryLock, func(ctx context.Context, maxWait time.Duration) (*Lease, error) {
-		return wait(ctx, "k", maxWait, func(ctx context.Context) (*Lease, error) { return tryLock(ctx, "k", time.Minute) })
+		return wait(ctx, "k", maxWait, func(ctx context.Context) (*Lease, error) { return tryLock(ctx, "k", minute) })
 	}
 }
 
@@ -26,7 +26,7 @@ func TestAMutexWakesItsWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tryLock, wait := mutexInAProcess(t)
-		holder := must(tryLock(t.Context(), "k", time.Minute))
+		holder := must(tryLock(t.Context(), "k", minute))
 		inside := 0
 		var waiting sync.WaitGroup
 		for range 100 {
@@ -54,7 +54,7 @@ func TestAWaitForAMutexEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tryLock, wait := mutexInAProcess(t)
-		holder := must(tryLock(t.Context(), "k", time.Minute))
+		holder := must(tryLock(t.Context(), "k", minute))
 		for _, maxWait := range []time.Duration{0, time.Second} {
 			start := time.Now()
 			_, err := wait(t.Context(), maxWait)

@@ -12,13 +12,13 @@ import (
 // is refused, since it would wait for itself.
 // Defect: now writers that come without a gap keep the readers waiting. And a pause, as on every lease.
 func writing(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		if ownerOf(ctx).depth(key) > 0 {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		if o.owner().depth(key) > 0 {
 			return nil, ErrUpgrade
 		}
-		token, validUntil := "w:"+newToken(), time.Now().Add(ttl-drift(ttl))
+		token, validUntil := "w:"+newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return releasePermit(ctx, rt.Redis, key, token) }
-		ok, err := acquireWrite(ctx, rt.Redis, key, token, placeOf(ctx), ttl)
+		ok, err := acquireWrite(ctx, rt.Redis, key, token, placeOf(ctx), o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -30,23 +30,23 @@ func writing(rt runtime) TryLock {
 			_ = rt.releaseOrSweep(ctx, free)
 			return nil, ErrBusy
 		}
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-			return renewPermit(tick, rt.Redis, key, token, ttl)
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+			return renewPermit(tick, rt.Redis, key, token, o.TTL)
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }
 
 // reading is v10 for readers: they share the lock.
 func reading(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, validUntil := "r:"+newToken(), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		token, validUntil := "r:"+newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return releasePermit(ctx, rt.Redis, key, token) }
-		ok, err := acquireRead(ctx, rt.Redis, key, token, ttl)
+		ok, err := acquireRead(ctx, rt.Redis, key, token, o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -58,16 +58,16 @@ func reading(rt runtime) TryLock {
 			_ = rt.releaseOrSweep(ctx, free)
 			return nil, ErrBusy
 		}
-		owner := ownerOf(ctx)
+		owner := o.owner()
 		owner.enter(key, token)
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-			return renewPermit(tick, rt.Redis, key, token, ttl)
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+			return renewPermit(tick, rt.Redis, key, token, o.TTL)
 		})
 		unlock := func(ctx context.Context) error {
 			owner.exit(key)
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

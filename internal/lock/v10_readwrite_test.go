@@ -23,18 +23,18 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
-		first, second := must(readerOf(a)(ctx, "k", time.Minute)), must(readerOf(b)(ctx, "k", time.Minute))
-		_, err := a.tryLock(ctx, "k", time.Minute)
+		first, second := must(readerOf(a)(ctx, "k", minute)), must(readerOf(b)(ctx, "k", minute))
+		_, err := a.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, first)
-		_, err = b.tryLock(ctx, "k", time.Minute)
+		_, err = b.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy, "one reader is left")
 		unlock(t, second)
-		writer := must(a.tryLock(ctx, "k", time.Minute))
-		_, err = readerOf(b)(ctx, "k", time.Minute)
+		writer := must(a.tryLock(ctx, "k", minute))
+		_, err = readerOf(b)(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, writer)
-		unlock(t, must(readerOf(b)(ctx, "k", time.Minute)))
+		unlock(t, must(readerOf(b)(ctx, "k", minute)))
 		require.ErrorIs(t, first.Unlock(ctx), ErrLost, "once too often")
 	})
 }
@@ -46,12 +46,12 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
-			reader := must(readerOf(a)(ctx, "k", time.Minute))
-			got := b.waitFor(ctx, "k")
+			reader := must(readerOf(a)(ctx, "k", minute))
+			got := b.waitFor(ctx, "k", minute)
 			marked := func() bool { return bare.ZCard(ctx, marksOf("k")).Val() == 1 }
 			require.Eventually(t, marked, 5*time.Second, time.Millisecond)
 			time.Sleep(2 * markTTL)
-			second, err := readerOf(a)(ctx, "k", time.Minute)
+			second, err := readerOf(a)(ctx, "k", minute)
 			if err == nil {
 				unlock(t, second)
 			}
@@ -60,14 +60,14 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 			return errors.Is(err, ErrBusy)
 		}), "the mark lasts as long as the writer waits")
 
-		reader := must(readerOf(a)(ctx, "k", time.Minute))
+		reader := must(readerOf(a)(ctx, "k", minute))
 		impatient, giveUp := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer giveUp()
-		require.Nil(t, <-b.waitFor(impatient, "k"))
-		unlock(t, must(readerOf(a)(ctx, "k", time.Minute)))
-		_, err := b.tryLock(ctx, "k", time.Minute)
+		require.Nil(t, <-b.waitFor(impatient, "k", minute))
+		unlock(t, must(readerOf(a)(ctx, "k", minute)))
+		_, err := b.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
-		unlock(t, must(readerOf(a)(ctx, "k", time.Minute)))
+		unlock(t, must(readerOf(a)(ctx, "k", minute)))
 		unlock(t, reader)
 	})
 }
@@ -98,13 +98,13 @@ func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
-		reader := must(readerOf(a)(ctx, "k", time.Minute))
-		_, err := b.tryLock(context.WithValue(ctx, placeKey{}, "dead"), "k", time.Minute)
+		reader := must(readerOf(a)(ctx, "k", minute))
+		_, err := b.tryLock(context.WithValue(ctx, placeKey{}, "dead"), "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
-		_, err = readerOf(a)(ctx, "k", time.Minute)
+		_, err = readerOf(a)(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
 		next, err := poll(ctx, markTTL+margin, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
-			return readerOf(a)(ctx, "k", time.Minute)
+			return readerOf(a)(ctx, "k", minute)
 		})
 		require.NoError(t, err)
 		unlock(t, next)
@@ -121,10 +121,10 @@ func TestPitfall17ADeadReadersLeaseExpires(t *testing.T) {
 		assert.True(t, askAgain(t, true, func(longer time.Duration) (survives bool) {
 			ttl := longer * slowTTL
 			key := "k:" + ttl.String()
-			dead, alive := must(readerOf(a)(ctx, key, ttl)), must(readerOf(b)(ctx, key, ttl))
+			dead, alive := must(readerOf(a)(ctx, key, Options{TTL: ttl})), must(readerOf(b)(ctx, key, Options{TTL: ttl}))
 			a.crash()
 			require.Eventually(t, func() bool {
-				ok, err := readerOf(b)(ctx, key, time.Minute)
+				ok, err := readerOf(b)(ctx, key, minute)
 				if err == nil {
 					unlock(t, ok) // each acquire drops the members whose deadline has passed
 				}
@@ -146,16 +146,16 @@ func TestPitfall17ADeadReadersLeaseExpires(t *testing.T) {
 func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
-		ctx := owned("1")
-		reader := must(readerOf(a)(ctx, "k", time.Minute))
+		ctx, o := context.Background(), owned("1")
+		reader := must(readerOf(a)(ctx, "k", o))
 		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) {
-			return a.tryLock(ctx, "k", time.Minute)
+			return a.tryLock(ctx, "k", o)
 		})
 		require.ErrorIs(t, err, ErrUpgrade)
-		_, err = a.tryLock(owned("2"), "k", time.Minute)
+		_, err = a.tryLock(ctx, "k", owned("2"))
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, reader)
-		unlock(t, must(a.tryLock(ctx, "k", time.Minute)))
+		unlock(t, must(a.tryLock(ctx, "k", o)))
 	})
 }
 
@@ -163,13 +163,13 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 func TestRoundTripsOfARead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
-		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute))) // loads the scripts
+		unlock(t, must(readerOf(a)(context.Background(), "k", minute))) // loads the scripts
 		commands := 0
 		a.Redis.AddHook(hook(func(ctx context.Context, _ redis.Cmder, next send) error {
 			commands++
 			return next(ctx)
 		}))
-		unlock(t, must(readerOf(a)(context.Background(), "k", time.Minute)))
+		unlock(t, must(readerOf(a)(context.Background(), "k", minute)))
 		assert.Equal(t, 2, commands)
 		assert.Zero(t, bare.Exists(context.Background(), "k").Val())
 	})

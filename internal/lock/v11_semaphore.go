@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,10 +15,10 @@ import (
 // caller with 2 comes in beside a caller with 1. And a pause, as on every lease.
 func semaphore(usual int64) func(rt runtime) TryLock {
 	return func(rt runtime) TryLock {
-		return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-			token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+		return func(ctx context.Context, key string, o Options) (*Lease, error) {
+			token, validUntil := newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 			free := func(ctx context.Context) error { return releasePermit(ctx, rt.Redis, key, token) }
-			held, err := acquirePermit(ctx, rt.Redis, key, token, ttl, permitsOf(ctx, usual))
+			held, err := acquirePermit(ctx, rt.Redis, key, token, o.TTL, cmp.Or(o.Permits, usual))
 			if err != nil {
 				rt.undo(ctx, err, free)
 				return nil, fmt.Errorf("acquire: %w", err)
@@ -29,14 +30,14 @@ func semaphore(usual int64) func(rt runtime) TryLock {
 				_ = rt.releaseOrSweep(ctx, free)
 				return nil, ErrBusy
 			}
-			ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-				return renewPermit(tick, rt.Redis, key, token, ttl)
+			ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+				return renewPermit(tick, rt.Redis, key, token, o.TTL)
 			})
 			unlock := func(ctx context.Context) error {
 				stop()
 				return rt.releaseOrSweep(ctx, free)
 			}
-			return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+			return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 		}
 	}
 }

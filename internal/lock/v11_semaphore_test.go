@@ -11,19 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func permits(n int64, ttl time.Duration) Options { return Options{TTL: ttl, Permits: n} }
+
 // Three permits let three orders in, from any instance, and a fourth one when one of them leaves.
 func TestThePermitsLimitTheHolders(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
-		ctx := WithPermits(context.Background(), 3)
-		first := must(a.tryLock(ctx, "k", time.Minute))
-		second := must(b.tryLock(ctx, "k", time.Minute))
-		must(a.tryLock(ctx, "k", time.Minute))
-		_, err := b.tryLock(ctx, "k", time.Minute)
+		ctx, three := context.Background(), permits(3, time.Minute)
+		first := must(a.tryLock(ctx, "k", three))
+		second := must(b.tryLock(ctx, "k", three))
+		must(a.tryLock(ctx, "k", three))
+		_, err := b.tryLock(ctx, "k", three)
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, second)
-		must(b.tryLock(ctx, "k", time.Minute))
-		_, err = a.tryLock(ctx, "k", time.Minute)
+		must(b.tryLock(ctx, "k", three))
+		_, err = a.tryLock(ctx, "k", three)
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, first)
 		require.ErrorIs(t, first.Unlock(ctx), ErrLost, "once too often")
@@ -44,10 +46,10 @@ func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
 // onePermitReturns crashes a. It reports whether a's permit is held until it expires, and b's for as long as b lives.
 func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 	t.Helper()
-	ctx, key := WithPermits(context.Background(), 2), "k:"+ttl.String()
-	try := func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, key, time.Minute) }
-	must(a.tryLock(ctx, key, ttl))
-	alive := must(b.tryLock(ctx, key, ttl))
+	ctx, key := context.Background(), "k:"+ttl.String()
+	try := func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, key, permits(2, time.Minute)) }
+	must(a.tryLock(ctx, key, permits(2, ttl)))
+	alive := must(b.tryLock(ctx, key, permits(2, ttl)))
 	a.crash()
 	defer func() { _ = alive.Unlock(ctx) }()
 	if early, err := try(ctx); err == nil {
@@ -69,13 +71,13 @@ func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 func TestPitfall18AnExpiredPermitCannotBeReturned(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		ctx := WithPermits(context.Background(), 2)
-		other := must(b.tryLock(ctx, "k", time.Minute))
+		ctx, two := context.Background(), permits(2, time.Minute)
+		other := must(b.tryLock(ctx, "k", two))
 		for name, act := range map[string]func(token string) bool{
 			"return": func(token string) bool { return releasePermit(ctx, bare, "k", token) == nil },
 			"renew":  func(token string) bool { ok, err := renewPermit(ctx, bare, "k", token, ttl); return ok || err != nil },
 		} {
-			lease := must(a.tryLock(ctx, "k", time.Minute))
+			lease := must(a.tryLock(ctx, "k", two))
 			require.NoError(t, bare.ZAdd(ctx, "k", redis.Z{Score: 1, Member: lease.Token}).Err(), "its deadline has passed")
 			assert.False(t, act(lease.Token), name)
 			require.ErrorIs(t, lease.Unlock(ctx), ErrLost)
@@ -89,10 +91,10 @@ func TestPitfall18AnExpiredPermitCannotBeReturned(t *testing.T) {
 func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		ctx := WithPermits(context.Background(), 2)
-		must(a.tryLock(ctx, "k", time.Minute))
+		ctx, two := context.Background(), permits(2, time.Minute)
+		must(a.tryLock(ctx, "k", two))
 		assert.True(t, askAgain(t, true, func(longer time.Duration) bool {
-			short := must(b.tryLock(ctx, "k", longer*slowTTL))
+			short := must(b.tryLock(ctx, "k", permits(2, longer*slowTTL)))
 			assert.Greater(t, bare.PTTL(ctx, "k").Val(), 40*time.Second)
 			time.Sleep(longer * slowTTL) // a renewal or two
 			assert.Greater(t, bare.PTTL(ctx, "k").Val(), 40*time.Second)
@@ -105,10 +107,10 @@ func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 func TestCallersMayDisagreeAboutThePermits(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
-		must(a.tryLock(context.Background(), "k", time.Minute))
-		_, err := b.tryLock(WithPermits(context.Background(), 2), "k", time.Minute)
+		must(a.tryLock(context.Background(), "k", minute))
+		_, err := b.tryLock(context.Background(), "k", permits(2, time.Minute))
 		require.NoError(t, err)
-		_, err = a.tryLock(context.Background(), "k", time.Minute)
+		_, err = a.tryLock(context.Background(), "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
 	})
 }

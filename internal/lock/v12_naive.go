@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"stockapi/internal/backend/sqldb"
 )
@@ -27,7 +26,7 @@ const (
 // the row, and a retry.
 func sqlNaive(rt runtime) TryLock {
 	rows := &table{db: rt.SQL, layout: createNaive}
-	return func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, _ Options) (*Lease, error) {
 		ok, err := rows.insert(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -39,7 +38,7 @@ func sqlNaive(rt runtime) TryLock {
 			_, err := rows.exec(ctx, "release", key, deleteNaive, key)
 			return err
 		}
-		return &Lease{Context: ctx, Token: "1", Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: "1", unlock: unlock}, nil
 	}
 }
 

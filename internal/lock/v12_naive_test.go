@@ -75,7 +75,7 @@ func naiveCrowd(t *testing.T, instances ...*instance) {
 		all.Go(func() {
 			lease, err := poll(context.Background(), 30*time.Second, Fixed(5*time.Millisecond),
 				func(ctx context.Context) (*Lease, error) {
-					return instances[n%len(instances)].tryLock(ctx, "crowd", time.Minute)
+					return instances[n%len(instances)].tryLock(ctx, "crowd", minute)
 				})
 			if !assert.NoError(t, err) {
 				return

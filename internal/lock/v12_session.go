@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // sqlSession is v12-session: a lock of the database server itself, MySQL's GET_LOCK or PostgreSQL's advisory lock. It
@@ -14,7 +13,7 @@ import (
 // Defect: work that never ends keeps the lock for ever. So does a holder whose connection died without the server
 // noticing, until TCP gives the connection up. A holder whose connection broke notices only at the next check.
 func sqlSession(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		session, err := openSession(ctx, rt.SQL)
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -28,11 +27,11 @@ func sqlSession(rt runtime) TryLock {
 			session.GiveBack()
 			return nil, ErrBusy
 		}
-		ctx, stop := rt.watchSession(ctx, min(ttl/2, pingInterval), session)
+		ctx, stop := rt.watchSession(ctx, min(o.TTL/2, pingInterval), session)
 		unlock := func(ctx context.Context) error {
 			stop()
 			return session.release(ctx, key)
 		}
-		return &Lease{Context: ctx, Token: newToken(), Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: newToken(), unlock: unlock}, nil
 	}
 }

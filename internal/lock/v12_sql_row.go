@@ -15,15 +15,15 @@ import (
 func sqlRow(rt runtime) TryLock {
 	rows := &table{db: rt.SQL}
 	rt.sweepRows(rows)
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		caller, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		caller, validUntil := o.owner(), time.Now().Add(o.TTL-drift(o.TTL))
 		owner, depth := caller.lookup(key)
 		acquire := rows.reacquire
 		if depth == 0 {
 			owner, acquire = rows.owner(owner), rows.acquire
 		}
 		free := func(ctx context.Context) error { return rows.release(ctx, key, owner, depth) }
-		ok, err := acquire(ctx, key, owner, ttl)
+		ok, err := acquire(ctx, key, owner, o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -37,8 +37,8 @@ func sqlRow(rt runtime) TryLock {
 		}
 		stop := func() {}
 		if depth == 0 { // a nested acquire shares the outer lease
-			ctx, stop = rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-				return rows.renew(tick, key, owner, ttl)
+			ctx, stop = rt.keepAlive(ctx, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+				return rows.renew(tick, key, owner, o.TTL)
 			})
 		}
 		caller.enter(key, owner)
@@ -47,6 +47,6 @@ func sqlRow(rt runtime) TryLock {
 			stop()
 			return rt.releaseOrSweep(ctx, func(ctx context.Context) error { return rows.release(ctx, key, owner, left) })
 		}
-		return &Lease{Context: ctx, Token: owner, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: owner, unlock: unlock}, nil
 	}
 }

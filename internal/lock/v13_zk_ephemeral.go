@@ -10,7 +10,7 @@ import (
 )
 
 // zkEphemeral is v13: the lock is an ephemeral node of ZooKeeper, which ends with the session that created it. Nobody
-// has to guess how long the work takes: there is no TTL, and ttl is ignored. One transaction creates the lock and a
+// has to guess how long the work takes: there is no TTL, and the TTL is ignored. One transaction creates the lock and a
 // node with the lease's own name, and one removes both. By that name a lease recognises its lock, even when the reply
 // to the create was lost, and it never removes another's. The fencing token is the number of the creating transaction,
 // which grows for as long as the ensemble keeps its data.
@@ -18,7 +18,7 @@ import (
 // ends without the client noticing.
 func zkEphemeral(rt runtime) TryLock {
 	z := zkNodes{rt, ephemeralIn}
-	return retryOverSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return retryOverSessions(func(ctx context.Context, key string, _ Options) (*Lease, error) {
 		token, start := newToken(), time.Now()
 		lock, own := z.of(key)+"/lock", z.of(key)+"/"+token
 		created, err := z.create(ctx, z.of(key), token, zk.FlagEphemeral, lock, own)
@@ -39,7 +39,8 @@ func zkEphemeral(rt runtime) TryLock {
 			stop()
 			return z.remove(ctx, lock, own)
 		}
-		return &Lease{Context: ctx, Token: token, Fence: created.Zxid, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, Fence: created.Zxid, unlock: unlock,
+			forget: z.forgetting(z.of(key), unlock)}, nil
 	})
 }
 

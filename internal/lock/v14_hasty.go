@@ -12,10 +12,10 @@ import (
 // time to wait may be over before the work is.
 func zkHasty(rt runtime) TryLock {
 	try := zkSequential(rt)
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		place := zkPlaceOf(ctx, key)
 		if place == nil || place.before == "" { // it has not waited yet
-			return try(ctx, key, ttl)
+			return try(ctx, key, o)
 		}
 		if err := place.enqueue(ctx); err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)

@@ -20,7 +20,7 @@ import (
 // Defect: as on v13, the session of a paused client ends without the client noticing.
 func zkSequential(rt runtime) TryLock {
 	z := zkNodes{rt, sequentialIn}
-	return retryOverSessions(func(ctx context.Context, key string, _ time.Duration) (*Lease, error) {
+	return retryOverSessions(func(ctx context.Context, key string, _ Options) (*Lease, error) {
 		if place := zkPlaceOf(ctx, key); place != nil {
 			return place.try(ctx)
 		}
@@ -98,7 +98,7 @@ func (p *zkPlace) grant(ctx context.Context) *Lease {
 		stop()
 		return p.remove(ctx, own)
 	}
-	return &Lease{Context: ctx, Token: p.token, Fence: p.zxid, Unlock: unlock}
+	return &Lease{Context: ctx, Token: p.token, Fence: p.zxid, unlock: unlock, forget: p.forgetting(p.dir, unlock)}
 }
 
 // enqueue creates our node, or checks that it still exists.

@@ -11,10 +11,10 @@ import (
 // own in the ladder. Even if a holder is paused, no unit is sold twice.
 // The token is from Martin Kleppmann, "How to do distributed locking" (2016), and from Chubby's sequencers.
 func fenced(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		token, validUntil := newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return release(ctx, rt.Redis, key, token) }
-		fence, err := acquireFenced(ctx, rt.Redis, key, token, ttl)
+		fence, err := acquireFenced(ctx, rt.Redis, key, token, o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -26,14 +26,17 @@ func fenced(rt runtime) TryLock {
 			_ = rt.releaseOrSweep(ctx, free)
 			return nil, ErrBusy
 		}
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-			return renew(tick, rt.Redis, key, token, ttl)
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+			return renew(tick, rt.Redis, key, token, o.TTL)
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
-			forgetFence(ctx, rt.Redis, key, token)
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Fence: fence, Unlock: unlock}, nil
+		forget := func(ctx context.Context) error {
+			forgetFence(ctx, rt.Redis, key, token)
+			return unlock(ctx)
+		}
+		return &Lease{Context: ctx, Token: token, Fence: fence, unlock: unlock, forget: forget}, nil
 	}
 }

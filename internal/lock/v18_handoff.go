@@ -20,14 +20,14 @@ func handoff(rt runtime) TryLock { return passingOn(newCohorts(rt, 1)) }
 // passingOn returns the lock of v18 and v19.
 func passingOn(all *cohorts) TryLock {
 	rt := all.runtime
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		passed, err := all.enter(ctx, key, ttl)
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		passed, err := all.enter(ctx, key, o)
 		if passed != nil || err != nil {
 			return passed, err
 		}
-		token, place, validUntil := newToken(), placeOf(ctx), time.Now().Add(ttl-drift(ttl))
+		token, place, validUntil := newToken(), placeOf(ctx), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return releaseHandoff(ctx, rt.Redis, key, token) }
-		fence, left, err := acquireHandoff(ctx, rt.Redis, key, token, place, ttl)
+		fence, left, err := acquireHandoff(ctx, rt.Redis, key, token, place, o.TTL)
 		if err != nil {
 			all.refused(ctx, key)
 			all.undo(ctx, err, key, place, free)
@@ -43,10 +43,10 @@ func passingOn(all *cohorts) TryLock {
 			return nil, busyFor{}
 		}
 		outlasting := context.WithoutCancel(ctx) // the lease outlasts the order that took it
-		work, stop := rt.keepAlive(outlasting, ttl, ttl/2, validUntil, func(tick context.Context) (bool, error) {
-			return renew(tick, rt.Redis, key, token, ttl)
+		work, stop := rt.keepAlive(outlasting, o, o.TTL/2, validUntil, func(tick context.Context) (bool, error) {
+			return renew(tick, rt.Redis, key, token, o.TTL)
 		})
-		lease := &passedLease{work: leaseOf(work), token: token, fence: fence, ttl: ttl}
+		lease := &passedLease{work: leaseOf(work), token: token, fence: fence, wanted: o}
 		lease.release = func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)

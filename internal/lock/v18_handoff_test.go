@@ -82,10 +82,10 @@ func awaitEnd(t *testing.T, lease *Lease) {
 }
 
 // waitsWith returns the lease of an order that may wait that long for it.
-func (i *instance) waitsWith(ctx context.Context, key string, wait, ttl time.Duration) <-chan *Lease {
+func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration, o Options) <-chan *Lease {
 	got := make(chan *Lease, 1)
 	go func() {
-		lease, _ := i.wait(ctx, key, wait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, ttl) })
+		lease, _ := i.wait(ctx, key, wait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, o) })
 		got <- lease
 	}()
 	synctest.Wait()
@@ -101,7 +101,7 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 		first := a.lock(t, "k", time.Minute)
 		var waiting []<-chan *Lease
 		for range orders {
-			waiting = append(waiting, a.waitsWith(t.Context(), "k", time.Minute, time.Minute))
+			waiting = append(waiting, a.waitsWith(t.Context(), "k", time.Minute, minute))
 		}
 		before := len(*sent)
 		fence := first.Fence
@@ -129,14 +129,14 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 func TestInstancesTakeTurns(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Minute)
-		other := b.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
 		for range maxPasses {
-			next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+			next := a.waitsWith(t.Context(), "k", time.Minute, minute)
 			require.Empty(t, other)
 			unlock(t, lease)
 			lease = has(t, next)
 		}
-		again := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		again := a.waitsWith(t.Context(), "k", time.Minute, minute)
 		unlock(t, lease)
 		fence := lease.Fence
 		lease = has(t, other)
@@ -152,8 +152,8 @@ func TestInstancesTakeTurns(t *testing.T) {
 func TestATurnEndsInTime(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Minute)
-		other := b.waitsWith(t.Context(), "k", time.Minute, time.Minute)
-		next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
+		next := a.waitsWith(t.Context(), "k", time.Minute, minute)
 		time.Sleep(turnTime + time.Millisecond)
 		unlock(t, lease)
 		unlock(t, has(t, other))
@@ -165,7 +165,7 @@ func TestATurnEndsInTime(t *testing.T) {
 func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Second)
-		next := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		time.Sleep(turnTime / 2)
 		unlock(t, lease)
 		lease = has(t, next)
@@ -181,7 +181,7 @@ func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
 func TestALostLeaseEndsTheTurn(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Second)
-		next := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
 		awaitEnd(t, lease)
 		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
@@ -209,7 +209,7 @@ func newLine(t *testing.T, most int) *line {
 	l := &line{cohorts: newCohorts(newRuntime(Backends{}), most),
 		first: newMember(), second: newMember(), third: newMember()}
 	l.lease = &passedLease{work: newLeaseContext(context.Background(), time.Now().Add(time.Hour)), token: "t", fence: 1,
-		ttl: time.Second, release: func(context.Context) error {
+		wanted: Options{TTL: time.Second}, release: func(context.Context) error {
 			l.released++
 			return nil
 		}}
@@ -228,7 +228,7 @@ func newLine(t *testing.T, most int) *line {
 
 func (l *line) tries(t *testing.T, m *member) (*Lease, error) {
 	t.Helper()
-	return l.enter(m.within(t.Context(), "place"), "k", time.Second)
+	return l.enter(m.within(t.Context(), "place"), "k", Options{TTL: time.Second})
 }
 
 // An order to which a lost lease was passed begins again, before those behind it.
@@ -264,9 +264,9 @@ func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
 func TestAWaiterThatGivesUp(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
 		held := b.lock(t, "k", time.Minute)
-		first := a.waitsWith(t.Context(), "k", time.Second, time.Minute)
-		second := a.waitsWith(t.Context(), "k", 2*time.Second, time.Minute)
-		third := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		first := a.waitsWith(t.Context(), "k", time.Second, minute)
+		second := a.waitsWith(t.Context(), "k", 2*time.Second, minute)
+		third := a.waitsWith(t.Context(), "k", time.Minute, minute)
 		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "one place for an instance")
 		require.Nil(t, get(t, first))
 		require.Nil(t, get(t, second))
@@ -275,7 +275,7 @@ func TestAWaiterThatGivesUp(t *testing.T) {
 		unlock(t, has(t, third))
 
 		held = b.lock(t, "k", time.Minute)
-		require.Nil(t, get(t, a.waitsWith(t.Context(), "k", time.Second, time.Minute)))
+		require.Nil(t, get(t, a.waitsWith(t.Context(), "k", time.Second, minute)))
 		require.Zero(t, bare.Exists(t.Context(), queueOf("k"), deadlinesOf("k")).Val(), "the last one gives the place up")
 		unlock(t, held)
 	})
@@ -287,8 +287,8 @@ func TestALeaseForACallerThatHasGone(t *testing.T) {
 		for range 50 {
 			held := a.lock(t, "k", time.Minute)
 			ctx, leave := context.WithCancel(t.Context())
-			gone := a.waitsWith(ctx, "k", time.Minute, time.Minute)
-			next := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+			gone := a.waitsWith(ctx, "k", time.Minute, minute)
+			next := a.waitsWith(t.Context(), "k", time.Minute, minute)
 			go leave()
 			unlock(t, held)
 			if lease := get(t, gone); lease != nil {
@@ -304,9 +304,9 @@ func TestALeaseForACallerThatHasGone(t *testing.T) {
 func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		held := a.lock(t, "k", time.Minute)
-		short := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
-		unrenewed := a.waitsWith(WithoutRenewal(t.Context()), "k", time.Minute, time.Second)
-		last := a.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		short := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
+		unrenewed := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second, NoRenew: true})
+		last := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		unlock(t, held)
 		one := has(t, short)
 		require.NotEqual(t, held.Token, one.Token)
@@ -330,9 +330,9 @@ func TestADeadInstanceCostsATTL(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		var dead []<-chan *Lease
 		for range 5 {
-			dead = append(dead, a.waitsWith(ctx, "k", time.Minute, time.Second))
+			dead = append(dead, a.waitsWith(ctx, "k", time.Minute, Options{TTL: time.Second}))
 		}
-		next := b.waitsWith(t.Context(), "k", time.Minute, time.Second)
+		next := b.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		a.crash()
 		require.NoError(t, a.Redis.Close())
 		time.Sleep(turnTime * 2)
@@ -352,7 +352,7 @@ func TestBreakingAPassedLease(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		key := a.rung.Key("p")
 		lease := a.lock(t, key, time.Minute)
-		other := b.waitsWith(t.Context(), key, time.Minute, time.Minute)
+		other := b.waitsWith(t.Context(), key, time.Minute, minute)
 		n, err := b.Break(t.Context(), "p")
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n)
@@ -378,8 +378,8 @@ func TestAFailedAttemptLetsTheNextTry(t *testing.T) {
 		}))
 		b := s.instance(t, r)
 		held := b.lock(t, "k", time.Minute)
-		first := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
-		second := a.waitsWith(t.Context(), "k", time.Minute, time.Minute)
+		first := a.waitsWith(t.Context(), "k", time.Minute, minute)
+		second := a.waitsWith(t.Context(), "k", time.Minute, minute)
 		fails = 1
 		unlock(t, held)
 		require.Nil(t, get(t, first))

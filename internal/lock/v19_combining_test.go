@@ -26,7 +26,7 @@ func (i *instance) crowd(t *testing.T, n int, ttl time.Duration) []<-chan *Lease
 	t.Helper()
 	waiting := make([]<-chan *Lease, n)
 	for j := range waiting {
-		waiting[j] = i.waitsWith(t.Context(), "k", time.Minute, ttl)
+		waiting[j] = i.waitsWith(t.Context(), "k", time.Minute, Options{TTL: ttl})
 	}
 	return waiting
 }

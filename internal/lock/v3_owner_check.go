@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -12,9 +11,9 @@ import (
 // ownerCheck is v3, step 3 of the article: the key holds the owner's token, and the owner checks it before the delete.
 // Defect: the check and the delete are two commands. The lock can expire and change hands between them.
 func ownerCheck(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()
-		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -31,6 +30,6 @@ func ownerCheck(rt runtime) TryLock {
 			}
 			return rt.Redis.Del(ctx, key).Err()
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

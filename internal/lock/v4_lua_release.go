@@ -3,16 +3,15 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // luaRelease is v4, step 4 of the article: the check and the delete are one script, which is atomic.
 // Defect: the lock still expires under slow work, and a second holder comes in. But the first holder no longer deletes
 // the second one's key.
 func luaRelease(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()
-		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
@@ -22,6 +21,6 @@ func luaRelease(rt runtime) TryLock {
 		unlock := func(ctx context.Context) error {
 			return release(ctx, rt.Redis, key, token)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -11,10 +11,10 @@ import (
 // renewal: when the lease may have expired, the work is cancelled too.
 // Defect: none of its own. No lease helps against a holder that is paused between its last check and its write.
 func bounded(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		token, validUntil := newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return release(ctx, rt.Redis, key, token) }
-		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -26,12 +26,12 @@ func bounded(rt runtime) TryLock {
 			_ = rt.releaseOrSweep(ctx, free)
 			return nil, ErrBusy
 		}
-		renewal := func(tick context.Context) (bool, error) { return renew(tick, rt.Redis, key, token, ttl) }
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(rt.MaxRenewals, renewal))
+		renewal := func(tick context.Context) (bool, error) { return renew(tick, rt.Redis, key, token, o.TTL) }
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, atMost(rt.MaxRenewals, renewal))
 		unlock := func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -17,10 +17,10 @@ import (
 // promoted, as in Redisson, which enters when one replica has confirmed. When both are asked for, one that lags or is
 // down stops the shop.
 func replicated(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		token, validUntil := newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		free := func(ctx context.Context) error { return release(ctx, rt.Redis, key, token) }
-		ok, err := rt.setNXAndWait(ctx, key, token, ttl)
+		ok, err := rt.setNXAndWait(ctx, key, token, o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -32,12 +32,12 @@ func replicated(rt runtime) TryLock {
 			_ = rt.releaseOrSweep(ctx, free)
 			return nil, ErrBusy
 		}
-		renewal := func(tick context.Context) (bool, error) { return rt.renewAndWait(tick, key, token, ttl) }
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(rt.MaxRenewals, renewal))
+		renewal := func(tick context.Context) (bool, error) { return rt.renewAndWait(tick, key, token, o.TTL) }
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, atMost(rt.MaxRenewals, renewal))
 		unlock := func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -58,12 +58,12 @@ func TestALockIsOnTheReplicasWhenItIsGranted(t *testing.T) {
 	}
 	leave()
 	unlock(t, one.lock(t, "k", time.Minute))
-	_, err := both.tryLock(ctx, "k", time.Second)
+	_, err := both.tryLock(ctx, "k", Options{TTL: time.Second})
 	require.ErrorIs(t, err, ErrNoQuorum)
 	assert.Zero(t, one.Redis.Exists(ctx, "k").Val(), "what too few have is given back")
 
 	held := one.lock(t, "k", time.Minute)
-	_, err = both.tryLock(ctx, "k", time.Second)
+	_, err = both.tryLock(ctx, "k", Options{TTL: time.Second})
 	require.ErrorIs(t, err, ErrBusy, "it is another's, on however many replicas")
 	unlock(t, held)
 }

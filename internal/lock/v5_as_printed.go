@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // asPrinted is v5 with the two slips of the article's listing: the timer is stopped only where the sale succeeded, and
@@ -12,22 +11,22 @@ import (
 // other orders have leaked a timer: see [leaks].
 func asPrinted(rt runtime) TryLock {
 	timers := &leaks{runtime: rt}
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()
-		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {
 			return nil, ErrBusy
 		}
-		stop, leave := timers.every(ctx, ttl/2, func(tick context.Context) {
-			_, _ = rt.reportRenewal(renewOrRecreate(tick, rt.Redis, key, token, ttl))
+		stop, leave := timers.every(ctx, o, o.TTL/2, func(tick context.Context) {
+			_, _ = rt.reportRenewal(renewOrRecreate(tick, rt.Redis, key, token, o.TTL))
 		})
 		unlock := func(ctx context.Context) error {
 			leave()
 			return release(ctx, rt.Redis, key, token)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock, Sold: stop}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock, Sold: stop}, nil
 	}
 }

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // watchdog is v5, step 5 of the article, without its slips: v4 with a timer that renews the lease at half its TTL until
@@ -12,10 +11,10 @@ import (
 // Defect: as in the article, nobody looks at the result of a renewal. A holder that is paused, or partitioned from
 // Redis, works on without its lock. A holder whose work never ends keeps everybody out for ever.
 func watchdog(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()
 		free := func(ctx context.Context) error { return release(ctx, rt.Redis, key, token) }
-		ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+		ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -23,13 +22,13 @@ func watchdog(rt runtime) TryLock {
 		if !ok {
 			return nil, ErrBusy
 		}
-		stop := rt.every(ctx, ttl/2, func(tick context.Context) {
-			_, _ = rt.reportRenewal(renew(tick, rt.Redis, key, token, ttl))
+		stop := rt.every(ctx, o, o.TTL/2, func(tick context.Context) {
+			_, _ = rt.reportRenewal(renew(tick, rt.Redis, key, token, o.TTL))
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
 			return rt.releaseOrSweep(ctx, free)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/go-redsync/redsync/v4"
 )
@@ -15,20 +14,21 @@ import (
 // empty votes twice, and a clock that jumps ends a lease early.
 func redlock(rt runtime) TryLock {
 	nodes := rt.nodes()
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()
-		m := nodes.sync.NewMutex(key, redsync.WithExpiry(ttl), nodes.timeout(ttl), withDrift(ttl), withToken(token))
+		m := nodes.sync.NewMutex(key, redsync.WithExpiry(o.TTL),
+			nodes.timeout(o.TTL), withDrift(o.TTL), withToken(token))
 		err := nodes.lock(ctx, m, token)
 		if err != nil {
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, m.Until(), func(ctx context.Context) (bool, error) {
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, m.Until(), func(ctx context.Context) (bool, error) {
 			return nodes.extend(ctx, m)
 		})
 		unlock := func(ctx context.Context) error {
 			stop()
 			return nodes.unlock(ctx, m, token)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // cachedReentrant is v7-cached, an exhibit: v7 with an optimization that is tempting. The process remembers what a
@@ -12,12 +11,12 @@ import (
 // beside the real holder.
 func cachedReentrant(rt runtime) TryLock {
 	take, held := reentrant(rt), &cache{}
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		caller := key + " " + ownerOf(ctx).id
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		caller := key + " " + o.owner().id
 		if token, ok := held.get(caller); ok {
-			return &Lease{Context: ctx, Token: token, Unlock: func(context.Context) error { return nil }}, nil
+			return &Lease{Context: ctx, Token: token}, nil
 		}
-		lease, err := take(ctx, key, ttl)
+		lease, err := take(ctx, key, o)
 		if err == nil {
 			held.put(caller, lease.Token)
 		}

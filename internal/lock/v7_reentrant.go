@@ -14,11 +14,11 @@ import (
 // release publishes a message (wake.go).
 // Defect: that of every lease. A holder that is paused does not see it expire.
 func reentrant(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		owner, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		owner, validUntil := o.owner(), time.Now().Add(o.TTL-drift(o.TTL))
 		field, depth := owner.lookup(key)
 		free := func(ctx context.Context) error { return releaseReentrant(ctx, rt.Redis, key, field, depth) }
-		count, left, err := acquireReentrant(ctx, rt.Redis, key, field, depth, ttl)
+		count, left, err := acquireReentrant(ctx, rt.Redis, key, field, depth, o.TTL)
 		if err != nil {
 			rt.undo(ctx, err, free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -32,8 +32,8 @@ func reentrant(rt runtime) TryLock {
 		}
 		stop := func() {}
 		if depth == 0 { // a nested acquire shares the outer lease
-			ctx, stop = rt.keepAlive(ctx, ttl, ttl/3, validUntil, func(tick context.Context) (bool, error) {
-				return renewReentrant(tick, rt.Redis, key, field, ttl)
+			ctx, stop = rt.keepAlive(ctx, o, o.TTL/3, validUntil, func(tick context.Context) (bool, error) {
+				return renewReentrant(tick, rt.Redis, key, field, o.TTL)
 			})
 		}
 		owner.enter(key, field)
@@ -44,6 +44,6 @@ func reentrant(rt runtime) TryLock {
 				return releaseReentrant(ctx, rt.Redis, key, field, left)
 			})
 		}
-		return &Lease{Context: ctx, Token: field, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: field, unlock: unlock}, nil
 	}
 }

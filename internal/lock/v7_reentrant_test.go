@@ -15,21 +15,19 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-func owned(caller string) context.Context { return WithOwner(context.Background(), NewOwner(caller)) }
-
 // Redisson's RLock reads what v7 writes.
 func TestReentrantIsRedissonOnTheWire(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
-		ctx := owned("7")
+		ctx, o := context.Background(), owned("7")
 		released := bare.Subscribe(ctx, "redisson_lock__channel:{k}")
 		defer released.Close()
 		_, err := released.Receive(ctx)
 		require.NoError(t, err)
 
-		outer, err := a.tryLock(ctx, "k", time.Minute)
+		outer, err := a.tryLock(ctx, "k", o)
 		require.NoError(t, err)
-		inner, err := a.tryLock(ctx, "k", time.Minute)
+		inner, err := a.tryLock(ctx, "k", o)
 		require.NoError(t, err)
 		fields, err := bare.HGetAll(ctx, "k").Result()
 		require.NoError(t, err)
@@ -55,9 +53,9 @@ func TestReentrantIsWokenByRedisson(t *testing.T) {
 		ctx := context.Background()
 		require.NoError(t, bare.HSet(ctx, "k", "9e6c1f9e-java:42", 1).Err())
 		require.NoError(t, bare.PExpire(ctx, "k", time.Minute).Err())
-		_, err := a.tryLock(ctx, "k", time.Minute)
+		_, err := a.tryLock(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
-		got := a.waitFor(owned("1"), "k")
+		got := a.waitFor(context.Background(), "k", minute)
 		awaitSubscriber(t, bare, "redisson_lock__channel:{k}")
 		require.NoError(t, bare.Del(ctx, "k").Err())
 		require.NoError(t, bare.Publish(ctx, "redisson_lock__channel:{k}", 0).Err())
@@ -66,11 +64,11 @@ func TestReentrantIsWokenByRedisson(t *testing.T) {
 }
 
 // waitFor waits for the lock as the rung does, and delivers the lease, or nil.
-func (i *instance) waitFor(ctx context.Context, key string) <-chan *Lease {
+func (i *instance) waitFor(ctx context.Context, key string, o Options) <-chan *Lease {
 	got := make(chan *Lease, 1)
 	go func() {
 		lease, _ := i.wait(ctx, key, 20*time.Second, func(ctx context.Context) (*Lease, error) {
-			return i.tryLock(ctx, key, time.Minute)
+			return i.tryLock(ctx, key, o)
 		})
 		got <- lease
 	}()
@@ -95,7 +93,7 @@ func TestAReleaseWakesWaiters(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
-		first, second := a.waitFor(owned("1"), "k"), b.waitFor(owned("2"), "k")
+		first, second := a.waitFor(context.Background(), "k", minute), b.waitFor(context.Background(), "k", minute)
 		require.Eventually(t, func() bool {
 			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 2
 		}, 5*time.Second, 5*time.Millisecond)
@@ -121,7 +119,7 @@ func TestAWaiterOutlivesALostMessage(t *testing.T) {
 		a.lock(t, "k", ttl)
 		a.crash()
 		start := time.Now()
-		unlock(t, <-b.waitFor(owned("1"), "k"))
+		unlock(t, <-b.waitFor(context.Background(), "k", minute))
 		assert.Less(t, time.Since(start), ttl+margin)
 	})
 }
@@ -131,8 +129,8 @@ func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
-		ctx, cancel := context.WithCancel(owned("1"))
-		gone, stays := a.waitFor(ctx, "k"), a.waitFor(owned("2"), "k")
+		ctx, cancel := context.WithCancel(t.Context())
+		gone, stays := a.waitFor(ctx, "k", minute), a.waitFor(context.Background(), "k", minute)
 		awaitSubscriber(t, bare, channelOf("k"))
 		cancel()
 		assert.Nil(t, <-gone)
@@ -161,10 +159,10 @@ func staysHeldAtAnyDepth(t *testing.T, r Rung, a, b *instance, ttl time.Duration
 	var renewals atomic.Int64
 	a.OnRenew = func(bool) { renewals.Add(1) }
 	a.tryLock, _ = r.Build(a.Backends)
-	ctx, key := owned("1"), "k:"+ttl.String()
-	outer := must(a.tryLock(ctx, key, ttl))
+	ctx, key, o := context.Background(), "k:"+ttl.String(), Options{TTL: ttl, Owner: NewOwner("1")}
+	outer := must(a.tryLock(ctx, key, o))
 	for range 3 {
-		inner := must(a.tryLock(ctx, key, ttl))
+		inner := must(a.tryLock(ctx, key, o))
 		unlock(t, inner)
 	}
 	time.Sleep(2 * ttl)
@@ -197,10 +195,10 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 					}
 					return context.DeadlineExceeded
 				}))
-				ctx := owned("1")
-				outer := must(a.tryLock(ctx, "k", time.Minute))
+				ctx, o := context.Background(), owned("1")
+				outer := must(a.tryLock(ctx, "k", o))
 				lose.Store(true)
-				_, err := a.tryLock(ctx, "k", time.Minute)
+				_, err := a.tryLock(ctx, "k", o)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.Equal(t, "1", a.Redis.HGet(ctx, "k", outer.Token).Val())
 				unlock(t, outer)
@@ -218,9 +216,9 @@ func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) {
 				a, b := s.instance(t, r), s.instance(t, r)
-				ctx := owned("1")
-				outer := must(a.tryLock(ctx, "k", time.Minute))
-				inner := must(a.tryLock(ctx, "k", 500*time.Millisecond))
+				ctx, o := context.Background(), owned("1")
+				outer := must(a.tryLock(ctx, "k", o))
+				inner := must(a.tryLock(ctx, "k", Options{TTL: 500 * time.Millisecond, Owner: o.Owner}))
 				time.Sleep(600 * time.Millisecond)
 				assert.False(t, b.tryOnce(t, "k"))
 				unlock(t, inner)
@@ -238,11 +236,11 @@ func TestANestedAcquireDoesNotReviveALostLease(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
-		ctx := owned("1")
-		outer := must(a.tryLock(ctx, "k", time.Minute))
+		ctx, o := context.Background(), owned("1")
+		outer := must(a.tryLock(ctx, "k", o))
 		s.remove(t, "k")
 		require.True(t, b.tryOnce(t, "k"), "another comes and goes")
-		_, err := a.tryLock(ctx, "k", time.Minute)
+		_, err := a.tryLock(ctx, "k", o)
 		require.ErrorIs(t, err, ErrLost)
 		require.ErrorIs(t, outer.Unlock(ctx), ErrLost)
 		assert.True(t, b.tryOnce(t, "k"))
@@ -269,11 +267,11 @@ func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
 		}))
 		failed := make(chan error, 1)
 		go func() {
-			_, err := a.tryLock(owned("1"), "k", time.Minute)
+			_, err := a.tryLock(context.Background(), "k", minute)
 			failed <- err
 		}()
 		<-taken
-		got := b.waitFor(owned("2"), "k")
+		got := b.waitFor(context.Background(), "k", minute)
 		awaitSubscriber(t, bare, channelOf("k"))
 		messages := bare.Subscribe(context.Background(), channelOf("k"))
 		defer func() { _ = messages.Close() }()

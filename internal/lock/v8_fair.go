@@ -13,11 +13,11 @@ import (
 // Defect: that of every lease. A holder that is paused does not see it expire. And a dead waiter delays those behind it
 // by a few seconds.
 func fair(rt runtime) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		owner, validUntil := ownerOf(ctx), time.Now().Add(ttl-drift(ttl))
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		owner, validUntil := o.owner(), time.Now().Add(o.TTL-drift(o.TTL))
 		field, depth := owner.lookup(key)
 		free := func(ctx context.Context) error { return releaseFair(ctx, rt.Redis, key, field, depth) }
-		count, left, err := acquireFair(ctx, rt.Redis, key, field, depth, placeOf(ctx), ttl)
+		count, left, err := acquireFair(ctx, rt.Redis, key, field, depth, placeOf(ctx), o.TTL)
 		if err != nil {
 			rt.undoFair(ctx, err, key, placeOf(ctx), free)
 			return nil, fmt.Errorf("acquire: %w", err)
@@ -31,8 +31,8 @@ func fair(rt runtime) TryLock {
 		}
 		stop := func() {}
 		if depth == 0 { // a nested acquire shares the outer lease
-			ctx, stop = rt.keepAlive(ctx, ttl, ttl/3, validUntil, func(tick context.Context) (bool, error) {
-				return renewReentrant(tick, rt.Redis, key, field, ttl)
+			ctx, stop = rt.keepAlive(ctx, o, o.TTL/3, validUntil, func(tick context.Context) (bool, error) {
+				return renewReentrant(tick, rt.Redis, key, field, o.TTL)
 			})
 		}
 		owner.enter(key, field)
@@ -43,6 +43,6 @@ func fair(rt runtime) TryLock {
 				return releaseFair(ctx, rt.Redis, key, field, left)
 			})
 		}
-		return &Lease{Context: ctx, Token: field, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: field, unlock: unlock}, nil
 	}
 }

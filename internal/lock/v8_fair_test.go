@@ -31,7 +31,7 @@ func TestFairServesInTheOrderOfArrival(t *testing.T) {
 			for i := range 50 {
 				at := []*instance{a, b}[i%2]
 				waiters.Go(func() {
-					lease := <-at.waitFor(context.Background(), "k")
+					lease := <-at.waitFor(context.Background(), "k", minute)
 					mu.Lock()
 					served = append(served, i)
 					mu.Unlock()
@@ -59,7 +59,7 @@ func TestFairSkipsTheDead(t *testing.T) {
 		require.NoError(t, bare.ZAdd(ctx, deadlinesOf("k"), redis.Z{
 			Score: float64(bare.Time(ctx).Val().Add(placeTTL).UnixMilli()), Member: "died",
 		}).Err())
-		got := b.waitFor(ctx, "k")
+		got := b.waitFor(ctx, "k", minute)
 		awaitQueue(t, bare, "k", 2)
 		start := time.Now()
 		unlock(t, lease)
@@ -76,7 +76,7 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 		ctx := context.Background()
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
 			lease := a.lock(t, "k", time.Minute)
-			got := b.waitFor(ctx, "k")
+			got := b.waitFor(ctx, "k", minute)
 			awaitQueue(t, bare, "k", 1)
 			place := bare.LIndex(ctx, queueOf("k"), 0).Val()
 			time.Sleep(placeTTL + heartbeat)
@@ -96,9 +96,9 @@ func TestFairLeavesNoGap(t *testing.T) {
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
 		ctx, cancel := context.WithCancel(context.Background())
-		gone := a.waitFor(ctx, "k")
+		gone := a.waitFor(ctx, "k", minute)
 		awaitQueue(t, bare, "k", 1)
-		stays := b.waitFor(context.Background(), "k")
+		stays := b.waitFor(context.Background(), "k", minute)
 		awaitQueue(t, bare, "k", 2)
 		cancel()
 		assert.Nil(t, <-gone)
@@ -114,7 +114,7 @@ func TestFairExpiryWakesTheFirst(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", ttl)
-		got := b.waitFor(context.Background(), "k")
+		got := b.waitFor(context.Background(), "k", minute)
 		awaitQueue(t, bare, "k", 1)
 		a.crash()
 		start := time.Now()
@@ -128,11 +128,11 @@ func TestFairExpiryWakesTheFirst(t *testing.T) {
 func TestFairLetsItsOwnerInPastTheQueue(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		ctx := owned("1")
-		outer := must(a.tryLock(ctx, "k", time.Minute))
-		got := b.waitFor(owned("2"), "k")
+		ctx, o := context.Background(), owned("1")
+		outer := must(a.tryLock(ctx, "k", o))
+		got := b.waitFor(ctx, "k", minute)
 		awaitQueue(t, bare, "k", 1)
-		inner := <-a.waitFor(ctx, "k")
+		inner := <-a.waitFor(ctx, "k", o)
 		require.NotNil(t, inner)
 		assert.Equal(t, map[string]string{outer.Token: "2"}, bare.HGetAll(ctx, "k").Val())
 		awaitQueue(t, bare, "k", 1)

@@ -19,11 +19,11 @@ import (
 // Defect: an order of many products may wait for ever while each product is sold on its own, since it has no place in
 // any queue.
 func multilock(rt runtime) TryAll {
-	return func(ctx context.Context, keys []string, ttl time.Duration) (*Lease, error) {
+	return func(ctx context.Context, keys []string, o Options) (*Lease, error) {
 		keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-		token, validUntil := newToken(), time.Now().Add(ttl-drift(ttl))
+		token, validUntil := newToken(), time.Now().Add(o.TTL-drift(o.TTL))
 		for i, key := range keys {
-			ok, err := rt.Redis.SetNX(ctx, key, token, ttl).Result()
+			ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result()
 			switch {
 			case err != nil:
 				_ = rt.releaseAll(ctx, keys[:i], token)
@@ -38,12 +38,12 @@ func multilock(rt runtime) TryAll {
 			_ = rt.releaseAll(ctx, keys, token)
 			return nil, ErrBusy
 		}
-		renewal := func(tick context.Context) (bool, error) { return renewAll(tick, rt.Redis, keys, token, ttl) }
-		ctx, stop := rt.keepAlive(ctx, ttl, ttl/2, validUntil, atMost(rt.MaxRenewals, renewal))
+		renewal := func(tick context.Context) (bool, error) { return renewAll(tick, rt.Redis, keys, token, o.TTL) }
+		ctx, stop := rt.keepAlive(ctx, o, o.TTL/2, validUntil, atMost(rt.MaxRenewals, renewal))
 		unlock := func(ctx context.Context) error {
 			stop()
 			return rt.releaseAll(ctx, keys, token)
 		}
-		return &Lease{Context: ctx, Token: token, Unlock: unlock}, nil
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
 	}
 }

@@ -23,7 +23,7 @@ func (i *instance) acquireAll(t testing.TB, id string, maxWait time.Duration, ke
 	try, acquireAll := r.BuildSeveral(i.Backends)
 	ctx := context.Background()
 	return acquireAll(ctx, ctx, keys, maxWait, i.wait, func(ctx context.Context, keys ...string) (*Lease, error) {
-		return try(ctx, keys, time.Minute)
+		return try(ctx, keys, minute)
 	})
 }
 
@@ -125,7 +125,7 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 					return fail()
 				}))
 				try, _ := r.BuildSeveral(a.Backends)
-				_, err := try(context.Background(), []string{"k1", "k2", "k3"}, lease)
+				_, err := try(context.Background(), []string{"k1", "k2", "k3"}, Options{TTL: lease})
 				require.Error(t, err)
 				assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k2", "k3").Val())
 			})
@@ -148,7 +148,7 @@ func lossOfOneIsLossOfAll(t *testing.T, s *shop, r Rung, lost string) {
 	t.Helper()
 	a, b := s.instance(t, r), s.instance(t, r)
 	try, _ := r.BuildSeveral(a.Backends)
-	lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, slowTTL)
+	lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, Options{TTL: slowTTL})
 	require.NoError(t, err)
 	handOver(t, s, lost, b)
 	select {

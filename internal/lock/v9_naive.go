@@ -12,7 +12,7 @@ import (
 func oneByOne(
 	order, waiting context.Context, keys []string, maxWait time.Duration, wait Waiting, try AttemptAll,
 ) (*Lease, error) {
-	held := &Lease{Context: order, Unlock: func(context.Context) error { return nil }}
+	held := &Lease{Context: order}
 	deadline := time.Now().Add(maxWait)
 	for _, key := range keys {
 		next, err := wait(waiting, key, time.Until(deadline), func(context.Context) (*Lease, error) {

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"time"
 )
 
 // everyNode is v9-nodes, an exhibit: Redlock built from a multilock. It takes v9's lock of one key on every independent
@@ -15,12 +14,12 @@ func everyNode(rt runtime) TryLock {
 	for _, node := range rt.Redlock {
 		at := rt
 		at.Redis = node
-		locks = append(locks, detached(single(multilock)(at)))
+		locks = append(locks, single(multilock)(at))
 	}
-	return func(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
-		held := &Lease{Context: ctx, Unlock: func(context.Context) error { return nil }}
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		held := &Lease{Context: ctx}
 		for _, tryLock := range locks {
-			next, err := tryLock(held.Context, key, ttl)
+			next, err := tryLock(held.Context, key, o)
 			if err != nil {
 				_ = held.Unlock(ctx)
 				return nil, err

@@ -30,7 +30,7 @@ func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
 						s.redlock = append(s.redlock, deadVirtual(hangsUp))
 					}
 					a := s.instance(t, r)
-					lease, err := a.try(context.Background(), "k", time.Minute)
+					lease, err := a.try(context.Background(), "k", minute)
 					require.Equal(t, down <= most, err == nil, "%v", err)
 					if err == nil {
 						unlock(t, lease)
@@ -141,7 +141,7 @@ func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
 		for range 100 {
 			orders.Go(func() {
 				_, err := a.wait(context.Background(), "k", 0, func(ctx context.Context) (*Lease, error) {
-					lease, err := a.tryLock(ctx, "k", time.Minute)
+					lease, err := a.tryLock(ctx, "k", minute)
 					if strings.Contains(fmt.Sprint(err), "did not answer") {
 						rounds.Add(1)
 					}

@@ -93,12 +93,12 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 		for range 3 {
 			impatient.Go(func() {
 				_, err := b.wait(context.Background(), r.Key("k"), 100*time.Millisecond,
-					func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, r.Key("k"), time.Minute) })
+					func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, r.Key("k"), minute) })
 				assert.ErrorIs(t, err, ErrBusy)
 			})
 		}
 		require.True(t, ends(impatient.Wait), "they had 100 ms")
-		got := b.waitFor(context.Background(), r.Key("k"))
+		got := b.waitFor(context.Background(), r.Key("k"), minute)
 		time.Sleep(2 * heartbeat)
 		unlock(t, lease)
 		select {
@@ -108,7 +108,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 		case <-time.After(long):
 			require.Fail(t, "it waits for the answer to its SUBSCRIBE")
 		}
-		waits := b.waitFor(context.Background(), r.Key("k")) // one subscription exists when the process ends
+		waits := b.waitFor(context.Background(), r.Key("k"), minute) // one subscription exists when the process ends
 		unlock(t, <-waits)
 		b.crash()
 		require.True(t, ends(b.Background.Wait), "the subscription outlives the process")
@@ -127,7 +127,7 @@ func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 			b.tryLock, b.wait = r.Build(b.Backends)
 			a.lock(t, "k", time.Minute)
 			ctx, cancel := context.WithCancel(context.Background())
-			got := b.waitFor(ctx, "k")
+			got := b.waitFor(ctx, "k", minute)
 			time.Sleep(100 * time.Millisecond) // usually it is in the read by then; any moment must do
 			b.crash()
 			assert.True(t, ends(b.Background.Wait))
@@ -199,7 +199,7 @@ func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 		start := time.Now()
 		for range 40 {
 			ctx, leave := context.WithCancel(t.Context())
-			gone := a.waitFor(ctx, "k")
+			gone := a.waitFor(ctx, "k", minute)
 			require.Eventually(t, func() bool { return listening() == 1 }, long, time.Millisecond)
 			leave()
 			require.Nil(t, <-gone)
@@ -217,7 +217,7 @@ func TestASilentEndIsNoticed(t *testing.T) {
 		got := make(chan *Lease, 1)
 		go func() {
 			lease, _ := b.wait(t.Context(), "k", 10*long, func(ctx context.Context) (*Lease, error) {
-				return b.tryLock(ctx, "k", time.Minute)
+				return b.tryLock(ctx, "k", minute)
 			})
 			got <- lease
 		}()
@@ -380,7 +380,7 @@ func TestBreakWakesTheWaiters(t *testing.T) {
 		b.tryLock, b.wait = r.Build(b.Backends)
 		for range 3 { // a try without a message may come first
 			a.lock(t, r.Key(product), time.Minute)
-			got := b.waitFor(context.Background(), r.Key(product))
+			got := b.waitFor(context.Background(), r.Key(product), minute)
 			b.awaitWaiter(t, r, product)
 			_, err := a.Break(context.Background(), product)
 			require.NoError(t, err)

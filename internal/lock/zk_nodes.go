@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,7 +14,7 @@ import (
 
 // zkNodes has the operations that v13 and v14 share, on ephemeral nodes below one directory for each lock.
 //
-// The session replaces the TTL; the ttl of a request does not count here. The library keeps the session alive, but does
+// The session replaces the TTL; the TTL of a request does not count here. The library keeps the session alive, but does
 // not report how long it has heard nothing. So each lease checks its own node at half the session's timeout, through
 // [runtime.keepAlive]. An answer shows that the session was alive when the check was sent. Without an answer, the lease
 // ends before the server can have ended the session.
@@ -69,8 +68,7 @@ func (z zkNodes) findOwned(ctx context.Context, path string) (zxid int64, found 
 	return stat.Czxid, true, nil
 }
 
-// remove removes nodes of this lease, or returns ErrLost if they did not exist. If ctx is [Forgetting], it also removes
-// their directory, unless others have nodes there: ZooKeeper would do that some minutes later.
+// remove removes nodes of this lease, or returns ErrLost if they did not exist.
 func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	err := z.ZooKeeper.Delete(ctx, paths...)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -78,10 +76,20 @@ func (z zkNodes) remove(ctx context.Context, paths ...string) error {
 	}
 	if err != nil {
 		z.sweep(ctx, func(ctx context.Context) error { return z.ZooKeeper.Delete(ctx, paths...) })
-	} else if forgets(ctx) {
-		_ = z.ZooKeeper.Delete(ctx, path.Dir(paths[0]))
 	}
 	return err
+}
+
+// forgetting is an unlock that also removes the lock's directory, unless others have nodes there: ZooKeeper would do
+// that some minutes later.
+func (z zkNodes) forgetting(dir string, unlock func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := unlock(ctx)
+		if err == nil {
+			_ = z.ZooKeeper.Delete(ctx, dir)
+		}
+		return err
+	}
 }
 
 // sweep calls remove in the background until there is an answer. A key that is left in Redis ends with its TTL, but a
@@ -123,9 +131,9 @@ const sessionTries = 3
 // retryOverSessions repeats an attempt in a new session if the session ended during the attempt, for example because
 // the process was paused. The next attempt uses a new name, and the nodes of the interrupted one are swept.
 func retryOverSessions(try TryLock) TryLock {
-	return func(ctx context.Context, key string, ttl time.Duration) (lease *Lease, err error) {
+	return func(ctx context.Context, key string, o Options) (lease *Lease, err error) {
 		for range sessionTries {
-			lease, err = try(ctx, key, ttl)
+			lease, err = try(ctx, key, o)
 			if !backend.Interrupted(err) || ctx.Err() != nil {
 				break
 			}
@@ -139,7 +147,7 @@ func retryOverSessions(try TryLock) TryLock {
 func (z zkNodes) keepLease(ctx context.Context, since time.Time, own string) (context.Context, func()) {
 	session := z.ZooKeeper.Session()
 	check := func(tick context.Context) (bool, error) { return z.ZooKeeper.Check(tick, own) }
-	return z.keepAlive(withRenewal(ctx, true), session, session/2, z.validUntil(since), check)
+	return z.keepAlive(ctx, Options{TTL: session}, session/2, z.validUntil(since), check)
 }
 
 func (z zkNodes) validUntil(since time.Time) time.Time {

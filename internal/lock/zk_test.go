@@ -52,7 +52,7 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 func wait(ctx context.Context, i *instance, r Rung, key string, maxWait time.Duration) (*Lease, error) {
 	tryLock, waiting := r.Build(i.Backends)
 	return waiting(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) {
-		return tryLock(ctx, key, time.Minute)
+		return tryLock(ctx, key, minute)
 	})
 }
 
@@ -99,7 +99,7 @@ func TestPitfall19NodeIsSweptLater(t *testing.T) {
 			}
 			return next(ctx)
 		}))
-		_, err := a.tryLock(context.Background(), key(t), ttl)
+		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		assert.Equal(t, 1, b.locks(t, key(t)))
 		time.Sleep(zkSession)
@@ -343,7 +343,7 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 			}
 			return next(ctx)
 		}))
-		_, err := a.tryLock(context.Background(), key(t), ttl)
+		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		<-looked
 		require.NoError(t, late())
@@ -362,7 +362,7 @@ func TestASweepOfNothingEnds(t *testing.T) {
 			}
 			return next(ctx)
 		}))
-		_, err := a.tryLock(context.Background(), key(t), ttl)
+		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		a.Background.Wait()
 	})
@@ -449,9 +449,10 @@ func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
-		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), time.Millisecond) }
+		unrenewed := Options{TTL: time.Millisecond, NoRenew: true}
+		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), unrenewed) }
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
-			lease, err := poll(WithoutRenewal(t.Context()), zkSession+margin, Fixed(50*time.Millisecond), attempt)
+			lease, err := poll(t.Context(), zkSession+margin, Fixed(50*time.Millisecond), attempt)
 			require.NoError(t, err)
 			time.Sleep(2 * zkSession)
 			alive := lease.Context.Err() == nil
@@ -571,7 +572,7 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 		lease := a.lock(t, key(t), time.Minute)
 		begun, tries := time.Now(), 0
 		second, err := b.wait(context.Background(), key(t), time.Minute, func(ctx context.Context) (*Lease, error) {
-			second, err := b.tryLock(ctx, key(t), time.Minute)
+			second, err := b.tryLock(ctx, key(t), minute)
 			if tries++; tries == 1 {
 				assert.ErrorIs(t, err, ErrBusy)
 				unlock(t, lease)

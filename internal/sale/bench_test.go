@@ -36,7 +36,7 @@ func BenchmarkLock(b *testing.B) {
 	eachRungOn(b, func(b *testing.B, r lock.Rung, _ *Shop, backends lock.Backends) {
 		tryLock, _ := r.Build(backends)
 		for b.Loop() {
-			lease, err := tryLock(context.Background(), "k", time.Minute)
+			lease, err := tryLock(context.Background(), "k", lock.Options{TTL: time.Minute})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package sale
 
 import (
-	"context"
 	"strconv"
 	"sync"
 
@@ -16,30 +15,27 @@ type callers struct {
 	busy map[int64]bool
 }
 
-// enter returns the number under which that caller takes the locks, and a function to call at the end of the order.
-// Caller 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
-func (c *callers) enter(caller int64) (number int64, leave func(), err error) {
+// enter returns the owner as whom that caller takes the locks, and a function to call at the end of the order. Caller 0
+// is a new one. If the caller has another order under way, enter returns ErrCallerBusy.
+func (c *callers) enter(caller int64) (owner *lock.Owner, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if caller == 0 {
 		c.last--
-		return c.last, func() {}, nil
+		return newOwner(c.last), func() {}, nil
 	}
 	if c.busy[caller] {
-		return caller, nil, ErrCallerBusy
+		return nil, nil, ErrCallerBusy
 	}
 	if c.busy == nil {
 		c.busy = map[int64]bool{}
 	}
 	c.busy[caller] = true
-	return caller, func() {
+	return newOwner(caller), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.busy, caller)
 	}, nil
 }
 
-// asCaller returns a context in which the caller of that number takes the locks.
-func asCaller(ctx context.Context, number int64) context.Context {
-	return lock.WithOwner(ctx, lock.NewOwner(strconv.FormatInt(number, 10)))
-}
+func newOwner(caller int64) *lock.Owner { return lock.NewOwner(strconv.FormatInt(caller, 10)) }

@@ -44,7 +44,13 @@ type Order struct {
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
 
+	owner    *lock.Owner    // takes the order's locks
 	narrated *narrate.Order // nil: nobody narrates
+}
+
+// lease describes the lease that the order wants.
+func (o Order) lease() lock.Options {
+	return lock.Options{TTL: o.TTL, NoRenew: o.NoRenew, Permits: o.Permits, Owner: o.owner}
 }
 
 // A Receipt reports the result of an order. With an error it holds what was known when the order failed.
@@ -211,20 +217,12 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	if err := r.fits(o); err != nil {
 		return receipt, err
 	}
-	caller, leave, err := s.callers.enter(o.Caller)
+	owner, leave, err := s.callers.enter(o.Caller)
 	if err != nil {
 		return receipt, err
 	}
 	defer leave()
-	if !r.Shelf.LockFree() {
-		ctx = asCaller(ctx, caller)
-	}
-	if o.NoRenew {
-		ctx = lock.WithoutRenewal(ctx)
-	}
-	if o.Permits > 0 {
-		ctx = lock.WithPermits(ctx, o.Permits)
-	}
+	o.owner = owner
 	if o.Trace {
 		var recorder *trace.Recorder
 		ctx, recorder = trace.Record(ctx)
@@ -290,7 +288,7 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) {
 	switch {
 	case r.Shelf.LockFree():
-		return &lock.Lease{Context: ctx, Unlock: noUnlock}, nil
+		return &lock.Lease{Context: ctx}, nil
 	case r.maxWait(o) <= 0:
 		return r.take(ctx, ctx, o)
 	}
@@ -299,8 +297,6 @@ func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) 
 	return r.take(ctx, waiting, o)
 }
 
-func noUnlock(context.Context) error { return nil }
-
 // take tries to acquire the locks of an order until it has them or may wait no longer. When the shop closes, an attempt
 // under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting.
 func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) {
@@ -308,7 +304,7 @@ func (r *rung) take(ctx, waiting context.Context, o Order) (*lock.Lease, error) 
 		if ctx.Err() != nil { // the caller went while the order waited: a command that cannot be sent would be undone
 			return nil, context.Cause(ctx)
 		}
-		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.TTL) })
+		lease, err := dropBusyTrace(ctx, func() (*lock.Lease, error) { return r.try(ctx, keys, o.lease()) })
 		o.narrated.Busy(err, r.maxWait(o))
 		return lease, err
 	}
@@ -344,7 +340,11 @@ func (s *Shop) release(
 	held := receipt.Lease
 	held.ReleasedAt = time.Now()
 	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
-	err := lease.Unlock(s.forgetting(ctx, o, lease, sale))
+	unlock := lease.Unlock
+	if s.forgets(ctx, o, lease, sale) {
+		unlock = lease.Forget
+	}
+	err := unlock(ctx)
 	o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
 	if lease.Token == "" {
@@ -362,21 +362,19 @@ func (s *Shop) release(
 	return sale
 }
 
-// forgetting returns the context to release a lock in: one that makes the lock forget a product which does not exist.
-// Else anybody could fill the lock's server with products of any name, since a fence is kept for an hour. The client
-// may have gone before the stock was read, so the stock is asked again. That costs commands only where nothing is sold.
+// forgets reports whether the lock has to forget its product, because that does not exist. Else anybody could fill the
+// lock's server with products of any name, since a fence is kept for an hour. The client may have gone before the stock
+// was read, so the stock is asked again. That costs commands only where nothing is sold.
 //
 // No fence goes back by that. If the stock remembers a token, even of a product that was removed, the lock keeps its
 // own. If not, nobody has read the stock under any token, and the first holder after a PUT draws one from the clock. It
 // is asked and forgotten while the lock is held, so that nobody else draws between the two.
-func (s *Shop) forgetting(ctx context.Context, o Order, lease *lock.Lease, sale error) context.Context {
+func (s *Shop) forgets(ctx context.Context, o Order, lease *lock.Lease, sale error) bool {
 	if lease.Fence == 0 || sale == nil || !errors.Is(sale, stock.ErrNoProduct) && ctx.Err() == nil {
-		return ctx
+		return false
 	}
-	if known, err := s.shelf.Remembers(context.WithoutCancel(ctx), o.Product); err != nil || known {
-		return ctx
-	}
-	return lock.Forgetting(ctx)
+	known, err := s.shelf.Remembers(context.WithoutCancel(ctx), o.Product)
+	return err == nil && !known
 }
 
 // work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A

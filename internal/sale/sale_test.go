@@ -384,7 +384,7 @@ func TestARungHasNoLockIfItsShelfNeedsNone(t *testing.T) {
 		found++
 		try, _ := r.Build(lock.Backends{})
 		for range 2 {
-			lease, err := try(t.Context(), r.Key(product), time.Minute)
+			lease, err := try(t.Context(), r.Key(product), lock.Options{TTL: time.Minute})
 			require.NoError(t, err, r.Number)
 			assert.Empty(t, lease.Token, r.Number)
 		}
