@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Dist packs both programs for machines without Go: one archive per system, in dist/. It needs Go and nothing else.
+// Dist packs both programs for machines without Go: one archive per system, in dist/. It needs Go and tar.
 //
 //	go run scripts/dist.go [SYSTEM...]        e.g. go run scripts/dist.go linux/amd64 windows/arm64
 //
@@ -13,8 +13,10 @@ import (
 	"archive/zip"
 	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -27,19 +29,13 @@ import (
 
 var (
 	systems   = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
-	programs  = []string{"stockapi", "loadtest"}
+	programs  = []string{"./cmd/stockapi", "./loadtest"}
 	documents = []string{"README.md", "WORKSHOP.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*"}
 	// flags are those of the build; the packages that are linked depend on them.
 	flags = []string{"-tags", "nomsgpack"}
 )
 
 const dist = "dist"
-
-// A file is one of an archive: where it is, and its name there.
-type file struct {
-	path, name string
-	mode       int64
-}
 
 func main() {
 	wanted := os.Args[1:]
@@ -60,68 +56,66 @@ func pack(system string) error {
 	if !ok {
 		return fmt.Errorf("a system is GOOS/GOARCH, such as %s", systems[0])
 	}
-	name := "stockapi-" + goos + "-" + goarch
 	dir, err := os.MkdirTemp("", "dist-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	files, err := build(filepath.Join(dir, name), goos, goarch)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dist, 0o755); err != nil {
+	name := "stockapi-" + goos + "-" + goarch
+	if err := fill(filepath.Join(dir, name), goos, goarch); err != nil {
 		return err
 	}
 	path, write := filepath.Join(dist, name+".tar.gz"), writeTar
 	if goos == "windows" {
 		path, write = filepath.Join(dist, name+".zip"), writeZip
 	}
-	if err := write(path, name, files); err != nil {
+	if err := os.MkdirAll(dist, 0o755); err != nil {
 		return err
 	}
-	paths := []string{}
-	for _, f := range files {
-		paths = append(paths, f.path)
+	file, err := os.Create(path)
+	if err != nil {
+		return err
 	}
-	fmt.Printf("%-36s %5.1f MB, unpacked %5.1f MB\n", filepath.ToSlash(path), megabytes(path), megabytes(paths...))
+	if err := errors.Join(write(file, os.DirFS(dir)), file.Close()); err != nil {
+		return err
+	}
+	fmt.Printf("%-36s %5.1f MB, unpacked %5.1f MB\n", filepath.ToSlash(path), megabytes(path), megabytes(dir))
 	if goos == runtime.GOOS && goarch == runtime.GOARCH {
 		return try(path, name)
 	}
 	return nil
 }
 
-// build builds both programs, static and stripped, and returns the files of the archive.
-func build(dir, goos, goarch string) (files []file, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+// fill makes the folder that is packed: both programs, static and stripped, the documents, and the licences.
+func fill(dir, goos, goarch string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "docs"), 0o755); err != nil {
+		return err
 	}
 	args := append([]string{"build", "-trimpath", "-buildvcs=auto", "-ldflags", "-s -w", "-o",
 		dir + string(filepath.Separator)}, flags...)
-	if _, err := run(goos, goarch, append(args, "./cmd/stockapi", "./loadtest")...); err != nil {
-		return nil, err
-	}
-	for _, program := range programs {
-		if goos == "windows" {
-			program += ".exe"
-		}
-		files = append(files, file{filepath.Join(dir, program), program, 0o755})
+	if _, err := run(goos, goarch, append(args, programs...)...); err != nil {
+		return err
 	}
 	for _, pattern := range documents {
 		paths, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil || len(paths) == 0 {
-			return nil, fmt.Errorf("there is no %s (%w)", pattern, err)
+			return fmt.Errorf("there is no %s (%w)", pattern, err)
 		}
 		for _, path := range paths {
-			files = append(files, file{path, filepath.ToSlash(path), 0o644})
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, path), text, 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	texts, err := licences(goos, goarch)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	path := filepath.Join(dir, "LICENSES.txt")
-	return append(files, file{path, "LICENSES.txt", 0o644}), os.WriteFile(path, []byte(texts), 0o644)
+	return os.WriteFile(filepath.Join(dir, "LICENSES.txt"), []byte(texts), 0o644)
 }
 
 // run runs the go command for a system, and returns its output.
@@ -144,7 +138,7 @@ func licences(goos, goarch string) (string, error) {
 		format = `{{with .Module}}{{if not .Main}}` + module + `{{"\t"}}{{$.Dir}}{{end}}{{end}}`
 	)
 	args := append([]string{"list", "-deps", "-f", format}, flags...)
-	out, err := run(goos, goarch, append(args, "./cmd/stockapi", "./loadtest")...)
+	out, err := run(goos, goarch, append(args, programs...)...)
 	if err != nil {
 		return "", err
 	}
@@ -197,86 +191,55 @@ func licences(goos, goarch string) (string, error) {
 	return all.String(), nil
 }
 
-func megabytes(paths ...string) (sum float64) {
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
+// megabytes returns the size of a file, or of all files in a folder.
+func megabytes(path string) (sum float64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
 			sum += float64(info.Size()) / 1e6
 		}
-	}
+		return err
+	})
 	return sum
 }
 
-// writeTar writes files into a .tar.gz, in a folder of that name.
-func writeTar(path, folder string, files []file) error {
-	return create(path, func(out io.Writer) error {
-		zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
+// writeTar writes a .tar.gz. Its files belong to nobody.
+func writeTar(out io.Writer, from fs.FS) error {
+	zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(zipped)
+	err = fs.WalkDir(from, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		archive := tar.NewWriter(zipped)
-		for _, f := range files {
-			info, err := os.Stat(f.path)
-			if err != nil {
-				return err
-			}
-			header := &tar.Header{Name: folder + "/" + f.name, Mode: f.mode, Size: info.Size(), ModTime: info.ModTime()}
-			if err := archive.WriteHeader(header); err != nil {
-				return err
-			}
-			if err := copyFrom(archive, f.path); err != nil {
-				return err
-			}
-		}
-		if err := archive.Close(); err != nil {
+		header := &tar.Header{Name: path, Mode: int64(info.Mode().Perm()), Size: info.Size(), ModTime: info.ModTime()}
+		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}
-		return zipped.Close()
-	})
-}
-
-// writeZip is writeTar for a .zip, which Windows can unpack.
-func writeZip(path, folder string, files []file) error {
-	return create(path, func(out io.Writer) error {
-		archive := zip.NewWriter(out)
-		for _, f := range files {
-			info, err := os.Stat(f.path)
-			if err != nil {
-				return err
-			}
-			header := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: info.ModTime()}
-			header.SetMode(os.FileMode(f.mode))
-			entry, err := archive.CreateHeader(header)
-			if err != nil {
-				return err
-			}
-			if err := copyFrom(entry, f.path); err != nil {
-				return err
-			}
+		file, err := from.Open(path)
+		if err != nil {
+			return err
 		}
-		return archive.Close()
+		defer file.Close()
+		_, err = io.Copy(archive, file)
+		return err
 	})
+	return errors.Join(err, archive.Close(), zipped.Close())
 }
 
-func create(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := write(file); err != nil {
-		return err
-	}
-	return file.Close()
-}
-
-func copyFrom(w io.Writer, path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(w, file)
-	return err
+// writeZip writes a .zip, which Windows can unpack.
+func writeZip(out io.Writer, from fs.FS) error {
+	archive := zip.NewWriter(out)
+	return errors.Join(archive.AddFS(from), archive.Close())
 }
 
 // try unpacks the archive and runs the programs with an empty PATH: loadtest has to find the stockapi beside it.
@@ -286,8 +249,8 @@ func try(path, folder string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := unpack(path, dir); err != nil {
-		return err
+	if out, err := exec.Command("tar", "-xf", path, "-C", dir).CombinedOutput(); err != nil { // Windows' unpacks a .zip
+		return fmt.Errorf("tar: %w\n%s", err, out)
 	}
 	for _, command := range [][]string{
 		{"stockapi", "--version"},
@@ -308,44 +271,3 @@ func try(path, folder string) error {
 }
 
 func isPath(variable string) bool { return strings.HasPrefix(strings.ToUpper(variable), "PATH=") }
-
-// unpack unpacks one of our own archives.
-func unpack(path, dir string) error {
-	if strings.HasSuffix(path, ".zip") {
-		archive, err := zip.OpenReader(path)
-		if err != nil {
-			return err
-		}
-		defer archive.Close()
-		return os.CopyFS(dir, archive)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	archive := tar.NewReader(unzipped)
-	for {
-		header, err := archive.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(dir, filepath.FromSlash(header.Name))
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		if err := create(target, func(w io.Writer) error { _, err := io.Copy(w, archive); return err }); err != nil {
-			return err
-		}
-		if err := os.Chmod(target, os.FileMode(header.Mode)); err != nil {
-			return err
-		}
-	}
-}
