@@ -236,14 +236,14 @@ func (d *drawn) finding(v explore.Violation) history.Finding {
 		}
 	}
 	switch v.Verdict {
-	case explore.Stock:
+	case history.Stock:
 		if e.Unit = d.soldTwice(); e.Unit == 0 {
 			e.Orders = nil // the books do not balance
 		}
-	case explore.Exclusion:
+	case history.Exclusion:
 		e.At = []history.Instant{d.at(v.From - 1), d.at(v.Last - 1)}
 	}
-	return history.Finding{Verdict: history.Verdict(v.Verdict), Result: history.Broken, Because: because,
+	return history.Finding{Verdict: v.Verdict, Result: history.Broken, Because: because,
 		Evidence: []history.Evidence{e}}
 }
 

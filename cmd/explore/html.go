@@ -11,8 +11,10 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/terminal"
 )
 
 //go:embed page.gohtml
@@ -101,7 +103,7 @@ func (f *flags) page(tasks []*task, r *results) *page {
 		p.add(c)
 	}
 	for _, v := range explore.Verdicts {
-		p.Letters = append(p.Letters, fact{letter(v), string(v)})
+		p.Letters = append(p.Letters, fact{terminal.Letters[v], string(v)})
 	}
 	return p
 }
@@ -128,16 +130,16 @@ func (f *flags) pageCell(one *task) *pageCell {
 	if !c.Exhausted {
 		c.Count += "+"
 	}
-	if expected, ok := explore.Expect(one.rung, one.cell.Situation, one.cell.Fault); ok && one.bounds.AreUsual() {
-		c.Why = expected.Why
+	if one.bounds.AreUsual() {
+		_, c.Why, _ = catalog.ExpectSchedules(one.rung, one.cell.Situation, one.cell.Fault)
 	}
 	var findings []history.Finding
 	for i, found := range one.cell.Found {
 		if i == 0 {
 			c.Word = ""
 		}
-		c.Word += letter(found.Verdict)
-		findings = append(findings, history.Finding{Verdict: history.Verdict(found.Verdict), Result: history.Broken})
+		c.Word += terminal.Letters[found.Verdict]
+		findings = append(findings, history.Finding{Verdict: found.Verdict, Result: history.Broken})
 		c.Found = append(c.Found, f.pageFound(found, one.stories[i], one.bounds))
 	}
 	if len(findings) == 0 {
@@ -154,17 +156,4 @@ func (f *flags) pageFound(found explore.Counterexample, s explore.Story, b explo
 		Sentence: s.Sentence(found.Violation), Trace: found.Trace.String(), Length: length(found),
 		Command: "go run ./cmd/explore --replay " + found.Trace.String(), SVG: html.DrawSteps(d.cell, d.steps),
 		Head: head, Rows: rows}
-}
-
-// letters are those by which the load test names its verdicts in short.
-var letters = map[explore.Verdict]string{
-	explore.Stock: "S", explore.Exclusion: "E", explore.OwnRelease: "R", explore.Liveness: "L", explore.Fence: "F",
-	explore.LostLease: "X", // L is taken
-}
-
-func letter(v explore.Verdict) string {
-	if l, ok := letters[v]; ok {
-		return l
-	}
-	return strings.ToUpper(string(v)[:1])
 }

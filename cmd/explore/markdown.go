@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stockapi/internal/explore"
+	"stockapi/loadtest/history"
 )
 
 // The marks between which --markdown puts its table.
@@ -41,8 +42,8 @@ func (f *flags) writeMarkdown(tasks []*task, r *results) error {
 // A shortest holds the shortest counterexamples of a rung, one for each verdict, under all that it was explored under.
 type shortest struct {
 	rung     string
-	found    map[explore.Verdict]explore.Counterexample
-	best     explore.Verdict // of the shortest of all, "" if there is none
+	found    map[history.Verdict]explore.Counterexample
+	best     history.Verdict // of the shortest of all, "" if there is none
 	sentence string          // about that
 }
 
@@ -64,7 +65,7 @@ func tableOf(tasks []*task) string {
 }
 
 // brokenIn lists the verdicts that any of the rungs breaks.
-func brokenIn(all []shortest) (verdicts []explore.Verdict) {
+func brokenIn(all []shortest) (verdicts []history.Verdict) {
 	for _, v := range explore.Verdicts {
 		if slices.ContainsFunc(all, func(s shortest) bool { _, ok := s.found[v]; return ok }) {
 			verdicts = append(verdicts, v)
@@ -74,7 +75,7 @@ func brokenIn(all []shortest) (verdicts []explore.Verdict) {
 }
 
 // row returns the row of a rung: its traces, with the shortest of all in bold.
-func (s shortest) row(verdicts []explore.Verdict) string {
+func (s shortest) row(verdicts []history.Verdict) string {
 	row := fmt.Sprintf("| %s | %s |", s.rung, cmp.Or(s.sentence, nothingFound))
 	for _, v := range verdicts {
 		switch found, ok := s.found[v]; {
@@ -93,7 +94,7 @@ func (s shortest) row(verdicts []explore.Verdict) string {
 func shortestOf(tasks []*task) (all []shortest) {
 	for _, one := range tasks {
 		if n := len(all); n == 0 || all[n-1].rung != one.rung {
-			all = append(all, shortest{rung: one.rung, found: map[explore.Verdict]explore.Counterexample{}})
+			all = append(all, shortest{rung: one.rung, found: map[history.Verdict]explore.Counterexample{}})
 		}
 		all[len(all)-1].add(one)
 	}

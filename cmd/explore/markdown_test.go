@@ -14,13 +14,14 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
 const ladder = "../../docs/ladder.md"
 
 // rowsIn returns the rows of the table in docs/ladder.md, and the verdicts of its columns.
-func rowsIn(t *testing.T) (rows []string, verdicts []explore.Verdict) {
+func rowsIn(t *testing.T) (rows []string, verdicts []history.Verdict) {
 	t.Helper()
 	text, err := os.ReadFile(ladder)
 	require.NoError(t, err)
@@ -33,7 +34,7 @@ func rowsIn(t *testing.T) (rows []string, verdicts []explore.Verdict) {
 		}
 		if strings.HasPrefix(line, "| rung |") {
 			for _, name := range strings.Split(line, "|")[3:] {
-				verdicts = append(verdicts, explore.Verdict(strings.TrimSpace(name)))
+				verdicts = append(verdicts, history.Verdict(strings.TrimSpace(name)))
 			}
 		}
 	}
@@ -93,7 +94,7 @@ func TestTheShortestWaysInTheDocuments(t *testing.T) {
 
 // tracesReplayed runs the traces of a row, each of which has to break the verdict of its column, and returns the
 // sentences about them.
-func tracesReplayed(t *testing.T, row string, verdicts []explore.Verdict) (said []string) {
+func tracesReplayed(t *testing.T, row string, verdicts []history.Verdict) (said []string) {
 	t.Helper()
 	columns := strings.Split(row, "|")[3:]
 	require.Len(t, columns, len(verdicts)+1, row)

@@ -13,6 +13,7 @@ import (
 
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 )
@@ -172,7 +173,7 @@ func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds
 		return nil
 	}
 	for _, kind := range f.kinds {
-		_, expected := explore.Expect(rung, s.Name, kind.Name)
+		_, _, expected := catalog.ExpectSchedules(rung, s.Name, kind.Name)
 		if s.Name == "" || len(f.Situations) > 0 || expected {
 			cells = append(cells, bounds.With(1, kind))
 		}

@@ -22,6 +22,6 @@
 //   - store.go, script.go: the servers. world.go, choice.go: one schedule, and what the scheduler may choose.
 //   - judge.go: the verdicts.
 //   - depend.go, search.go, explore.go: all schedules, and the shortest that breaks a verdict.
-//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. expect.go: what should
-//     come out.
+//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. What should come out stands
+//     in loadtest/catalog.
 package explore

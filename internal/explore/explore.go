@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -21,6 +24,26 @@ type Cell struct {
 	Exhausted bool             `json:"exhausted"`           // whether there is no other schedule within the bounds
 	Shortest  bool             `json:"shortest"`            // whether no counterexample within the bounds is shorter
 	Found     []Counterexample `json:"violations"`
+}
+
+// Surprise returns in what a cell differs from its expectation, "" if it does not or if there is none. Only bounds of
+// the usual kind have expectations.
+func (c Cell) Surprise() string {
+	breaks, why, ok := catalog.ExpectSchedules(c.Rung, c.Situation, c.Fault)
+	if !ok {
+		return ""
+	}
+	var parts []string
+	for _, v := range Verdicts {
+		found := slices.ContainsFunc(c.Found, func(one Counterexample) bool { return one.Verdict == v })
+		switch should := slices.Contains(breaks, v); {
+		case found && !should:
+			parts = append(parts, fmt.Sprintf("%s should hold: %s", v, why))
+		case should && !found && c.Exhausted:
+			parts = append(parts, fmt.Sprintf("%s should break: %s", v, why))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
@@ -42,7 +65,7 @@ func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
 	}
 	found := s.best
 	if b.UntilSurprise && s.isSurprised() {
-		maps.DeleteFunc(found, func(v Verdict, _ Counterexample) bool { return s.isExpected(v) })
+		maps.DeleteFunc(found, func(v history.Verdict, _ Counterexample) bool { return s.isExpected(v) })
 	}
 	if !b.Plain {
 		if found, err = s.shorten(t, &cell); err != nil {
@@ -73,8 +96,8 @@ func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &search{t: t, rung: r, bounds: b, servers: servers, best: map[Verdict]Counterexample{},
-		first: map[Verdict]int{}}, nil
+	return &search{t: t, rung: r, bounds: b, servers: servers, best: map[history.Verdict]Counterexample{},
+		first: map[history.Verdict]int{}}, nil
 }
 
 // IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
@@ -116,18 +139,18 @@ func (s *search) isSurprised() bool {
 	return false
 }
 
-func (s *search) isExpected(v Verdict) bool {
-	e, _ := Expect(s.rung.Number, s.bounds.Situation, FaultNames(s.bounds))
-	return slices.Contains(e.Breaks, v)
+func (s *search) isExpected(v history.Verdict) bool {
+	breaks, _, _ := catalog.ExpectSchedules(s.rung.Number, s.bounds.Situation, FaultNames(s.bounds))
+	return slices.Contains(breaks, v)
 }
 
 // shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of
 // independent steps finds whether a verdict can be broken, and by how many faults, but it may skip the order with the
 // fewest switches. So here all orders are tried, those with few switches first.
-func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, error) {
-	shortest := map[Verdict]Counterexample{}
+func (s *search) shorten(t *testing.T, cell *Cell) (map[history.Verdict]Counterexample, error) {
+	shortest := map[history.Verdict]Counterexample{}
 	for faults := 0; faults <= s.bounds.Faults; faults++ {
-		var wanted []Verdict
+		var wanted []history.Verdict
 		for _, v := range Verdicts {
 			if c, ok := s.best[v]; ok && c.Faults == faults {
 				wanted = append(wanted, v)
@@ -138,8 +161,8 @@ func (s *search) shorten(t *testing.T, cell *Cell) (map[Verdict]Counterexample, 
 		}
 		b := s.bounds
 		b.Faults = faults
-		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, best: map[Verdict]Counterexample{},
-			first: map[Verdict]int{}, wanted: wanted, limits: s.best}
+		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, best: map[history.Verdict]Counterexample{},
+			first: map[history.Verdict]int{}, wanted: wanted, limits: s.best}
 		for _, v := range wanted {
 			short.best[v] = s.best[v]
 		}

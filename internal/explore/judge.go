@@ -6,35 +6,19 @@ import (
 	"time"
 
 	"stockapi/internal/stock"
+	"stockapi/loadtest/history"
 )
 
-// A Verdict is one question that is asked of every schedule. The words are those of the load test.
-type Verdict string
-
-// The verdicts.
-const (
-	Stock      Verdict = "stock"       // no unit is sold twice, and the books balance
-	Exclusion  Verdict = "exclusion"   // no client works while another has the lock
-	OwnRelease Verdict = "own-release" // nobody removes a lock that is another's, or prolongs it
-	Liveness   Verdict = "liveness"    // a later order gets the lock, and every order ends
-	Fence      Verdict = "fence"       // fencing tokens grow, and the stock accepts no older one
-
-	// Of the rungs that promise it; see [promises].
-	Order     Verdict = "order"      // nobody gets the lock past one that waits in line
-	Nested    Verdict = "nested"     // an order may take its own lock a second time
-	WakeUp    Verdict = "wake-up"    // a release calls a waiter
-	Undo      Verdict = "undo"       // what a client has given up is removed before its TTL ends it
-	LostLease Verdict = "lost-lease" // no write is begun under a lease that has expired, and no renewal brings it back
-)
-
-// Verdicts lists all verdicts, in the order in which they are printed.
-var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Nested, WakeUp, Undo, LostLease}
+// Verdicts lists what is asked of every schedule, in the order in which it is printed. The last five are asked of the
+// rungs that promise it; see [promises].
+var Verdicts = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence,
+	history.Order, history.Nested, history.WakeUp, history.Undo, history.LostLease}
 
 // A Violation says how a schedule breaks a verdict.
 type Violation struct {
-	Verdict Verdict `json:"verdict"`
-	At      int     `json:"-"` // the number of steps until it shows
-	Because string  `json:"because"`
+	Verdict history.Verdict `json:"verdict"`
+	At      int             `json:"-"` // the number of steps until it shows
+	Because string          `json:"because"`
 	// From and Last are the steps between which two clients both held the lock. Other verdicts than exclusion have none.
 	From int `json:"-"`
 	Last int `json:"-"`
@@ -67,7 +51,7 @@ type judge struct {
 	drawn    int64 // the newest that the lock server has drawn
 	line     []place
 	released bool // whether the lock is free since a command, and not since it expired
-	violated map[Verdict]Violation
+	violated map[history.Verdict]Violation
 }
 
 // An owned is an entry of a lock server, and the client whose command made it.
@@ -99,11 +83,11 @@ type lease struct {
 
 func newJudge(w *world) *judge {
 	return &judge{w: w, owned: map[string]*owned{}, left: w.bounds.Units(), sold: map[int64]sold{},
-		violated: map[Verdict]Violation{}}
+		violated: map[history.Verdict]Violation{}}
 }
 
 // violate records the first violation of a verdict, in a sentence about clients.
-func (j *judge) violate(v Verdict, format string, args ...any) {
+func (j *judge) violate(v history.Verdict, format string, args ...any) {
 	if _, known := j.violated[v]; known {
 		return
 	}
@@ -163,8 +147,8 @@ func (j *judge) see(id string, cmd *command) *owned {
 		}
 		held = &owned{client: cmd.client, order: cmd.order, from: j.w.steps, swept: cmd.isSwept()}
 		j.owned[id] = held
-		if j.w.promises(LostLease) && isRenewal(cmd.name) {
-			j.violate(LostLease, "the renewal of %s made a lock that was gone", cmd.client)
+		if j.w.promises(history.LostLease) && isRenewal(cmd.name) {
+			j.violate(history.LostLease, "the renewal of %s made a lock that was gone", cmd.client)
 		}
 	}
 	held.seen = true
@@ -185,10 +169,10 @@ func (j *judge) lookAtGone(cmd *command, forgotten bool) {
 		switch {
 		case cmd == nil || expired || forgotten:
 		case cmd.client != held.client:
-			j.violate(OwnRelease, "%s removed the lock at step %d although %s had taken it at step %d", cmd.client, j.w.steps,
-				held.client, held.from)
+			j.violate(history.OwnRelease, "%s removed the lock at step %d although %s had taken it at step %d", cmd.client,
+				j.w.steps, held.client, held.from)
 		case cmd.order < held.order:
-			j.violate(OwnRelease, "%s removed the lock of its next order by %s", cmd.client, cmd.name)
+			j.violate(history.OwnRelease, "%s removed the lock of its next order by %s", cmd.client, cmd.name)
 		}
 		if expired && held.swept {
 			expiries[held.client]++
@@ -229,7 +213,7 @@ func (j *judge) lookAtDrawn() {
 		text, _ := j.w.nodes[0].redis.Get(key)
 		drawn, _ := strconv.ParseInt(text, 10, 64)
 		if drawn <= j.drawn {
-			j.violate(Fence, "the lock drew the token %d after %d", drawn, j.drawn)
+			j.violate(history.Fence, "the lock drew the token %d after %d", drawn, j.drawn)
 		}
 		j.drawn = drawn
 	}
@@ -246,9 +230,9 @@ func (j *judge) lookAtStock(cmd *command) {
 		fence, _ := strconv.ParseInt(cmd.argument(0), 10, 64)
 		switch {
 		case fence < j.fence:
-			j.violate(Fence, "the stock accepted the token of %s, which is older than the newest", cmd.client)
+			j.violate(history.Fence, "the stock accepted the token of %s, which is older than the newest", cmd.client)
 		case fence == j.fence && j.fenceOf != cmd.client:
-			j.violate(Fence, "%s and %s have the same token", j.fenceOf, cmd.client)
+			j.violate(history.Fence, "%s and %s have the same token", j.fenceOf, cmd.client)
 		default:
 			j.fence, j.fenceOf = fence, cmd.client
 		}
@@ -287,11 +271,11 @@ func (j *judge) work(c *client) {
 
 // violateExclusion records that the second of two leases began while the client of the first still worked.
 func (j *judge) violateExclusion(first, second *lease) {
-	j.violate(Exclusion, "%s and %s both held the lock from step %d to step %d", first.client, second.client, second.from,
-		first.last)
-	if v := j.violated[Exclusion]; v.From == 0 {
+	j.violate(history.Exclusion, "%s and %s both held the lock from step %d to step %d", first.client, second.client,
+		second.from, first.last)
+	if v := j.violated[history.Exclusion]; v.From == 0 {
 		v.From, v.Last = second.from, first.last
-		j.violated[Exclusion] = v
+		j.violated[history.Exclusion] = v
 	}
 }
 
@@ -306,10 +290,10 @@ func (j *judge) sell(c *client, left int64) {
 	j.sales++
 	unit := left + 1
 	if first, again := j.sold[unit]; again {
-		j.violate(Stock, "%s sold unit %d at step %d; %s sold unit %d again at step %d", first.client, unit, first.step, c,
-			unit, j.w.steps)
+		j.violate(history.Stock, "%s sold unit %d at step %d; %s sold unit %d again at step %d", first.client, unit,
+			first.step, c, unit, j.w.steps)
 	} else if gone := j.w.bounds.Units() - left; gone != j.sales {
-		j.violate(Stock, "%d units are gone after %d sales", gone, j.sales)
+		j.violate(history.Stock, "%d units are gone after %d sales", gone, j.sales)
 	}
 	j.sold[unit] = sold{c, j.w.steps}
 }

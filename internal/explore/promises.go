@@ -6,29 +6,30 @@ import (
 	"time"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
 // promises are the rungs that promise what a verdict asks for. The other verdicts are asked of all.
-var promises = map[Verdict][]string{
-	Order:  strings.Fields("v8 v10 v18 v19"),
-	Nested: strings.Fields("v7 v7-cached v8"),
-	WakeUp: strings.Fields("v7 v7-cached v8 v18 v19"),
-	Undo: strings.Fields("v5 v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only " +
-		"v18 v19"),
-	LostLease: strings.Fields("v5 " + watchers),
+var promises = map[history.Verdict][]string{
+	history.Order:  strings.Fields("v8 v10 v18 v19"),
+	history.Nested: strings.Fields("v7 v7-cached v8"),
+	history.WakeUp: strings.Fields("v7 v7-cached v8 v18 v19"),
+	history.Undo: strings.Fields("v5 v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 " +
+		"v15-write-only v18 v19"),
+	history.LostLease: strings.Fields("v5 " + watchers),
 }
 
 // watchers are the rungs that watch their lease: from v5.5 on, all that have one.
 const watchers = "v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only v18 v19"
 
 // Promises reports whether a verdict is asked of a rung.
-func Promises(rung string, v Verdict) bool {
+func Promises(rung string, v history.Verdict) bool {
 	rungs, some := promises[v]
 	return !some || slices.Contains(rungs, rung)
 }
 
-func (w *world) promises(v Verdict) bool { return Promises(w.rung.Number, v) }
+func (w *world) promises(v history.Verdict) bool { return Promises(w.rung.Number, v) }
 
 // hadOnly reports whether all faults so far are of these kinds.
 func (w *world) hadOnly(kinds ...schedule.Kind) bool {
@@ -68,7 +69,7 @@ func (j *judge) lookAtQueue(cmd *command) {
 		}
 		j.line = append(j.line, p)
 		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && !c.held && c.isDone() && j.asksUndo() {
-			j.violate(Undo, "%s left its place in the queue to its TTL", c)
+			j.violate(history.Undo, "%s left its place in the queue to its TTL", c)
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (j *judge) lookAtMarks(cmd *command) {
 
 // lookAtTurn checks that a client that has got the lock was next. The line is that before its command.
 func (j *judge) lookAtTurn(c *client) {
-	if !j.w.promises(Order) {
+	if !j.w.promises(history.Order) {
 		return
 	}
 	for _, p := range j.line {
@@ -100,7 +101,7 @@ func (j *judge) lookAtTurn(c *client) {
 		case p.client == nil || p.isExpired():
 		case j.w.rung.Number == "v10" && !j.w.isReader(c): // of two writers, either may be next
 		default:
-			j.violate(Order, "%s got the lock past %s, which waited in line", c, p.client)
+			j.violate(history.Order, "%s got the lock past %s, which waited in line", c, p.client)
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (j *judge) lookAtTurn(c *client) {
 // nested one.
 func (j *judge) lookAtOwnLease(c *client) {
 	if j.w.isIn(nested) && j.w.faults == 0 && c.lease != nil && c.lease.given && !c.lease.holding {
-		j.violate(Nested, "%s wrote the stock after its inner release had freed the lock", c)
+		j.violate(history.Nested, "%s wrote the stock after its inner release had freed the lock", c)
 	}
 }
 
@@ -120,7 +121,7 @@ func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *com
 		held.order = cmd.order
 	}
 	if asks && held.count != "" && held.count == count && j.w.isIn(nested) && j.w.faults == 0 {
-		j.violate(Nested, "%s was refused the lock that it had itself", cmd.client)
+		j.violate(history.Nested, "%s was refused the lock that it had itself", cmd.client)
 	}
 }
 
@@ -129,7 +130,7 @@ func (j *judge) lookAtEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
 		if waited && !c.dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
-			j.violate(Liveness, "%s waited %s in vain, and nobody had failed", c, j.w.wait())
+			j.violate(history.Liveness, "%s waited %s in vain, and nobody had failed", c, j.w.wait())
 		}
 	}
 }
@@ -138,10 +139,10 @@ func (j *judge) lookAtEnds() {
 // expired, then a waiter that still waits was not called. Two that each hold a lock that the other waits for will wait
 // until their time is over.
 func (j *judge) lookIdle() {
-	if j.w.promises(WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
+	if j.w.promises(history.WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
 		for _, c := range j.w.clients {
 			if c.waits() && !c.left {
-				j.violate(WakeUp, "the lock is free, and nobody has called %s, which waits for it", c)
+				j.violate(history.WakeUp, "the lock is free, and nobody has called %s, which waits for it", c)
 			}
 		}
 	}
@@ -163,13 +164,13 @@ func (j *judge) lookForDeadlock() {
 			return
 		}
 	}
-	j.violate(Liveness, "deadlock: each holds a lock that the other waits for")
+	j.violate(history.Liveness, "deadlock: each holds a lock that the other waits for")
 }
 
 // asksUndo reports whether each client should have been able to remove what it has given up.
 func (j *judge) asksUndo() bool {
-	return j.w.promises(Undo) && j.w.hadOnly(schedule.Expiry, schedule.Hold, schedule.LoseRequest, schedule.LoseReply,
-		schedule.Late, schedule.Drop, schedule.GiveUp)
+	return j.w.promises(history.Undo) && j.w.hadOnly(schedule.Expiry, schedule.Hold, schedule.LoseRequest,
+		schedule.LoseReply, schedule.Late, schedule.Drop, schedule.GiveUp)
 }
 
 // lookAtLeft looks at how many entries of a client have expired. It should have removed them, if its order is over. On
@@ -184,7 +185,7 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 	}
 	for _, c := range j.w.clients {
 		if !c.dead && !c.held && c.isDone() && expired[c] > spare {
-			j.violate(Undo, "%s left the lock to its TTL", c)
+			j.violate(history.Undo, "%s left the lock to its TTL", c)
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (j *judge) lookAtRenewal(cmd *command) {
 			return
 		}
 	}
-	j.violate(OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.name)
+	j.violate(history.OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.name)
 }
 
 func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
@@ -216,7 +217,7 @@ func (j *judge) lookAtBegun() {
 		}
 		for _, cmd := range j.w.gate.of(c) {
 			if cmd.server == j.w.stock && isSale(cmd.name) && cmd.sent.After(c.lease.expired) {
-				j.violate(LostLease, "%s began to write %s after its lease had expired", c,
+				j.violate(history.LostLease, "%s began to write %s after its lease had expired", c,
 					cmd.sent.Sub(c.lease.expired))
 			}
 		}

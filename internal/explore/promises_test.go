@@ -11,6 +11,8 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/lock"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -22,7 +24,7 @@ func TestEverySituationWithoutAFault(t *testing.T) {
 		for _, rung := range s.Rungs {
 			cell := mustExplore(t, rung, DefaultBounds().In(s))
 			assert.True(t, cell.Exhausted, "%s %s", rung, s.Name)
-			_, expected := Expect(rung, s.Name, "none")
+			_, _, expected := catalog.ExpectSchedules(rung, s.Name, "none")
 			assert.True(t, expected, "%s %s", rung, s.Name)
 			assert.Empty(t, cell.Surprise(), "%s %s: %v", rung, s.Name, cell.Found)
 		}
@@ -35,14 +37,14 @@ func TestTheShortestCounterexamplesOfSituations(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rung, situation, fault string
-		verdict                Verdict
+		verdict                history.Verdict
 		trace                  string
 	}{
-		{"v7-cached", again, "", Exclusion, "v7-cached/again:aaaaabba"},
-		{"v9-naive", twoProducts, "", Liveness, "v9-naive/two-products:abba"},
-		{"v1", "", "late", Liveness, "v1:late-a.time.arrive-a.b"},
-		{"v2", "", "late", OwnRelease, "v2:aaa.late-a.time.time.b.arrive-a"},
-		{"v4", "", "late", Exclusion, "v4:aa.late-a.time.abb.arrive-a"},
+		{"v7-cached", again, "", history.Exclusion, "v7-cached/again:aaaaabba"},
+		{"v9-naive", twoProducts, "", history.Liveness, "v9-naive/two-products:abba"},
+		{"v1", "", "late", history.Liveness, "v1:late-a.time.arrive-a.b"},
+		{"v2", "", "late", history.OwnRelease, "v2:aaa.late-a.time.time.b.arrive-a"},
+		{"v4", "", "late", history.Exclusion, "v4:aa.late-a.time.abb.arrive-a"},
 	} {
 		b := DefaultBounds()
 		b.Situation = c.situation
@@ -80,30 +82,30 @@ func TestTheJudgeObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		rung    string
 		forge   func(f forger)
-		verdict Verdict
+		verdict history.Verdict
 	}{
 		"another's lock is removed": {"v5.5", func(f forger) {
 			f.store.hold(f.key, "", "token", ttl)
 			f.did(0, "set")
 			f.store.redis.Del(f.key)
 			f.did(1, "eval:release")
-		}, OwnRelease},
+		}, history.OwnRelease},
 		"another's lock is prolonged": {"v5.5", func(f forger) {
 			f.store.hold(f.key, "", "token", ttl)
 			f.did(0, "set")
 			f.did(1, "eval:renew")
-		}, OwnRelease},
+		}, history.OwnRelease},
 		"a renewal makes the lock": {"v5.5", func(f forger) {
 			f.store.hold(f.key, "", "token", ttl)
 			f.did(0, "eval:renew")
-		}, LostLease},
+		}, history.LostLease},
 		"the queue is passed": {"v8", func(f forger) {
 			_, _ = f.store.redis.Push("{"+f.key+"}:queue", "place")
 			_, _ = f.store.redis.ZAdd("{"+f.key+"}:deadlines", float64(time.Now().Add(ttl).UnixMilli()), "place")
 			f.did(0, "eval:acquire-fair")
 			f.store.hold(f.key, "hash", "token", ttl)
 			f.did(1, "eval:acquire-fair")
-		}, Order},
+		}, history.Order},
 		"two have a lock at once": {"v11", func(f forger) {
 			f.store.hold(f.key, "zset", "one", ttl)
 			f.did(0, "eval:acquire-permit")
@@ -112,15 +114,15 @@ func TestTheJudgeObjects(t *testing.T) {
 			f.did(1, "eval:acquire-permit")
 			f.reads(1)
 			f.reads(0)
-		}, Exclusion},
+		}, history.Exclusion},
 		"two have one fencing token": {"v15", func(f forger) {
 			f.fencedRead(0, "7")
 			f.fencedRead(1, "7")
-		}, Fence},
+		}, history.Fence},
 		"an older fencing token is accepted": {"v15", func(f forger) {
 			f.fencedRead(0, "7")
 			f.fencedRead(1, "6")
-		}, Fence},
+		}, history.Fence},
 	} {
 		rung, err := lock.Find(c.rung)
 		require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
 )
 
 // sent returns what a server sends when a command is carried out.
@@ -54,7 +56,7 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 // So the explorer finds the same with either.
 func TestWhatIsFoundDoesNotDependOnTheLuaState(t *testing.T) {
 	for _, rung := range []string{"v5-as-printed", "v7", "v8", "v10", "v11-two", "v15", "v17", "v18", "v19"} {
-		var found []map[Verdict]Counterexample
+		var found []map[history.Verdict]Counterexample
 		for _, ours := range []bool{true, false} {
 			s, err := newSearch(t, rung, DefaultBounds())
 			require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"stockapi/internal/lock"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -20,12 +21,12 @@ type search struct {
 	bounds  Bounds
 	servers *servers
 
-	wanted    []Verdict                  // what the search is for; empty: all
-	limits    map[Verdict]Counterexample // what it has to fall below
-	best      map[Verdict]Counterexample
-	first     map[Verdict]int // after how many runs a verdict was broken for the first time
-	complete  int             // schedules that were run to their end
-	redundant int             // schedules that were stopped, since others are like them
+	wanted    []history.Verdict                  // what the search is for; empty: all
+	limits    map[history.Verdict]Counterexample // what it has to fall below
+	best      map[history.Verdict]Counterexample
+	first     map[history.Verdict]int // after how many runs a verdict was broken for the first time
+	complete  int                     // schedules that were run to their end
+	redundant int                     // schedules that were stopped, since others are like them
 	diverged  error
 	taken     map[stepID]bool // the steps that some schedule has taken; nil: they are not noted
 }

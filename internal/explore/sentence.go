@@ -6,17 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
 // Sentence says how the schedule breaks a verdict, and what had happened before to the clients and servers. It names a
 // step by its number, because much of a schedule has the same time.
 func (s Story) Sentence(v Violation) string {
-	if v.Verdict == Liveness {
+	if v.Verdict == history.Liveness {
 		return s.before(v.At) + v.Because
 	}
 	end := v.At
-	if v.Verdict == OwnRelease {
+	if v.Verdict == history.OwnRelease {
 		end-- // the step itself ends the other's lease
 	}
 	args := slices.Clone(v.args)

@@ -13,6 +13,7 @@ import (
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 	"stockapi/internal/trace"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -192,7 +193,7 @@ func (s Story) Until(steps int) Story {
 }
 
 // Breaks reports whether the schedule breaks a verdict.
-func (s Story) Breaks(v Verdict) bool {
+func (s Story) Breaks(v history.Verdict) bool {
 	return slices.ContainsFunc(s.Broken, func(one Violation) bool { return one.Verdict == v })
 }
 

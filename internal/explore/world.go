@@ -15,6 +15,7 @@ import (
 	"stockapi/internal/lock"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -226,7 +227,7 @@ func (w *world) run(choose func([]choice) int) bool {
 		w.gate.step()
 		w.do(choices[n])
 		if w.steps >= maxSteps || w.stuck {
-			w.judge.violate(Liveness, "an order never ends")
+			w.judge.violate(history.Liveness, "an order never ends")
 			return true
 		}
 	}
@@ -408,7 +409,7 @@ func (w *world) finish() {
 	}
 	for _, c := range w.clients {
 		if !c.dead && !c.isDone() {
-			w.judge.violate(Liveness, "the order of %s never ends", c)
+			w.judge.violate(history.Liveness, "the order of %s never ends", c)
 		}
 	}
 	w.judge.lookAtEnds()
@@ -419,7 +420,7 @@ func (w *world) finish() {
 	w.order(probe, 0)
 	<-probe.done
 	if isBusy(probe.err) {
-		w.judge.violate(Liveness, "a fresh order did not get through in %s: %s", brief(LongestRecovery), probe.err)
+		w.judge.violate(history.Liveness, "a fresh order did not get through in %s: %s", brief(LongestRecovery), probe.err)
 	}
 	w.clients = append(w.clients, probe)
 }

@@ -1,6 +1,6 @@
 package history
 
-// A Verdict is one of the seven separate questions about a cell.
+// A Verdict is a question about a cell: one of seven, or one that only the explorer asks.
 type Verdict string
 
 // Valid is the verdict before all others: whether the cell is a measurement of the service, and not of the client.
@@ -17,7 +17,15 @@ const (
 	Herd       Verdict = "herd"
 )
 
-// Verdicts lists all of them but Valid.
+// The verdicts that the explorer alone asks, of a schedule.
+const (
+	Nested    Verdict = "nested"     // an order may take its own lock a second time
+	WakeUp    Verdict = "wake-up"    // a release calls a waiter
+	Undo      Verdict = "undo"       // what a client has given up is removed before its TTL ends it
+	LostLease Verdict = "lost-lease" // no write is begun under a lease that has expired, and no renewal brings it back
+)
+
+// Verdicts lists those of a cell that was run, but for Valid.
 var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Herd}
 
 // A Result is the answer to one of the questions.

@@ -52,7 +52,7 @@ func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
 			cell, err := explore.Explore(t, rung, explore.DefaultBounds().With(1, kind))
 			require.NoError(t, err)
 			for _, found := range cell.Found {
-				assert.Contains(t, listed[found.Trace.String()], history.Verdict(found.Verdict), "%s under %s: %s",
+				assert.Contains(t, listed[found.Trace.String()], found.Verdict, "%s under %s: %s",
 					rung, kind.Name, found.Trace)
 			}
 		}

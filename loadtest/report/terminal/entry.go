@@ -10,10 +10,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// letters abbreviate the verdicts in the matrix.
-var letters = map[history.Verdict]string{
+// Letters abbreviate the verdicts in a matrix.
+var Letters = map[history.Verdict]string{
 	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
-	history.Fence: "F", history.Order: "O", history.Herd: "H",
+	history.Fence: "F", history.Order: "O", history.Herd: "H", history.Nested: "N", history.WakeUp: "W",
+	history.Undo: "U", history.LostLease: "X",
 }
 
 // The entries of cells that say nothing of their rungs.
@@ -77,7 +78,7 @@ func lettersOf(fs []history.Finding, result history.Result) string {
 	var out strings.Builder
 	for _, f := range fs {
 		if f.Result == result {
-			out.WriteString(letters[f.Verdict])
+			out.WriteString(Letters[f.Verdict])
 		}
 	}
 	return out.String()

@@ -123,8 +123,8 @@ func (g *grid) legend() string {
 	}
 	var broke, marks []string
 	for _, v := range history.Verdicts {
-		if strings.Contains(all.String(), letters[v]) {
-			broke = append(broke, letters[v]+" "+string(v))
+		if strings.Contains(all.String(), Letters[v]) {
+			broke = append(broke, Letters[v]+" "+string(v))
 		}
 	}
 	for _, mark := range [][2]string{
