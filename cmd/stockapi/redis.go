@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/internal/backend"
-	"stockapi/internal/fault"
-	"stockapi/internal/lock"
 	"stockapi/internal/sale"
-	"stockapi/internal/stock"
 	"stockapi/internal/trace"
 )
 
@@ -43,7 +39,7 @@ type servers struct {
 // connect opens the clients of an instance, and starts the embedded Redis if configured. The Redis of the stock and of
 // the locks must answer. Redlock nodes need not: Redlock tolerates missing nodes.
 func connect(
-	ctx context.Context, c *config, m *sale.Metrics, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, m *sale.Metrics, observer trace.Observer, log *slog.Logger,
 ) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
@@ -62,15 +58,11 @@ func connect(
 		}
 		log.Info("embedded Redis started; a second instance joins with --redis "+stockURL, "redis", stockURL)
 	}
-	names := scriptNames()
 	open := func(url string) (redis.UniversalClient, error) {
 		client, err := backend.Open(url, backend.Options{Timeout: c.RedisTimeout, PoolSize: 64})
 		if err == nil {
 			node := backend.Address(url)
-			if faults != nil {
-				client.AddHook(faults) // before the trace, so that the trace shows when a command was really sent
-			}
-			client.AddHook(trace.Hook(node, names, m.Commands.Inc))
+			client.AddHook(observer.Redis(node))
 			if c.SetNXTTL > 0 {
 				client.AddHook(backend.SetNXWithTTL(c.SetNXTTL))
 			}
@@ -83,7 +75,7 @@ func connect(
 		return s, err
 	}
 	if c.ZooKeeper != "" {
-		if s.zookeeper, err = openZooKeeper(ctx, c, faults, log); err != nil {
+		if s.zookeeper, err = openZooKeeper(ctx, c, observer, log); err != nil {
 			return s, err
 		}
 	}
@@ -133,14 +125,6 @@ func openNodes(
 		nodes = append(nodes, node)
 	}
 	return nodes, independent(ctx, urls, nodes)
-}
-
-// scriptNames returns the names of all scripts that an instance sends, by their digest.
-func scriptNames() trace.Names {
-	names := trace.Names{}
-	maps.Copy(names, lock.ScriptNames())
-	maps.Copy(names, stock.ScriptNames())
-	return names
 }
 
 // startEmbedded starts the embedded Redis on a fixed port. On a free port, a second instance that is started in the

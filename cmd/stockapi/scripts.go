@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"stockapi/internal/trace"
 )
 
 // runScripts prints the digest and the name of each script that an instance sends. Somebody who watches the connections
@@ -14,7 +16,7 @@ func runScripts(args []string, stdout io.Writer) error {
 	if ok, err := parse(&struct{}{}, "stockapi scripts", about, args, stdout); !ok {
 		return err
 	}
-	names := scriptNames()
+	names := trace.ScriptNames()
 	for _, digest := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintln(stdout, digest, names[digest])
 	}

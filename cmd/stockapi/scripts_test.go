@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/trace"
 )
 
 func TestTheScriptsAreListed(t *testing.T) {
@@ -13,6 +15,6 @@ func TestTheScriptsAreListed(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{"scripts"}, strings.NewReader(""), &out, &out))
 	assert.Regexp(t, `(?m)^[0-9a-f]{40} release-reentrant$`, out.String())
 	assert.Regexp(t, `(?m)^[0-9a-f]{40} take$`, out.String())
-	assert.Equal(t, len(scriptNames()), strings.Count(out.String(), "\n"))
+	assert.Equal(t, len(trace.ScriptNames()), strings.Count(out.String(), "\n"))
 	require.ErrorIs(t, run(t.Context(), []string{"scripts", "--bogus"}, strings.NewReader(""), &out, &out), errUsage)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"stockapi/internal/backend"
-	"stockapi/internal/fault"
 	"stockapi/internal/handlers"
 	"stockapi/internal/lock"
 	"stockapi/internal/narrate"
@@ -61,17 +60,17 @@ func serve(
 	ctx context.Context, c *config, listener *net.TCPListener, narrator *narrate.Narrator, log *slog.Logger,
 ) error {
 	m := sale.NewMetrics(c.Instance)
-	var faults *fault.Injector
+	observer := trace.Observer{Names: trace.ScriptNames(), Count: m.Commands.Inc}
 	if c.Faults {
-		faults = fault.New(scriptNames(), stock.IsKey)
+		observer.Faults = new(trace.Injector)
 		log.Warn("faults are on: a request can stop or end this process")
 	}
-	servers, err := connect(ctx, c, m, faults, log)
+	servers, err := connect(ctx, c, m, observer, log)
 	if err != nil {
 		return err
 	}
 	defer servers.close()
-	database, err := openSQL(ctx, c, m, faults, log)
+	database, err := openSQL(ctx, c, observer, log)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func serve(
 	shop.Note("v12-naive", sqlNote(c))
 	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
 		Build: thisBuild(), Hosts: hosts(c, listener), Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders,
-		Ready: servers.ready, Faults: faults, Metrics: m, Log: log})
+		Ready: servers.ready, Faults: observer.Faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,

@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strconv"
-	"time"
 
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/sqldb"
-	"stockapi/internal/fault"
-	"stockapi/internal/sale"
 	"stockapi/internal/trace"
 )
 
@@ -26,7 +22,7 @@ const sqlPool = 16
 // openSQL opens the database of v12, or returns nil for --sql none. The DSN has to be valid, but the database need not
 // answer: until it does, v12 answers 503, and the other rungs work. The default file is not touched before v12 sells.
 func openSQL(
-	ctx context.Context, c *config, m *sale.Metrics, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, observer trace.Observer, log *slog.Logger,
 ) (*sqldb.DB, error) {
 	dsn := c.SQL
 	switch dsn {
@@ -39,7 +35,7 @@ func openSQL(
 	if err != nil {
 		return nil, fmt.Errorf("--sql: %w", err)
 	}
-	db.Around = observeSQL(sqlNode(dsn), m, faults)
+	db.Around = observer.SQL(sqlNode(dsn))
 	if c.SQL == "" {
 		if err := db.Refused(); err != nil {
 			log.Warn("v12 answers 503: its file is not safe", "err", err)
@@ -51,31 +47,6 @@ func openSQL(
 			"sql", backend.Redact(dsn), "err", err)
 	}
 	return db, nil
-}
-
-// observeSQL counts and traces statements, and injects faults around them, as the hooks of the Redis clients do.
-func observeSQL(
-	node string, m *sale.Metrics, faults *fault.Injector,
-) func(context.Context, string, string, sqldb.Do) (int64, error) {
-	return func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
-		name := "sql:" + statement
-		if faults != nil {
-			faults.At(ctx, false, name, key)
-			defer faults.At(ctx, true, name, key)
-		}
-		m.Commands.Inc()
-		event := trace.Event{Node: node, Cmd: name, Key: key, At: time.Now()}
-		n, err := do(ctx)
-		event.End, event.Reply = time.Now(), strconv.FormatInt(n, 10)
-		switch {
-		case sqldb.Contended(err): // a clear no
-			event.Reply = err.Error()
-		case err != nil:
-			event.Reply, event.Err = "", err.Error()
-		}
-		trace.From(ctx).Note(event)
-		return n, err
-	}
 }
 
 // sqlNode returns the name of a database in traces: its address or its file.

@@ -8,13 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/sale"
-	"stockapi/internal/trace"
 )
 
 // v12 is there without a flag, in a file that comes into being when it first sells, and which other instances share.
@@ -57,22 +54,6 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 		assert.Equal(t, 200, r.do(t, "GET", "/readyz", nil).status)
 		assert.NotContains(t, r.logs.text()+r.do(t, "GET", "/rungs", nil).text, "hunter2")
 	}
-}
-
-// A statement that the database aborted for another one has a reply, that is, it did nothing; one without a reply may
-// have done it.
-func TestStatementsThatWereAbortedHaveAReply(t *testing.T) {
-	ctx, recorder := trace.Record(context.Background())
-	observe := observeSQL("db", sale.NewMetrics("a"), nil)
-	aborted := &mysql.MySQLError{Number: 1213, Message: "Deadlock found when trying to get lock"}
-	for _, err := range []error{aborted, io.ErrUnexpectedEOF, nil} {
-		_, _ = observe(ctx, "acquire", "lock", func(context.Context) (int64, error) { return 0, err })
-	}
-	var told [][2]string
-	for _, e := range recorder.Events() {
-		told = append(told, [2]string{e.Reply, e.Err})
-	}
-	assert.Equal(t, [][2]string{{aborted.Error(), ""}, {"", "unexpected EOF"}, {"0", ""}}, told)
 }
 
 func TestADSNThatMakesNoSense(t *testing.T) {

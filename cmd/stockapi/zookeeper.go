@@ -6,21 +6,16 @@ import (
 	"log/slog"
 
 	"stockapi/internal/backend"
-	"stockapi/internal/fault"
 	"stockapi/internal/trace"
 )
 
 // openZooKeeper opens the session of v13 and v14. ZooKeeper need not answer: the client keeps trying, and the other
 // rungs work without it.
 func openZooKeeper(
-	ctx context.Context, c *config, faults *fault.Injector, log *slog.Logger,
+	ctx context.Context, c *config, observer trace.Observer, log *slog.Logger,
 ) (*backend.ZooKeeper, error) {
-	o := backend.ZooKeeperOptions{Session: c.ZooKeeperSession, Timeout: c.RedisTimeout, Name: c.Instance}
-	if faults != nil {
-		o.Hooks = append(o.Hooks, faults.ZooKeeper)
-	}
-	o.Hooks = append(o.Hooks, trace.ZooKeeperHook(c.ZooKeeper))
-	z, err := backend.OpenZooKeeper(c.ZooKeeper, o)
+	z, err := backend.OpenZooKeeper(c.ZooKeeper, backend.ZooKeeperOptions{Session: c.ZooKeeperSession,
+		Timeout: c.RedisTimeout, Name: c.Instance, Hooks: []backend.ZooKeeperHook{observer.ZooKeeper(c.ZooKeeper)}})
 	if err != nil {
 		return nil, fmt.Errorf("--zookeeper: %w", err)
 	}

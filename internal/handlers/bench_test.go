@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -40,10 +39,7 @@ func newInstance(t testing.TB, redisAddr string, pipelined bool) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := trace.Names{}
-	maps.Copy(names, lock.ScriptNames())
-	maps.Copy(names, stock.ScriptNames())
-	client.AddHook(trace.Hook(redisAddr, names, m.Commands.Inc))
+	client.AddHook(trace.Observer{Names: trace.ScriptNames(), Count: m.Commands.Inc}.Redis(redisAddr))
 	t.Cleanup(closing(client))
 	if pipelined {
 		client = pipelinedFace(t, client)

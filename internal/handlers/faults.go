@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"stockapi/internal/fault"
+	"stockapi/internal/trace"
 )
 
 // paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items
@@ -36,11 +36,11 @@ func (s *server) withFaults(c *gin.Context, overridden, p params, id string) (co
 		if !s.mayAdminister(c) {
 			return ctx, errUnauthorized
 		}
-		faults, err := fault.Parse(text)
+		faults, err := trace.ParseFaults(text)
 		if err != nil {
 			return ctx, badInput("%w", err)
 		}
-		ctx = fault.With(ctx, id, faults) // the last one, from the body, takes effect
+		ctx = trace.WithFaults(ctx, id, faults) // the last one, from the body, takes effect
 	}
 	return ctx, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"stockapi/internal/fault"
 	"stockapi/internal/sale"
+	"stockapi/internal/trace"
 )
 
 // A Shop serves orders.
@@ -45,7 +45,7 @@ type Config struct {
 	Hosts      Hosts                       // allowed values of the header Host
 	AdminToken string                      // empty: the administrative routes are open
 	Orders     int                         // how many outcomes of past orders to keep; 0: GET /orders is not served
-	Faults     *fault.Injector             // nil: faults are off
+	Faults     *trace.Injector             // nil: faults are off
 	Ready      func(context.Context) error // returns nil if the backends can serve an order
 	Metrics    *sale.Metrics
 	Log        *slog.Logger

@@ -30,7 +30,6 @@ import (
 
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/fault"
 	"stockapi/internal/lock"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
@@ -251,7 +250,7 @@ func newFake(f *fakeShop, token string) http.Handler {
 
 func fakeConfig(f *fakeShop, token string) Config {
 	return Config{Instance: "a", Bounds: testBounds(), AdminToken: token, Ready: f.ready,
-		Hosts: Hosts{Names: []string{"example.com"}}, Faults: fault.New(nil, stock.IsKey), Orders: 10,
+		Hosts: Hosts{Names: []string{"example.com"}}, Faults: new(trace.Injector), Orders: 10,
 		Metrics: sale.NewMetrics("a"), Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -382,7 +381,7 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	rdb, err := backend.Open(inside.URL(), backend.Options{Timeout: time.Second, PoolSize: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = rdb.Close() })
-	rdb.AddHook(trace.Hook(inside.Addr(), lock.ScriptNames(), func() {}))
+	rdb.AddHook(trace.Observer{Names: lock.ScriptNames()}.Redis(inside.Addr()))
 
 	m, log := sale.NewMetrics("a"), slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())

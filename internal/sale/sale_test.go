@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -52,9 +51,8 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
 	m := NewMetrics("a")
-	names := trace.Names(lock.ScriptNames())
-	maps.Copy(names, stock.ScriptNames())
-	client := backendtest.Client(t, s, trace.Hook("node", names, m.Commands.Inc))
+	observer := trace.Observer{Names: trace.ScriptNames(), Count: m.Commands.Inc}
+	client := backendtest.Client(t, s, observer.Redis("node"))
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
 		RedlockTimeout: 500 * time.Millisecond, // a busy machine must not look like a lack of nodes
 		SQL:            backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
@@ -64,7 +62,7 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 		zooKeepers <- struct{}{}
 		t.Cleanup(func() { <-zooKeepers })
 		b.ZooKeeper = backendtest.StartZooKeeper(t).Session(t, backend.ZooKeeperOptions{
-			Session: 10 * time.Second, Hooks: []backend.ZooKeeperHook{trace.ZooKeeperHook("node")}})
+			Session: 10 * time.Second, Hooks: []backend.ZooKeeperHook{observer.ZooKeeper("node")}})
 	}
 	t.Cleanup(func() {
 		end()

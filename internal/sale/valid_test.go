@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/fault"
 	"stockapi/internal/lock"
 	"stockapi/internal/stock"
+	"stockapi/internal/trace"
 )
 
 // A receipt tells how long the lease was valid: a TTL less the drift at most. It tells nothing where the lease does not
@@ -41,7 +41,7 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
-	slow := backendtest.Client(t, server, fault.New(lock.ScriptNames(), stock.IsKey))
+	slow := backendtest.Client(t, server, trace.Observer{Names: lock.ScriptNames(), Faults: new(trace.Injector)}.Redis("node"))
 	for id, acquire := range map[string]string{"v5.5": "set/lock", "v6": "set/lock", "v7": "eval:acquire-reentrant"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -49,11 +49,11 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 			b.Redis, b.Redlock = slow, []redis.UniversalClient{slow}
 			b.RedlockTimeout = 5 * time.Second // a node of v6 may take as long
 			s := New("a", lock.Ladder(), stock.NewShelf(slow), b, NewMetrics("a"), slog.New(slog.DiscardHandler))
-			faults, err := fault.Parse("sleep:3s@after:" + acquire)
+			faults, err := trace.ParseFaults("sleep:3s@after:" + acquire)
 			require.NoError(t, err)
 			o := order()
 			o.TTL = 10 * time.Second
-			receipt, err := s.Decrease(fault.With(context.Background(), "1", faults), id, o)
+			receipt, err := s.Decrease(trace.WithFaults(context.Background(), "1", faults), id, o)
 			require.NoError(t, err)
 			valid := *receipt.Lease.ValidMS
 			assert.LessOrEqual(t, valid, 10_000-receipt.WaitedMS-500, "the TTL, less the time spent, less the drift")

@@ -1,18 +1,15 @@
-// Package trace counts the Redis commands of an instance, and records those of a request that asks for a trace, or
-// passes them to a watcher. It is a hook of the clients: no lock and no shelf contains tracing code.
+// Package trace stands around each command that an instance sends to a backend: it counts the command, records it if the
+// order asks for a trace, passes it to whoever watches the order, and injects the faults of the order. No lock and no
+// shelf contains code for that.
+//
+// Read [Observer] for what stands around a command, trace.go for what is recorded, fault.go and inject.go for faults.
 package trace
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // An Event is one command as the client saw it.
@@ -100,6 +97,9 @@ func (r *Recorder) Events() []Event {
 }
 
 func (r *Recorder) add(e Event) {
+	if r == nil {
+		return
+	}
 	if r.watch != nil {
 		r.watch(e)
 	}
@@ -114,15 +114,8 @@ func (r *Recorder) add(e Event) {
 	r.events = append(r.events, e)
 }
 
-// Note adds an event that is not a Redis command.
-func (r *Recorder) Note(e Event) {
-	if r != nil {
-		r.add(e)
-	}
-}
-
-// Begin tells the watcher of an event that has begun and has no End yet. It records nothing.
-func (r *Recorder) Begin(e Event) {
+// begin tells the watcher of an event that has begun and has no End yet. It records nothing.
+func (r *Recorder) begin(e Event) {
 	if r != nil && r.watch != nil {
 		r.watch(e)
 	}
@@ -131,128 +124,5 @@ func (r *Recorder) Begin(e Event) {
 // Woken notes that a waiting order was woken by a message on the channel, or a watch of the node, of that name.
 func Woken(ctx context.Context, on string) {
 	now := time.Now()
-	From(ctx).Note(Event{Cmd: "woken", Key: on, At: now, End: now})
-}
-
-// Names maps the digests of scripts to their names.
-type Names map[string]string
-
-// Hook returns the hook for the client of one node. It calls count once for every command.
-func Hook(node string, names Names, count func()) redis.Hook {
-	return &hook{node: node, names: names, count: count}
-}
-
-type hook struct {
-	node  string
-	names Names
-	count func()
-}
-
-func (h *hook) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h.count()
-		r := From(ctx)
-		if r == nil {
-			return next(ctx, cmd)
-		}
-		at := time.Now()
-		err := next(ctx, cmd)
-		r.add(h.event(cmd, at, err))
-		return err
-	}
-}
-
-func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		at := time.Now()
-		err := next(ctx, cmds)
-		r := From(ctx)
-		for _, cmd := range cmds {
-			if isSetup(cmd) {
-				continue
-			}
-			h.count()
-			if r != nil {
-				r.add(h.event(cmd, at, cmd.Err()))
-			}
-		}
-		return err
-	}
-}
-
-// isSetup reports whether a command sets up a new connection, and so is no part of a sale.
-func isSetup(cmd redis.Cmder) bool {
-	switch cmd.Name() {
-	case "hello", "auth", "select", "client":
-		return true
-	}
-	return false
-}
-
-func (h *hook) event(cmd redis.Cmder, at time.Time, err error) Event {
-	name, key := h.names.Describe(cmd.Args())
-	e := Event{Node: h.node, Cmd: name, Key: key, At: at, End: time.Now()}
-	switch {
-	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare, and this is a hot path
-		e.Reply = "nil"
-	case err != nil:
-		e.Err = short(err.Error())
-	default:
-		e.Reply = short(Reply(cmd))
-	}
-	return e
-}
-
-// Describe returns the name of a command, in lower case and with the name of its script, and its first key.
-func (n Names) Describe(args []any) (name, key string) {
-	arg := func(i int) string {
-		if i < len(args) {
-			return fmt.Sprint(args[i])
-		}
-		return ""
-	}
-	name = strings.ToLower(arg(0))
-	switch name {
-	case "evalsha", "eval":
-		digest := arg(1)
-		if name == "eval" {
-			digest = redis.NewScript(digest).Hash()
-		}
-		name = "eval"
-		if script := n[digest]; script != "" {
-			name = "eval:" + script
-		}
-		return name, arg(3)
-	default:
-		return name, arg(1)
-	}
-}
-
-// Reply returns the value of a command as text, empty for one of several values.
-func Reply(cmd redis.Cmder) string {
-	switch c := cmd.(type) {
-	case *redis.StringCmd:
-		return c.Val()
-	case *redis.StatusCmd:
-		return c.Val()
-	case *redis.IntCmd:
-		return fmt.Sprint(c.Val())
-	case *redis.BoolCmd:
-		return strconv.FormatBool(c.Val())
-	case *redis.Cmd:
-		return fmt.Sprint(c.Val())
-	}
-	return ""
-}
-
-func short(s string) string {
-	const most = 120
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
+	From(ctx).add(Event{Cmd: "woken", Key: on, At: now, End: now})
 }

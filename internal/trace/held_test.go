@@ -1,4 +1,4 @@
-package fault
+package trace
 
 import (
 	"context"
@@ -8,21 +8,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/stock"
 )
 
 // Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one
 // that was held for as long as may be takes none of the others along.
 func TestHeldOrdersOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		i := New(nil, stock.IsKey)
+		i := new(Injector)
 		gone := make(chan int, 4)
 		arrive := func(n int, name string) {
-			faults, err := Parse("hold@before:set")
+			faults, err := ParseFaults("hold@before:set")
 			require.NoError(t, err)
 			go func() {
-				i.At(With(context.Background(), name, faults), false, "set", "k")
+				i.at(WithFaults(context.Background(), name, faults), false, "set", "k")
 				gone <- n
 			}()
 			time.Sleep(time.Second)
@@ -55,14 +53,14 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
-		time.Sleep(MaxDuration - 2500*time.Millisecond) // the other one's time is up, and no twin's
+		time.Sleep(maxDuration - 2500*time.Millisecond) // the other one's time is up, and no twin's
 		synctest.Wait()
 		assert.Equal(t, 2, next())
 		assert.Equal(t, -1, next())
 		require.Len(t, i.Held(), 2)
 		assert.True(t, release("twin"))
 		assert.Equal(t, 3, next())
-		time.Sleep(MaxDuration)
+		time.Sleep(maxDuration)
 		synctest.Wait()
 		assert.Equal(t, 4, next())
 		assert.Empty(t, i.Held())

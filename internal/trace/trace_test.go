@@ -3,8 +3,10 @@ package trace
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +17,7 @@ import (
 // What was made goes by its new name; a clear no is a reply; only what was left without one is an error.
 func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 	ctx, r := Record(context.Background())
-	hook := ZooKeeperHook("zk:2181")
+	hook := Observer{}.ZooKeeper("zk:2181")
 	do := func(name, path, reply string, err error) {
 		o := &backend.ZooKeeperOperation{Name: name, Path: path}
 		assert.Equal(t, err, hook(ctx, o, func(context.Context) error {
@@ -37,6 +39,22 @@ func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 	assert.Equal(t, []Event{events[0], events[2]}, r.Events())
 }
 
+// A statement that the database aborted for another one has a reply, that is, it did nothing; one without a reply may
+// have done it.
+func TestStatementsThatWereAbortedHaveAReply(t *testing.T) {
+	ctx, recorder := Record(context.Background())
+	observe := Observer{}.SQL("db")
+	aborted := &mysql.MySQLError{Number: 1213, Message: "Deadlock found when trying to get lock"}
+	for _, err := range []error{aborted, io.ErrUnexpectedEOF, nil} {
+		_, _ = observe(ctx, "acquire", "lock", func(context.Context) (int64, error) { return 0, err })
+	}
+	var told [][2]string
+	for _, e := range recorder.Events() {
+		told = append(told, [2]string{e.Reply, e.Err})
+	}
+	assert.Equal(t, [][2]string{{aborted.Error(), ""}, {"", "unexpected EOF"}, {"0", ""}}, told)
+}
+
 // Who was woken, and by what, is beside the commands; of an order that is not recorded nobody knows.
 func TestWakesAreRecorded(t *testing.T) {
 	ctx, r := Record(context.Background())
@@ -53,13 +71,13 @@ func TestEventsAreWatched(t *testing.T) {
 	var heard []string
 	ctx := Watch(context.Background(), func(e Event) { heard = append(heard, e.Cmd) })
 	Woken(ctx, "released")
-	From(ctx).Begin(Event{Cmd: "fault"})
+	From(ctx).begin(Event{Cmd: "fault"})
 	assert.Equal(t, []string{"woken", "fault"}, heard)
 	assert.Empty(t, From(ctx).Events(), "nobody asked for a trace")
 	recorded, r := Record(ctx)
 	Woken(recorded, "released")
-	r.Begin(Event{Cmd: "fault"})
+	r.begin(Event{Cmd: "fault"})
 	assert.Equal(t, []string{"woken", "fault", "woken", "fault"}, heard)
 	assert.Len(t, r.Events(), 1)
-	From(context.Background()).Begin(Event{Cmd: "fault"})
+	From(context.Background()).begin(Event{Cmd: "fault"})
 }

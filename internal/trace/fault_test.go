@@ -1,7 +1,8 @@
-package fault
+package trace
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
 	"stockapi/internal/stock"
-	"stockapi/internal/trace"
 )
 
 func TestMain(m *testing.M) {
@@ -21,38 +21,38 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestParse(t *testing.T) {
+func TestParseFaults(t *testing.T) {
 	for _, text := range []string{"sleep:500ms@before:del", "crash@after:setnx", "hold@after:set/lock",
 		"sleep:1m0s@after:eval:release", "hold@before:set/stock"} {
-		faults, err := Parse(text)
+		faults, err := ParseFaults(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, text, faults[0].String())
 	}
-	faults, err := Parse("sleep:1ms@before:get, sleep:2ms@after:get")
+	faults, err := ParseFaults("sleep:1ms@before:get, sleep:2ms@after:get")
 	require.NoError(t, err)
 	assert.Len(t, faults, 2)
 	for _, text := range []string{"", "crash", "@", "crash@", "crash@during:set", "crash@before:", "explode@before:set",
 		"sleep@before:set", "sleep:soon@before:set", "sleep:-1s@before:set", "sleep:61s@before:set", "crash:1s@before:set",
 		"crash@before:set/shelf", "crash@before:set,", "a@before:b,a@before:b"} {
-		_, err := Parse(text)
+		_, err := ParseFaults(text)
 		require.ErrorIs(t, err, ErrSyntax, text)
 	}
 }
 
 func TestParseRefusesTooMany(t *testing.T) {
-	_, err := Parse("hold@before:get" + strings.Repeat(",hold@before:get", maxFaults))
+	_, err := ParseFaults("hold@before:get" + strings.Repeat(",hold@before:get", maxFaults))
 	require.ErrorIs(t, err, ErrSyntax)
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseFaults(f *testing.F) {
 	f.Add("sleep:500ms@before:del,crash@after:set/stock")
 	f.Fuzz(func(t *testing.T, text string) {
-		faults, err := Parse(text)
+		faults, err := ParseFaults(text)
 		if err != nil {
 			return
 		}
 		for _, one := range faults {
-			again, err := Parse(one.String())
+			again, err := ParseFaults(one.String())
 			if err != nil || again[0].String() != one.String() {
 				t.Fatalf("%q became %q: %v", text, one.String(), err)
 			}
@@ -62,12 +62,12 @@ func FuzzParse(f *testing.F) {
 
 // An order with a hold waits at its point until it is let go on, once; other orders and other keys pass.
 func TestHold(t *testing.T) {
-	i := New(nil, stock.IsKey)
-	client := backendtest.Client(t, backendtest.StartEmbedded(t), i)
-	faults, err := Parse("hold@before:set/stock")
+	i := new(Injector)
+	client := backendtest.Client(t, backendtest.StartEmbedded(t), Observer{Faults: i}.Redis("node"))
+	faults, err := ParseFaults("hold@before:set/stock")
 	require.NoError(t, err)
-	ctx, recorder := trace.Record(context.Background())
-	ctx = With(ctx, "mine", faults)
+	ctx, recorder := Record(context.Background())
+	ctx = WithFaults(ctx, "mine", faults)
 	require.NoError(t, client.Set(ctx, "DistributedLock_p", "1", 0).Err(), "a lock is not the stock")
 	require.NoError(t, client.Set(context.Background(), stock.Key("p"), "7", 0).Err(), "another order")
 
@@ -82,15 +82,17 @@ func TestHold(t *testing.T) {
 	require.NoError(t, <-done)
 	require.NoError(t, client.Set(ctx, stock.Key("p"), "5", 0).Err(), "it fires once")
 	assert.Empty(t, i.Held())
-	require.Len(t, recorder.Events(), 1)
-	assert.Equal(t, "fault", recorder.Events()[0].Cmd)
+	events := recorder.Events()
+	at := slices.IndexFunc(events, func(e Event) bool { return e.Cmd == "fault" })
+	require.Len(t, events[at:], 3, "the fault, the command that it held up, and the next")
+	assert.False(t, events[at+1].At.Before(events[at].End), "the command was sent after the fault")
 }
 
 func TestSleepAfterTheReply(t *testing.T) {
-	client := backendtest.Client(t, backendtest.StartEmbedded(t), New(nil, stock.IsKey))
-	faults, err := Parse("sleep:50ms@after:get")
+	client := backendtest.Client(t, backendtest.StartEmbedded(t), Observer{Faults: new(Injector)}.Redis("node"))
+	faults, err := ParseFaults("sleep:50ms@after:get")
 	require.NoError(t, err)
-	ctx := With(context.Background(), "mine", faults)
+	ctx := WithFaults(context.Background(), "mine", faults)
 	began := time.Now()
 	_ = client.Get(ctx, "k").Err()
 	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)

@@ -1,17 +1,4 @@
-// Package fault injects faults into an order from inside the instance, at a given command. It is a hook of the clients
-// of the backends: no lock and no shelf contains fault code. Without the flag --faults no hook is installed.
-//
-// A fault is written <action>@<point>, several faults are separated by commas:
-//
-//	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
-//	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
-//	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
-//	hold@after:set/lock           keeps the order waiting until it is released: GET /faults, DELETE /faults/{order}
-//
-// A point is before or after a command as the client sends it, in lower case: scripts by their name (eval:release), SQL
-// statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock says which kind of key is
-// meant, if both get that command. Every fault fires once.
-package fault
+package trace
 
 import (
 	"context"
@@ -22,8 +9,20 @@ import (
 	"time"
 )
 
-// MaxDuration bounds how long a fault may sleep or hold.
-const MaxDuration = time.Minute
+// A fault is injected into an order from inside the instance, at a given command. Without the flag --faults there is
+// none. It is written <action>@<point>, several faults are separated by commas:
+//
+//	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
+//	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
+//	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
+//	hold@after:set/lock           keeps the order waiting until it is released: GET /faults, DELETE /faults/{order}
+//
+// A point is before or after a command as the client sends it, in lower case: scripts by their name (eval:release), SQL
+// statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock says which kind of key is
+// meant, if both get that command. Every fault fires once.
+
+// maxDuration bounds how long a fault may sleep or hold.
+const maxDuration = time.Minute
 
 // maxFaults bounds the faults of one order.
 const maxFaults = 8
@@ -42,7 +41,7 @@ type Fault struct {
 	once   sync.Once
 }
 
-// String returns the fault in the syntax that Parse reads.
+// String returns the fault in the syntax that ParseFaults reads.
 func (f *Fault) String() string {
 	action, when, on := f.Action, "before", ""
 	if f.Action == "sleep" {
@@ -57,12 +56,12 @@ func (f *Fault) String() string {
 	return action + "@" + when + ":" + f.Cmd + on
 }
 
-// Parse reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this
+// ParseFaults reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this
 // system cannot inject.
-func Parse(text string) ([]*Fault, error) {
+func ParseFaults(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {
-		f, err := parse(strings.TrimSpace(one))
+		f, err := parseFault(strings.TrimSpace(one))
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +73,7 @@ func Parse(text string) ([]*Fault, error) {
 	return faults, nil
 }
 
-func parse(text string) (*Fault, error) {
+func parseFault(text string) (*Fault, error) {
 	action, point, ok := strings.Cut(text, "@")
 	when, cmd, ok2 := strings.Cut(point, ":")
 	if !ok || !ok2 || when != "before" && when != "after" {
@@ -99,8 +98,8 @@ func (f *Fault) setAction(text string) error {
 		}
 	case "sleep":
 		d, err := time.ParseDuration(arg)
-		if err != nil || d <= 0 || d > MaxDuration {
-			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, MaxDuration)
+		if err != nil || d <= 0 || d > maxDuration {
+			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, maxDuration)
 		}
 		f.For = d
 		return nil
@@ -120,7 +119,9 @@ type orderFaults struct {
 	faults []*Fault
 }
 
-// With returns a context that carries the faults of an order.
-func With(ctx context.Context, order string, faults []*Fault) context.Context {
+// WithFaults returns a context that carries the faults of an order.
+func WithFaults(ctx context.Context, order string, faults []*Fault) context.Context {
 	return context.WithValue(ctx, faultsKey{}, orderFaults{order, faults})
 }
+
+func hasFaults(ctx context.Context) bool { return ctx.Value(faultsKey{}) != nil }
