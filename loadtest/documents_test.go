@@ -20,8 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/report/terminal"
-	"stockapi/loadtest/run"
 )
 
 // documents returns the files that readers are sent to, but for WORKSHOP.md.
@@ -50,64 +48,18 @@ func TestDocuments(t *testing.T) {
 // texts is the document whose rows name a load test each.
 const texts = "../docs/texts.md"
 
-// TestTexts runs the cells of all load tests that the texts name, each cell once, and wants each load test to be as
-// expected. A cell that needs a server which is not here is left out, unless all servers have to be here.
+// TestTexts keeps every load test that the texts name one of cells of the table: all of them are run by
+// `go run ./loadtest all`, and have to be as expected there.
 func TestTexts(t *testing.T) {
-	t.Parallel()
 	document, _ := readDocument(t, texts)
 	commands := loadTestsIn(document)
 	require.Greater(t, len(commands), 30)
-	cells, all := map[string][]string{}, map[string]bool{}
 	for _, command := range commands {
 		c, _, _, err := parse(strings.Fields(command)[3:], io.Discard, io.Discard)
 		require.NoError(t, err, command)
-		specs, err := catalog.Select(c.Run.Scenarios, c.Run.Rungs, c.Run.Instances, 1)
-		require.NoError(t, err, command)
-		for _, spec := range specs {
-			cells[command] = append(cells[command], spec.Title())
-			all[spec.Title()] = true
-		}
+		_, err = catalog.Select(c.Run.Scenarios, c.Run.Rungs, c.Run.Instances, 1)
+		assert.NoError(t, err, command)
 	}
-	rows := measuredCells(t, all)
-	for _, command := range commands {
-		for _, title := range cells[command] {
-			r := rows[title]
-			switch {
-			case !assert.NotNil(t, r, "%s: %s", command, title):
-			case r.Ran() > 0:
-				assert.Equal(t, r.Ran(), r.Met, "%s: %s: %v %v", command, title, r.Surprises, r.Shown().Findings)
-			default:
-				assert.Empty(t, os.Getenv("STOCKAPI_REQUIRE"), "%s: %s", title, r.Shown().NotRun)
-			}
-		}
-	}
-}
-
-// measuredCells runs these cells in one run, and those that were not measured once more, ten times at most.
-func measuredCells(t *testing.T, titles map[string]bool) map[string]*catalog.Row {
-	t.Helper()
-	stockapi(t)
-	c, _, _, err := parse(nil, io.Discard, io.Discard)
-	require.NoError(t, err)
-	ladder, err := catalog.Select(nil, nil, c.Run.Instances, 1)
-	require.NoError(t, err)
-	rows := map[string]*catalog.Row{}
-	for range 10 {
-		specs := slices.DeleteFunc(slices.Clone(ladder), func(s catalog.Spec) bool {
-			r := rows[s.Title()]
-			return !titles[s.Title()] || r != nil && len(r.Invalid) == 0 && len(r.Unknown) == 0
-		})
-		if len(specs) == 0 {
-			break
-		}
-		shown := progress{terminal.NewProgress(io.Discard, terminal.Of(io.Discard)), io.Discard}
-		result, err := run.Do(t.Context(), c.Run.settings(nil), specs, shown)
-		require.NoError(t, err)
-		for _, r := range catalog.Assess(result.History.Cells) {
-			rows[r.Shown().Title()] = r
-		}
-	}
-	return rows
 }
 
 // loadTestsIn returns the load tests that the text names, each once.

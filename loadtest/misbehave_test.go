@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 )
 
@@ -52,6 +53,9 @@ func TestShopsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for _, m := range misbehaviours {
 		t.Run(m.name, func(t *testing.T) {
+			if m.slow {
+				backendtest.Long(t)
+			}
 			t.Parallel()
 			code, found, out := m.measured(t)
 			assert.Equal(t, m.want, found, out)
@@ -121,14 +125,6 @@ func results(c *history.Cell) string {
 	return strings.Join(all, " ")
 }
 
-// often returns the number of tries of a shop that does nothing wrong: more where all servers have to be there, too.
-func often() int {
-	if os.Getenv("STOCKAPI_REQUIRE") != "" {
-		return 50
-	}
-	return 10
-}
-
 // A shop that does nothing wrong is never accused, whatever its clocks do, and however slow it is now and then.
 func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	t.Parallel()
@@ -150,12 +146,16 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	}
 }
 
-// times returns the number of tries of a shop: fewer for one that takes its time.
+// times returns the number of tries of a shop: most where all servers have to be there, too, and few for one that takes
+// its time.
 func (m *misbehaviour) times() int {
-	if m.slow || testing.Short() {
+	switch {
+	case testing.Short():
+		return 1
+	case m.slow || os.Getenv("STOCKAPI_REQUIRE") == "":
 		return 5
 	}
-	return often()
+	return 50
 }
 
 // A server that is no shop is no shop that misbehaves: there is nothing to be judged.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,16 +108,16 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 }
 
 func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
+	t.Parallel()
 	need(t, "redis-server")
 	stockapi(t)
 	tmp := ownTemp(t)
-	tmp.useHere(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	cmd := tmp.command("replay", "v3:aaaa.expiry.ba")
 	var errs strings.Builder
-	out := &trigger{after: "set lock", then: cancel}
-	code := execute(ctx, []string{"replay", "v3:aaaa.expiry.ba"}, out, &errs)
-	assert.Equal(t, couldNotRun, code)
+	cmd.Stderr = &errs
+	cmd.Stdout = &trigger{after: "set lock", then: func() { assert.NoError(t, cmd.Process.Signal(os.Interrupt)) }}
+	_ = cmd.Run()
+	assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
 	assert.Equal(t, "loadtest: interrupted\n", errs.String())
 	assert.Empty(t, tmp.left(t))
 }

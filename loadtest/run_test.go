@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,45 +17,6 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/run"
 )
-
-// A program runs loadtest with these arguments.
-type program func(t *testing.T, args ...string) (code int, stdout, stderr string)
-
-// loadtest runs the program in this process.
-func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = execute(t.Context(), args, &out, &errs)
-	return code, out.String(), errs.String()
-}
-
-// measured is loadtest, until all cells are measurements.
-func measured(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	return untilMeasured(t, loadtest, args...)
-}
-
-// untilMeasured runs the program until all cells are measurements, ten times at most: a machine may be too slow for
-// some. It takes the mark of cells with longer leases from the matrix.
-func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	for range 10 {
-		if code, stdout, stderr = run(t, args...); !tooSlow(code, stdout) {
-			break
-		}
-	}
-	return code, longerLease.ReplaceAllString(stdout, "$1$2"), stderr
-}
-
-var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
-
-// notValid is in the last line of a run of which something was not valid, and nothing a surprise.
-var notValid = regexp.MustCompile(`nothing was found that is not as expected[^:]*\d not\s+valid`)
-
-// tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
-func tooSlow(code int, output string) bool {
-	return code == couldNotRun && notValid.MatchString(output)
-}
 
 func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	t.Parallel()

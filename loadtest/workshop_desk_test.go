@@ -11,15 +11,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
@@ -88,16 +89,6 @@ const goRunExplore = "go run ./cmd/explore"
 
 var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest", goRunExplore,
 	"explore")
-
-// buildExplorer builds the explorer, once, beside the service.
-var buildExplorer = sync.OnceValues(func() (path string, err error) {
-	path = filepath.Join(builtIn, "explore")
-	out, err := exec.Command("go", "build", "-o", path, "stockapi/cmd/explore").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return path, err
-})
 
 // explorer puts the explorer on the desk, if a block needs it and it is not there.
 func (d *workshopDesk) explorer(b *workshopBlock) error {
@@ -221,14 +212,12 @@ func (d *workshopDesk) leave(t *testing.T) {
 		"something is left over")
 }
 
-// need skips a test that needs a program which is not here, unless STOCKAPI_REQUIRE names it.
-func need(t *testing.T, program string) {
+// freePorts finds a free port for each of the given ones.
+func freePorts(t *testing.T, ports ...string) map[string]string {
 	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
+	free := map[string]string{}
+	for _, p := range ports {
+		free[p] = strconv.Itoa(backendtest.FreePort(t))
 	}
-	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), program) {
-		t.Fatalf("%s is not on PATH, and STOCKAPI_REQUIRE asks for it", program)
-	}
-	t.Skipf("no %s on PATH", program)
+	return free
 }

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cluster"
+)
+
+// TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and tests kill it.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "guardian":
+		cluster.Guard(os.Stdin)
+	case os.Getenv("LOADTEST_TEST_MAIN") != "":
+		os.Exit(withoutLeaks(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
+	default:
+		runMoreInParallel()
+		// With the race detector each process that the tests start would sleep for a second before it exits.
+		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
+		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // whatever runs; a test that starts the service builds it: see stockapi
+		builtIn, _ = os.MkdirTemp("", "loadtest-test-")
+		code := m.Run()
+		if code == 0 {
+			code = withoutLeaks(code)
+		}
+		_ = os.RemoveAll(builtIn)
+		os.Exit(code)
+	}
+}
+
+// leaked is the exit code of a process that leaves goroutines behind.
+const leaked = 70
+
+// withoutLeaks returns the exit code, or leaked if goroutines are left behind.
+func withoutLeaks(code int) int {
+	// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0. One that delays a packet ends
+	// with the delay.
+	reads := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run")
+	writes := goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write")
+	err := goleak.Find(reads, writes)
+	for tries := 1; err != nil && tries < 5; tries++ {
+		err = goleak.Find(reads, writes)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return leaked
+	}
+	return code
+}
+
+// runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise: most of their time
+// passes while a lease or a timeout ends. With the race detector loadtest computes for so long that leases would expire,
+// and it is one test for two processors.
+func runMoreInParallel() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	n, race := 2*runtime.GOMAXPROCS(0), debug.BuildSetting{Key: "-race", Value: "true"}
+	if info, known := debug.ReadBuildInfo(); known && slices.Contains(info.Settings, race) {
+		n = max(1, n/4)
+	}
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(n))
+	}
+}
+
+// A program runs loadtest with these arguments.
+type program func(t *testing.T, args ...string) (code int, stdout, stderr string)
+
+// loadtest runs the program in this process.
+func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// untilMeasured runs the program until all cells are measurements, ten times at most: a machine may be too slow for
+// some. It takes the mark of cells with longer leases from the matrix.
+func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	for range 10 {
+		if code, stdout, stderr = run(t, args...); !tooSlow(code, stdout) {
+			break
+		}
+	}
+	return code, longerLease.ReplaceAllString(stdout, "$1$2"), stderr
+}
+
+var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
+
+// notValid is in the last line of a run of which something was not valid, and nothing a surprise.
+var notValid = regexp.MustCompile(`nothing was found that is not as expected[^:]*\d not\s+valid`)
+
+// tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
+func tooSlow(code int, output string) bool {
+	return code == couldNotRun && notValid.MatchString(output)
+}
+
+// A tempDir is a directory for the temporary files of one test. Nothing must be left in it at the end. The processes
+// that use it belong to this test, so that tests that look for processes can run side by side.
+type tempDir string
+
+func ownTemp(t *testing.T) tempDir {
+	t.Helper()
+	tmp := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(tmp), 0o711)) // for servers that do not run as root
+	return tempDir(tmp)
+}
+
+// command returns the program as a process of its own, which uses the directory.
+func (d tempDir) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...) // see TestMain
+	cmd.Env = append(os.Environ(), "LOADTEST_TEST_MAIN=1", "TMPDIR="+string(d), "TMP="+string(d))
+	return cmd
+}
+
+// loadtest runs the program in a process of its own.
+func (d tempDir) loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := d.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		assert.ErrorAs(t, err, &exit)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// left returns the files in the directory, and the processes that use it.
+func (d tempDir) left(t *testing.T) []string {
+	t.Helper()
+	entries, err := filepath.Glob(filepath.Join(string(d), "*"))
+	require.NoError(t, err)
+	return slices.AppendSeq(entries, maps.Values(d.processes()))
+}
+
+// processes returns the command lines of those that were told to keep their temporary files in the directory, or that
+// do: it finds the children of a process that is no more, whoever their parent is by now. A redis-server writes its
+// title over its environment, and is known by where it is.
+func (d tempDir) processes() map[int]string {
+	directories, _ := filepath.Glob("/proc/[0-9]*")
+	found := map[int]string{}
+	for _, dir := range directories {
+		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		where, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		if strings.Contains(string(environment), "TMPDIR="+string(d)) || strings.HasPrefix(where, string(d)) {
+			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+			pid, _ := strconv.Atoi(filepath.Base(dir))
+			found[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+		}
+	}
+	return found
+}
+
+// kill kills the processes whose command line contains the text, all at one moment.
+func (d tempDir) kill(text string) {
+	for pid, line := range d.processes() {
+		if p, err := os.FindProcess(pid); err == nil && pid != os.Getpid() && strings.Contains(line, text) {
+			_ = p.Kill()
+		}
+	}
+}
+
+// builtIn is the directory of the programs under test.
+var builtIn string
+
+// builder returns a function that builds a program of cmd/, once, and returns its path.
+func builder(name string) func() (path string, err error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(builtIn, name)
+		if runtime.GOOS == "windows" {
+			path += ".exe"
+		}
+		// What debuggers need takes most of the linking.
+		out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "stockapi/cmd/"+name).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return path, err
+	})
+}
+
+var buildStockapi, buildExplorer = builder("stockapi"), builder("explore")
+
+// stockapi returns the path of the real service. From then on every run starts it.
+func stockapi(t *testing.T) string {
+	t.Helper()
+	backendtest.Long(t)
+	path, err := buildStockapi()
+	require.NoError(t, err)
+	require.NoError(t, os.Setenv("LOADTEST_STOCKAPI", path)) //nolint:usetesting // for the tests that come, too
+	return path
+}
+
+// need skips a test that needs a program which is not here, unless STOCKAPI_REQUIRE names it.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), program) {
+		t.Fatalf("%s is not on PATH, and STOCKAPI_REQUIRE asks for it", program)
+	}
+	t.Skipf("no %s on PATH", program)
+}
