@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// A catcher has to notice a mutant. catch returns an error if it did not, and if it is the explorer, what it found: a
-// row of the table. String says what it is.
+// A catcher has to notice a mutant. catch returns an error if it did not, and if it is the explorer, what it found.
+// String says what it is.
 type catcher interface {
-	catch(ctx context.Context, m *broken) (row string, err error)
+	catch(ctx context.Context, m *broken) (found string, err error)
 	String() string
 }
 
@@ -52,36 +52,32 @@ func (l *lab) remove() { _ = os.RemoveAll(l.work) }
 // A broken is the code with a mutant.
 type broken struct {
 	*lab
-	name  string
 	dir   string
 	flags []string // of the go command
 }
 
-// try asks each that has to catch the mutant. It returns what happened, a line each; the rows of the table; and whether
-// all caught it.
-func (l *lab) try(ctx context.Context, one mutant) (told, rows string, ok bool) {
-	m := &broken{lab: l, name: one.name}
+// try asks each that has to catch the mutant. It returns what happened, a line each, and whether all caught it.
+func (l *lab) try(ctx context.Context, one mutant) (told string, ok bool) {
+	m := &broken{lab: l}
 	var err error
 	if m.dir, err = os.MkdirTemp(l.work, "mutant"); err == nil {
 		defer func() { _ = os.RemoveAll(m.dir) }()
 		m.flags, err = one.edits.write(l.tree, m.dir)
 	}
 	if err != nil {
-		return fmt.Sprintf("MISSED: %s: %v\n", one.name, err), "", false
+		return fmt.Sprintf("MISSED: %s: %v\n", one.name, err), false
 	}
 	ok = true
-	var lines, found strings.Builder
 	for _, c := range one.by {
-		row, err := c.catch(ctx, m)
-		found.WriteString(row)
+		found, err := c.catch(ctx, m)
 		if err != nil {
 			ok = false
-			fmt.Fprintf(&lines, "MISSED: %s (%s): %v\n", one.name, c, err)
+			told += fmt.Sprintf("MISSED: %s (%s): %v\n", one.name, c, err)
 			continue
 		}
-		fmt.Fprintf(&lines, "caught: %s (%s)\n", one.name, c)
+		told += fmt.Sprintf("caught: %s (%s%s)\n", one.name, c, found)
 	}
-	return lines.String(), found.String(), ok
+	return told, ok
 }
 
 // A cell is a cell of the load test that ends with exit code 1: its scenario, its rung, and flags.
@@ -224,8 +220,7 @@ func (c explorer) catch(ctx context.Context, m *broken) (string, error) {
 		wanted := shouldHold.FindStringSubmatch(cell.Surprise)
 		for _, v := range cell.Violations {
 			if wanted != nil && v.Verdict == wanted[1] {
-				return fmt.Sprintf("| %s | %s | %s | %s | `%s` | %d |\n", m.name, rung,
-					strings.Join(words[1:], ", "), v.Verdict, v.Trace, v.After), nil
+				return fmt.Sprintf(": %s BROKEN after %d schedules, the shortest %s", v.Verdict, v.After, v.Trace), nil
 			}
 		}
 	}
