@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -64,8 +66,8 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 	require.NoError(t, err)
 	defer site.Close()
 	pair := site.Pairs["locks"]
-	for _, server := range append(pair.replicas, pair.primary, &Redis{URL: b.URL}, &Redis{URL: pair.URL}) {
-		refused(t, server.URL)
+	for _, url := range []string{b.URL, pair.URL, pair.primary.URL, pair.replicas[0].URL, pair.replicas[1].URL} {
+		refused(t, url)
 	}
 	assert.NotContains(t, b.Text, c.password)
 	isPrivate(t, c)
@@ -100,9 +102,12 @@ func TestAccessToADatabaseNeedsThePassword(t *testing.T) {
 		d, err := c.newDatabase(kind, "one")
 		require.NoError(t, err)
 		require.NoError(t, d.create(ctx))
+		_, number, _ := strings.Cut(hostPort(d.URL), ":")
+		port, err := strconv.Atoi(number)
+		require.NoError(t, err)
 		areRefused := func() {
 			for _, dsn := range strangers[kind.name] {
-				db, err := sql.Open(kind.driver, fmt.Sprintf(dsn, d.port))
+				db, err := sql.Open(kind.driver, fmt.Sprintf(dsn, port))
 				require.NoError(t, err)
 				require.ErrorContains(t, db.PingContext(ctx), map[string]string{
 					MariaDB: "Access denied", Postgres: "password authentication failed"}[kind.name], dsn)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -54,28 +55,22 @@ func (c *Cluster) StartBackend(ctx context.Context, stockapi string) (*Backend, 
 	if err := c.reachSQL(ctx); err != nil {
 		return nil, err
 	}
+	kind, start := c.options.Backend, c.embedded(stockapi)
+	_, missing := exec.LookPath("redis-server")
+	switch {
+	case kind == "redis-server" && missing != nil:
+		return nil, errNoRedisServer
+	case kind == "auto" && missing != nil:
+		kind = "embedded"
+	case kind == "auto", kind == "redis-server":
+		kind, start = "redis-server", c.redisServer
+	}
 	var b *Backend
 	var err error
-	start := c.embedded(stockapi)
-	switch want := c.options.Backend; want {
-	case "auto":
-		if path, lookup := exec.LookPath("redis-server"); lookup == nil {
-			start = c.redisServer(path)
-			b, err = c.ownRedis(ctx, "redis-server", start)
-			break
-		}
-		b, err = c.ownRedis(ctx, "embedded", start)
-	case "redis-server":
-		path, lookup := exec.LookPath("redis-server")
-		if lookup != nil {
-			return nil, errNoRedisServer
-		}
-		start = c.redisServer(path)
-		b, err = c.ownRedis(ctx, want, start)
-	case "embedded":
-		b, err = c.ownRedis(ctx, want, start)
-	default:
-		b, err = foreignRedis(ctx, want)
+	if strings.Contains(kind, ":") {
+		b, err = foreignRedis(ctx, kind)
+	} else {
+		b, err = c.ownRedis(ctx, kind, start)
 	}
 	if err != nil {
 		return nil, err
@@ -94,23 +89,23 @@ func (b *Backend) Lasting() *Backend {
 }
 
 func (c *Cluster) ownRedis(ctx context.Context, kind string, start starter) (*Backend, error) {
-	_, url, err := start(ctx, "redis", 0)
+	r, err := c.startRedis(ctx, start, "redis")
 	if err != nil {
 		return nil, err
 	}
-	version, err := ping(ctx, url)
+	version, err := ping(ctx, r.URL)
 	for begun := time.Now(); err != nil && ctx.Err() == nil && time.Since(begun) < readyWithin; {
 		c.say("the %s just started does not answer yet…", kind)
-		version, err = ping(ctx, url) // this takes some time; if the process dies the context ends
+		version, err = ping(ctx, r.URL) // this takes some time; if the process dies the context ends
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
 	}
-	text := fmt.Sprintf("redis-server %s, its own, at %s", version, redact(url))
+	text := fmt.Sprintf("redis-server %s, its own, at %s", version, redact(r.URL))
 	if kind == "embedded" {
-		text = "embedded Redis (miniredis), a process of its own, at " + redact(url)
+		text = "embedded Redis (miniredis), a process of its own, at " + redact(r.URL)
 	}
-	return &Backend{Backend: history.Backend{Kind: kind, Text: text}, URL: url}, nil
+	return &Backend{Backend: history.Backend{Kind: kind, Text: text}, URL: r.URL}, nil
 }
 
 func foreignRedis(ctx context.Context, url string) (*Backend, error) {

@@ -50,18 +50,9 @@ type child struct {
 // A readiness function looks for the line in which a process reports that it is ready, and returns the URL in it.
 type readiness func(line string) (url string, ready bool)
 
-// start starts a process and waits until a line of its output reports that it is ready.
-func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd, ready readiness) (*child, string, error) {
-	p := &child{name: name, cmd: cmd}
-	url, err := p.start(ctx, c, ready)
-	if err != nil {
-		return nil, "", err
-	}
-	return p, url, nil
-}
-
-// start is Cluster.start for a child that is described already.
-func (p *child) start(ctx context.Context, c *Cluster, ready readiness) (url string, err error) {
+// start starts a process, of which name, cmd and quits are set, and waits until a line of its output reports that it is
+// ready. It returns the URL in that line.
+func (c *Cluster) start(ctx context.Context, p *child, ready readiness) (url string, err error) {
 	urls := make(chan string, 1)
 	if err := p.spawn(c, ready, urls); err != nil {
 		return "", err

@@ -54,11 +54,15 @@ func newCluster(t *testing.T) (*Cluster, context.Context) {
 	return c, ctx
 }
 
-func readyURL(line string) (string, bool) { return strings.CutPrefix(line, "ready ") }
+func startChild(ctx context.Context, c *Cluster, name string, cmd *exec.Cmd) (*child, string, error) {
+	p := &child{name: name, cmd: cmd}
+	url, err := c.start(ctx, p, func(line string) (string, bool) { return strings.CutPrefix(line, "ready ") })
+	return p, url, err
+}
 
 func TestAChildIsStartedAndStopped(t *testing.T) {
 	c, ctx := newCluster(t)
-	p, url, err := c.start(ctx, "child", self("ready"), readyURL)
+	p, url, err := startChild(ctx, c, "child", self("ready"))
 	require.NoError(t, err)
 	assert.Equal(t, "http://here", url)
 	p.stop()
@@ -70,7 +74,7 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 
 func TestCloseEndsWhatIsStillThere(t *testing.T) {
 	c, ctx := newCluster(t)
-	p, _, err := c.start(ctx, "child", self("ready"), readyURL)
+	p, _, err := startChild(ctx, c, "child", self("ready"))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	assert.True(t, p.exitsWithin(time.Second))
@@ -78,7 +82,7 @@ func TestCloseEndsWhatIsStillThere(t *testing.T) {
 
 func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
 	c, ctx := newCluster(t)
-	_, _, err := c.start(ctx, "redis", self("dies"), readyURL)
+	_, _, err := startChild(ctx, c, "redis", self("dies"))
 	require.NoError(t, err)
 	<-ctx.Done()
 	assert.EqualError(t, context.Cause(ctx), "redis died on its own (exit status 3), its last line: out of memory")
@@ -87,7 +91,7 @@ func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
 
 func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
 	c, ctx := newCluster(t)
-	_, _, err := c.start(ctx, "stockapi a", self("unready"), readyURL)
+	_, _, err := startChild(ctx, c, "stockapi a", self("unready"))
 	require.EqualError(t, err, "stockapi a ended before it was ready, its last line: no Redis at all")
 	require.NoError(t, ctx.Err())
 	require.NoError(t, c.Close())

@@ -7,23 +7,21 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// A Database is one server of our own.
+// A Database is one server of our own. It restarts with its rows, which were on its disk before they were acknowledged,
+// and no sessions.
 type Database struct {
-	URL  string // its DSN
-	kind *databaseKind
-	name string
-	dir  string
-	port int
+	server // at its DSN
+	kind   *databaseKind
+	dir    string
+	client string // the DSN for our own queries
 
 	cluster *Cluster
-	*child
 }
 
 // newDatabase chooses a port and a directory for a server. It starts nothing.
@@ -32,8 +30,20 @@ func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error
 	if err != nil {
 		return nil, err
 	}
-	return &Database{URL: fmt.Sprintf(kind.dsn, c.password, port), kind: kind, name: name, port: port, cluster: c,
-		dir: filepath.Join(c.dir, kind.name+"-"+strconv.Itoa(port))}, nil
+	d := &Database{kind: kind, dir: filepath.Join(c.dir, kind.name+"-"+strconv.Itoa(port)),
+		client: fmt.Sprintf(kind.client, c.password, port), cluster: c}
+	d.URL = fmt.Sprintf(kind.dsn, c.password, port)
+	d.begin = func(ctx context.Context) (*child, error) {
+		secret := filepath.Join(c.installed(kind), "secret")
+		cmd, err := kind.command(d.dir, kind.program, kind.serve(d.dir, port, secret))
+		if err != nil {
+			return nil, err
+		}
+		p := &child{name: name, cmd: cmd, quits: kind.quits}
+		_, err = c.start(ctx, p, says(kind.ready))
+		return p, err
+	}
+	return d, nil
 }
 
 // installWithin bounds the making of a data directory, which usually takes less than a second.
@@ -70,30 +80,11 @@ func (d *Database) create(ctx context.Context) error {
 	if err := giveTo(d.kind.account, d.dir); err != nil {
 		return err
 	}
-	return d.start(ctx)
-}
-
-// start starts the process and waits until it serves.
-func (d *Database) start(ctx context.Context) error {
-	secret := filepath.Join(d.cluster.installed(d.kind), "secret")
-	cmd, err := d.kind.command(d.dir, d.kind.program, d.kind.serve(d.dir, d.port, secret))
-	if err != nil {
-		return err
-	}
-	ready := func(line string) (string, bool) { return d.URL, strings.Contains(line, d.kind.ready) }
-	process := &child{name: d.name, cmd: cmd, quits: d.kind.quits}
-	if _, err = process.start(ctx, d.cluster, ready); err == nil {
-		d.child = process
-	}
-	return err
+	return d.Restart(ctx)
 }
 
 // remove removes the files of a server that was killed.
 func (d *Database) remove() { _ = os.RemoveAll(d.dir) } // if it cannot, the cluster removes them at its end
-
-// Restart restarts a killed server at its old address. It still has its rows, which were on its disk before they were
-// acknowledged, and no sessions.
-func (d *Database) Restart(ctx context.Context) error { return d.start(ctx) }
 
 // The rows of v12, of which a released one has expires = 0, and those of v12-naive, which never expire.
 const (
@@ -143,7 +134,7 @@ func (d *Database) Expire(ctx context.Context) error {
 }
 
 func (d *Database) open() (*sql.DB, error) {
-	return sql.Open(d.kind.driver, fmt.Sprintf(d.kind.client, d.cluster.password, d.port))
+	return sql.Open(d.kind.driver, d.client)
 }
 
 func number(ctx context.Context, db *sql.DB, query string) (n int64, err error) {

@@ -32,13 +32,13 @@ func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 	case kind != nil:
 		b.Text += note
 		return c.startSQL(ctx, b, kind)
-	case isFile(c.options.SQL):
+	case isFile(c.options.SQL), strings.Contains(c.options.SQL, "://"):
+		where := "at"
+		if isFile(c.options.SQL) {
+			where = "in"
+		}
 		b.SQL, b.foreignSQL = c.options.SQL, true
-		b.Text += ", v12 in " + redact(b.SQL)
-		return nil
-	case strings.Contains(c.options.SQL, "://"):
-		b.SQL, b.foreignSQL = c.options.SQL, true
-		b.Text += ", v12 at " + redact(b.SQL)
+		b.Text += ", v12 " + where + " " + redact(b.SQL)
 		return nil
 	}
 	b.SQL = "sqlite:///" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(c.dir, "locks.db")), "/")

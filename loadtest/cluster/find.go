@@ -36,7 +36,7 @@ func (c *Cluster) Stockapi(ctx context.Context) (path, which string, err error) 
 // build builds into the cluster's directory, which is removed with the run.
 func (c *Cluster) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"
-	c.options.Say("building stockapi…")
+	c.say("building stockapi…")
 	path := filepath.Join(c.dir, executable("stockapi"))
 	// nomsgpack leaves out gin's MessagePack, which nobody here uses: it is a third of a cold build. -s -w leaves out what
 	// debuggers need, which takes most of the linking.

@@ -78,9 +78,10 @@ func (b *Backend) secrets() []string {
 func (c *Cluster) startStockapi(
 	ctx context.Context, stockapi, name string, env, args []string,
 ) (*child, string, error) {
-	cmd := exec.Command(stockapi, args...)
-	cmd.Env = env
-	return c.start(ctx, "stockapi "+name, cmd, readyLine)
+	p := &child{name: "stockapi " + name, cmd: exec.Command(stockapi, args...)}
+	p.cmd.Env = env
+	url, err := c.start(ctx, p, readyLine)
+	return p, url, err
 }
 
 // retries sets how long an instance waits between two tries: short, so that a crowd is served soon, but long enough

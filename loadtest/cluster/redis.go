@@ -15,48 +15,36 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// A Redis is one server of our own.
-type Redis struct {
-	URL   string
-	again func(ctx context.Context) (*child, error)
-	*child
-}
+// A Redis is one server of our own. It restarts empty.
+type Redis struct{ server }
 
-// A starter starts one Redis, on a free port if port is 0, with further settings if any.
-type starter func(ctx context.Context, name string, port int, settings ...string) (c *child, url string, err error)
+// A starter starts one Redis on a port, with further settings if any.
+type starter func(ctx context.Context, name string, port int, settings ...string) (*child, error)
 
 // startRedis starts a server that can be killed and restarted at the same address.
 func (c *Cluster) startRedis(ctx context.Context, start starter, name string, settings ...string) (*Redis, error) {
-	p, rawURL, err := start(ctx, name, 0, settings...)
-	if err != nil {
-		return nil, err
+	var port int
+	var err error
+	for range 3 { // a port that is free when we look may be taken when the server does
+		if port, err = freePort(); err != nil {
+			break
+		}
+		r := &Redis{server{URL: c.url(port), begin: func(ctx context.Context) (*child, error) {
+			return start(ctx, name, port, settings...)
+		}}}
+		if err = r.Restart(ctx); err == nil {
+			return r, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		return nil, err
-	}
-	return &Redis{URL: rawURL, child: p, again: func(ctx context.Context) (*child, error) {
-		p, _, err := start(ctx, name, port, settings...)
-		return p, err
-	}}, nil
+	return nil, err
 }
 
 // StartRedis starts a further server of the backend's kind.
 func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Redis, error) {
 	return c.startRedis(ctx, b.start, name)
-}
-
-// Restart restarts a killed server at its old address, empty.
-func (r *Redis) Restart(ctx context.Context) error {
-	c, err := r.again(ctx)
-	if err == nil {
-		r.child = c
-	}
-	return err
 }
 
 // Keys counts the keys on the server.
@@ -101,46 +89,29 @@ func (c *Cluster) url(port int) string {
 	return fmt.Sprintf("redis://:%s@127.0.0.1:%d", c.password, port)
 }
 
-// redisServer returns a starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
-// lack of memory is a lost lock.
-func (c *Cluster) redisServer(path string) starter {
-	return func(ctx context.Context, name string, port int, settings ...string) (p *child, url string, err error) {
-		for range 3 { // a port that is free when we look may be taken when the server does
-			at := port
-			if at == 0 {
-				if at, err = freePort(); err != nil {
-					return nil, "", err
-				}
-			}
-			dir := filepath.Join(c.dir, strconv.Itoa(at))
-			var config string
-			if config, err = c.secret(dir, "redis.conf", redisAccess); err != nil {
-				return nil, "", err
-			}
-			cmd := exec.Command(path, append([]string{config, "--port", strconv.Itoa(at), "--bind", "127.0.0.1", "--dir", dir,
-				"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", "--daemonize", "no"}, settings...)...)
-			p, url, err = c.start(ctx, name, cmd, func(line string) (string, bool) {
-				return c.url(at), strings.Contains(line, "Ready to accept connections")
-			})
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-		}
-		return p, url, err
+// redisServer is the starter of real servers. They write nothing to disk and never evict: a lock that is evicted for lack
+// of memory is a lost lock.
+func (c *Cluster) redisServer(ctx context.Context, name string, port int, settings ...string) (*child, error) {
+	dir, number := filepath.Join(c.dir, strconv.Itoa(port)), strconv.Itoa(port)
+	config, err := c.secret(dir, "redis.conf", redisAccess)
+	if err != nil {
+		return nil, err
 	}
+	p := &child{name: name, cmd: exec.Command("redis-server", append([]string{config, "--port", number,
+		"--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+		"--daemonize", "no"}, settings...)...)}
+	_, err = c.start(ctx, p, says("Ready to accept connections"))
+	return p, err
 }
 
-// embedded returns a starter of the Redis that is built into stockapi. It prints its URL as its first line, and has no
-// settings.
+// embedded returns a starter of the Redis that is built into stockapi. It has no settings.
 func (c *Cluster) embedded(stockapi string) starter {
-	return func(ctx context.Context, name string, port int, _ ...string) (p *child, url string, err error) {
-		cmd := exec.Command(stockapi, "redis", "--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin",
-			"--password-file", filepath.Join(c.dir, "password"))
-		cmd.Env = environment("")
-		return c.start(ctx, "embedded "+name, cmd, func(line string) (string, bool) {
-			host, ok := strings.CutPrefix(line, "redis://")
-			return fmt.Sprintf("redis://:%s@%s", c.password, host), ok
-		})
+	return func(ctx context.Context, name string, port int, _ ...string) (*child, error) {
+		p := &child{name: "embedded " + name, cmd: exec.Command(stockapi, "redis", "--exit-with-stdin",
+			"--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", filepath.Join(c.dir, "password"))}
+		p.cmd.Env = environment("")
+		_, err := c.start(ctx, p, says("redis://"))
+		return p, err
 	}
 }
 
@@ -187,7 +158,7 @@ func redact(rawURL string) string {
 	switch {
 	case u.Scheme == "sqlite" || u.Scheme == "unix":
 		return u.Scheme + "://" + u.Host + u.Path
-	case !server.MatchString(u.Host):
+	case !hostName.MatchString(u.Host):
 		return "the given URL"
 	case strings.HasPrefix(u.Scheme, "redis"):
 		return u.Scheme + "://" + u.Host + dbNumber.FindString(u.Path)
@@ -197,7 +168,7 @@ func redact(rawURL string) string {
 }
 
 var (
-	server   = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	hostName = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 	dbNumber = regexp.MustCompile(`^/[0-9]{1,4}$`)
 	dbName   = regexp.MustCompile(`^/[A-Za-z0-9._-]{1,64}$`)
 )

@@ -109,11 +109,7 @@ func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, 
 	if o.minReplicas {
 		settings = append(settings, "--min-replicas-to-write", "1", "--min-replicas-max-lag", maxLag)
 	}
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return err
-	}
-	replica, err := c.startRedis(ctx, c.redisServer(path), name, settings...)
+	replica, err := c.startRedis(ctx, c.redisServer, name, settings...)
 	if err == nil {
 		r.replicas = append(r.replicas, replica)
 	}
@@ -135,10 +131,6 @@ func (r *Replicated) known(ctx context.Context) (bool, error) {
 
 // startSentinel starts one Sentinel, which watches the primary at that host:port. Its quorum is one.
 func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monitored string) error {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return err
-	}
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -156,10 +148,10 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	}
 	r.sentinelAddr = fmt.Sprintf("127.0.0.1:%d", port)
 	r.URL = fmt.Sprintf("redis://:%[1]s@%[2]s?master_name=%[3]s&password=%[1]s", c.password, r.sentinelAddr, masterName)
-	r.sentinel, _, err = c.start(ctx, what+" sentinel", exec.Command(path, config, "--sentinel"),
-		func(line string) (string, bool) {
-			return r.URL, strings.Contains(line, "+monitor master")
-		})
+	p := &child{name: what + " sentinel", cmd: exec.Command("redis-server", config, "--sentinel")}
+	if _, err = c.start(ctx, p, says("+monitor master")); err == nil {
+		r.sentinel = p
+	}
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 // onRedisServer returns a cluster with the backend that it starts by redis-server, or skips the test.
 func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
+	_, err := exec.LookPath("redis-server")
 	if err != nil {
 		if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "redis-server") {
 			t.Fatal("there is no redis-server on PATH")
@@ -28,9 +28,9 @@ func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
 	c, ctx := newCluster(t)
 	c.options.Backend = "redis-server"
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	b, err := c.ownRedis(ctx, "redis-server", c.redisServer(path))
+	b, err := c.ownRedis(ctx, "redis-server", c.redisServer)
 	require.NoError(t, err)
-	b.start = c.redisServer(path)
+	b.start = c.redisServer
 	return c, ctx, b
 }
 

@@ -19,18 +19,6 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by)
 }
 
-// A Server is one lock server of a cell's own.
-type Server interface {
-	// Keys counts its keys. Queued counts the waiters that queue at it.
-	Keys(ctx context.Context) (int64, error)
-	Queued(ctx context.Context) (int64, error)
-	// Kill kills it. Restart restarts it at the same address, with what that kind of server keeps.
-	Kill()
-	Restart(ctx context.Context) error
-	// Expire ends all keys that have a TTL.
-	Expire(ctx context.Context) error
-}
-
 // A Site holds the servers of one cell beside the run's backend, and the links to them: what faults act on.
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".

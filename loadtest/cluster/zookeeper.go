@@ -23,15 +23,12 @@ const zooKeeperScheme = "zookeeper://"
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
 // A ZooKeeper is one server of our own, alone or in an ensemble.
+// It restarts with all that it has acknowledged, sessions included.
 type ZooKeeper struct {
-	URL  string // zookeeper://host:port
-	name string
-	dir  string
-	port int
-	main string // the class that runs it
-
-	cluster *Cluster
-	*child
+	server // at zookeeper://host:port
+	name   string
+	dir    string
+	port   int
 }
 
 // The classes that run a server alone, and one of an ensemble.
@@ -63,7 +60,7 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 	if err := z.configure(); err != nil {
 		return nil, err
 	}
-	return z, z.start(ctx)
+	return z, z.Restart(ctx)
 }
 
 // startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it
@@ -92,7 +89,7 @@ func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err 
 			if err := z.configure(settings...); err != nil {
 				return err
 			}
-			return z.start(ctx)
+			return z.Restart(ctx)
 		})
 	}
 	return servers, all.Wait()
@@ -104,8 +101,9 @@ func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &ZooKeeper{URL: fmt.Sprintf(zooKeeperScheme+"127.0.0.1:%d", port), name: name, port: port, main: main, cluster: c,
-		dir: filepath.Join(c.dir, "zookeeper-"+strconv.Itoa(port))}
+	z := &ZooKeeper{name: name, port: port, dir: filepath.Join(c.dir, "zookeeper-"+strconv.Itoa(port))}
+	z.URL = fmt.Sprintf(zooKeeperScheme+"127.0.0.1:%d", port)
+	z.begin = func(ctx context.Context) (*child, error) { return c.runZooKeeper(ctx, z, main) }
 	return z, os.MkdirAll(z.dir, 0o700)
 }
 
@@ -118,26 +116,24 @@ func (z *ZooKeeper) configure(further ...string) error {
 	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
-// start starts the process and waits until it answers: no line of its output says that it is ready. A server of an
-// ensemble answers when a majority is up. The server's data need not survive a power cut of this machine, only the end
-// of the process. Without UsePerfData a killed process leaves no file behind.
-func (z *ZooKeeper) start(ctx context.Context) (err error) {
-	cmd := exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:-UsePerfData", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, z.main, filepath.Join(z.dir, "zoo.cfg"))
-	anyLine := func(string) (string, bool) { return z.URL, true }
-	child, _, err := z.cluster.start(ctx, z.name, cmd, anyLine)
-	if err != nil {
-		return err
+// runZooKeeper starts the process and waits until it answers: no line of its output says that it is ready. A server of
+// an ensemble answers when a majority is up. The server's data need not survive a power cut of this machine, only the
+// end of the process. Without UsePerfData a killed process leaves no file behind.
+func (c *Cluster) runZooKeeper(ctx context.Context, z *ZooKeeper, main string) (*child, error) {
+	p := &child{name: z.name, cmd: exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC",
+		"-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, main,
+		filepath.Join(z.dir, "zoo.cfg"))}
+	if _, err := c.start(ctx, p, says("")); err != nil {
+		return nil, err
 	}
-	z.child = child
-	if err := waitUntil(ctx, z.name+" answers", func() (bool, error) {
+	err := waitUntil(ctx, z.name+" answers", func() (bool, error) {
 		_, err := z.Keys(ctx)
 		return err == nil, err
-	}); err != nil {
-		z.Kill()
-		return err
+	})
+	if err != nil {
+		p.Kill()
 	}
-	return nil
+	return p, err
 }
 
 // Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
@@ -189,9 +185,6 @@ func mntr(ctx context.Context, address string) (string, error) {
 	text, err := io.ReadAll(conn)
 	return string(text), err
 }
-
-// Restart restarts a killed server at its old address, with all that it has acknowledged, sessions included.
-func (z *ZooKeeper) Restart(ctx context.Context) error { return z.start(ctx) }
 
 // Expire always fails: a ZooKeeper session does not end by a clock that can be set. The method is there since a lock
 // server has it.

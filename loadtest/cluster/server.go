@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+)
+
+// A Server is one lock server of a cell's own.
+type Server interface {
+	// Keys counts its keys. Queued counts the waiters that queue at it.
+	Keys(ctx context.Context) (int64, error)
+	Queued(ctx context.Context) (int64, error)
+	// Kill kills it. Restart restarts it at the same address, with what that kind of server keeps.
+	Kill()
+	Restart(ctx context.Context) error
+	// Expire ends all keys that have a TTL.
+	Expire(ctx context.Context) error
+}
+
+// A server is the process of one that is our own.
+type server struct {
+	URL string
+	*child
+	// begin starts the process, and waits until it serves.
+	begin func(ctx context.Context) (*child, error)
+}
+
+// Restart starts the server at its address, for the first time or after it was killed: see [Server].
+func (s *server) Restart(ctx context.Context) error {
+	p, err := s.begin(ctx)
+	if err == nil {
+		s.child = p
+	}
+	return err
+}
+
+// says is the readiness of a process whose address is known: a line of its output has that text.
+func says(text string) readiness {
+	return func(line string) (url string, ready bool) { return "", strings.Contains(line, text) }
+}
