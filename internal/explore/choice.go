@@ -33,7 +33,7 @@ type stepID struct {
 func (c choice) id() stepID {
 	id := stepID{kind: c.Kind, who: c.Who}
 	if c.cmd != nil {
-		id.server, id.name, id.key, id.nth = c.cmd.server.name, c.cmd.name, c.cmd.key(), c.cmd.nth
+		id.server, id.name, id.key, id.nth = c.cmd.server.Name, c.cmd.Name, c.cmd.Key(), c.cmd.Nth
 	}
 	return id
 }
@@ -54,7 +54,7 @@ func (w *world) choices() []choice {
 	moving, ready := w.moving()
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			list = append(list, choice{Step: schedule.Step{Kind: schedule.Grant, Who: c.index, Nth: n}, cmd: cmd})
+			list = append(list, choice{Step: schedule.Step{Kind: schedule.Grant, Who: c.Index, Nth: n}, cmd: cmd})
 		}
 	}
 	if w.isOver() {
@@ -69,7 +69,7 @@ func (w *world) choices() []choice {
 	}
 	list = append(list, w.arrivals()...)
 	for i, node := range w.nodes {
-		if node.down {
+		if node.Down {
 			list = append(list, choice{Step: schedule.Step{Kind: schedule.NodeBack, Who: i}, node: w.redlockNode(i)})
 		}
 	}
@@ -81,18 +81,18 @@ func (w *world) choices() []choice {
 
 // isOver reports whether all orders of live clients are done, and no command is still on its way.
 func (w *world) isOver() bool {
-	return len(w.late) == 0 && !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.dead && !c.isDone() })
+	return len(w.late) == 0 && !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.Dead && !c.isDone() })
 }
 
 // moving lists the clients that keep time from passing: they are under way, and have a command that could be carried
 // out at once. Ready lists all clients that have a command. An order that was not begun can begin at any time.
 func (w *world) moving() (moving, ready []*client) {
 	for _, c := range w.clients {
-		if c.dead || len(w.gate.of(c)) == 0 {
+		if c.Dead || len(w.gate.of(c)) == 0 {
 			continue
 		}
 		ready = append(ready, c)
-		if c.started && !c.held {
+		if c.started && !c.Held {
 			moving = append(moving, c)
 		}
 	}
@@ -102,7 +102,7 @@ func (w *world) moving() (moving, ready []*client) {
 // isPending reports whether something happens when time passes: a key expires, or an order goes on that waits.
 func (w *world) isPending() bool {
 	return !w.expiry().IsZero() || slices.ContainsFunc(w.clients, func(c *client) bool {
-		return c.started && !c.dead && !c.isDone() && len(w.gate.of(c)) == 0
+		return c.started && !c.Dead && !c.isDone() && len(w.gate.of(c)) == 0
 	})
 }
 
@@ -116,7 +116,7 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 			}
 		case schedule.Hold: // while others move no time passes, so it can begin when they no longer do
 			if len(moving) == 1 && w.isPending() {
-				list = append(list, choice{Step: schedule.Step{Kind: schedule.Hold, Who: moving[0].index}})
+				list = append(list, choice{Step: schedule.Step{Kind: schedule.Hold, Who: moving[0].Index}})
 			}
 		case schedule.CrashBefore, schedule.GiveUp:
 			list = append(list, w.clientFaults(kind, ready)...)
@@ -133,9 +133,9 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 func (w *world) clientFaults(kind schedule.Kind, ready []*client) (list []choice) {
 	for _, c := range w.clients {
 		crashes := kind == schedule.CrashBefore && slices.Contains(ready, c)
-		leaves := kind == schedule.GiveUp && !c.dead && !c.left && !c.isDone()
+		leaves := kind == schedule.GiveUp && !c.Dead && !c.left && !c.isDone()
 		if c.started && (crashes || leaves) {
-			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.index}})
+			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.Index}})
 		}
 	}
 	return list
@@ -145,8 +145,8 @@ func (w *world) clientFaults(kind schedule.Kind, ready []*client) (list []choice
 func (w *world) commandFaults(kind schedule.Kind, ready []*client) (list []choice) {
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			if cmd.message == (kind == schedule.Drop) && (cmd.name != "subscribe" || kind == schedule.LoseRequest) {
-				list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.index, Nth: n}, cmd: cmd})
+			if cmd.Message == (kind == schedule.Drop) && (cmd.Name != "subscribe" || kind == schedule.LoseRequest) {
+				list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.Index, Nth: n}, cmd: cmd})
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (w *world) serverFaults(kind schedule.Kind) (list []choice) {
 		return nil
 	}
 	for i, node := range w.nodes {
-		if kind == schedule.NodeDown && !node.down || kind != schedule.NodeDown && !node.isFree() {
+		if kind == schedule.NodeDown && !node.Down || kind != schedule.NodeDown && !node.isFree() {
 			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: i}, node: w.redlockNode(i)})
 		}
 	}

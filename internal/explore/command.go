@@ -34,16 +34,16 @@ func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 			continue
 		}
 		name, _ := trace.Names(n).Describe(cmd.Args())
-		if described.name == "" {
-			described.name, described.args = name, cmd.Args()
+		if described.Name == "" {
+			described.Name, described.args = name, cmd.Args()
 		}
-		described.keys = append(described.keys, keysOf(cmd.Args())...)
+		described.Keys = append(described.Keys, keysOf(cmd.Args())...)
 		described.write = described.write || !slices.Contains(reads, name)
 	}
 	if len(cmds) > 1 && cmds[0].Name() == "multi" {
-		described.name = "exec"
+		described.Name = "exec"
 	}
-	described.opens = described.write && server.index > 0 && !ends(described.name)
+	described.opens = described.write && server.Index > 0 && !ends(described.Name)
 	return described
 }
 
@@ -95,7 +95,7 @@ func keysOf(args []any) []string {
 
 // argument returns argument i of a script, after its keys, as text.
 func (cmd *command) argument(i int) string {
-	if at := 3 + len(cmd.keys) + i; at < len(cmd.args) {
+	if at := 3 + len(cmd.Keys) + i; at < len(cmd.args) {
 		return fmt.Sprint(cmd.args[at])
 	}
 	return ""

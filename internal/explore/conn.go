@@ -6,11 +6,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A conn is a connection in memory to one server. A request is carried out while it is written, so its reply can be
@@ -66,7 +67,10 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.request.Write(p)
 	for {
-		args, size := parseRequest(c.request.Bytes())
+		args, size, err := schedule.ParseCommand(c.request.Bytes())
+		if err != nil {
+			return 0, err
+		}
 		if size == 0 {
 			c.endDelay()
 			return len(p), nil
@@ -87,9 +91,9 @@ var greeting = []byte("*2\r\n$5\r\nproto\r\n:2\r\n")
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
-		switch c.wait(&command{name: args[0], keys: args[1:]}) {
-		case pass:
-		case loseRequest:
+		switch c.wait(&command{Command: schedule.Command{Name: args[0], Keys: args[1:]}}) {
+		case schedule.Pass:
+		case schedule.LostRequest:
 			return true // it is never answered
 		default:
 			return false
@@ -107,10 +111,10 @@ func (c *conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if n > 0 {
-			switch c.wait(&command{name: "message", keys: c.channels, message: true}) {
-			case pass:
+			switch c.wait(&command{Command: schedule.Command{Name: "message", Keys: c.channels, Message: true}}) {
+			case schedule.Pass:
 				return n, nil
-			case fail, tooLate:
+			case schedule.Fail, schedule.TooLate:
 				return 0, net.ErrClosed
 			}
 			continue // the message is lost
@@ -123,7 +127,7 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // wait waits at the gate with what concerns a subscription. That counts as a write of its channel. A message that was
 // not delivered when the connection ends never is.
-func (c *conn) wait(cmd *command) decision {
+func (c *conn) wait(cmd *command) schedule.Decision {
 	cmd.server, cmd.write = c.server, true
 	return c.gate.wait(c.gone, c.client, cmd)
 }
@@ -200,37 +204,9 @@ func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 func (c *conn) LocalAddr() net.Addr { return &net.UnixAddr{Name: "client"} }
 
 // RemoteAddr is part of net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: c.server.name} }
+func (c *conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: c.server.Name} }
 
 var messageStart = []byte("*3\r\n$7\r\nmessage\r\n")
 
 // isMessage reports whether the server sends a message that was published.
 func isMessage(reply []byte) bool { return bytes.HasPrefix(reply, messageStart) }
-
-// parseRequest returns the arguments of the first request, and its size in bytes, which is 0 if it is not whole yet.
-func parseRequest(b []byte) (args []string, size int) {
-	rest := b
-	n, rest, ok := parseCount(rest, '*')
-	if !ok {
-		return nil, 0
-	}
-	args = make([]string, n)
-	for i := range args {
-		var length int
-		length, rest, ok = parseCount(rest, '$')
-		if !ok || len(rest) < length+2 {
-			return nil, 0
-		}
-		args[i], rest = string(rest[:length]), rest[length+2:]
-	}
-	return args, len(b) - len(rest)
-}
-
-func parseCount(b []byte, kind byte) (n int, rest []byte, ok bool) {
-	end := bytes.Index(b, []byte("\r\n"))
-	if end < 1 || b[0] != kind {
-		return 0, nil, false
-	}
-	n, err := strconv.Atoi(string(b[1:end]))
-	return n, b[end+2:], err == nil
-}

@@ -37,7 +37,7 @@ func conflict(a, b choice) bool {
 	if a.cmd.server != b.cmd.server || !a.cmd.write && !b.cmd.write {
 		return false
 	}
-	return slices.ContainsFunc(a.cmd.keys, func(key string) bool { return slices.Contains(b.cmd.keys, key) })
+	return slices.ContainsFunc(a.cmd.Keys, func(key string) bool { return slices.Contains(b.cmd.Keys, key) })
 }
 
 // sameRound reports whether two commands of one client are the same request to different servers, sent at once. Such a
@@ -54,7 +54,7 @@ func commuteInPlace(a, b choice) bool {
 }
 
 // isWork reports whether a command is for the stock.
-func (cmd *command) isWork() bool { return cmd.server.index == 0 }
+func (cmd *command) isWork() bool { return cmd.server.Index == 0 }
 
 // touches reports whether a step has to do with the keys of its command.
 func (c choice) touches() bool { return c.reaches() || c.Kind == schedule.Drop }

@@ -13,13 +13,19 @@ func grant(who int, cmd command) choice {
 	return choice{Step: schedule.Step{Kind: schedule.Grant, Who: who}, cmd: &cmd}
 }
 
+func testServer(name string, index int) *store {
+	return &store{Server: schedule.Server{Name: name, Index: index}}
+}
+
 // Steps of two clients commute if it does not matter which comes first, for the servers or for the judge.
 func TestWhichStepsCommute(t *testing.T) {
-	stock, lock, other := &store{name: "stock"}, &store{name: "1", index: 1}, &store{name: "2", index: 2}
-	key := []string{"key"}
-	acquire := command{server: lock, name: "set", keys: key, write: true, opens: true}
-	refused := command{server: lock, name: "set", keys: key}
-	read := command{server: stock, name: "get", keys: []string{"units"}}
+	stock, lock, other := testServer("stock", 0), testServer("1", 1), testServer("2", 2)
+	set := func(server *store, key string) command {
+		return command{Command: schedule.Command{Name: "set", Keys: []string{key}}, server: server}
+	}
+	refused, acquire, elsewhere, another := set(lock, "key"), set(lock, "key"), set(other, "key"), set(lock, "x")
+	acquire.write, acquire.opens, elsewhere.write, another.write = true, true, true, true
+	read := command{Command: schedule.Command{Name: "get", Keys: []string{"units"}}, server: stock}
 	for _, c := range []struct {
 		a, b    command
 		commute bool
@@ -28,8 +34,8 @@ func TestWhichStepsCommute(t *testing.T) {
 		{acquire, acquire, false, "the first gets the lock"},
 		{refused, refused, true, "neither has changed anything"},
 		{acquire, refused, false, "the second is refused because of the first"},
-		{acquire, command{server: other, name: "set", keys: key, write: true}, true, "the servers differ"},
-		{command{server: lock, name: "set", keys: []string{"x"}, write: true}, acquire, true, "the keys differ"},
+		{acquire, elsewhere, true, "the servers differ"},
+		{another, acquire, true, "the keys differ"},
 		{acquire, read, false, "work before another's lease breaks nothing, and after it does"},
 		{refused, read, true, "it has begun no lease"},
 		{read, read, true, "both only read"},
@@ -46,9 +52,9 @@ func TestWhichStepsCommute(t *testing.T) {
 
 // The commands of one client commute only if they are one request to several servers.
 func TestOneRequestToSeveralServers(t *testing.T) {
-	first := command{server: &store{name: "1", index: 1}, name: "set", round: 1, since: 3}
+	first := command{Command: schedule.Command{Name: "set"}, server: testServer("1", 1), round: 1, since: 3}
 	second := first
-	second.server = &store{name: "2", index: 2}
+	second.server = testServer("2", 2)
 	assert.True(t, independent(grant(0, first), grant(0, second)))
 	for _, differ := range []func(*command){
 		func(c *command) { c.since = 4 }, func(c *command) { c.round = 2 },

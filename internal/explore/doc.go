@@ -17,11 +17,11 @@
 //
 // # Reading order
 //
-//   - bounds.go: what limits a search. Steps and traces are those of loadtest/schedule.
+//   - bounds.go: what limits a search. Steps, traces and the gate are those of loadtest/schedule.
 //   - conn.go, gate.go, command.go: a client's way to a server.
 //   - store.go, script.go: the servers. world.go, choice.go: one schedule, and what the scheduler may choose.
 //   - judge.go: the verdicts.
 //   - depend.go, search.go, explore.go: all schedules, and the shortest that breaks a verdict.
-//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. What should come out stands
-//     in loadtest/catalog.
+//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. What should come out
+//     stands in loadtest/catalog.
 package explore

@@ -15,136 +15,47 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A gate holds each command of each client until the scheduler lets it through. It is the only place where a client
-// waits for the scheduler, so when all goroutines of a schedule are blocked, the commands at the gate are all that can
-// happen next.
+// A gate is the only place where a client waits for the scheduler, so when all goroutines of a schedule are blocked,
+// the commands at the gate are all that can happen next.
 type gate struct {
-	mu      sync.Mutex
-	waiting []*command
-	ended   bool          // commands fail at once
-	open    bool          // commands of live clients pass at once
-	arrived chan struct{} // holds one notice that a command has come, or that a client is done
-	steps   int           // that the scheduler has taken
+	*schedule.Gate[*command]
+	steps int // that the scheduler has taken
 }
 
-func newGate() *gate { return &gate{arrived: make(chan struct{}, 1)} }
-
-// A command waits at the gate. A message of a subscription does so too, before its receiver gets it.
+// A command is one of go-redis, or a pipeline, or a message.
 type command struct {
-	client  *client
-	server  *store
-	name    string   // in lower case; a script by its name: "eval:release"
-	keys    []string // all keys that it reads or writes
-	write   bool     // whether it writes; once it was carried out: whether it has written
-	opens   bool     // whether it may begin a lease; once it was carried out: whether it has
-	message bool
-	whole   bool // whether it is a script that is sent again whole, because the server did not know it
-	args    []any
-	nth     int   // how many commands with this name and key the client sent to this server before
-	since   int   // the steps that had been taken when it came to the gate
-	round   int   // equal for commands that came at once and say the same to different servers; 0: not known yet
-	order   int32 // which order of the client it was sent in, from 0
-	sent    time.Time
+	schedule.Command
+	client *client
+	server *store
+	write  bool // whether it writes; once it was carried out: whether it has written
+	opens  bool // whether it may begin a lease; once it was carried out: whether it has
+	whole  bool // whether it is a script that is sent again whole, because the server did not know it
+	args   []any
+	since  int   // the steps that had been taken when it came to the gate
+	round  int   // equal for commands that came at once and say the same to different servers; 0: not known yet
+	order  int32 // which order of the client it was sent in, from 0
+	sent   time.Time
 
-	decided  chan decision
-	decision decision
+	decision schedule.Decision
 	err      error         // of a command that was carried out
 	late     *late         // of a command that arrives after its client has given it up
 	replies  []redis.Cmder // of one that was carried out: those of a pipeline are several
 }
 
-// A decision of the scheduler about one command.
-type decision uint8
-
-const (
-	fail        decision = iota // the schedule has ended
-	pass                        // carry it out
-	refuse                      // the server cannot be reached
-	loseRequest                 // it is never carried out, and its client waits for the reply in vain
-	loseReply                   // it is carried out, and its client waits for the reply in vain
-	comeLate                    // its client waits for the reply in vain, and it may still be carried out after that
-	tooLate                     // no decision: its context or its connection has ended
-)
-
-// wait returns what the scheduler decides about a command. A command that was not let through when its context ends, or
-// its connection, is never sent.
-func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) decision {
-	g.mu.Lock()
-	cmd.client, cmd.decided, cmd.since = c, make(chan decision, 1), g.steps
-	cmd.order, cmd.sent = c.order.Load(), time.Now()
-	cmd.nth = c.sent[cmd.id()]
-	c.sent[cmd.id()]++
-	switch {
-	case g.ended || c.retired:
-		cmd.decided <- fail
-	case g.open && !c.dead:
-		cmd.decided <- pass
-	default:
-		g.waiting = append(g.waiting, cmd)
-		if !c.dead && !c.held {
-			g.notice()
-		}
-	}
-	g.mu.Unlock()
-	select {
-	case d := <-cmd.decided:
-		return d
-	case <-ended:
-		g.remove(cmd)
-		return tooLate
-	}
-}
-
-// change changes what the scheduler knows of a client, and what a goroutine of the client reads here.
-func (g *gate) change(f func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f()
+// wait returns what the scheduler decides about a command of a client.
+func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) schedule.Decision {
+	g.Change(func() { cmd.since = g.steps })
+	cmd.client, cmd.order, cmd.sent = c, c.order.Load(), time.Now()
+	cmd.Client, cmd.Server = &c.Client, &cmd.server.Server
+	return g.Wait(cmd, ended)
 }
 
 // step notes that the scheduler takes a step. What comes to the gate from now on is a consequence of it.
-func (g *gate) step() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.steps++
-}
-
-func (g *gate) remove(cmd *command) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waiting = slices.DeleteFunc(g.waiting, func(other *command) bool { return other == cmd })
-}
-
-// notice tells a scheduler that lets time pass that something has happened.
-func (g *gate) notice() {
-	select {
-	case g.arrived <- struct{}{}:
-	default:
-	}
-}
-
-// id names a command apart from how often it was sent. A client may send the same command for two keys at once.
-func (cmd *command) id() string { return cmd.server.name + " " + cmd.name + " " + cmd.key() }
-
-// key returns the first key, "" if there is none.
-func (cmd *command) key() string {
-	if len(cmd.keys) == 0 {
-		return ""
-	}
-	return cmd.keys[0]
-}
+func (g *gate) step() { g.Change(func() { g.steps++ }) }
 
 // of returns the waiting commands of a client, in the order in which a trace counts them.
 func (g *gate) of(c *client) []*command {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var own []*command
-	for _, cmd := range g.waiting {
-		if cmd.client == c {
-			own = append(own, cmd)
-		}
-	}
-	slices.SortStableFunc(own, func(a, b *command) int { return a.place().Compare(b.place()) })
+	own := g.Of(&c.Client)
 	for _, cmd := range own {
 		if cmd.round == 0 {
 			cmd.round = 1 + slices.IndexFunc(own, cmd.saysTheSame)
@@ -153,57 +64,9 @@ func (g *gate) of(c *client) []*command {
 	return own
 }
 
-func (cmd *command) place() schedule.Place {
-	return schedule.Place{Server: cmd.server.index, Name: cmd.name, Key: cmd.key(), Nth: cmd.nth}
-}
-
 // saysTheSame reports whether two commands of one client came at once, with the same arguments.
 func (cmd *command) saysTheSame(other *command) bool {
-	return cmd.since == other.since && cmd.name == other.name && reflect.DeepEqual(cmd.args, other.args)
-}
-
-// decide lets a command go, in the way of the decision.
-func (g *gate) decide(cmd *command, d decision) {
-	g.remove(cmd)
-	cmd.decided <- d
-}
-
-// openAll lets the waiting commands of live clients through, and all that they send from now on.
-func (g *gate) openAll() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.open = true
-	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
-		if cmd.client.dead {
-			return false
-		}
-		cmd.decided <- pass
-		return true
-	})
-}
-
-// retire lets the waiting commands of a client fail, and all that it sends from now on.
-func (g *gate) retire(c *client) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	c.retired = true
-	g.waiting = slices.DeleteFunc(g.waiting, func(cmd *command) bool {
-		if cmd.client == c {
-			cmd.decided <- fail
-		}
-		return cmd.client == c
-	})
-}
-
-// end lets all commands fail, so that the goroutines of the schedule come to their end.
-func (g *gate) end() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ended = true
-	for _, cmd := range g.waiting {
-		cmd.decided <- fail
-	}
-	g.waiting = nil
+	return cmd.since == other.since && cmd.Name == other.Name && reflect.DeepEqual(cmd.args, other.args)
 }
 
 // A hook brings the commands that one client sends to one server to the gate.
@@ -236,8 +99,8 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			if redis.HasErrorPrefix(err, "NOSCRIPT") {
 				h.remember(cmd, sent)
 			}
-			if sent.decision != comeLate { // of which nothing is known here
-				sent.write = sent.write && !changedNothing(sent.name, cmd)
+			if sent.decision != schedule.ComesLate { // of which nothing is known here
+				sent.write = sent.write && !changedNothing(sent.Name, cmd)
 				sent.replies = []redis.Cmder{cmd}
 			}
 			return err
@@ -254,7 +117,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 		sent := h.names.command(h.server, cmds...)
 		sent.decision = h.gate.wait(ctx.Done(), h.client, sent)
 		return h.through(ctx, sent, func() error {
-			if sent.decision != comeLate {
+			if sent.decision != schedule.ComesLate {
 				sent.replies = cmds
 			}
 			return next(ctx, cmds)
@@ -270,27 +133,27 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error, setErr func(error)) error {
 	var err error
 	switch cmd.decision {
-	case pass:
+	case schedule.Pass:
 		cmd.err = carryOut()
 		return cmd.err
-	case fail, refuse:
+	case schedule.Fail, schedule.Refuse:
 		err = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	case loseReply:
+	case schedule.LostReply:
 		cmd.err = carryOut()
 		if redis.HasErrorPrefix(cmd.err, "NOSCRIPT") {
 			return cmd.err
 		}
 		err = h.timeOut(ctx)
-	case loseRequest:
+	case schedule.LostRequest:
 		err = h.timeOut(ctx)
-	case comeLate:
+	case schedule.ComesLate:
 		if cmd.isUnknownScript() {
 			return carryOut() // the client sends it again whole, and that is late
 		}
 		cmd.client.delayed.Store(cmd)
 		_ = carryOut()
 		err = errNoReply
-	case tooLate:
+	case schedule.TooLate:
 		err = ctx.Err()
 	}
 	setErr(err)

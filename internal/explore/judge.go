@@ -66,7 +66,7 @@ type owned struct {
 }
 
 // entryID names an entry among those of all servers.
-func entryID(s *store, key string, e entry) string { return s.name + " " + key + " " + e.id }
+func entryID(s *store, key string, e entry) string { return s.Name + " " + key + " " + e.id }
 
 // A lease is a lock as one client had it: from the step that made its entry to its last step in the stock.
 type lease struct {
@@ -93,7 +93,7 @@ func (j *judge) violate(v history.Verdict, format string, args ...any) {
 	}
 	for i, arg := range args {
 		if c, ok := arg.(*client); ok {
-			args[i] = named{c.index, c.name}
+			args[i] = named{c.Index, c.Name}
 		}
 	}
 	j.violated[v] = Violation{Verdict: v, At: j.w.steps, Because: fmt.Sprintf(format, args...), format: format, args: args}
@@ -147,7 +147,7 @@ func (j *judge) see(id string, cmd *command) *owned {
 		}
 		held = &owned{client: cmd.client, order: cmd.order, from: j.w.steps, swept: cmd.isSwept()}
 		j.owned[id] = held
-		if j.w.promises(history.LostLease) && isRenewal(cmd.name) {
+		if j.w.promises(history.LostLease) && isRenewal(cmd.Name) {
 			j.violate(history.LostLease, "the renewal of %s made a lock that was gone", cmd.client)
 		}
 	}
@@ -172,7 +172,7 @@ func (j *judge) lookAtGone(cmd *command, forgotten bool) {
 			j.violate(history.OwnRelease, "%s removed the lock at step %d although %s had taken it at step %d", cmd.client,
 				j.w.steps, held.client, held.from)
 		case cmd.order < held.order:
-			j.violate(history.OwnRelease, "%s removed the lock of its next order by %s", cmd.client, cmd.name)
+			j.violate(history.OwnRelease, "%s removed the lock of its next order by %s", cmd.client, cmd.Name)
 		}
 		if expired && held.swept {
 			expiries[held.client]++
@@ -182,7 +182,7 @@ func (j *judge) lookAtGone(cmd *command, forgotten bool) {
 	switch {
 	case len(j.owned) > 0:
 		j.released = false
-	case cmd != nil && (gone || cmd.name == "eval:leave-fair"):
+	case cmd != nil && (gone || cmd.Name == "eval:leave-fair"):
 		j.released = true
 	}
 }
@@ -226,7 +226,7 @@ func (j *judge) lookAtStock(cmd *command) {
 	if cmd.err != nil {
 		return
 	}
-	if cmd.name == "eval:read" || cmd.name == "eval:write" {
+	if cmd.Name == "eval:read" || cmd.Name == "eval:write" {
 		fence, _ := strconv.ParseInt(cmd.argument(0), 10, 64)
 		switch {
 		case fence < j.fence:
@@ -239,7 +239,7 @@ func (j *judge) lookAtStock(cmd *command) {
 	}
 	text, _ := j.w.stock.redis.Get(stock.Key(product))
 	left, _ := strconv.ParseInt(text, 10, 64)
-	switch cmd.name {
+	switch cmd.Name {
 	case "set", "exec", "eval:write":
 		j.lookAtOwnLease(cmd.client)
 		j.sell(cmd.client, left)

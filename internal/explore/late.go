@@ -70,7 +70,7 @@ func (cmd *command) isUnknownScript() bool {
 func (w *world) arrivals() (list []choice) {
 	nth := map[int]int{}
 	for _, cmd := range w.late {
-		who := cmd.client.index
+		who := cmd.client.Index
 		list = append(list, choice{Step: schedule.Step{Kind: schedule.Arrive, Who: who, Nth: nth[who]}, cmd: cmd})
 		nth[who]++
 	}
@@ -80,7 +80,7 @@ func (w *world) arrivals() (list []choice) {
 // arrive lets a late command arrive. A server that is down does not get it.
 func (w *world) arrive(cmd *command) {
 	w.forgetLate(func(other *command) bool { return other == cmd })
-	if !cmd.server.down {
+	if !cmd.server.Down {
 		cmd.arrive()
 	}
 }

@@ -68,7 +68,7 @@ func (j *judge) lookAtQueue(cmd *command) {
 			p.client, p.swept = cmd.client, cmd.isSwept()
 		}
 		j.line = append(j.line, p)
-		if c := p.client; c != nil && p.isExpired() && p.swept && !c.dead && !c.held && c.isDone() && j.asksUndo() {
+		if c := p.client; c != nil && p.isExpired() && p.swept && !c.Dead && !c.Held && c.isDone() && j.asksUndo() {
 			j.violate(history.Undo, "%s left its place in the queue to its TTL", c)
 		}
 	}
@@ -78,9 +78,9 @@ func (p place) isExpired() bool { return !p.until.IsZero() && !p.until.After(tim
 
 func (j *judge) lookAtMarks(cmd *command) {
 	j.line = slices.DeleteFunc(j.line, func(p place) bool {
-		return p.client.dead || p.client.left || p.client.isDone() || p.client.lease != nil
+		return p.client.Dead || p.client.left || p.client.isDone() || p.client.lease != nil
 	})
-	if cmd == nil || cmd.late != nil || cmd.name != "eval:acquire-write" {
+	if cmd == nil || cmd.late != nil || cmd.Name != "eval:acquire-write" {
 		return
 	}
 	waits := cmd.client.lease == nil && cmd.argument(2) != ""
@@ -116,7 +116,7 @@ func (j *judge) lookAtOwnLease(c *client) {
 
 // lookAtAgain checks that a client that asks for the lock that it has gets it once more.
 func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *command) {
-	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.name, "eval:acquire")
+	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.Name, "eval:acquire")
 	if asks && until.After(held.until) { // it was granted
 		held.order = cmd.order
 	}
@@ -129,7 +129,7 @@ func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *com
 func (j *judge) lookAtEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
-		if waited && !c.dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
+		if waited && !c.Dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
 			j.violate(history.Liveness, "%s waited %s in vain, and nobody had failed", c, j.w.wait())
 		}
 	}
@@ -152,7 +152,7 @@ func (j *judge) lookIdle() {
 }
 
 // waits reports whether an order of a live client is under way.
-func (c *client) waits() bool { return c.started && !c.dead && !c.isDone() }
+func (c *client) waits() bool { return c.started && !c.Dead && !c.isDone() }
 
 func (j *judge) lookForDeadlock() {
 	held := map[*client]int{}
@@ -184,7 +184,7 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 		spare = len(j.w.nodes)*len(j.w.keys) - j.w.quorum
 	}
 	for _, c := range j.w.clients {
-		if !c.dead && !c.held && c.isDone() && expired[c] > spare {
+		if !c.Dead && !c.Held && c.isDone() && expired[c] > spare {
 			j.violate(history.Undo, "%s left the lock to its TTL", c)
 		}
 	}
@@ -192,15 +192,15 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 
 // lookAtRenewal checks that a renewal that has written something was of the client's own lock.
 func (j *judge) lookAtRenewal(cmd *command) {
-	if cmd == nil || cmd.late != nil || cmd.err != nil || !cmd.write || !isRenewal(cmd.name) {
+	if cmd == nil || cmd.late != nil || cmd.err != nil || !cmd.write || !isRenewal(cmd.Name) {
 		return
 	}
 	for id, held := range j.owned {
-		if held.client == cmd.client && strings.HasPrefix(id, cmd.server.name+" ") {
+		if held.client == cmd.client && strings.HasPrefix(id, cmd.server.Name+" ") {
 			return
 		}
 	}
-	j.violate(history.OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.name)
+	j.violate(history.OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.Name)
 }
 
 func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
@@ -216,7 +216,7 @@ func (j *judge) lookAtBegun() {
 			continue
 		}
 		for _, cmd := range j.w.gate.of(c) {
-			if cmd.server == j.w.stock && isSale(cmd.name) && cmd.sent.After(c.lease.expired) {
+			if cmd.server == j.w.stock && isSale(cmd.Name) && cmd.sent.After(c.lease.expired) {
 				j.violate(history.LostLease, "%s began to write %s after its lease had expired", c,
 					cmd.sent.Sub(c.lease.expired))
 			}

@@ -146,22 +146,20 @@ type forger struct {
 }
 
 // did has the judge look at what a command of a client has changed.
-func (f forger) did(who int, name string) {
-	f.steps++
-	f.judge.look(&command{client: f.clients[who], server: f.store, name: name, write: true}, false)
-}
+func (f forger) did(who int, name string) { f.sent(who, name, command{server: f.store, write: true}) }
 
 // reads has a client read the stock.
-func (f forger) reads(who int) {
-	f.steps++
-	f.judge.look(&command{client: f.clients[who], server: f.stock, name: "get"}, false)
-}
+func (f forger) reads(who int) { f.sent(who, "get", command{server: f.stock}) }
 
 // fencedRead has a client read the stock with a fencing token.
 func (f forger) fencedRead(who int, token string) {
+	f.sent(who, "eval:read", command{server: f.stock, write: true, args: []any{"evalsha", "digest", 0, token}})
+}
+
+func (f forger) sent(who int, name string, cmd command) {
 	f.steps++
-	f.judge.look(&command{client: f.clients[who], server: f.stock, name: "eval:read", write: true,
-		args: []any{"evalsha", "digest", 0, token}}, false)
+	cmd.Name, cmd.client = name, f.clients[who]
+	f.judge.look(&cmd, false)
 }
 
 // A script that a server does not know yet comes late all the same. A replay begins with such servers.

@@ -46,7 +46,7 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 	}
 	for _, source := range []string{"return redis.call('NOSUCH')", "global = 1", "return absent", "return nil + 1"} {
 		for _, s := range []*store{ours, theirs} {
-			assert.Regexp(t, "^-ERR ", sent(s, "EVAL", source, "0"), "%s: %s", s.name, source)
+			assert.Regexp(t, "^-ERR ", sent(s, "EVAL", source, "0"), "%s: %s", s.Name, source)
 		}
 	}
 	assert.Equal(t, sent(theirs, "EVALSHA", "unknown", "0"), sent(ours, "EVALSHA", "unknown", "0"))

@@ -10,6 +10,7 @@ import (
 	"stockapi/internal/lock"
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
+	"stockapi/loadtest/schedule"
 )
 
 // A Situation says what the clients order, and what they find. In the usual one, which has no name, each wants one unit
@@ -85,14 +86,14 @@ func (w *world) products() []string {
 
 // ordersOf returns how many orders a client has, one after the other.
 func (w *world) ordersOf(c *client) int {
-	if w.isIn(again) && c.index == 0 {
+	if w.isIn(again) && c.Index == 0 {
 		return 2
 	}
 	return 1
 }
 
 // isReader reports whether a client reads only, and tries once.
-func (w *world) isReader(c *client) bool { return w.isIn(readers) && c.index == 1 }
+func (w *world) isReader(c *client) bool { return w.isIn(readers) && c.Index == 1 }
 
 // mostPauses returns how often time may pass before a client begins. In the situation readers a writer that waits asks
 // again and again, and the reader may come after each time.
@@ -105,7 +106,7 @@ func (w *world) mostPauses() int {
 
 // serve serves one order of a client.
 func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.Receipt, error) {
-	o := sale.Order{ID: c.name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait, Nested: w.isIn(nested)}
+	o := sale.Order{ID: c.Name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait, Nested: w.isIn(nested)}
 	if w.ordersOf(c) > 1 {
 		o.Caller = 1
 	}
@@ -113,7 +114,7 @@ func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.
 		for _, name := range names {
 			o.Items = append(o.Items, stock.Item{Product: name, Quantity: 1})
 		}
-		if c.index%2 == 1 {
+		if c.Index%2 == 1 {
 			slices.Reverse(o.Items)
 		}
 	}
@@ -139,7 +140,7 @@ func (w *world) leaveDead() {
 	default:
 		return
 	}
-	dead := &client{index: -1, name: "the dead holder", dead: true}
+	dead := &client{Client: schedule.Client{Index: -1, Name: "the dead holder", Dead: true}}
 	for _, node := range w.nodes {
 		for _, key := range w.keys {
 			until := node.hold(key, w.rung.Layout, token, ttl)

@@ -8,22 +8,22 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. It is used by one
 // schedule after the other, because a new one costs as much as half a schedule.
 type store struct {
+	schedule.Server
 	redis   *miniredis.Miniredis
 	scripts *scripts
-	name    string // stock, lock, or of a Redlock node 1, 2, 3 …
-	index   int    // its place in the order of all servers
-	down    bool
 
 	mu sync.Mutex // held while a command, or a whole script, is carried out
 }
 
 func newStore(name string, index int) (*store, error) {
-	s := &store{redis: miniredis.NewMiniRedis(), name: name, index: index}
+	s := &store{redis: miniredis.NewMiniRedis(), Server: schedule.Server{Name: name, Index: index}}
 	unused, err := s.redis.Dial() // starts it, without a port
 	if err != nil {
 		return nil, fmt.Errorf("start the Redis in memory: %w", err)
@@ -43,7 +43,7 @@ func (s *store) carryOut(c *server.Peer, args []string) {
 
 // begin makes the server empty, and its clock that of the schedule. It keeps the scripts that it knows.
 func (s *store) begin() {
-	s.down = false
+	s.Down = false
 	s.redis.FlushAll()
 	s.redis.ClockTTL(true)
 }

@@ -77,7 +77,7 @@ const LongestRecovery = leaseTTL + liveMargin
 func (s *Story) begin(w *world) {
 	s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation
 	for _, c := range w.clients {
-		s.Orders = append(s.Orders, Outcome{Client: c.name, Done: -1})
+		s.Orders = append(s.Orders, Outcome{Client: c.Name, Done: -1})
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Story) add(w *world, c choice) {
 	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(), cmd: c.cmd}
 	command := ""
 	if c.cmd != nil {
-		command = c.cmd.text()
+		command = c.cmd.Text()
 	}
 	if c.OfServer() {
 		line.Server = schedule.ServerName(c.Who, len(w.nodes))
@@ -120,7 +120,7 @@ func (s *Story) look(w *world) {
 	}
 	last.holding = nil
 	for i, c := range w.clients[:w.bounds.Clients] {
-		if one := &s.Orders[i]; one.Done < 0 && !c.dead && c.isDone() {
+		if one := &s.Orders[i]; one.Done < 0 && !c.Dead && c.isDone() {
 			one.Done = len(s.Lines)
 		}
 	}
@@ -128,14 +128,11 @@ func (s *Story) look(w *world) {
 
 // call tells of a command whose step is over.
 func (cmd *command) call() *Call {
-	c := &Call{Server: cmd.server.name, Name: cmd.name, Message: cmd.message}
-	if len(cmd.keys) > 0 {
-		c.Key = cmd.keys[0]
-	}
+	c := &Call{Server: cmd.server.Name, Name: cmd.Name, Key: cmd.Key(), Message: cmd.Message}
 	switch {
-	case cmd.decision == refuse:
+	case cmd.decision == schedule.Refuse:
 		c.Err = "the server cannot be reached"
-	case cmd.decision == loseRequest:
+	case cmd.decision == schedule.LostRequest:
 		c.Err = "lost on its way"
 	case errors.Is(cmd.err, redis.Nil):
 		c.Reply = "nil"
@@ -160,17 +157,17 @@ func (s *Story) missing(one *run, w *world) {
 func (s *Story) end(w *world) {
 	for i, c := range w.clients {
 		if i >= w.bounds.Clients {
-			s.Orders = append(s.Orders, Outcome{Client: c.name, Later: true, Done: len(s.Lines)})
+			s.Orders = append(s.Orders, Outcome{Client: c.Name, Later: true, Done: len(s.Lines)})
 		}
 		one := &s.Orders[i]
 		one.End = c.outcome()
-		if !c.dead && c.isDone() {
+		if !c.Dead && c.isDone() {
 			one.Units, one.Err = c.receipt.Units, c.err
 		}
 	}
 	for _, one := range w.judge.leases {
-		if one.client.index < w.bounds.Clients {
-			s.Leases = append(s.Leases, Lease{one.client.index, one.from, one.last})
+		if one.client.Index < w.bounds.Clients {
+			s.Leases = append(s.Leases, Lease{one.client.Index, one.from, one.last})
 		}
 	}
 	for _, v := range Verdicts {
@@ -208,7 +205,7 @@ func stepNames(choices []choice) string {
 // outcome returns the answers to the client's orders.
 func (c *client) outcome() string {
 	switch {
-	case c.dead:
+	case c.Dead:
 		return "died"
 	case !c.isDone():
 		return "still waits"
@@ -229,14 +226,6 @@ func outcome(receipt sale.Receipt, err error) string {
 	return fmt.Sprintf("sold unit %d", receipt.Units[0])
 }
 
-// text names a command and its server.
-func (cmd *command) text() string {
-	if cmd.message {
-		return schedule.Message
-	}
-	return schedule.CommandText(cmd.name, cmd.server.name)
-}
-
 // holds lists the holders of the locks on each server, and the stock.
 func (w *world) holds() string {
 	var parts []string
@@ -255,21 +244,21 @@ func (w *world) holds() string {
 // label names a lock server in the column that says what it holds: with the product, if there are several.
 func (w *world) label(node *store, product int) string {
 	if len(w.keys) == 1 {
-		return node.name
+		return node.Name
 	}
-	return node.name + " " + itoa(int64(product+1))
+	return node.Name + " " + itoa(int64(product+1))
 }
 
 // holder names the clients that have the lock with that key on a server, each with the rest of its TTL.
 func (w *world) holder(node *store, key string) string {
-	if node.down {
+	if node.Down {
 		return "down"
 	}
 	held := "free"
 	for _, e := range node.entries(key) {
 		held = "?"
 		if o := w.judge.owned[entryID(node, key, e)]; o != nil {
-			held = o.client.name
+			held = o.client.Name
 		}
 		if !e.until.IsZero() {
 			held += " " + time.Until(e.until).Round(time.Millisecond).String()

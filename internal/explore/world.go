@@ -47,19 +47,14 @@ type world struct {
 
 // A client is one instance of the service with one order.
 type client struct {
-	index int
-	name  string
+	schedule.Client
 	shop  *sale.Shop
 	open  []redis.UniversalClient
 	life  sync.WaitGroup // what its rungs do in the background
 	kill  context.CancelFunc
 	leave context.CancelFunc // ends the order's context, as when its caller has gone
 
-	sent    map[string]int // how many commands with each id
-	started bool           // whether the scheduler has let it do anything
-	held    bool           // whether its commands wait while time passes
-	dead    bool
-	retired bool
+	started bool                    // whether the scheduler has let it do anything
 	left    bool                    // whether its caller has gone
 	delayed atomic.Pointer[command] // whose requests are to be kept back
 
@@ -73,7 +68,7 @@ type client struct {
 	lease *lease // the judge's note of its last one
 }
 
-func (c *client) String() string { return c.name }
+func (c *client) String() string { return c.Name }
 
 func (c *client) isDone() bool {
 	select {
@@ -112,8 +107,8 @@ func newServers(r lock.Rung) (*servers, error) {
 
 // newWorld starts the clients, which come to the gate with their first commands. Call it in a bubble.
 func newWorld(r lock.Rung, b Bounds, s *servers) *world {
-	w := &world{bounds: b, rung: r, gate: newGate(), stock: s.stock, nodes: s.nodes, locks: len(r.Needs) > 0,
-		began: time.Now()}
+	w := &world{bounds: b, rung: r, gate: &gate{Gate: schedule.NewGate[*command]()}, stock: s.stock, nodes: s.nodes,
+		locks: len(r.Needs) > 0, began: time.Now()}
 	for _, name := range w.products() {
 		w.keys = append(w.keys, r.Key(name))
 	}
@@ -161,7 +156,7 @@ var reused = struct {
 }{sale.NewMetrics("explore"), slog.New(slog.DiscardHandler), allScripts()}
 
 func (w *world) newClient(index int) *client {
-	c := &client{index: index, name: string(rune('a' + index)), sent: map[string]int{}, done: make(chan struct{})}
+	c := &client{Client: schedule.Client{Index: index, Name: string(rune('a' + index))}, done: make(chan struct{})}
 	life, kill := context.WithCancel(context.Background())
 	c.kill = kill
 	b := lock.Backends{RedlockRetry: retryDelay, Retry: retryDelay,
@@ -174,13 +169,13 @@ func (w *world) newClient(index int) *client {
 	} else if w.locks {
 		b.Redis = w.connect(c, w.nodes[0])
 	}
-	c.shop = sale.New(c.name, []lock.Rung{w.rung}, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
+	c.shop = sale.New(c.Name, []lock.Rung{w.rung}, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
 	return c
 }
 
 // connect returns a client of a server, with the options that the service uses.
 func (w *world) connect(c *client, s *store) redis.UniversalClient {
-	rdb, err := backend.Open("redis://"+s.name+":1", backend.Options{Timeout: clientTimeout, PoolSize: 8,
+	rdb, err := backend.Open("redis://"+s.Name+":1", backend.Options{Timeout: clientTimeout, PoolSize: 8,
 		Dialer: w.dialer(c, s)})
 	if err != nil {
 		panic(err) // the URL is ours
@@ -203,7 +198,7 @@ func (w *world) order(c *client, wait time.Duration) {
 			c.told = append(c.told, outcome(c.receipt, c.err))
 		}
 		close(c.done)
-		w.gate.notice()
+		w.gate.Notice()
 	}()
 }
 
@@ -252,7 +247,7 @@ func (w *world) do(c choice) {
 		w.late = append(w.late, c.cmd)
 	}
 	var cmd *command
-	if c.cmd != nil && c.reaches() && !c.cmd.server.down && !c.cmd.message {
+	if c.cmd != nil && c.reaches() && !c.cmd.server.Down && !c.cmd.Message {
 		cmd = c.cmd
 	}
 	w.judge.look(cmd, c.OfServer())
@@ -279,22 +274,22 @@ func (w *world) noteLease(cmd *command) {
 func (w *world) doToClient(c choice, client *client) {
 	switch c.Kind {
 	case schedule.Grant:
-		w.decide(c, pass)
+		w.decide(c, schedule.Pass)
 	case schedule.CrashAfter:
-		w.gate.change(func() { client.dead = true }) // before its goroutines go on
-		w.decide(c, pass)
+		w.gate.Change(func() { client.Dead = true }) // before its goroutines go on
+		w.decide(c, schedule.Pass)
 	case schedule.CrashBefore:
-		w.gate.change(func() { client.dead = true })
+		w.gate.Change(func() { client.Dead = true })
 	case schedule.LoseRequest:
-		w.decide(c, loseRequest)
+		w.decide(c, schedule.LostRequest)
 	case schedule.LoseReply:
-		w.decide(c, loseReply)
+		w.decide(c, schedule.LostReply)
 	case schedule.Late:
-		w.decide(c, comeLate)
+		w.decide(c, schedule.ComesLate)
 	case schedule.Arrive:
 		w.arrive(c.cmd)
 	case schedule.Drop:
-		w.decide(c, refuse)
+		w.decide(c, schedule.Refuse)
 	case schedule.GiveUp:
 		client.leave()
 		client.left = true
@@ -306,7 +301,7 @@ func (w *world) doToServer(c choice) {
 	server := w.nodes[c.Who]
 	switch c.Kind {
 	case schedule.NodeDown, schedule.NodeBack:
-		server.down = c.Kind == schedule.NodeDown
+		server.Down = c.Kind == schedule.NodeDown
 	case schedule.NodeEmpty:
 		if w.redlockNode(c.Who) == nil {
 			time.Sleep(restartTime)
@@ -318,28 +313,21 @@ func (w *world) doToServer(c choice) {
 }
 
 // decide lets one command go.
-func (w *world) decide(c choice, d decision) {
-	sender := c.cmd.client
-	w.gate.change(func() { sender.started, sender.held = true, false })
-	if d != refuse && c.cmd.server.down && !c.cmd.message {
-		d = refuse
-	}
-	w.gate.decide(c.cmd, d)
+func (w *world) decide(c choice, d schedule.Decision) {
+	c.cmd.client.started = true
+	w.gate.Decide(c.cmd, d)
 }
 
 // passTime lets time pass until a client moves, or until just after the next key expires.
 func (w *world) passTime(c choice) {
 	if c.Kind == schedule.Hold {
-		w.gate.change(func() { w.clients[c.Who].held = true })
+		w.gate.Change(func() { w.clients[c.Who].Held = true })
 	}
 	if c.paused {
 		w.pauses++
 	}
 	w.retire()
-	select {
-	case <-w.gate.arrived:
-	default:
-	}
+	w.gate.Forget()
 	until, expires := time.Now().Add(horizon), false
 	if next := w.expiry(); !next.IsZero() && next.Before(until) {
 		until, expires = next.Add(time.Millisecond), true
@@ -352,7 +340,7 @@ func (w *world) passTime(c choice) {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-w.gate.arrived:
+	case <-w.gate.Arrived:
 	case <-timer.C:
 		w.stuck = !expires && c.Kind == schedule.Time && !c.paused
 	}
@@ -366,7 +354,7 @@ func (w *world) passTime(c choice) {
 func (w *world) retire() {
 	for _, c := range w.clients {
 		if !c.started {
-			w.gate.retire(c)
+			w.gate.Retire(&c.Client)
 			c.leave()
 			c.kill()
 			w.retired = append(w.retired, c)
@@ -377,7 +365,7 @@ func (w *world) retire() {
 
 func (w *world) beginRetired() {
 	for i, c := range w.clients {
-		if c.retired {
+		if !c.started {
 			w.clients[i] = w.newClient(i)
 			w.order(w.clients[i], w.wait())
 		}
@@ -399,16 +387,16 @@ func (w *world) expiry() time.Time {
 // it when a lease and a margin have passed, the rung is not live.
 func (w *world) finish() {
 	for _, node := range w.nodes {
-		node.down = false
+		node.Down = false
 	}
-	w.gate.openAll()
+	w.gate.OpenAll()
 	w.settle(leaseTTL + liveMargin)
 	free := true
 	for _, node := range w.nodes {
 		free = free && node.isFree()
 	}
 	for _, c := range w.clients {
-		if !c.dead && !c.isDone() {
+		if !c.Dead && !c.isDone() {
 			w.judge.violate(history.Liveness, "the order of %s never ends", c)
 		}
 	}
@@ -445,9 +433,9 @@ func (w *world) settle(d time.Duration) {
 
 // end stops all goroutines of the schedule.
 func (w *world) end() {
-	w.gate.end()
 	all := slices.Concat(w.retired, w.clients)
 	for _, c := range all {
+		w.gate.Retire(&c.Client)
 		c.leave()
 		c.kill()
 		c.shop.Close()

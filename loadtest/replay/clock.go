@@ -15,17 +15,17 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	line.What = line.Step.Text("", "")
 	if line.Step.Kind == schedule.Hold {
 		c := p.clients[line.Step.Who]
-		line.Who = c.index
+		line.Who = c.Index
 		if c.leave == nil || c.isDone() {
-			return fmt.Errorf("%s has no order under way", c.name)
+			return fmt.Errorf("%s has no order under way", c.Name)
 		}
-		p.gate.change(func() { c.held = true })
+		p.gate.Change(func() { c.Held = true })
 	}
 	waiting := p.firstWaiting()
-	early := p.gate.takeEarly(p.inOrder())
+	early := p.gate.takeEarly()
 	if line.Step.Kind == schedule.Time { // for the explorer no client that is under way has sent anything then
 		for c := range waiting {
-			early = early || !c.held
+			early = early || !c.Held
 		}
 	}
 	if !early {
@@ -34,17 +34,17 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.note(c, begun, fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.text()))
+		p.note(c, begun, fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.Text()))
 	}
 	p.settle(ctx)
 	p.passed = time.Now()
-	p.gate.takeEarly(p.inOrder()) // what has come by now came because time has passed
+	p.gate.takeEarly() // what has come by now came because time has passed
 	return nil
 }
 
 // elapse waits for what ends a passing of time.
 func (p *player) elapse(ctx context.Context) error {
-	p.gate.forget()
+	p.gate.Forget()
 	until, err := p.expiry(ctx)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (p *player) elapse(ctx context.Context) error {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
-	case <-p.gate.arrived:
+	case <-p.gate.Arrived:
 	case <-timer.C:
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -69,7 +69,7 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	for _, node := range p.nodes {
 		of, err := node.expiries(ctx)
 		if err != nil {
-			return now, fmt.Errorf("when a key of server %s expires: %w", node.name, err)
+			return now, fmt.Errorf("when a key of server %s expires: %w", node.Name, err)
 		}
 		ends = append(ends, of...)
 	}
@@ -91,7 +91,7 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 func (p *player) firstWaiting() map[*participant]*command {
 	waiting := map[*participant]*command{}
 	for _, c := range p.clients {
-		if own := p.gate.of(&c.sender); !c.dead && len(own) > 0 {
+		if own := p.gate.Of(&c.Client); !c.Dead && len(own) > 0 {
 			waiting[c] = own[0]
 		}
 	}

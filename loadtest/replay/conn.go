@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A conn is one connection of the instance, and the one to the server that belongs to it.
@@ -131,12 +133,12 @@ func (c *conn) request(r request) bool {
 		c.gate.wait(cmd, c.gone)
 	}
 	switch cmd.decision {
-	case pass, loseReply:
+	case schedule.Pass, schedule.LostReply:
 		return c.answer(cmd, r)
-	case loseRequest:
+	case schedule.LostRequest:
 		cmd.finish()
 		c.breakLater()
-	case refuse:
+	case schedule.Refuse:
 		c.reset()
 	}
 	cmd.finish()
@@ -158,7 +160,7 @@ func (c *conn) answer(cmd *command, r request) bool {
 	switch {
 	case !ok:
 		return false
-	case cmd.decision == loseReply:
+	case cmd.decision == schedule.LostReply:
 		cmd.finish()
 		c.breakLater()
 		return false
@@ -214,7 +216,7 @@ func (c *conn) breakLater() {
 // it likes.
 func (c *conn) subscribe(r request) bool {
 	cmd := c.gate.newCommand(c.sender, c.server, r)
-	if c.gate.wait(cmd, c.gone) != pass {
+	if c.gate.wait(cmd, c.gone) != schedule.Pass {
 		cmd.finish()
 		return false
 	}
@@ -249,11 +251,12 @@ func (c *conn) deliver(subscription *command) {
 			subscription.finish()
 			continue
 		}
-		cmd := &command{sender: c.sender, server: c.server, name: "message", message: true}
+		cmd := &command{Command: schedule.Command{Client: c.sender, Server: c.server, Name: "message", Message: true},
+			done: make(chan struct{})}
 		switch c.gate.wait(cmd, c.gone) {
-		case pass:
+		case schedule.Pass:
 			c.write(reply)
-		case tooLate:
+		case schedule.TooLate, schedule.Fail:
 			return
 		}
 		cmd.finish()

@@ -8,7 +8,7 @@
 //
 // # Reading order
 //
-//   - times.go: how long things last. Steps and traces are those of loadtest/schedule.
+//   - times.go: how long things last. Steps, traces and the gate are those of loadtest/schedule.
 //   - resp.go, wire.go, conn.go, gate.go: a command's way to a server, and what the trace may decide about it.
 //   - quiet.go: when an instance has nothing left to do. holds.go: what the servers hold.
 //   - player.go, faults.go, clock.go, line.go: the steps of one trace.

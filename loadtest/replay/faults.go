@@ -14,9 +14,9 @@ import (
 // die kills the instance. What it had sent, and was not carried out, never is. It must be dead before its connections
 // close, or it could answer its caller.
 func (p *player) die(c *participant) {
-	p.gate.change(func() { c.dead = true })
+	p.gate.Change(func() { c.Dead = true })
 	c.kill()
-	p.gate.bury(&c.sender)
+	p.gate.Retire(&c.Client)
 }
 
 // givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of
@@ -24,9 +24,9 @@ func (p *player) die(c *participant) {
 func (p *player) givesUpNext(i int, c *participant) bool {
 	for _, s := range p.trace.Steps[i+1:] {
 		switch {
-		case s.Kind == schedule.GiveUp && s.Who == c.index:
+		case s.Kind == schedule.GiveUp && s.Who == c.Index:
 			return true
-		case s.OfServer() || s.NamesClient() && s.Who != c.index:
+		case s.OfServer() || s.NamesClient() && s.Who != c.Index:
 			continue
 		}
 		return false
@@ -38,14 +38,14 @@ func (p *player) givesUpNext(i int, c *participant) bool {
 // out before it sends one. So the reply to the command before that is passed on only when the caller has gone.
 func (p *player) giveUp(ctx context.Context, line *Line) error {
 	c := p.clients[line.Step.Who]
-	line.Who, line.What = c.index, line.Step.Text("", "")
+	line.Who, line.What = c.Index, line.Step.Text("", "")
 	if c.leave == nil || c.isDone() {
-		return fmt.Errorf("%s has no order under way", c.name)
+		return fmt.Errorf("%s has no order under way", c.Name)
 	}
-	p.gate.change(func() { p.gate.stepping = &c.sender })
-	defer p.gate.change(func() { p.gate.stepping = nil })
-	if c.reply == nil && len(p.gate.of(&c.sender)) > 0 {
-		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.name)
+	p.gate.Change(func() { p.gate.stepping = &c.Client })
+	defer p.gate.Change(func() { p.gate.stepping = nil })
+	if c.reply == nil && len(p.gate.Of(&c.Client)) > 0 {
+		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.Name)
 	}
 	p.note(c, time.Now(), line.Step.Fault(""))
 	c.leave()
@@ -66,17 +66,17 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	line.What = line.Step.Text("", schedule.ServerName(line.Step.Who, len(p.nodes)))
 	switch line.Step.Kind {
 	case schedule.NodeDown:
-		p.gate.change(func() { node.down = true })
+		p.gate.Change(func() { node.Down = true })
 		for _, c := range p.clients {
 			for _, w := range c.wires {
-				if w.server == node.server {
+				if w.server == node.Server {
 					w.closeIdle()
 				}
 			}
 		}
 		p.noteServer(begun, "could not be reached")
 	case schedule.NodeBack:
-		p.gate.change(func() { node.down = false })
+		p.gate.Change(func() { node.Down = false })
 	case schedule.NodeEmpty:
 		err = node.rdb.FlushAll(ctx).Err()
 		p.noteServer(begun, "lost all its data")
@@ -89,7 +89,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 
 // note records a fault of a client's order.
 func (p *player) note(c *participant, begun time.Time, text string) {
-	p.fault(history.Fault{Order: product + "-" + c.name, Instance: c.name, Text: text,
+	p.fault(history.Fault{Order: product + "-" + c.Name, Instance: c.Name, Text: text,
 		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }
 
@@ -101,6 +101,6 @@ func (p *player) noteServer(begun time.Time, text string) {
 			victim = c
 		}
 	}
-	p.fault(history.Fault{Order: product + "-" + victim.name, Instance: victim.name, On: "locks",
+	p.fault(history.Fault{Order: product + "-" + victim.Name, Instance: victim.Name, On: "locks",
 		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }

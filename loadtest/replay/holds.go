@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A store is a server as the replay itself sees it: not over a wire.
 type store struct {
-	*server
+	*schedule.Server
 	rdb    *redis.Client
 	owners map[string]string // by token: the client whose step made it
 }
@@ -24,7 +26,7 @@ func newStore(index int, name, url string) (*store, error) {
 		return nil, err
 	}
 	o.MaxRetries, o.DialTimeout = -1, 2*time.Second
-	return &store{server: &server{index: index, name: name, host: o.Addr}, rdb: redis.NewClient(o),
+	return &store{Server: &schedule.Server{Index: index, Name: name, Host: o.Addr}, rdb: redis.NewClient(o),
 		owners: map[string]string{}}, nil
 }
 
@@ -131,12 +133,12 @@ func (s *store) text(ctx context.Context, by string) string {
 		parts = append(parts, text)
 	}
 	switch {
-	case s.down:
-		return s.name + ": down"
+	case s.Down:
+		return s.Name + ": down"
 	case err != nil:
-		return s.name + ": ?"
+		return s.Name + ": ?"
 	case len(parts) == 0:
-		return s.name + ": free"
+		return s.Name + ": free"
 	}
-	return s.name + ": " + strings.Join(parts, ", ")
+	return s.Name + ": " + strings.Join(parts, ", ")
 }

@@ -45,7 +45,7 @@ func TestWhatALockServerHolds(t *testing.T) {
 	ends, err := s.expiries(ctx)
 	require.NoError(t, err)
 	assert.Len(t, ends, 1, "the fence is none, nor is what has ended")
-	s.down = true
+	s.Down = true
 	assert.Equal(t, "lock: down", s.text(ctx, ""))
 }
 

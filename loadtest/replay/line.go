@@ -21,7 +21,7 @@ type Line struct {
 func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	by := ""
 	if s.ByClient() {
-		by = p.clients[s.Who].name
+		by = p.clients[s.Who].Name
 	}
 	var parts []string
 	for _, node := range p.nodes {

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -27,7 +26,7 @@ type player struct {
 
 // A participant is a client of the trace: its instance, and its order.
 type participant struct {
-	sender
+	schedule.Client
 	pid   int
 	kill  func()
 	wires []*wire
@@ -49,8 +48,7 @@ func (p *player) send(ctx context.Context, c *participant) {
 	go func() {
 		c.op = c.buy(ctx)
 		close(c.done)
-		p.gate.change(func() { p.gate.moves++ })
-		p.gate.notice()
+		p.gate.Notice()
 	}()
 }
 
@@ -72,12 +70,12 @@ func (p *player) play(ctx context.Context) error {
 			return p.stuck(i, err)
 		}
 		line := Line{Step: step, Who: -1}
-		p.gate.change(func() { p.gate.still = isStill(step) })
+		p.gate.Change(func() { p.gate.still = isStill(step) })
 		if err := p.take(ctx, i, &line); err != nil {
 			return p.stuck(i, err)
 		}
 		var given string
-		p.gate.change(func() { given = p.gate.given })
+		p.gate.Change(func() { given = p.gate.given })
 		if given != "" {
 			return p.stuck(i, fmt.Errorf("%s: the machine is too slow", given))
 		}
@@ -99,15 +97,7 @@ func isStill(s schedule.Step) bool {
 // stuck is the error of a step that cannot be taken.
 func (p *player) stuck(i int, err error) error {
 	return fmt.Errorf("step %d of the trace, %s, cannot be taken: %w; waiting are: %s", i+1, p.trace.Steps[i], err,
-		p.gate.text(p.inOrder()))
-}
-
-func (p *player) inOrder() []*sender {
-	all := make([]*sender, len(p.clients))
-	for i, c := range p.clients {
-		all[i] = &c.sender
-	}
-	return all
+		p.gate.text(p.clients))
 }
 
 // check refuses a step that names a server that is not there, or a client that is dead.
@@ -115,8 +105,8 @@ func (p *player) check(s schedule.Step) error {
 	switch {
 	case s.OfServer() && s.Who >= len(p.nodes):
 		return fmt.Errorf("there are %d lock servers", len(p.nodes))
-	case s.NamesClient() && p.clients[s.Who].dead:
-		return fmt.Errorf("%s is dead", p.clients[s.Who].name)
+	case s.NamesClient() && p.clients[s.Who].Dead:
+		return fmt.Errorf("%s is dead", p.clients[s.Who].Name)
 	}
 	return nil
 }
@@ -139,14 +129,14 @@ func (p *player) take(ctx context.Context, i int, line *Line) error {
 // toCommand takes a step that concerns a waiting command.
 func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	c := p.clients[line.Step.Who]
-	line.Who = c.index
-	p.gate.change(func() { p.gate.stepping = &c.sender })
-	defer p.gate.change(func() { p.gate.stepping = nil })
+	line.Who = c.Index
+	p.gate.Change(func() { p.gate.stepping = &c.Client })
+	defer p.gate.Change(func() { p.gate.stepping = nil })
 	cmd, err := p.await(ctx, c, line.Step.Nth)
 	if err != nil {
 		return err
 	}
-	s, begun, text := line.Step, time.Now(), cmd.text()
+	s, begun, text := line.Step, time.Now(), cmd.Text()
 	line.What = s.Text(text, "")
 	if s.IsFault() {
 		defer func() { p.note(c, begun, s.Fault(text)) }()
@@ -157,35 +147,32 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 		return nil
 	case schedule.CrashAfter:
 		cmd.delivered = make(chan struct{})
-		if err := p.decide(ctx, cmd, pass); err != nil {
+		if err := p.decide(ctx, cmd, schedule.Pass); err != nil {
 			return err
 		}
 		p.die(c)
 		return nil
 	case schedule.LoseRequest:
-		err = p.decide(ctx, cmd, loseRequest)
+		err = p.decide(ctx, cmd, schedule.LostRequest)
 	case schedule.LoseReply:
-		err = p.decide(ctx, cmd, loseReply)
+		err = p.decide(ctx, cmd, schedule.LostReply)
 	case schedule.Drop:
-		err = p.decide(ctx, cmd, refuse)
+		err = p.decide(ctx, cmd, schedule.Refuse)
 	default:
-		if p.givesUpNext(i, c) && !cmd.message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
+		if p.givesUpNext(i, c) && !cmd.Message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
 			c.reply = make(chan struct{})
 			cmd.delivered = c.reply
 		}
-		err = p.decide(ctx, cmd, pass)
+		err = p.decide(ctx, cmd, schedule.Pass)
 	}
 	p.settle(ctx)
 	return err
 }
 
 // decide lets a command go, and waits until the server has answered, or never will.
-func (p *player) decide(ctx context.Context, cmd *command, d decision) error {
-	if cmd.server.down && !cmd.message {
-		d = refuse
-	}
-	if !p.gate.decide(cmd, d) {
-		return fmt.Errorf("%s has closed the connection of %s", cmd.sender.name, cmd.text())
+func (p *player) decide(ctx context.Context, cmd *command, d schedule.Decision) error {
+	if !p.gate.Decide(cmd, d) {
+		return fmt.Errorf("%s has closed the connection of %s", cmd.Client.Name, cmd.Text())
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -193,7 +180,7 @@ func (p *player) decide(ctx context.Context, cmd *command, d decision) error {
 	case <-cmd.done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%s was not answered within %s", cmd.text(), patience)
+		return fmt.Errorf("%s was not answered within %s", cmd.Text(), patience)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -204,16 +191,16 @@ func (p *player) await(ctx context.Context, c *participant, nth int) (*command, 
 	p.send(ctx, c)
 	for begun := time.Now(); ; {
 		p.settle(ctx)
-		if own := p.gate.of(&c.sender); len(own) > nth {
+		if own := p.gate.Of(&c.Client); len(own) > nth {
 			return own[nth], nil
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case time.Since(begun) > patience && c.isDone():
-			return nil, fmt.Errorf("the order of %s has ended: %s", c.name, c.op.Outcome)
+			return nil, fmt.Errorf("the order of %s has ended: %s", c.Name, c.op.Outcome)
 		case time.Since(begun) > patience:
-			return nil, fmt.Errorf("%s has not sent so much", c.name)
+			return nil, fmt.Errorf("%s has not sent so much", c.Name)
 		}
 		time.Sleep(quietGap)
 	}
@@ -223,7 +210,7 @@ func (p *player) await(ctx context.Context, c *participant, nth int) (*command, 
 func (p *player) settle(ctx context.Context) {
 	var pids []int
 	for _, c := range p.clients {
-		if !c.dead {
+		if !c.Dead {
 			pids = append(pids, c.pid)
 		}
 	}
@@ -233,9 +220,9 @@ func (p *player) settle(ctx context.Context) {
 // finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
 // It returns the numbers of the instances that live.
 func (p *player) finish(ctx context.Context) (alive []int, err error) {
-	p.gate.change(func() { p.gate.still = false })
+	p.gate.Change(func() { p.gate.still = false })
 	for _, node := range p.nodes {
-		p.gate.change(func() { node.down = false })
+		p.gate.Change(func() { node.Down = false })
 	}
 	for _, c := range p.clients {
 		if c.reply != nil {
@@ -243,7 +230,7 @@ func (p *player) finish(ctx context.Context) (alive []int, err error) {
 			c.reply = nil
 		}
 	}
-	p.gate.openAll()
+	p.gate.OpenAll()
 	timer := time.NewTimer(p.times.lease + p.times.margin)
 	defer timer.Stop()
 	select {
@@ -252,7 +239,7 @@ func (p *player) finish(ctx context.Context) (alive []int, err error) {
 		return nil, context.Cause(ctx)
 	}
 	for i, c := range p.clients {
-		if !c.dead {
+		if !c.Dead {
 			alive = append(alive, i)
 		}
 	}
@@ -267,12 +254,10 @@ func (p *player) end() (ops []history.Op) {
 		}
 		c.leave()
 		<-c.done
-		var wrote bool
-		var log []*command
-		p.gate.change(func() { wrote, log = c.wrote, slices.Clone(c.log) })
-		if c.dead && !wrote && c.op.Outcome == history.Unknown {
+		log, wrote := p.gate.logOf(&c.Client)
+		if c.Dead && !wrote && c.op.Outcome == history.Unknown {
 			c.op.Outcome, c.op.Detail = history.NotSold,
-				c.name+" was killed before this order's write of the stock was sent; "+c.op.Detail
+				c.Name+" was killed before this order's write of the stock was sent; "+c.op.Detail
 			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
 		}
 		narrow(&c.op, p.start, log)
@@ -288,7 +273,7 @@ func narrow(op *history.Op, start time.Time, log []*command) {
 		one := &op.Trace[i]
 		for _, cmd := range log {
 			sent, answered := history.At(start, cmd.sent), history.At(start, cmd.answered)
-			if cmd.name == one.Cmd && cmd.server.host == one.Node && one.At <= sent && answered <= one.End {
+			if cmd.Name == one.Cmd && cmd.Server.Host == one.Node && one.At <= sent && answered <= one.End {
 				one.At, one.End = sent, answered
 				break
 			}

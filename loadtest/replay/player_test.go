@@ -17,10 +17,10 @@ import (
 func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-	lock := &server{index: 1, name: "lock", host: "lock:1"}
+	lock := &schedule.Server{Index: 1, Name: "lock", Host: "lock:1"}
 	log := []*command{
-		{server: lock, name: "del", sent: at(2000), answered: at(2010)},
-		{server: lock, name: "eval:release", sent: at(3000), answered: at(3001)},
+		{Command: schedule.Command{Server: lock, Name: "del"}, sent: at(2000), answered: at(2010)},
+		{Command: schedule.Command{Server: lock, Name: "eval:release"}, sent: at(3000), answered: at(3001)},
 	}
 	trace := func(cmd, node string, from, to int) history.Command {
 		return history.Command{Cmd: cmd, Node: node, At: history.At(start, at(from)), End: history.At(start, at(to))}
@@ -39,40 +39,39 @@ func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
 // An instance that gives a command up while no time is to pass has timed out: the replay is too slow.
 func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
 	g := newGate(nil)
-	g.close()
-	c, s := &sender{name: "a"}, &server{name: "stock"}
+	g.begin()
+	c := named(0, "a")
 	gone := make(chan struct{})
 	close(gone)
-	cmd := func() *command { return &command{sender: c, server: s, name: "get"} }
-	assert.Equal(t, tooLate, g.wait(cmd(), gone))
+	assert.Equal(t, schedule.TooLate, g.wait(waits(c, 0, "get"), gone))
 	assert.Empty(t, g.given, "time passes")
 	g.still = true
-	assert.Equal(t, tooLate, g.wait(cmd(), gone))
+	assert.Equal(t, schedule.TooLate, g.wait(waits(c, 0, "get"), gone))
 	assert.Equal(t, "a gave up get stock", g.given)
 }
 
 // The connection of a dead client closes at about the time at which the gate forgets what it had sent. Whichever comes
 // first, the wire goes on.
 func TestACommandOfADeadClientKeepsNobody(t *testing.T) {
-	for name, bury := range map[string]func(*gate, *sender){
-		"as it dies": (*gate).bury,
-		"at the end": func(g *gate, _ *sender) { g.openAll() },
+	for name, bury := range map[string]func(*gate, *schedule.Client){
+		"as it dies": func(g *gate, c *schedule.Client) { g.Retire(c) },
+		"at the end": func(g *gate, _ *schedule.Client) { g.OpenAll() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g, c := newGate(nil), &sender{name: "a"}
-				g.close()
-				gone, decided := make(chan struct{}), make(chan decision, 1)
-				go func() { decided <- g.wait(&command{sender: c, server: &server{name: "stock"}, name: "get"}, gone) }()
+				g, c := newGate(nil), named(0, "a")
+				g.begin()
+				gone, decided := make(chan struct{}), make(chan schedule.Decision, 1)
+				go func() { decided <- g.wait(waits(c, 0, "get"), gone) }()
 				synctest.Wait()
-				require.Len(t, g.of(c), 1)
-				g.change(func() { c.dead = true })
-				bury(g, c)
+				require.Len(t, g.Of(&c.Client), 1)
+				g.Change(func() { c.Dead = true })
+				bury(g, &c.Client)
 				close(gone)
 				synctest.Wait()
 				require.Len(t, decided, 1, "the command waits still")
-				assert.Equal(t, tooLate, <-decided)
-				assert.Empty(t, g.of(c))
+				assert.Contains(t, []schedule.Decision{schedule.Fail, schedule.TooLate}, <-decided)
+				assert.Empty(t, g.Of(&c.Client))
 			})
 		})
 	}
@@ -81,14 +80,14 @@ func TestACommandOfADeadClientKeepsNobody(t *testing.T) {
 func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
 	trace, err := schedule.ParseTrace("v4:aa")
 	require.NoError(t, err)
-	c := &participant{sender: sender{name: "a"}}
+	c := named(0, "a")
 	p := &player{trace: trace, gate: newGate(nil), clients: []*participant{c}}
-	p.gate.close()
-	p.gate.add(&command{sender: &c.sender, server: &server{name: "stock"}, name: "get"})
+	p.gate.begin()
+	p.gate.come(t, waits(c, 0, "get"))
 	assert.EqualError(t, p.stuck(1, assert.AnError),
 		"step 2 of the trace, a, cannot be taken: "+assert.AnError.Error()+"; waiting are: a (get stock)")
 	assert.ErrorContains(t, p.check(schedule.Step{Kind: schedule.NodeDown, Who: 3}), "there are 0 lock servers")
-	c.dead = true
+	c.Dead = true
 	assert.ErrorContains(t, p.check(schedule.Step{}), "a is dead")
 	assert.NoError(t, p.check(schedule.Step{Kind: schedule.Time}))
 }

@@ -23,7 +23,7 @@ const (
 // if no time had passed.
 func settle(ctx context.Context, g *gate, pids []int) {
 	for begun := time.Now(); time.Since(begun) < settleTime && ctx.Err() == nil; {
-		before := g.happened()
+		before := g.Happened()
 		asleep, known := allSleep(pids)
 		if !known {
 			time.Sleep(blindGap)
@@ -31,7 +31,7 @@ func settle(ctx context.Context, g *gate, pids []int) {
 		}
 		time.Sleep(quietGap)
 		again, _ := allSleep(pids)
-		if asleep && again && g.happened() == before {
+		if asleep && again && g.Happened() == before {
 			return
 		}
 	}

@@ -65,14 +65,14 @@ func (r *replay) startInstances(ctx context.Context) error {
 	r.instances = make([]*cluster.Instance, r.trace.Clients())
 	all, starting := errgroup.WithContext(ctx)
 	for i := range r.instances {
-		c := &participant{sender: sender{index: i, name: schedule.ClientName(i)}, done: make(chan struct{})}
+		c := &participant{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, done: make(chan struct{})}
 		r.clients = append(r.clients, c)
 		reached, err := r.wire(c)
 		if err != nil {
 			return errors.Join(err, all.Wait())
 		}
 		all.Go(func() (err error) {
-			r.instances[i], err = r.cluster.StartInstance(starting, r.stockapi, c.name, reached, false, r.flags()...)
+			r.instances[i], err = r.cluster.StartInstance(starting, r.stockapi, c.Name, reached, false, r.flags()...)
 			return err
 		})
 	}
@@ -90,14 +90,14 @@ func (r *replay) wire(c *participant) (*cluster.Backend, error) {
 	reached := *r.servers
 	reached.SQL, reached.ZooKeeper, reached.Redlock = "", "", nil
 	for _, one := range r.stores {
-		w, err := newWire(r.gate, &c.sender, one.server, r.times.lost)
+		w, err := newWire(r.gate, &c.Client, one.Server, r.times.lost)
 		if err != nil {
 			return nil, err
 		}
 		c.wires = append(c.wires, w)
 		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.rdb.Options().Password), Host: w.host()}).String()
 		switch {
-		case one.index == 0:
+		case one.Index == 0:
 			reached.URL = at
 		case r.rung.OnNodes():
 			reached.Redlock = append(reached.Redlock, at)
@@ -154,16 +154,16 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		in := r.instances[i]
 		urls = append(urls, in.URL)
 		c.pid, c.kill = in.Pid(), in.Kill
-		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.name, held) }
+		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.Name, held) }
 		for _, w := range c.wires {
-			behind[w.host()] = w.server.host
+			behind[w.host()] = w.server.Host
 		}
 	}
 	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
 		nodes: r.stores[1:], start: cell.Start, show: show,
 		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
 	err = runner.Play(ctx, cell, urls, func(ctx context.Context) error {
-		r.gate.close(p.inOrder()...)
+		r.gate.begin()
 		err := p.play(ctx)
 		var probes []int
 		if err == nil {
@@ -172,7 +172,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		if err == nil && len(probes) > 0 {
 			err = runner.Probe(ctx, cell, probes, false)
 		}
-		r.gate.openAll()
+		r.gate.OpenAll()
 		for _, op := range p.end() {
 			err = errors.Join(err, cell.Add(&op))
 		}

@@ -1,17 +1,13 @@
 package replay
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/alicebob/miniredis/v2/proto"
+	"stockapi/loadtest/schedule"
 )
 
 // A request is a message of a client to a server: one command, a pipeline, or a transaction.
@@ -20,15 +16,12 @@ type request struct {
 	cmds [][]string
 }
 
-// errNoRequest ends a connection whose client does not speak the protocol of Redis.
-var errNoRequest = errors.New("this is no request to Redis")
-
 // parseRequest reads all commands in b. It returns false if b is not whole yet: the end of a command is missing, or the
 // end of a transaction.
 func parseRequest(b []byte) (r request, whole bool, err error) {
 	r.raw = b
 	for rest := b; len(rest) > 0; {
-		cmd, size, err := parseCommand(rest)
+		cmd, size, err := schedule.ParseCommand(rest)
 		if err != nil || size == 0 {
 			return r, false, err
 		}
@@ -39,24 +32,6 @@ func parseRequest(b []byte) (r request, whole bool, err error) {
 	}
 	last := r.verb(len(r.cmds) - 1)
 	return r, r.verb(0) != "multi" || last == "exec" || last == "discard", nil
-}
-
-// parseCommand returns the arguments of the first command, and its size in bytes, which is 0 if it is not whole yet.
-func parseCommand(b []byte) (args []string, size int, err error) {
-	if b[0] != '*' {
-		return nil, 0, errNoRequest
-	}
-	raw, err := proto.Read(bufio.NewReader(bytes.NewReader(b)))
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, 0, nil
-	}
-	if err == nil {
-		args, err = proto.ReadStrings(raw)
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", errNoRequest, err)
-	}
-	return args, len(raw), nil
 }
 
 // verb returns the name of command i, in lower case.

@@ -7,14 +7,16 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A wire is the way of one instance to one server. It knows where a command ends and where a reply does, so it can
 // hold, lose or refuse a single one.
 type wire struct {
 	gate   *gate
-	sender *sender
-	server *server
+	sender *schedule.Client
+	server *schedule.Server
 	lost   time.Duration // until the connection breaks whose request or reply was lost
 
 	listener net.Listener
@@ -27,10 +29,10 @@ type wire struct {
 }
 
 // newWire starts a wire on a port of its own.
-func newWire(g *gate, from *sender, s *server, lost time.Duration) (*wire, error) {
+func newWire(g *gate, from *schedule.Client, s *schedule.Server, lost time.Duration) (*wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("start a wire to %s: %w", s.name, err)
+		return nil, fmt.Errorf("start a wire to %s: %w", s.Name, err)
 	}
 	w := &wire{gate: g, sender: from, server: s, lost: lost, listener: l, conns: map[*conn]bool{},
 		unknown: map[string]*command{}}
@@ -53,7 +55,7 @@ func (w *wire) accept() {
 
 // serve connects a connection of the instance with the server.
 func (w *wire) serve(instance net.Conn) {
-	upstream, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.Background(), "tcp", w.server.host)
+	upstream, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.Background(), "tcp", w.server.Host)
 	if err != nil {
 		_ = instance.Close()
 		return

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A wired is a client that reaches a Redis over a wire whose gate is closed.
@@ -24,7 +26,7 @@ func newWired(t *testing.T) *wired {
 	t.Helper()
 	redisServer := miniredis.RunT(t)
 	g := newGate(map[string]string{testScript.Hash(): "count"})
-	w, err := newWire(g, &sender{name: "a"}, &server{name: "stock", host: redisServer.Addr()}, 50*time.Millisecond)
+	w, err := newWire(g, &schedule.Client{Name: "a"}, &schedule.Server{Name: "stock", Host: redisServer.Addr()}, 50*time.Millisecond)
 	require.NoError(t, err)
 	rdb := redis.NewClient(&redis.Options{Addr: w.host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Cleanup(func() {
@@ -32,15 +34,21 @@ func newWired(t *testing.T) *wired {
 		w.Close()
 	})
 	require.NoError(t, rdb.Ping(t.Context()).Err())
-	g.close()
+	g.begin()
 	return &wired{w, redisServer, rdb}
 }
 
 // one waits until so many commands wait, and returns the last one.
 func (w *wired) one(t *testing.T, n int) *command {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(w.gate.of(w.sender)) == n }, 5*time.Second, time.Millisecond)
-	return w.gate.of(w.sender)[n-1]
+	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == n }, 5*time.Second, time.Millisecond)
+	return w.gate.Of(w.sender)[n-1]
+}
+
+// wrote reports whether a write of the stock was sent on.
+func (w *wired) wrote() bool {
+	_, wrote := w.gate.logOf(w.sender)
+	return wrote
 }
 
 func (w *wired) set(t *testing.T, key string) <-chan error {
@@ -54,16 +62,16 @@ func TestAWireHoldsACommandUntilItIsLetThrough(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, "k")
 	cmd := w.one(t, 1)
-	assert.Equal(t, "set stock", cmd.text())
-	assert.True(t, cmd.writes)
+	assert.Equal(t, "set stock", cmd.Text())
+	assert.True(t, cmd.writesStock())
 	time.Sleep(20 * time.Millisecond)
 	assert.False(t, w.redis.Exists("k"))
-	require.True(t, w.gate.decide(cmd, pass))
+	require.True(t, w.gate.Decide(cmd, schedule.Pass))
 	require.NoError(t, <-done)
 	<-cmd.done
 	assert.True(t, w.redis.Exists("k"))
-	assert.True(t, w.sender.wrote)
-	assert.False(t, w.gate.decide(cmd, pass), "it waits no more")
+	assert.True(t, w.wrote())
+	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it waits no more")
 }
 
 func TestARequestIsLost(t *testing.T) {
@@ -71,37 +79,37 @@ func TestARequestIsLost(t *testing.T) {
 	done := w.set(t, "k")
 	cmd := w.one(t, 1)
 	begun := time.Now()
-	require.True(t, w.gate.decide(cmd, loseRequest))
+	require.True(t, w.gate.Decide(cmd, schedule.LostRequest))
 	<-cmd.done
 	require.Error(t, <-done)
 	assert.GreaterOrEqual(t, time.Since(begun), w.lost)
 	assert.False(t, w.redis.Exists("k"))
-	assert.False(t, w.sender.wrote)
+	assert.False(t, w.wrote())
 }
 
 func TestAReplyIsLost(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, "k")
 	cmd := w.one(t, 1)
-	require.True(t, w.gate.decide(cmd, loseReply))
+	require.True(t, w.gate.Decide(cmd, schedule.LostReply))
 	<-cmd.done
 	assert.True(t, w.redis.Exists("k"))
 	require.Error(t, <-done)
-	assert.True(t, w.sender.wrote)
-	w.gate.openAll()
+	assert.True(t, w.wrote())
+	w.gate.OpenAll()
 	assert.NoError(t, <-w.set(t, "other"), "on a new connection")
 }
 
 func TestAServerThatIsDownRefuses(t *testing.T) {
 	w := newWired(t)
-	w.gate.change(func() { w.server.down = true })
+	w.gate.Change(func() { w.server.Down = true })
 	w.closeIdle()
 	done := w.set(t, "k")
-	require.True(t, w.gate.decide(w.one(t, 1), pass))
+	require.True(t, w.gate.Decide(w.one(t, 1), schedule.Pass))
 	require.Error(t, <-done)
 	assert.False(t, w.redis.Exists("k"))
-	w.gate.change(func() { w.server.down = false })
-	w.gate.openAll()
+	w.gate.Change(func() { w.server.Down = false })
+	w.gate.OpenAll()
 	assert.NoError(t, <-w.set(t, "k"))
 }
 
@@ -113,8 +121,8 @@ func TestARequestWhoseConnectionIsClosedIsNeverSentOn(t *testing.T) {
 		ContextTimeoutEnabled: true})
 	defer impatient.Close()
 	require.Error(t, impatient.Set(ctx, "k", "1", 0).Err())
-	require.Eventually(t, func() bool { return len(w.gate.of(w.sender)) == 0 }, 5*time.Second, time.Millisecond)
-	w.gate.openAll()
+	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == 0 }, 5*time.Second, time.Millisecond)
+	w.gate.OpenAll()
 	require.NoError(t, <-w.set(t, "other"))
 	assert.False(t, w.redis.Exists("k"))
 }
@@ -122,24 +130,24 @@ func TestARequestWhoseConnectionIsClosedIsNeverSentOn(t *testing.T) {
 // A script that the server does not know is sent twice, and is one step.
 func TestAScriptIsOneStep(t *testing.T) {
 	w := newWired(t)
-	for _, d := range []decision{pass, loseReply} {
+	for _, d := range []schedule.Decision{schedule.Pass, schedule.LostReply} {
 		w.redis.FlushAll()
 		require.NoError(t, w.flushScripts())
 		done := make(chan error, 1)
 		go func() { done <- testScript.Run(context.Background(), w.rdb, []string{"n"}).Err() }()
 		cmd := w.one(t, 1)
-		assert.Equal(t, "eval:count", cmd.name)
-		require.True(t, w.gate.decide(cmd, d))
+		assert.Equal(t, "eval:count", cmd.Name)
+		require.True(t, w.gate.Decide(cmd, d))
 		<-cmd.done
 		n, err := w.redis.Get("n")
 		require.NoError(t, err)
 		assert.Equal(t, "1", n, "it was carried out, once")
-		if d == pass {
+		if d == schedule.Pass {
 			assert.NoError(t, <-done)
 		} else {
 			assert.Error(t, <-done)
 		}
-		assert.Empty(t, w.gate.of(w.sender))
+		assert.Empty(t, w.gate.Of(w.sender))
 	}
 }
 
@@ -161,8 +169,8 @@ func TestATransactionIsOneStep(t *testing.T) {
 		done <- err
 	}()
 	cmd := w.one(t, 1)
-	assert.Equal(t, "exec stock", cmd.text())
-	require.True(t, w.gate.decide(cmd, pass))
+	assert.Equal(t, "exec stock", cmd.Text())
+	require.True(t, w.gate.Decide(cmd, schedule.Pass))
 	require.NoError(t, <-done)
 }
 
@@ -170,18 +178,18 @@ func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
 	w := newWired(t)
 	subscription := w.rdb.Subscribe(t.Context(), "news")
 	defer subscription.Close()
-	require.True(t, w.gate.decide(w.one(t, 1), pass))
+	require.True(t, w.gate.Decide(w.one(t, 1), schedule.Pass))
 	_, err := subscription.Receive(t.Context())
 	require.NoError(t, err)
 	for _, text := range []string{"dropped", "first", "second"} {
 		w.redis.Publish("news", text)
 	}
 	messages := subscription.Channel()
-	for i, d := range []decision{refuse, pass, pass} {
+	for i, d := range []schedule.Decision{schedule.Refuse, schedule.Pass, schedule.Pass} {
 		cmd := w.one(t, 1)
-		assert.True(t, cmd.message)
-		assert.Equal(t, "gets the message", cmd.text())
-		require.True(t, w.gate.decide(cmd, d))
+		assert.True(t, cmd.Message)
+		assert.Equal(t, "gets the message", cmd.Text())
+		require.True(t, w.gate.Decide(cmd, d))
 		if i > 0 {
 			assert.Equal(t, []string{"first", "second"}[i-1], (<-messages).Payload)
 		}
@@ -189,41 +197,50 @@ func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
 	assert.Empty(t, messages)
 }
 
+// come brings commands to a gate, one after the other.
+func (g *gate) come(t *testing.T, commands ...*command) {
+	t.Helper()
+	for _, cmd := range commands {
+		before := g.Happened()
+		go g.wait(cmd, t.Context().Done())
+		require.Eventually(t, func() bool { return g.Happened() > before }, 5*time.Second, time.Millisecond)
+	}
+}
+
+// waits returns a command that waits at a gate.
+func waits(c *participant, server int, name string) *command {
+	return &command{Command: schedule.Command{Client: &c.Client, Name: name, Message: name == "message",
+		Server: &schedule.Server{Index: server, Name: []string{"stock", "lock"}[server]}}}
+}
+
+func named(index int, name string) *participant {
+	return &participant{Client: schedule.Client{Index: index, Name: name}}
+}
+
 // The order in which a client's commands are named does not depend on which came first.
 func TestWaitingCommandsAreOrdered(t *testing.T) {
 	g := newGate(nil)
-	g.close()
-	c := &sender{name: "a"}
-	stock, lock := &server{index: 0, name: "stock"}, &server{index: 1, name: "lock"}
-	for _, cmd := range []*command{
-		{sender: c, server: lock, name: "set"}, {sender: c, server: stock, name: "set"},
-		{sender: c, server: lock, name: "eval:renew"}, {sender: c, server: stock, name: "get"},
-		{sender: &sender{name: "b"}, server: stock, name: "get"},
-	} {
-		assert.False(t, g.add(cmd))
-	}
-	var names []string
-	for _, cmd := range g.of(c) {
-		names = append(names, cmd.text())
-	}
-	assert.Equal(t, []string{"get stock", "set stock", "eval:renew lock", "set lock"}, names)
-	assert.Equal(t, "a (get stock), a2 (set stock), a3 (eval:renew lock), a4 (set lock)", g.text([]*sender{c}))
+	g.begin()
+	c := named(0, "a")
+	g.come(t, waits(c, 1, "set"), waits(c, 0, "set"), waits(c, 1, "eval:renew"), waits(c, 0, "get"),
+		waits(named(1, "b"), 0, "get"))
+	assert.Equal(t, "a (get stock), a2 (set stock), a3 (eval:renew lock), a4 (set lock)", g.text([]*participant{c}))
 	assert.Equal(t, "nothing", g.text(nil))
 }
 
 // What a client sends by itself while another one's step is taken came because time has passed.
 func TestACommandThatComesEarlyIsNoted(t *testing.T) {
 	g := newGate(nil)
-	g.close()
-	a, b, stock := &sender{name: "a"}, &sender{index: 1, name: "b"}, &server{name: "stock"}
-	g.stepping = a
-	g.add(&command{sender: a, server: stock, name: "get"})
-	assert.False(t, g.takeEarly([]*sender{a, b}))
-	g.add(&command{sender: b, server: stock, name: "message", message: true})
-	assert.False(t, g.takeEarly([]*sender{a, b}), "a message comes from another client")
-	g.add(&command{sender: b, server: stock, name: "get"})
-	assert.True(t, g.takeEarly([]*sender{a, b}))
-	assert.False(t, g.takeEarly([]*sender{a, b}))
+	g.begin()
+	a, b := named(0, "a"), named(1, "b")
+	g.stepping = &a.Client
+	g.come(t, waits(a, 0, "get"))
+	assert.False(t, g.takeEarly())
+	g.come(t, waits(b, 0, "message"))
+	assert.False(t, g.takeEarly(), "a message comes from another client")
+	g.come(t, waits(b, 0, "get"))
+	assert.True(t, g.takeEarly())
+	assert.False(t, g.takeEarly())
 }
 
 func TestRequestsAreReadToTheirEnd(t *testing.T) {

@@ -1,0 +1,248 @@
+package schedule
+
+import (
+	"slices"
+	"sync"
+)
+
+// A Gate holds each command of each client until a scheduler lets it through. C is a command as its user knows it, with
+// a [Command] embedded.
+type Gate[C Waiting] struct {
+	Arrived chan struct{} // holds one notice that a command has come, or that an order has ended
+
+	mu      sync.Mutex
+	waiting []C
+	open    bool // commands of live clients pass at once
+	moves   int  // counts what happened at all
+}
+
+// Waiting is what a gate knows of a command: the pointer to a type that embeds [Command] has it.
+type Waiting interface {
+	comparable
+	AtGate() *Command
+}
+
+// A Command waits at a gate. A message of a subscription does so too, before its receiver gets it.
+type Command struct {
+	Client  *Client
+	Server  *Server
+	Name    string   // in lower case; a script by its name: "eval:release"
+	Keys    []string // all keys that it reads or writes
+	Message bool
+	Nth     int // how many commands with this name and key the client sent to this server before
+
+	decided chan Decision
+}
+
+// A Client is one client of a schedule, as its gate sees it. The gate's lock guards what changes: see [Gate.Change].
+type Client struct {
+	Index int
+	Name  string
+	Held  bool // its commands wait while time passes
+	Dead  bool // its commands wait for ever
+
+	gone bool // its commands fail
+	sent map[string]int
+}
+
+// A Server is one Redis server, as a gate sees it.
+type Server struct {
+	Index int    // 0: that of the stock
+	Name  string // stock, lock, or of a Redlock node 1, 2, 3 …
+	Host  string // host:port of a real one
+	Down  bool   // the gate's lock guards it
+}
+
+// A Decision is made by a scheduler about one command.
+type Decision uint8
+
+// The decisions.
+const (
+	Fail        Decision = iota // its client is of no more interest
+	Pass                        // it is carried out
+	Refuse                      // its server cannot be reached; a message is lost
+	LostRequest                 // it is never carried out, and its client waits for the reply in vain
+	LostReply                   // it is carried out, and its client waits for the reply in vain
+	ComesLate                   // its client waits for the reply in vain, and it may still be carried out after that
+	TooLate                     // no decision: its context, or its connection, has ended
+)
+
+// NewGate returns a gate that is closed.
+func NewGate[C Waiting]() *Gate[C] { return &Gate[C]{Arrived: make(chan struct{}, 1)} }
+
+// AtGate returns the command as a gate knows it.
+func (cmd *Command) AtGate() *Command { return cmd }
+
+// ID names a command apart from how often it was sent. A client may send the same command for two keys at once.
+func (cmd *Command) ID() string { return cmd.Server.Name + " " + cmd.Name + " " + cmd.Key() }
+
+// Key returns the first key, "" if there is none.
+func (cmd *Command) Key() string {
+	if len(cmd.Keys) == 0 {
+		return ""
+	}
+	return cmd.Keys[0]
+}
+
+// Text names a command and its server.
+func (cmd *Command) Text() string {
+	if cmd.Message {
+		return Message
+	}
+	return CommandText(cmd.Name, cmd.Server.Name)
+}
+
+func (cmd *Command) place() Place {
+	return Place{Server: cmd.Server.Index, Name: cmd.Name, Key: cmd.Key(), Nth: cmd.Nth}
+}
+
+// Wait returns what the scheduler decides about a command. It returns TooLate if ended is closed first: the command is
+// never carried out.
+func (g *Gate[C]) Wait(cmd C, ended <-chan struct{}) Decision {
+	g.add(cmd)
+	at := cmd.AtGate()
+	var d Decision
+	select {
+	case d = <-at.decided:
+	case <-ended:
+		if g.remove(cmd) {
+			return TooLate
+		}
+		d = <-at.decided
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d != Fail && at.Server.Down && !at.Message {
+		return Refuse
+	}
+	return d
+}
+
+func (g *Gate[C]) add(cmd C) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := cmd.AtGate()
+	c := at.Client
+	if c.sent == nil {
+		c.sent = map[string]int{}
+	}
+	at.decided, at.Nth = make(chan Decision, 1), c.sent[at.ID()]
+	c.sent[at.ID()]++
+	g.moves++
+	switch {
+	case c.gone:
+		at.decided <- Fail
+	case g.open && !c.Dead:
+		at.decided <- Pass
+	default:
+		g.waiting = append(g.waiting, cmd)
+		if !c.Dead && !c.Held {
+			g.notice()
+		}
+	}
+}
+
+// remove forgets a command, and reports whether it still waited.
+func (g *Gate[C]) remove(cmd C) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.moves++
+	i := slices.Index(g.waiting, cmd)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// Of returns the waiting commands of a client, in the order in which a trace counts them.
+func (g *Gate[C]) Of(c *Client) []C {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var own []C
+	for _, cmd := range g.waiting {
+		if cmd.AtGate().Client == c {
+			own = append(own, cmd)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b C) int { return a.AtGate().place().Compare(b.AtGate().place()) })
+	return own
+}
+
+// Decide lets a command go, in the way of the decision. It reports whether the command still waited.
+func (g *Gate[C]) Decide(cmd C, d Decision) bool {
+	if !g.remove(cmd) {
+		return false
+	}
+	at := cmd.AtGate()
+	g.Change(func() { at.Client.Held = false })
+	at.decided <- d
+	return true
+}
+
+// Close makes the commands wait from now on.
+func (g *Gate[C]) Close() { g.Change(func() { g.open = false }) }
+
+// OpenAll lets the waiting commands of live clients through, and all that they send from now on.
+func (g *Gate[C]) OpenAll() {
+	g.Change(func() {
+		g.open = true
+		g.decideAll(Pass, func(c *Client) bool { return !c.Dead })
+	})
+}
+
+// Retire lets the waiting commands of a client fail, and all that it sends from now on.
+func (g *Gate[C]) Retire(c *Client) {
+	g.Change(func() {
+		c.gone = true
+		g.decideAll(Fail, func(other *Client) bool { return other == c })
+	})
+}
+
+// decideAll decides about the waiting commands of some clients. Each command that is taken out of the waiting ones gets
+// a decision, or its client would wait for ever.
+func (g *Gate[C]) decideAll(d Decision, of func(*Client) bool) {
+	g.waiting = slices.DeleteFunc(g.waiting, func(cmd C) bool {
+		decides := of(cmd.AtGate().Client)
+		if decides {
+			g.moves++
+			cmd.AtGate().decided <- d
+		}
+		return decides
+	})
+}
+
+// Change changes what the gate's lock guards.
+func (g *Gate[C]) Change(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	do()
+}
+
+// Happened counts all that has happened.
+func (g *Gate[C]) Happened() (n int) {
+	g.Change(func() { n = g.moves })
+	return n
+}
+
+// Notice tells a scheduler that lets time pass that something has happened.
+func (g *Gate[C]) Notice() {
+	g.Change(func() {
+		g.moves++
+		g.notice()
+	})
+}
+
+func (g *Gate[C]) notice() {
+	select {
+	case g.Arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Forget forgets the notice of what has happened.
+func (g *Gate[C]) Forget() {
+	select {
+	case <-g.Arrived:
+	default:
+	}
+}
