@@ -43,8 +43,10 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
 	for i, one := range tasks {
-		shown.Say(fmt.Sprintf("%d of %s; now %s under %s", i, count(len(tasks), "cell"), one.rung,
-			explore.FaultNames(one.bounds)))
+		shown.Status(func() string {
+			return fmt.Sprintf("%d of %s; now %s under %s", i, count(len(tasks), "cell"), one.rung,
+				explore.FaultNames(one.bounds))
+		})
 		select {
 		case <-one.done:
 		case <-ctx.Done():
