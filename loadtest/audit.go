@@ -12,6 +12,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 // auditFlags are the flags of the command audit.
@@ -78,7 +79,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 	for _, c := range run.Cells {
 		differ = append(differ, rejudge(c)...)
 	}
-	rows := catalog.Assess(run.Cells)
+	rows := scenario.Table.Assess(run.Cells)
 	if err := errors.Join(show(run, rows), spool.Err()); err != nil {
 		return complain(stderr, err)
 	}

@@ -15,11 +15,11 @@ import (
 	"sync"
 	"testing"
 
+	"stockapi/loadtest/scenario"
+
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/loadtest/catalog"
 )
 
 // documents returns the files that readers are sent to, but for WORKSHOP.md.
@@ -57,7 +57,7 @@ func TestTexts(t *testing.T) {
 	for _, command := range commands {
 		c, _, _, err := parse(strings.Fields(command)[3:], io.Discard, io.Discard)
 		require.NoError(t, err, command)
-		_, err = catalog.Select(c.Run.Scenarios, c.Run.Rungs, c.Run.Instances, 1)
+		_, err = scenario.Table.Select(c.Run.Scenarios, c.Run.Rungs, c.Run.Instances, 1)
 		assert.NoError(t, err, command)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 type listFlags struct {
@@ -25,7 +25,7 @@ func (f *listFlags) run(stdout, stderr io.Writer) int {
 			return complain(stderr, errors.New("--width must lie between 40 and 1000"))
 		}
 	}
-	scenarios, err := catalog.Part(f.Names)
+	scenarios, err := scenario.Table.Part(f.Names)
 	if err != nil {
 		return complain(stderr, err)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/replay"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 // run replays the traces, and returns the exit code.
@@ -52,7 +52,7 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	err = errors.Join(err, environment.Close())
 	if f.Out != "" {
-		err = errors.Join(err, report.WriteAll(f.Out, run, catalog.Assess(run.Cells)))
+		err = errors.Join(err, report.WriteAll(f.Out, run, scenario.Table.Assess(run.Cells)))
 	}
 	if err != nil {
 		return complain(stderr, err)

@@ -44,32 +44,32 @@ func (f *reportFlags) run(stdout, stderr io.Writer) int {
 	})
 }
 
-func (f *reportFlags) report(run *history.Run, _ []*catalog.Row, to string) error {
-	return report.WritePage(run, to)
+func (f *reportFlags) report(run *history.Run, rows []*catalog.Row, to string) error {
+	return report.WritePage(run, rows, to)
 }
 
 func (f *reportFlags) picture(_ *history.Run, rows []*catalog.Row, to string) error {
-	c, err := pictured(rows, f.Cell)
+	r, err := pictured(rows, f.Cell)
 	if err != nil {
 		return err
 	}
-	return history.WriteFile(to, func(w io.Writer) error { return html.WritePicture(w, c) })
+	return history.WriteFile(to, func(w io.Writer) error { return html.WritePicture(w, r) })
 }
 
-// pictured returns the cell of that name. Without a name it returns the first one whose stock is broken and that had a
-// fault.
-func pictured(rows []*catalog.Row, name string) (*history.Cell, error) {
+// pictured returns the row of the cell of that name. Without a name it returns the first one whose stock is broken and
+// that had a fault.
+func pictured(rows []*catalog.Row, name string) (*catalog.Row, error) {
 	var names []string
 	for _, r := range rows {
-		c := r.Shown()
+		c, title := r.Shown(), r.Scenario.Name+" "+r.Rung
 		if c.Len() == 0 {
 			continue
 		}
-		names = append(names, r.Scenario+" "+r.Rung)
-		called := name == r.Scenario+" "+r.Rung || name == r.Scenario+" "+r.Name
+		names = append(names, title)
+		called := name == title || name == r.Scenario.Name+" "+r.Name
 		lesson := c.Finding(history.Stock).Result == history.Broken && len(c.Faults) > 0
 		if called || name == "" && lesson {
-			return c, nil
+			return r, nil
 		}
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/run"
+	"stockapi/loadtest/scenario"
 )
 
 // run makes the run that the flags ask for, and returns the exit code. Unless they name rungs or scenarios, or all are
@@ -23,9 +24,9 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	scenarios, rungs := f.Scenarios, f.Rungs
 	first := !all && len(scenarios) == 0 && len(rungs) == 0
 	if first {
-		scenarios, rungs = catalog.FirstScenarios, catalog.FirstRungs
+		scenarios, rungs = scenario.Table.First()
 	}
-	specs, err := catalog.Select(scenarios, rungs, f.Instances, f.Repeat)
+	specs, err := scenario.Table.Select(scenarios, rungs, f.Instances, f.Repeat)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -69,7 +70,7 @@ func (f *runFlags) newSpool() *history.Spool {
 // finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were; first
 // says that nobody chose them.
 func (f *runFlags) finish(result run.Result, err error, first bool, stdout, stderr io.Writer) int {
-	rows := catalog.Assess(result.History.Cells)
+	rows := scenario.Table.Assess(result.History.Cells)
 	ran := 0
 	for _, r := range rows {
 		ran += r.Ran()

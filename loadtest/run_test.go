@@ -16,6 +16,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/run"
+	"stockapi/loadtest/scenario"
 )
 
 func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
@@ -144,7 +145,7 @@ func TestListTellsTheTable(t *testing.T) {
 func TestListTellsOfSome(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list", "v4")
 	assert.Equal(t, asExpected, code)
-	assert.Equal(t, len(catalog.Table), strings.Count(stdout, "  v4 "), "in every scenario")
+	assert.Equal(t, len(scenario.Table), strings.Count(stdout, "  v4 "), "in every scenario")
 	assert.NotContains(t, stdout, "  v5 ")
 	assert.Regexp(t, `v4 lua-release: does not apply: its lock does not lie on several nodes`, stdout)
 
@@ -180,7 +181,7 @@ func TestListFitsItsWidth(t *testing.T) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), width)
 		}
 		said := strings.Join(strings.Fields(stdout), " ")
-		for _, s := range catalog.Table {
+		for _, s := range scenario.Table {
 			for _, e := range s.Expect {
 				assert.Contains(t, said, e.Why)
 			}

@@ -6,28 +6,39 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Row holds all repetitions of one scenario × rung, compared with what the table expects of them.
+// A Row holds all repetitions of one scenario × rung, compared with what is expected of them.
 type Row struct {
-	Scenario, Rung, Name string
-	Cells                []*history.Cell
+	Scenario   Scenario
+	Rung, Name string
+	Cells      []*Assessment
 	// Met counts the cells that were run and are as expected.
 	Met int
+	// Surprises, Unknown and Invalid are those of the cells that were run.
+	Surprises, Unknown, Invalid []string
+}
+
+// An Assessment is a cell beside what is expected of it.
+type Assessment struct {
+	*history.Cell
 	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
 	Surprises []string
-	// Unknown says which verdicts of valid cells nobody can tell. They are neither as expected nor a surprise.
+	// Unknown says which verdicts of a valid cell nobody can tell although there is a result to expect. They are neither
+	// as expected nor a surprise.
 	Unknown []string
-	// Invalid says why cells are no measurement of the rung. Such a cell is neither as expected nor a surprise.
-	Invalid []string
+	// Invalid says why the cell is no measurement of its rung: the client did not do its part, or the machine was too
+	// slow. It does not excuse what is proven all the same. Such a cell is neither as expected nor a surprise.
+	Invalid string
 }
 
 // Assess sorts the cells into rows, in the order in which they come, and compares their findings with the table.
-func Assess(cells []*history.Cell) []*Row {
+func (t Table) Assess(cells []*history.Cell) []*Row {
 	var rows []*Row
 	byName := map[[2]string]*Row{}
 	for _, c := range cells {
 		name := [2]string{c.Scenario, c.Rung}
 		if byName[name] == nil {
-			byName[name] = &Row{Scenario: c.Scenario, Rung: c.Rung, Name: c.Name}
+			byName[name] = &Row{Rung: c.Rung, Name: c.Name}
+			byName[name].Scenario, _ = t.Find(c.Scenario)
 			rows = append(rows, byName[name])
 		}
 		byName[name].add(c)
@@ -36,39 +47,38 @@ func Assess(cells []*history.Cell) []*Row {
 }
 
 func (r *Row) add(c *history.Cell) {
-	r.Cells = append(r.Cells, c)
-	if c.NotRun != "" {
-		return
-	}
-	if why := Invalid(c); why != "" {
-		r.Invalid = append(r.Invalid, why)
-		return
-	}
-	surprises, unknown := Surprises(c), Unknown(c)
-	if len(surprises)+len(unknown) == 0 {
+	a := r.Scenario.Assess(c)
+	r.Cells = append(r.Cells, a)
+	switch {
+	case c.NotRun != "":
+	case a.Invalid != "":
+		r.Invalid = append(r.Invalid, a.Invalid)
+	case a.AsExpected():
 		r.Met++
+	default:
+		r.Surprises, r.Unknown = append(r.Surprises, a.Surprises...), append(r.Unknown, a.Unknown...)
 	}
-	r.Surprises, r.Unknown = append(r.Surprises, surprises...), append(r.Unknown, unknown...)
 }
 
-// Surprises says, one line each, where the findings of a cell differ from what the table expects. A cell that is no
-// measurement of its rung has none, and a verdict that nobody can tell is none: see [Unknown].
-func Surprises(c *history.Cell) []string { return told(c, false) }
-
-// Unknown says, one line each, which verdicts of a cell nobody can tell although the table expects a result. A cell
-// that is no measurement of its rung has none.
-func Unknown(c *history.Cell) []string { return told(c, true) }
-
-func told(c *history.Cell, unknown bool) (out []string) {
-	if Invalid(c) != "" {
-		return nil
+// Assess compares the findings of a cell with what the scenario expects of it.
+func (s Scenario) Assess(c *history.Cell) *Assessment {
+	a := &Assessment{Cell: c, Invalid: s.invalid(c)}
+	if a.Invalid != "" {
+		return a
 	}
-	for _, d := range differences(c) {
-		if d.unknown == unknown {
-			out = append(out, title(c)+": "+d.text)
+	for _, d := range s.differences(c) {
+		if d.unknown {
+			a.Unknown = append(a.Unknown, title(c)+": "+d.text)
+		} else {
+			a.Surprises = append(a.Surprises, title(c)+": "+d.text)
 		}
 	}
-	return out
+	return a
+}
+
+// AsExpected reports whether the cell is a measurement of its rung, and all of it is as expected.
+func (a *Assessment) AsExpected() bool {
+	return a.Invalid == "" && len(a.Surprises)+len(a.Unknown) == 0
 }
 
 // A difference lies between what is expected of a cell and what was found.
@@ -79,8 +89,8 @@ type difference struct {
 }
 
 // differences returns all differences of a cell, whether it is valid or not.
-func differences(c *history.Cell) []difference {
-	e, known := Expected(c.Scenario, c.Rung)
+func (s Scenario) differences(c *history.Cell) []difference {
+	e, known := s.Expected(c.Rung)
 	if c.IsReplay() {
 		return unbroken(c)
 	}
@@ -100,7 +110,7 @@ func differences(c *history.Cell) []difference {
 		if f.Because != "" {
 			text += ": " + f.Because
 		}
-		out = append(out, difference{text, !notAsked(f) && byTheClock(c, v, f.Result), unknown(f)})
+		out = append(out, difference{text, !notAsked(f) && s.byTheClock(c, v, f.Result), unknown(f)})
 	}
 	return out
 }
@@ -146,21 +156,19 @@ func (r *Row) Ran() int {
 
 // Shown returns the cell that stands for the row: the first that is a surprise, or else was not measured, else the
 // first.
-func (r *Row) Shown() *history.Cell {
+func (r *Row) Shown() *Assessment {
 	shown := r.Cells[0]
-	for _, c := range r.Cells {
+	for _, a := range r.Cells {
 		switch {
-		case c.NotRun != "":
-		case len(Surprises(c)) > 0:
-			return c
-		case !measured(c) && measured(shown):
-			shown = c
+		case a.NotRun != "":
+		case len(a.Surprises) > 0:
+			return a
+		case !a.AsExpected() && shown.AsExpected():
+			shown = a
 		}
 	}
 	return shown
 }
-
-func measured(c *history.Cell) bool { return Invalid(c) == "" && len(Unknown(c)) == 0 }
 
 // AllMeasured reports whether all cells that were run are valid, and none of their verdicts is unknown.
 func AllMeasured(rows []*Row) bool {

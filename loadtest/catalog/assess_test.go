@@ -9,11 +9,13 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // asTheTableSays makes a cell whose findings are just those expected.
 func asTheTableSays(name, rung string) *history.Cell {
-	e, _ := catalog.Expected(name, rung)
+	s, _ := scenario.Table.Find(name)
+	e, _ := s.Expected(rung)
 	c := &history.Cell{Scenario: name, Rung: rung, Name: catalog.NameOf(rung)}
 	for _, v := range history.Verdicts {
 		c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Results[v]})
@@ -21,44 +23,50 @@ func asTheTableSays(name, rung string) *history.Cell {
 	return c
 }
 
+// assess compares a cell with the table.
+func assess(c *history.Cell) *catalog.Assessment {
+	s, _ := scenario.Table.Find(c.Scenario)
+	return s.Assess(c)
+}
+
 // What is expected of the replay of a trace stands in its cell.
 func TestAReplayIsToBreakWhatItsTraceBreaks(t *testing.T) {
 	cell := &history.Cell{Scenario: history.ReplayOf("v4:aa.expiry.bbba"), Rung: "v4", Findings: []history.Finding{
 		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
 	}}
-	assert.Empty(t, catalog.Surprises(cell), "nothing was expected")
+	assert.Empty(t, assess(cell).Surprises, "nothing was expected")
 	cell.Breaks = []history.Verdict{history.Stock}
-	assert.Empty(t, catalog.Surprises(cell))
+	assert.Empty(t, assess(cell).Surprises)
 	cell.Breaks = []history.Verdict{history.Stock, history.Exclusion}
-	surprises := catalog.Surprises(cell)
+	surprises := assess(cell).Surprises
 	assert.Len(t, surprises, 1)
 	assert.Contains(t, strings.Join(surprises, ""), "exclusion was expected to be BROKEN and is ok")
 }
 
 func TestBothDirectionsAreASurprise(t *testing.T) {
 	held, broke := asTheTableSays("one-instance", "v0"), asTheTableSays("one-instance", "v4")
-	assert.Empty(t, catalog.Surprises(held))
-	assert.Empty(t, catalog.Surprises(broke))
+	assert.Empty(t, assess(held).Surprises)
+	assert.Empty(t, assess(broke).Surprises)
 	held.Findings[0].Result = history.OK
 	broke.Findings[0] = history.Finding{Verdict: history.Stock, Result: history.Broken, Because: "unit 7 twice"}
 	assert.Equal(t, []string{"one-instance v0 nolock: stock was expected to be BROKEN and is ok"},
-		catalog.Surprises(held))
+		assess(held).Surprises)
 	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is BROKEN: unit 7 twice"},
-		catalog.Surprises(broke))
+		assess(broke).Surprises)
 }
 
 func TestUnknownIsNeverAsExpected(t *testing.T) {
-	for _, s := range catalog.Table {
+	for _, s := range scenario.Table {
 		for _, e := range s.Expect {
 			for i := range history.Verdicts {
 				c := asTheTableSays(s.Name, e.Rung)
 				c.Findings[i].Result = history.Indeterminate
-				assert.Empty(t, catalog.Surprises(c), "nothing was found that surprises")
-				assert.Len(t, catalog.Unknown(c), 1)
-				rows := catalog.Assess([]*history.Cell{asTheTableSays(s.Name, e.Rung), c})
+				assert.Empty(t, assess(c).Surprises, "nothing was found that surprises")
+				assert.Len(t, assess(c).Unknown, 1)
+				rows := scenario.Table.Assess([]*history.Cell{asTheTableSays(s.Name, e.Rung), c})
 				assert.Equal(t, 1, rows[0].Met)
-				assert.Equal(t, catalog.Unknown(c), rows[0].Unknown)
-				assert.Same(t, c, rows[0].Shown())
+				assert.Equal(t, assess(c).Unknown, rows[0].Unknown)
+				assert.Same(t, c, rows[0].Shown().Cell)
 				assert.False(t, catalog.AllMeasured(rows))
 			}
 		}
@@ -70,10 +78,10 @@ func TestAQuestionThatWasNotAskedIsNotMeasured(t *testing.T) {
 	c := asTheTableSays("two-instances", "v4")
 	c.Client, c.TTL = &history.Client{Longest: time.Hour}, time.Second // a slow machine is not the reason
 	c.Findings[1].Result, c.Findings[1].Because = history.NotApplicable, "not asked: two hosts"
-	assert.Empty(t, catalog.Surprises(c))
+	assert.Empty(t, assess(c).Surprises)
 	assert.Equal(t, []string{"two-instances v4 lua-release: exclusion was expected to be ok and is –: " +
-		"not asked: two hosts"}, catalog.Unknown(c))
-	rows := catalog.Assess([]*history.Cell{c})
+		"not asked: two hosts"}, assess(c).Unknown)
+	rows := scenario.Table.Assess([]*history.Cell{c})
 	assert.Zero(t, rows[0].Met)
 	assert.False(t, catalog.AllMeasured(rows))
 }
@@ -83,24 +91,24 @@ func TestASurpriseBesideAnUnknown(t *testing.T) {
 	c := asTheTableSays("one-instance", "v4")
 	c.Findings[0].Result, c.Findings[1].Result = history.Indeterminate, history.Broken
 	assert.Equal(t, []string{"one-instance v4 lua-release: exclusion was expected to be ok and is BROKEN"},
-		catalog.Surprises(c))
+		assess(c).Surprises)
 	assert.Equal(t, []string{"one-instance v4 lua-release: stock was expected to be ok and is unknown"},
-		catalog.Unknown(c))
+		assess(c).Unknown)
 }
 
 func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {
-	assert.Len(t, catalog.Surprises(&history.Cell{Scenario: "rain", Rung: "v4"}), 1)
+	assert.Len(t, assess(&history.Cell{Scenario: "rain", Rung: "v4"}).Surprises, 1)
 }
 
 func TestRowsCountRepetitions(t *testing.T) {
 	good, bad := asTheTableSays("one-instance", "v4"), asTheTableSays("one-instance", "v4")
 	bad.Repetition, bad.Findings[3].Result = 2, history.Broken
 	skipped := &history.Cell{Scenario: "one-instance", Rung: "v6", Name: "redlock", NotRun: "needs nodes"}
-	rows := catalog.Assess([]*history.Cell{good, bad, skipped})
+	rows := scenario.Table.Assess([]*history.Cell{good, bad, skipped})
 	assert.Len(t, rows, 2)
 	assert.Equal(t, 1, rows[0].Met)
 	assert.Equal(t, 2, rows[0].Ran())
-	assert.Same(t, bad, rows[0].Shown(), "the row shows what was not as expected")
+	assert.Same(t, bad, rows[0].Shown().Cell, "the row shows what was not as expected")
 	assert.Zero(t, rows[1].Ran())
 	assert.Empty(t, rows[1].Surprises)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/scenario"
 )
 
 func TestNamesThatAreNearAreProposed(t *testing.T) {
@@ -16,23 +17,23 @@ func TestNamesThatAreNearAreProposed(t *testing.T) {
 		"lua-relase":    `there is no rung "lua-relase", did you mean "lua-release"?`,
 		"v15-write-ony": `there is no rung "v15-write-ony", did you mean "v15-write-only"?`,
 	} {
-		_, err := catalog.Select(nil, []string{name}, 2, 1)
+		_, err := scenario.Table.Select(nil, []string{name}, 2, 1)
 		assert.EqualError(t, err, want)
 	}
-	_, err := catalog.Select([]string{"split"}, nil, 2, 1)
+	_, err := scenario.Table.Select([]string{"split"}, nil, 2, 1)
 	assert.EqualError(t, err, `there is no scenario "split", did you mean "split-vote"?`)
-	_, err = catalog.Select([]string{"puase"}, nil, 2, 1)
+	_, err = scenario.Table.Select([]string{"puase"}, nil, 2, 1)
 	assert.EqualError(t, err, `there is no scenario "puase", did you mean "pause"?`)
-	_, err = catalog.Select([]string{"rain"}, nil, 2, 1)
+	_, err = scenario.Table.Select([]string{"rain"}, nil, 2, 1)
 	assert.ErrorContains(t, err, `there is no scenario "rain"; there are one-instance`)
-	_, err = catalog.Part([]string{"pauze"})
+	_, err = scenario.Table.Part([]string{"pauze"})
 	assert.EqualError(t, err, `there is no scenario or rung "pauze", did you mean "pause"?`)
 	assert.Empty(t, catalog.DidYouMean("", []string{"auto"}))
 }
 
 // A selection without a cell says why it has none.
 func TestASelectionWithoutACellIsRefused(t *testing.T) {
-	_, err := catalog.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
+	_, err := scenario.Table.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
 	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")
 	assert.ErrorContains(t, err, `"loadtest list v0" tells which scenarios do`)
 }

@@ -27,6 +27,8 @@ var Kinds = []Kind{Redis, Nodes, SQLRow, SQLSession, ZooKeeper, NoLock}
 type Rung struct {
 	Number, Name string
 	Kind         Kind
+	// First reports whether a first run shows it: the article's ladder, and the answers to it.
+	First bool
 	// Asked are the verdicts that can be asked of the rung. A scenario may ask for one more.
 	Asked []history.Verdict
 	Shelf
@@ -92,24 +94,24 @@ var (
 
 // Rungs is the ladder, bottom up.
 var Rungs = []Rung{
-	{Number: "v0", Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
-	{Number: "v0.5", Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
-	{Number: "v1", Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v0", First: true, Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
+	{Number: "v0.5", First: true, Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
+	{Number: "v1", First: true, Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "setnx", Release: "del/lock", Endless: true}},
 	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "setnx", Release: "del/lock", Gap: "after:setnx", Blind: true}},
-	{Number: "v2", Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v2", First: true, Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
-	{Number: "v3", Name: "owner-check", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v3", First: true, Name: "owner-check", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
-	{Number: "v4", Name: "lua-release", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5", Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v4", First: true, Name: "lua-release", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5", First: true, Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5.5", Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
+	{Number: "v5.5", First: true, Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5.7", Name: "replicated", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock:    Lock{Acquire: "set/lock", Release: "eval:release", Replicated: true},
 		Variant: Variant{Of: "v5.5", When: "on a Redis without replicas"}},
-	{Number: "v6", Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
+	{Number: "v6", First: true, Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Release: "eval:release", Quorum: true}},
 	{Number: "v7", Name: "reentrant", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant},
 	{Number: "v7-cached", Name: "cached-reentrancy", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant,
@@ -135,12 +137,13 @@ var Rungs = []Rung{
 	{Number: "v14-hasty", Name: "zk-hasty", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
 		Lock:    Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch", Queue: true},
 		Variant: Variant{Of: "v14"}},
-	{Number: "v15", Name: "fenced", Kind: Redis, Asked: fenced, Lock: numbered,
+	{Number: "v15", First: true, Name: "fenced", Kind: Redis, Asked: fenced, Lock: numbered,
 		Shelf: Shelf{Read: "eval:read", Write: "eval:write", Fenced: true}},
 	{Number: "v15-write-only", Name: "write-only-fence", Kind: Redis, Asked: fenced, Lock: numbered,
 		Shelf: Shelf{Read: "get/stock", Write: "eval:write"}},
 	{Number: "v16", Name: "cas", Kind: NoLock, Asked: lockless, Shelf: plain},
-	{Number: "v17", Name: "atomic", Kind: NoLock, Asked: lockless, Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
+	{Number: "v17", First: true, Name: "atomic", Kind: NoLock, Asked: lockless,
+		Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
 	{Number: "v18", Name: "handoff", Kind: Redis, Asked: fenced,
 		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},

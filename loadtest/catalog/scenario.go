@@ -14,6 +14,8 @@ type Scenario struct {
 	Does string
 	// Instances is the number of stockapi processes that take part; Several leaves it to the caller.
 	Instances int
+	// First reports whether a first run shows it: there the article's ladder and the answers to it differ.
+	First bool
 	// Crowd reports whether a crowd contends and nothing goes wrong. In all other scenarios a fault comes upon single
 	// orders, each of which is known to be inside.
 	Crowd bool
@@ -35,8 +37,6 @@ type Scenario struct {
 	Expect []Expectation
 	// NotApplicable are the rungs that do not take part, by number, each with the reason.
 	NotApplicable map[string]string
-
-	groups groups // Expect and NotApplicable are made of them
 }
 
 // A Topology says which servers and links a scenario needs, because it injects faults there. A cluster.Site has them,
@@ -65,16 +65,9 @@ func (t Topology) Replicated() bool {
 // Several stands for as many instances as were asked for, at least two.
 const Several = 0
 
-const (
-	// usualLease is short, since most cells wait for its end, and long enough that a renewal at half of it is in time on a
-	// machine that is busy.
-	usualLease = 500 * time.Millisecond
-	// renewedLease is for scenarios that depend on a renewal in time. Redlock's come late on a machine that is busy,
-	// since a node has 50 ms to answer.
-	renewedLease = time.Second
-	// longLease is for what happens to servers: no lease ends, and none is renewed, while it does.
-	longLease = 30 * time.Second
-)
+// usualLease is short, since most cells wait for its end, and long enough that a renewal at half of it is in time on a
+// machine that is busy.
+const usualLease = 500 * time.Millisecond
 
 // Fault reports whether something is done to single orders. If not, a crowd contends.
 func (s Scenario) Fault() bool { return !s.Crowd }
@@ -90,34 +83,32 @@ func (s Scenario) Lease() time.Duration {
 // SessionTimeout returns how long a session of ZooKeeper's lasts in a fault scenario after its process has died.
 func (s Scenario) SessionTimeout() time.Duration { return cmp.Or(s.Session, s.Lease()) }
 
-// Table is every scenario, in the order in which they run: contention comes first, and in it the rung that is sure to
-// break.
-var Table = complete([]Scenario{
-	oneInstance, twoInstances,
-	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock,
-	writeOnlyFence, nested, queueOrder, herd, waiterDies, oppositeOrder, readersAndWriter,
-	cutOff, replyLost, lateReply, redisDown, minorityDown, majorityDown, quorumReturns, splitVote,
-	nodeRestart, delayedRestart, clockJump, failover, failoverLagging, nodeFailover, nodeFailoverDelayed,
-	splitBrain, splitBrainMinReplicas, splitBrainInLag, stockFailover,
-})
-
-// Find finds a scenario by its name.
-func Find(name string) (Scenario, bool) {
-	for _, s := range Table {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Scenario{}, false
+// An Expectation says what must be found when a rung meets a scenario, and why, in one sentence.
+type Expectation struct {
+	Rung    string
+	Results map[history.Verdict]history.Result // one for each verdict
+	Why     string
 }
 
-// Expected finds what is expected of a rung in a scenario.
-func Expected(scenario, rung string) (Expectation, bool) {
-	s, _ := Find(scenario)
+// Expected finds what is expected of a rung.
+func (s Scenario) Expected(rung string) (Expectation, bool) {
 	for _, e := range s.Expect {
 		if e.Rung == rung {
 			return e, true
 		}
 	}
 	return Expectation{}, false
+}
+
+// A Table is the scenarios that are known.
+type Table []Scenario
+
+// Find finds a scenario by its name. Of one that is not known it returns the name alone.
+func (t Table) Find(name string) (Scenario, bool) {
+	for _, s := range t {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{Name: name}, false
 }

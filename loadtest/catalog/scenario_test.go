@@ -10,11 +10,12 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // Every rung stands in every scenario once: with an expectation, or with the reason why it does not take part.
 func TestTheTableIsComplete(t *testing.T) {
-	for _, s := range catalog.Table {
+	for _, s := range scenario.Table {
 		assert.NotEmpty(t, s.Does)
 		seen := map[string]bool{}
 		for _, e := range s.Expect {
@@ -36,10 +37,10 @@ func TestTheTableIsComplete(t *testing.T) {
 }
 
 func TestContentionComesFirst(t *testing.T) {
-	assert.True(t, slices.IsSortedFunc(catalog.Table, func(a, b catalog.Scenario) int {
+	assert.True(t, slices.IsSortedFunc(scenario.Table, func(a, b catalog.Scenario) int {
 		return cmp.Compare(number(a.Fault()), number(b.Fault()))
 	}))
-	assert.Equal(t, "v0", catalog.Table[0].Expect[0].Rung)
+	assert.Equal(t, "v0", scenario.Table[0].Expect[0].Rung)
 }
 
 func number(b bool) int {
@@ -58,16 +59,16 @@ func titles(specs []catalog.Spec) []string {
 }
 
 func TestSelect(t *testing.T) {
-	all, err := catalog.Select(nil, nil, 2, 1)
+	all, err := scenario.Table.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
 	expectations := 0
-	for _, s := range catalog.Table {
+	for _, s := range scenario.Table {
 		expectations += len(s.Expect)
 	}
 	assert.Equal(t, expectations, len(all)) //nolint:testifylint // Len would print all of them
 	assert.Equal(t, "one-instance v0 nolock", all[0].Title(), "the one that is sure to break comes first")
 
-	some, err := catalog.Select([]string{"two-instances"}, []string{"v4", "nolock"}, 3, 2)
+	some, err := scenario.Table.Select([]string{"two-instances"}, []string{"v4", "nolock"}, 3, 2)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"two-instances v0 nolock", "two-instances v0 nolock", "two-instances v4 lua-release", "two-instances v4 lua-release",
@@ -75,19 +76,19 @@ func TestSelect(t *testing.T) {
 	assert.Equal(t, 3, some[0].Instances)
 	assert.Equal(t, 2, some[1].Repetition)
 
-	_, err = catalog.Select(nil, []string{"v4", "v44"}, 2, 1)
+	_, err = scenario.Table.Select(nil, []string{"v4", "v44"}, 2, 1)
 	require.ErrorContains(t, err, `no rung "v44", did you mean "v4"`)
-	_, err = catalog.Select([]string{"rain"}, nil, 2, 1)
+	_, err = scenario.Table.Select([]string{"rain"}, nil, 2, 1)
 	require.ErrorContains(t, err, `no scenario "rain"; there are one-instance, two-instances`)
 }
 
 // Part restricts the table to what is named. What it leaves out is nowhere, and the table is as it was.
 func TestPart(t *testing.T) {
-	whole, err := catalog.Part(nil)
+	whole, err := scenario.Table.Part(nil)
 	require.NoError(t, err)
-	assert.Equal(t, catalog.Table, whole)
+	assert.Equal(t, scenario.Table, whole)
 
-	some, err := catalog.Part([]string{"v16", "pause", "late-release", "lua-release"})
+	some, err := scenario.Table.Part([]string{"v16", "pause", "late-release", "lua-release"})
 	require.NoError(t, err)
 	require.Len(t, some, 2)
 	assert.Equal(t, []string{"late-release", "pause"}, []string{some[0].Name, some[1].Name})
@@ -95,11 +96,11 @@ func TestPart(t *testing.T) {
 	assert.Len(t, some[0].NotApplicable, 1)
 	assert.Len(t, some[1].Expect, 2)
 
-	shared, err := catalog.Part([]string{"write-only-fence"})
+	shared, err := scenario.Table.Part([]string{"write-only-fence"})
 	require.NoError(t, err)
 	require.Len(t, shared, 1, "the scenario, not the rung of that name")
 	assert.Len(t, shared[0].Expect, 2)
 
-	_, err = catalog.Part([]string{"v4", "rain"})
+	_, err = scenario.Table.Part([]string{"v4", "rain"})
 	require.ErrorContains(t, err, `no scenario or rung "rain"; there are one-instance`)
 }

@@ -7,46 +7,33 @@ import (
 	"strings"
 )
 
-// FirstRungs and FirstScenarios are what a first run shows: the article's ladder, the answers to it, and where they
-// differ.
-var (
-	FirstRungs     = []string{"v0", "v0.5", "v1", "v2", "v3", "v4", "v5", "v5.5", "v6", "v15", "v17"}
-	FirstScenarios = []string{
-		"one-instance", "two-instances", "crash", "slow-work", "late-release", "check-delete-gap", "pause", "hung-holder",
-		"cut-off", "clock-jump",
+// First returns the names of what a first run shows.
+func (t Table) First() (scenarios, rungs []string) {
+	for _, s := range t {
+		if s.First {
+			scenarios = append(scenarios, s.Name)
+		}
 	}
-)
-
-// A Spec is one cell that is to be run.
-type Spec struct {
-	Scenario   Scenario
-	Rung       Rung
-	Instances  int
-	Repetition int
-
-	longer float64 // the factor by which its leases are lengthened, 0 if they are not
+	for _, r := range Rungs {
+		if r.First {
+			rungs = append(rungs, r.Number)
+		}
+	}
+	return scenarios, rungs
 }
-
-// Title names the cell as histories do.
-func (s Spec) Title() string {
-	return fmt.Sprintf("%s %s %s", s.Scenario.Name, s.Rung.Number, s.Rung.Name)
-}
-
-// OnEnsemble reports whether the cell runs on an ensemble of ZooKeeper servers.
-func (s Spec) OnEnsemble() bool { return s.Scenario.Topology.Ensemble && s.Rung.OnZooKeeper() }
 
 // Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
 // No names means all. A rung goes by number or by name. A name that is not known is an error, and so is a selection
 // without a cell.
-func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
-	if err := known("scenario", scenarios, scenarioNames()); err != nil {
+func (t Table) Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
+	if err := known("scenario", scenarios, t.names()); err != nil {
 		return nil, err
 	}
 	if err := known("rung", rungs, rungNames()); err != nil {
 		return nil, err
 	}
 	var specs []Spec
-	for _, s := range Table {
+	for _, s := range t {
 		if !s.among(scenarios) {
 			continue
 		}
@@ -61,14 +48,14 @@ func Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 		}
 	}
 	if len(specs) == 0 {
-		return nil, noCell(scenarios, rungs)
+		return nil, t.noCell(scenarios, rungs)
 	}
 	return specs, nil
 }
 
 // noCell says why none of the scenarios applies to any of the rungs, by the example of the first ones.
-func noCell(scenarios, rungs []string) error {
-	for _, s := range Table {
+func (t Table) noCell(scenarios, rungs []string) error {
+	for _, s := range t {
 		for _, r := range Rungs {
 			if why := s.NotApplicable[r.Number]; why != "" && s.among(scenarios) && r.among(rungs) {
 				return fmt.Errorf("no cell is left: %s does not apply to %s: %s; \"loadtest list %s\" tells which scenarios do",
@@ -82,20 +69,20 @@ func noCell(scenarios, rungs []string) error {
 // Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
 // them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
 // that is not known is an error.
-func Part(names []string) ([]Scenario, error) {
-	if err := known("scenario or rung", names, slices.Concat(scenarioNames(), rungNames())); err != nil {
+func (t Table) Part(names []string) (Table, error) {
+	if err := known("scenario or rung", names, slices.Concat(t.names(), rungNames())); err != nil {
 		return nil, err
 	}
 	var scenarios, rungs []string
 	for _, n := range names {
-		if slices.Contains(scenarioNames(), n) {
+		if slices.Contains(t.names(), n) {
 			scenarios = append(scenarios, n)
 		} else {
 			rungs = append(rungs, n)
 		}
 	}
-	var part []Scenario
-	for _, s := range Table {
+	var part Table
+	for _, s := range t {
 		if s.among(scenarios) {
 			part = append(part, s.with(rungs))
 		}
@@ -150,9 +137,9 @@ func known(what string, names, all []string) error {
 	return nil
 }
 
-func scenarioNames() []string {
+func (t Table) names() []string {
 	var names []string
-	for _, s := range Table {
+	for _, s := range t {
 		names = append(names, s.Name)
 	}
 	return names

@@ -21,45 +21,30 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// Longer returns the cell with leases and timeouts so many times as long. The usual timeouts of its instances grow by
-// the same factor: see [Spec.Patience].
-func (s Spec) Longer(by float64) Spec {
-	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
-	lease := s.Scenario.Lease()
-	s.Scenario.TTL, s.Scenario.Within = max(lease, min(times(lease), longEnough)), times(s.Scenario.Within)
-	s.Scenario.Session, s.Scenario.Timeout = times(s.Scenario.Session), times(s.Scenario.Timeout)
-	s.Scenario.NodeTimeout = times(s.Scenario.NodeTimeout)
-	s.longer = by
-	return s
-}
-
-// Patience returns the factor by which the timeouts of the cell's instances are multiplied; 0 if they are as usual.
-func (s Spec) Patience() float64 { return s.longer }
-
 // AgainLonger returns the cell as it is to be run once more, and whether it is to be. It is if it is not as expected
 // and the machine may have been too slow for its leases. It also is if it could not be played to its end: that says
 // nothing of the rung, and a server that was slow for a moment may be the reason.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
-	if !s.Scenario.Fault() || s.longer > 0 || c.Aborted == "" && (!wasBusy(c) || len(excusable(c)) == 0) {
+	of := s.Scenario
+	if !of.Fault() || s.longer > 0 || c.Aborted == "" && (!of.wasBusy(c) || len(of.excusable(c)) == 0) {
 		return s, false
 	}
 	return s.Longer(longerBy), true
 }
 
-// Invalid returns why the cell is no measurement of its rung, empty if it is one: the client did not do its part, or
-// the machine was too slow for the cell. That does not excuse what is proven all the same.
-func Invalid(c *history.Cell) string {
+// invalid returns why the cell is no measurement of its rung; empty if it is one.
+func (s Scenario) invalid(c *history.Cell) string {
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		return title(c) + ": not valid: " + f.Because
 	}
-	return tooSlow(c)
+	return s.tooSlow(c)
 }
 
 // tooSlow says that the machine was too slow for a cell that is not as expected. It is empty if the cell is as
 // expected, or the machine was fast enough, or a slow machine cannot be the reason.
-func tooSlow(c *history.Cell) string {
-	said := excusable(c)
-	if len(said) == 0 || !stoodStill(c) {
+func (s Scenario) tooSlow(c *history.Cell) string {
+	said := s.excusable(c)
+	if len(said) == 0 || !s.stoodStill(c) {
 		return ""
 	}
 	again := ""
@@ -71,8 +56,8 @@ func tooSlow(c *history.Cell) string {
 }
 
 // excusable lists in what a cell is not as expected, if a machine that was too slow can be the reason for all of it.
-func excusable(c *history.Cell) (said []string) {
-	for _, d := range differences(c) {
+func (s Scenario) excusable(c *history.Cell) (said []string) {
+	for _, d := range s.differences(c) {
 		if !d.excusable {
 			return nil
 		}
@@ -82,7 +67,9 @@ func excusable(c *history.Cell) (said []string) {
 }
 
 // stoodStill reports whether the machine stood still for longer than the cell allows.
-func stoodStill(c *history.Cell) bool { return c.Client != nil && c.Client.Longest >= allowed(c) }
+func (s Scenario) stoodStill(c *history.Cell) bool {
+	return c.Client != nil && c.Client.Longest >= s.allowed(c)
+}
 
 // busyShare is the share of a cell's time for which the generator of a busy machine does not get the processor.
 const busyShare = 10
@@ -90,14 +77,13 @@ const busyShare = 10
 // wasBusy reports whether the machine may have been too slow for a cell. If it was busy, one of the instances may have
 // stood still for much longer than the generator did. That is reason enough to run the cell once more, and too little
 // to excuse it.
-func wasBusy(c *history.Cell) bool {
-	return stoodStill(c) || c.Client != nil && c.Client.Away > 0 && c.Client.Away >= c.Elapsed/busyShare
+func (s Scenario) wasBusy(c *history.Cell) bool {
+	return s.stoodStill(c) || c.Client != nil && c.Client.Away > 0 && c.Client.Away >= c.Elapsed/busyShare
 }
 
 // allowed returns how long the machine may stand still before the cell has to reckon with it. A renewal has half of a
 // lease, and a server may take its timeout; an instance may have stood still for twice as long as this process did.
-func allowed(c *history.Cell) time.Duration {
-	s, _ := Find(c.Scenario)
+func (s Scenario) allowed(c *history.Cell) time.Duration {
 	least := min(c.TTL, cmp.Or(s.Timeout, serverTime)) / 4
 	if RungOf(c.Rung).OnNodes() {
 		least = min(least, max(c.TTL/20, 5*time.Millisecond)/2, cmp.Or(s.NodeTimeout, nodeTime)/2)
@@ -108,11 +94,10 @@ func allowed(c *history.Cell) time.Duration {
 // byTheClock reports whether a machine that stands still can be the reason why a cell differs in that verdict from what
 // is expected of it. It can always be the reason why less shows than should. It can only break what should hold if a
 // lease can run out meanwhile: never in a crowd, whose leases are long, and never what holds without leases.
-func byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
+func (s Scenario) byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
 	if got != history.Broken || v == history.Liveness {
 		return true
 	}
-	s, _ := Find(c.Scenario)
 	rung := RungOf(c.Rung)
 	if !s.Fault() || rung.Kind == NoLock {
 		return false

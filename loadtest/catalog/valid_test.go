@@ -9,6 +9,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // on makes a cell of a machine that stood still for so long at once.
@@ -58,7 +59,7 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 		"not too slow for a server's 1 s": {set(on("crash", "v4", slow/3), history.Liveness, broken), false},
 		"not too slow without nodes":      {set(on("crash", "v4", slowForNodes), history.Liveness, broken), false},
 	} {
-		surprises, why := catalog.Surprises(c.cell), catalog.Invalid(c.cell)
+		surprises, why := assess(c.cell).Surprises, assess(c.cell).Invalid
 		if c.invalid {
 			assert.Empty(t, surprises, name)
 			assert.Contains(t, why, "machine too slow for this cell", name)
@@ -67,15 +68,15 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 			assert.Empty(t, why, name)
 		}
 	}
-	assert.Empty(t, catalog.Invalid(on("pause", "v4", slow)), "what is as expected is so on a slow machine too")
+	assert.Empty(t, assess(on("pause", "v4", slow)).Invalid, "what is as expected is so on a slow machine too")
 	two := set(set(on("slow-work", "v4", slow), history.Stock, history.OK), history.OwnRelease, history.Broken)
-	assert.NotEmpty(t, catalog.Surprises(two), "one that is excused does not excuse the other")
+	assert.NotEmpty(t, assess(two).Surprises, "one that is excused does not excuse the other")
 }
 
 // What was cut short on a slow machine is run again, once, and with all that belongs to its leases.
 func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	names := []string{"crash", "two-instances", "hung-holder", "failover", "cut-off"}
-	specs, err := catalog.Select(names, []string{"v4"}, 2, 1)
+	specs, err := scenario.Table.Select(names, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
 	by := map[string]catalog.Spec{}
 	for _, s := range specs {
@@ -94,7 +95,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	fast.Aborted = cut.Aborted
 	_, slow = by["crash"].AgainLonger(fast)
 	assert.True(t, slow, "a server may have been slow")
-	assert.NotEmpty(t, catalog.Surprises(fast), "if it is so again, it is not excused")
+	assert.NotEmpty(t, assess(fast).Surprises, "if it is so again, it is not excused")
 	_, slow = by["crash"].AgainLonger(on("crash", "v4", 300*time.Millisecond))
 	assert.False(t, slow, "it is as expected")
 	stuck := set(on("crash", "v4", 5*time.Millisecond), history.Liveness, history.Broken)
@@ -104,7 +105,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	stuck.Client.Away = 150 * time.Millisecond
 	_, slow = by["crash"].AgainLonger(stuck)
 	assert.True(t, slow, "an instance may have stood still for longer than the generator did")
-	assert.NotEmpty(t, catalog.Surprises(stuck), "if it is so again, it is not excused")
+	assert.NotEmpty(t, assess(stuck).Surprises, "if it is so again, it is not excused")
 	crowd := set(on("two-instances", "v4", time.Second), history.Liveness, history.Broken)
 	_, slow = by["two-instances"].AgainLonger(crowd)
 	assert.False(t, slow, "a crowd's leases are long")
@@ -114,7 +115,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 	assert.Equal(t, 1200*time.Millisecond, by["cut-off"].Longer(4).Scenario.Timeout)
 	assert.Equal(t, by["failover"].Scenario.Lease(), by["failover"].Longer(4).Scenario.Lease(), "long enough")
 	cut.Longer = 4
-	assert.Contains(t, catalog.Invalid(cut), "4 times as long")
+	assert.Contains(t, assess(cut).Invalid, "4 times as long")
 }
 
 // A cell that the judge finds to be none of the service is neither as expected nor a surprise.
@@ -123,11 +124,11 @@ func TestACellThatIsNotValid(t *testing.T) {
 	notSent := history.Finding{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}
 	c.Findings = append([]history.Finding{notSent}, c.Findings...)
 	set(c, history.Stock, history.Indeterminate)
-	rows := catalog.Assess([]*history.Cell{c, asTheTableSays("two-instances", "v17")})
+	rows := scenario.Table.Assess([]*history.Cell{c, asTheTableSays("two-instances", "v17")})
 	assert.Equal(t, 1, rows[0].Met)
 	assert.Equal(t, 2, rows[0].Ran())
 	assert.Empty(t, rows[0].Surprises)
 	assert.Equal(t, []string{"two-instances v17 atomic: not valid: 765 of 1000 were not sent"}, rows[0].Invalid)
-	assert.Same(t, c, rows[0].Shown())
+	assert.Same(t, c, rows[0].Shown().Cell)
 	assert.False(t, catalog.AllMeasured(rows))
 }

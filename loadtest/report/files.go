@@ -27,7 +27,7 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	if err := errors.Join(err, matrix); err != nil {
 		return err
 	}
-	return WritePage(run, filepath.Join(dir, "report.html"))
+	return WritePage(run, rows, filepath.Join(dir, "report.html"))
 }
 
 // Written reports whether a directory has the matrix and the page that WriteAll writes.
@@ -42,7 +42,7 @@ func Written(dir string) bool {
 
 // WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,
 // so the same file makes the same report at any time.
-func WritePage(run *history.Run, to string) error {
-	pages, err := writePorcupine(run, to)
-	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, pages) }))
+func WritePage(run *history.Run, rows []*catalog.Row, to string) error {
+	pages, err := writePorcupine(rows, to)
+	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows, pages) }))
 }

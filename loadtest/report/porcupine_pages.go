@@ -19,14 +19,13 @@ const porcupineDir = "porcupine"
 
 // writePorcupine writes Porcupine's page of each row whose shown cell is broken. It returns the pages of the cells, and
 // with an error those that were written before it. A report that goes to a device or a pipe gets no pages beside it.
-func writePorcupine(run *history.Run, report string) (map[*history.Cell]html.PorcupinePage, error) {
+func writePorcupine(rows []*catalog.Row, report string) (map[*history.Cell]html.PorcupinePage, error) {
 	if fi, err := os.Stat(report); err == nil && !fi.Mode().IsRegular() {
 		return nil, nil
 	}
 	pages := map[*history.Cell]html.PorcupinePage{}
-	rows := catalog.Assess(run.Cells)
 	for i, name := range html.Names(rows) {
-		c := rows[i].Shown()
+		c := rows[i].Shown().Cell
 		w := porcupine.First(c)
 		switch {
 		case w == nil:

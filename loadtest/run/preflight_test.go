@@ -3,10 +3,10 @@ package run
 import (
 	"testing"
 
+	"stockapi/loadtest/scenario"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/loadtest/catalog"
 )
 
 // A run is refused if none of its cells can be run, and made if one can.
@@ -28,7 +28,7 @@ func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
 		{Settings{Targets: []string{"http://a"}}, []string{"two-instances"}, nil, "needs two targets; name two with"},
 		{Settings{Targets: []string{"http://a"}}, []string{"one-instance", "two-instances"}, nil, ""},
 	} {
-		specs, err := catalog.Select(c.scenarios, c.rungs, 2, 1)
+		specs, err := scenario.Table.Select(c.scenarios, c.rungs, 2, 1)
 		require.NoError(t, err)
 		if err = c.settings.Check(specs); c.why == "" {
 			assert.NoError(t, err)

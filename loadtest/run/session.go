@@ -211,7 +211,7 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, env cell
 		}
 	}
 	done[i] = cell
-	s.progress.Finished(cell)
+	s.progress.Finished(s.specs[i].Scenario.Assess(cell))
 	return nil
 }
 

@@ -39,7 +39,7 @@ type Progress interface {
 	// Status shows a text that changes. Nil shows how many cells are finished.
 	Status(text func() string)
 	// Finished shows a finished cell.
-	Finished(cell *history.Cell)
+	Finished(cell *catalog.Assessment)
 }
 
 // bounds raises what the instances accept to what this run asks for; the first value is stockapi's own default.

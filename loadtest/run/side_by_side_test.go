@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // counted is an environment in which no cell can be run. It counts the cells that are under way.
@@ -38,11 +39,11 @@ func (c *counted) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvir
 
 type silent struct{ Progress }
 
-func (silent) Finished(*history.Cell) {}
+func (silent) Finished(*catalog.Assessment) {}
 
 // No more cells run at a time than were asked for, and one of those on an ensemble.
 func TestCellsRunSideBySide(t *testing.T) {
-	specs, err := catalog.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
+	specs, err := scenario.Table.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
 	require.NoError(t, err)
 	for _, atOnce := range []int{1, 4} {
 		env := &counted{}

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
@@ -110,7 +109,7 @@ func (s *smallShop) sell(w http.ResponseWriter, r *http.Request) {
 // runIn runs a crowd of so many on a shop.
 func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell {
 	t.Helper()
-	specs, err := catalog.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
+	specs, err := scenario.Table.Select([]string{"two-instances"}, []string{"v17"}, 2, 1)
 	require.NoError(t, err)
 	c := client.New(requests, "")
 	t.Cleanup(c.Close)

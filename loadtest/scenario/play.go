@@ -76,7 +76,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	}
 	defer f.watchStalls()()
 	err := f.carryOut(func(f *play) {
-		injections[spec.Scenario.Name](f)
+		injectionOf(spec.Scenario.Name)(f)
 		f.must(r.Probe(inner, c, f.probes, f.nested))
 		for _, o := range f.orders {
 			o.waitAnswered()

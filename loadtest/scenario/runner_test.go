@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
@@ -39,7 +38,7 @@ func busyShop(t *testing.T, rung string) *httptest.Server {
 // give up the rest of the run.
 func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	server := busyShop(t, "v4")
-	specs, err := catalog.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
+	specs, err := scenario.Table.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
 	c := client.New(2, "")
 	defer c.Close()
@@ -52,10 +51,10 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 		"hold@before:eval:release-handoff), but was answered: busy")
 	assert.Len(t, cell.Ops, 3, "two to open, and the one that was to be held")
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
-	surprises := catalog.Surprises(cell)
+	surprises := specs[0].Scenario.Assess(cell).Surprises
 	require.NotEmpty(t, surprises)
 	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-1")
-	assert.Equal(t, 0, catalog.Assess([]*history.Cell{cell})[0].Met)
+	assert.Equal(t, 0, scenario.Table.Assess([]*history.Cell{cell})[0].Met)
 }
 
 // What two instances did to one key over wires of their own, they did to one key.
@@ -69,7 +68,7 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	mux.Handle("/", busyShop(t, "v2").Config.Handler)
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	specs, err := catalog.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
+	specs, err := scenario.Table.Select([]string{"sold-out-restock"}, []string{"v2"}, 2, 1)
 	require.NoError(t, err)
 	c := client.New(2, "")
 	defer c.Close()

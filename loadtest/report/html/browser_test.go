@@ -22,6 +22,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
 )
 
 // The test here looks at the report of a whole run in a real browser. It is skipped where there is none, unless
@@ -98,7 +99,7 @@ func wholeRun(t *testing.T) *history.Run {
 		return runOf(run.Cells...)
 	}
 	run := runOf()
-	for _, s := range catalog.Table {
+	for _, s := range scenario.Table {
 		for _, e := range s.Expect {
 			run.Cells = append(run.Cells, forged(s, e))
 		}

@@ -16,11 +16,11 @@ var Defaults = history.Load{
 
 // command returns the command that runs this cell alone, under the same load. It is empty if the cell is not in the
 // table: readers copy this line into a shell, and a forged file may hold any name.
-func command(run *history.Run, c *history.Cell) string {
-	if _, known := catalog.Expected(c.Scenario, c.Rung); !known {
+func command(run *history.Run, r *catalog.Row) string {
+	if _, known := r.Scenario.Expected(r.Rung); !known {
 		return ""
 	}
-	l, d := run.Load, Defaults
+	c, l, d := r.Shown(), run.Load, Defaults
 	args := []string{"go run ./loadtest", "--scenarios", c.Scenario, "--rungs", c.Rung}
 	add := func(differs bool, flag string, value any) {
 		if differs {

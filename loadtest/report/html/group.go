@@ -2,8 +2,6 @@ package html
 
 import (
 	"slices"
-
-	"stockapi/loadtest/catalog"
 )
 
 // group is all cells of a scenario, in the ladder's order.
@@ -16,22 +14,16 @@ type group struct {
 func groupsOf(sections []*section) []*group {
 	var groups []*group
 	for _, s := range sections {
-		at := slices.IndexFunc(groups, func(g *group) bool { return g.Name == s.row.Scenario })
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.Name == s.row.Scenario.Name })
 		if at < 0 {
 			at = len(groups)
-			id := "~" + safe(s.row.Scenario) // no cell's ID has a tilde
-			groups = append(groups, &group{ID: id, Name: s.row.Scenario, Does: doesOf(s.row.Scenario)})
+			id := "~" + safe(s.row.Scenario.Name) // no cell's ID has a tilde
+			groups = append(groups, &group{ID: id, Name: s.row.Scenario.Name, Does: s.row.Scenario.Does})
 		}
 		groups[at].Sections = append(groups[at].Sections, s)
 	}
 	link(groups)
 	return groups
-}
-
-// doesOf returns the sentence about a scenario, empty if it is not known.
-func doesOf(name string) string {
-	s, _ := catalog.Find(name)
-	return s.Does
 }
 
 // walk is the links to a cell's neighbours in the matrix: in its scenario, and of its rung. Any may be nil.
@@ -49,7 +41,7 @@ func link(groups []*group) {
 				s.Walk.Left, left.Walk.Right = &neighbour{left.ID, left.row.Rung}, &neighbour{s.ID, s.row.Rung}
 			}
 			if up := above[s.row.Rung]; up != nil {
-				s.Walk.Up, up.Walk.Down = &neighbour{up.ID, up.row.Scenario}, &neighbour{s.ID, s.row.Scenario}
+				s.Walk.Up, up.Walk.Down = &neighbour{up.ID, up.row.Scenario.Name}, &neighbour{s.ID, g.Name}
 			}
 			above[s.row.Rung] = s
 		}

@@ -19,9 +19,9 @@ import (
 	"pgregory.net/rapid"
 
 	"stockapi/loadtest/audit"
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/scenario"
 )
 
 const ms = history.Instant(time.Millisecond)
@@ -74,7 +74,7 @@ func paused() *history.Cell {
 
 func render(t require.TestingT, run *history.Run) string {
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run, nil))
+	require.NoError(t, html.Write(&out, run, scenario.Table.Assess(run.Cells), nil))
 	return out.String()
 }
 
@@ -184,7 +184,7 @@ func TestWhatACellSays(t *testing.T) {
 func TestACellLinksToItsPorcupinePage(t *testing.T) {
 	run := runOf(paused(), cellOf("two-instances", "v5"), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run, map[*history.Cell]html.PorcupinePage{
+	require.NoError(t, html.Write(&out, run, scenario.Table.Assess(run.Cells), map[*history.Cell]html.PorcupinePage{
 		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {NoPicture: "it is too long"},
 	}))
 	sound(t, out.String())
@@ -360,7 +360,7 @@ func TestAnyHistoryMakesAReport(t *testing.T) {
 
 func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 	run := runOf()
-	run.Cells = []*history.Cell{forged(catalog.Table[0], catalog.Table[0].Expect[0])}
+	run.Cells = []*history.Cell{forged(scenario.Table[0], scenario.Table[0].Expect[0])}
 	run.Interrupted = "interrupted by a signal"
 	run.Selected = 458
 	says(t, render(t, run), "Interrupted after 1 of 458 cells, so far as expected", "interrupted by a signal")

@@ -69,7 +69,7 @@ func (g *group) listed(label string, s sign) []part {
 func (g *group) with(is func(*history.Cell) bool) []*section {
 	var out []*section
 	for _, s := range g.Sections {
-		if is(s.row.Shown()) {
+		if is(s.row.Shown().Cell) {
 			out = append(out, s)
 		}
 	}

@@ -78,7 +78,7 @@ func Names(rows []*catalog.Row) []string {
 	seen := map[string]bool{}
 	var links []string
 	for i, r := range rows {
-		link := safe(r.Scenario + "-" + r.Rung)
+		link := safe(r.Scenario.Name + "-" + r.Rung)
 		if seen[link] {
 			link = fmt.Sprintf("%s-%d", link, i+1)
 		}

@@ -70,10 +70,10 @@ type surprise struct{ Link, Text string }
 // PorcupinePage is Porcupine's page of a cell: its file, as a path from the report, or the reason why there is none.
 type PorcupinePage struct{ File, NoPicture string }
 
-// Write writes the report of run to w, with links to Porcupine's pages of its cells. It takes the findings of the cells
-// as they are.
-func Write(w io.Writer, run *history.Run, pages map[*history.Cell]PorcupinePage) error {
-	return pageTemplate.Execute(printable{w}, newPage(run, pages))
+// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells. It
+// takes the findings of the cells as they are.
+func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) error {
+	return pageTemplate.Execute(printable{w}, newPage(run, rows, pages))
 }
 
 // printable replaces control characters, which markup must not contain.
@@ -92,8 +92,7 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
-	rows := catalog.Assess(run.Cells)
+func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) *page {
 	p := &page{
 		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded",
@@ -102,7 +101,7 @@ func newPage(run *history.Run, pages map[*history.Cell]PorcupinePage) *page {
 	var sections []*section
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
-		s.Porcupine = pages[r.Shown()]
+		s.Porcupine = pages[r.Shown().Cell]
 		told := slices.Concat(r.Surprises, r.Unknown)
 		if len(told) > 0 && open < maxSurprises || len(rows) <= fewCells {
 			s.Open, open = true, open+1

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
@@ -23,7 +24,8 @@ const (
 // WritePicture writes a cell's timeline to w, as an SVG file that needs nothing else. It shows the orders of the first
 // violation and those that had a fault; of a cell without a violation, those that the report shows. A cell without
 // orders is an error.
-func WritePicture(w io.Writer, c *history.Cell) error {
+func WritePicture(w io.Writer, r *catalog.Row) error {
+	c := r.Shown().Cell
 	if c.Len() == 0 {
 		return errors.New("there are no orders to draw")
 	}
@@ -36,7 +38,7 @@ func WritePicture(w io.Writer, c *history.Cell) error {
 			return !slices.ContainsFunc(shown.ops, func(op *history.Op) bool { return op.Order == h.op.Order })
 		})
 	}
-	_, err := io.WriteString(printable{w}, picture(drawn(c, shown, keys, pictureWidth)))
+	_, err := io.WriteString(printable{w}, picture(drawn(c, shown, keys, pictureWidth), r.Scenario.Does))
 	return err
 }
 
@@ -62,8 +64,8 @@ func (w *window) narrow(faults []history.Fault) {
 }
 
 // picture puts the title and the story above a timeline, and what its marks mean below it.
-func picture(d *drawing) string {
-	title, does, story := heading(d.cell)
+func picture(d *drawing, what string) string {
+	title, does, story := heading(d.cell, what)
 	head, y := &svg{}, pictureEdge
 	for _, line := range append([]string{title, does}, wrap(story, pictureWidth)...) {
 		y += 18
@@ -101,14 +103,14 @@ func (s *svg) hatch(id, class string, angle float64) {
 }
 
 // heading says what happened in the cell, what the cell does, and the story.
-func heading(c *history.Cell) (title, does, sentence string) {
+func heading(c *history.Cell, what string) (title, does, sentence string) {
 	title = "No violation was found"
 	broken := func(f history.Finding) bool { return f.Result == history.Broken }
 	if i := slices.IndexFunc(c.Findings, broken); i >= 0 {
 		title = happened(c.Findings[i])
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
-	if what := doesOf(c.Scenario); what != "" {
+	if what != "" {
 		does += ": " + what
 	}
 	return title, does, story(c)

@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/scenario"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.svg anew")
@@ -39,7 +40,7 @@ func slow() *history.Cell {
 
 func picture(t require.TestingT, c *history.Cell) string {
 	var out bytes.Buffer
-	require.NoError(t, html.WritePicture(&out, c))
+	require.NoError(t, html.WritePicture(&out, scenario.Table.Assess([]*history.Cell{c})[0]))
 	return out.String()
 }
 
@@ -104,7 +105,8 @@ func TestACellWithoutAViolationHasAPictureToo(t *testing.T) {
 	doc := picture(t, c)
 	sound(t, doc)
 	says(t, doc, "No violation was found", "1 buyers, 1 sold to")
-	require.ErrorContains(t, html.WritePicture(&bytes.Buffer{}, cellOf("pause", "v4")), "there are no orders to draw")
+	empty := scenario.Table.Assess([]*history.Cell{cellOf("pause", "v4")})[0]
+	require.ErrorContains(t, html.WritePicture(&bytes.Buffer{}, empty), "there are no orders to draw")
 }
 
 func TestInAPictureHostileStringsStayText(t *testing.T) {

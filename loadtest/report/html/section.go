@@ -41,15 +41,15 @@ type verdict struct {
 }
 
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
-	c := r.Shown()
+	c := r.Shown().Cell
 	s := &section{
-		ID: id, Title: r.Scenario + " × " + rungName(r.Rung, r.Name), row: r,
-		sign: signOf(c), NotRun: clip(c.NotRun, 600), Command: command(run, c), Others: others(r),
+		ID: id, Title: r.Scenario.Name + " × " + rungName(r.Rung, r.Name), row: r,
+		sign: signOf(c), NotRun: clip(c.NotRun, 600), Command: command(run, r), Others: others(r),
 	}
 	for _, text := range slices.Concat(r.Surprises, r.Unknown) {
 		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
-	expected, known := catalog.Expected(c.Scenario, c.Rung)
+	expected, known := r.Scenario.Expected(r.Rung)
 	s.Why = clip(expected.Why, 600)
 	if c.NotRun != "" {
 		return s
@@ -164,7 +164,7 @@ func left(c *history.Cell) string {
 func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {
-		line := fmt.Sprintf("repetition %d: %s", c.Repetition, signOf(c).Words)
+		line := fmt.Sprintf("repetition %d: %s", c.Repetition, signOf(c.Cell).Words)
 		if s := audit.Story(c.Findings); s != "" {
 			line += ": " + clip(s, 300)
 		}

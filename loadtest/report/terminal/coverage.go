@@ -16,7 +16,7 @@ func (p Printer) coverages(rows []*catalog.Row) {
 	var all [][2]string // rungs, and what they rest on
 	for _, r := range rows {
 		c := r.Shown()
-		text := restsOn(c)
+		text := restsOn(c.Cell)
 		if text == "" || verdict(c) != string(history.OK) {
 			continue
 		}

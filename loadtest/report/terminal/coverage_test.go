@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
@@ -27,7 +27,7 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	shared.Coverage = &history.Coverage{Sales: 100, Leases: 3, Expected: 3, Shared: 97}
 	cells = append(cells, shared)
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Crowds(catalog.Assess(cells), true)
+	terminal.Printer{Writer: &out}.Crowds(scenario.Table.Assess(cells), true)
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+

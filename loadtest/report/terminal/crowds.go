@@ -16,7 +16,7 @@ import (
 // A column is one column of the figures of a crowd.
 type column struct {
 	title string
-	value func(*catalog.Row, *history.Cell) string
+	value func(*catalog.Row, *catalog.Assessment) string
 	// spare columns are dropped where a table is too wide, the last one first. Speed matters less than whether a lock
 	// holds, which can be read from those that stay.
 	spare bool
@@ -28,7 +28,7 @@ type column struct {
 var columns = []column{
 	{"", mark, false, "-"},
 	{"rung", rung, false, "-"},
-	{"inst", of(func(c *history.Cell) string { return fmt.Sprint(len(c.Instances)) }), true, "-"},
+	{"inst", of(func(c *catalog.Assessment) string { return fmt.Sprint(len(c.Instances)) }), true, "-"},
 	{"verdict", of(verdict), false, "-"},
 	{"sold", count(func(t history.Tally) int { return t.Sold }), false, "-"},
 	{"refused", count(func(t history.Tally) int { return t.Refused }), true, "-"},
@@ -37,21 +37,20 @@ var columns = []column{
 	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), true, "0"},
 	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true, "-"},
 	{"left", of(left), false, "-"},
-	{"twice", of(func(c *history.Cell) string { return fmt.Sprint(c.SoldTwice()) }), false, "-"},
+	{"twice", of(func(c *catalog.Assessment) string { return fmt.Sprint(c.SoldTwice()) }), false, "-"},
 	{"req/s", of(rate), true, "-"},
-	{"p50 ms", of(func(c *history.Cell) string { return millis(c.Latency.P50) }), true, "-"},
-	{"p99 ms", of(func(c *history.Cell) string { return millis(c.Latency.P99) }), true, "-"},
+	{"p50 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P50) }), true, "-"},
+	{"p99 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P99) }), true, "-"},
 	{"cmd/sale", of(perSale), true, "-"},
 	{"met", met, true, ""},
 }
 
 // Crowds prints the figures of each scenario with a crowd, a line for each rung. All also prints what each ok rests on.
 func (p Printer) Crowds(rows []*catalog.Row, all bool) {
-	for _, s := range catalog.Table {
-		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario == s.Name })
-		if len(of) == 0 {
-			continue
-		}
+	for len(rows) > 0 {
+		s := rows[0].Scenario
+		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == s.Name })
+		rows = filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name != s.Name })
 		p.wrapped("", 2, s.Name+": "+s.Does)
 		p.lines(p.figures(of))
 		if all {
@@ -64,8 +63,7 @@ func (p Printer) Crowds(rows []*catalog.Row, all bool) {
 // crowdsOf returns the rows that have figures of a crowd.
 func crowdsOf(rows []*catalog.Row) []*catalog.Row {
 	return filter(rows, func(r *catalog.Row) bool {
-		s, _ := catalog.Find(r.Scenario)
-		return s.Crowd && r.Shown().NotRun == ""
+		return r.Scenario.Crowd && r.Shown().NotRun == ""
 	})
 }
 
@@ -111,7 +109,7 @@ func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
 	return t
 }
 
-func mark(r *catalog.Row, _ *history.Cell) string {
+func mark(r *catalog.Row, _ *catalog.Assessment) string {
 	if len(r.Surprises)+len(r.Unknown)+len(r.Invalid) > 0 {
 		return "!"
 	}
@@ -119,14 +117,14 @@ func mark(r *catalog.Row, _ *history.Cell) string {
 }
 
 // met tells how many repetitions are as expected, if there are several.
-func met(r *catalog.Row, _ *history.Cell) string {
+func met(r *catalog.Row, _ *catalog.Assessment) string {
 	if len(r.Cells) == 1 {
 		return ""
 	}
 	return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 }
 
-func rung(r *catalog.Row, _ *history.Cell) string {
+func rung(r *catalog.Row, _ *catalog.Assessment) string {
 	if strings.Contains(r.Rung, "-") { // the number includes a name
 		return r.Rung
 	}
@@ -134,8 +132,8 @@ func rung(r *catalog.Row, _ *history.Cell) string {
 }
 
 // verdict returns the worst result, with the questions that got it.
-func verdict(c *history.Cell) string {
-	if catalog.Invalid(c) != "" {
+func verdict(c *catalog.Assessment) string {
+	if c.Invalid != "" {
 		return "not valid"
 	}
 	worst := history.Worst(c.Findings)
@@ -152,24 +150,24 @@ func verdict(c *history.Cell) string {
 }
 
 // of makes a column's value of the cell alone, and count of its tally.
-func of(value func(*history.Cell) string) func(*catalog.Row, *history.Cell) string {
-	return func(_ *catalog.Row, c *history.Cell) string { return value(c) }
+func of(value func(*catalog.Assessment) string) func(*catalog.Row, *catalog.Assessment) string {
+	return func(_ *catalog.Row, c *catalog.Assessment) string { return value(c) }
 }
 
-func count(what func(history.Tally) int) func(*catalog.Row, *history.Cell) string {
-	return of(func(c *history.Cell) string { return fmt.Sprint(what(c.Tally())) })
+func count(what func(history.Tally) int) func(*catalog.Row, *catalog.Assessment) string {
+	return of(func(c *catalog.Assessment) string { return fmt.Sprint(what(c.Tally())) })
 }
 
 // left returns what the buyers left. What probes bought afterwards is added again: a probe cannot ask for more than a
 // large stock, and buys one unit.
-func left(c *history.Cell) string {
+func left(c *catalog.Assessment) string {
 	if c.Left == nil {
 		return "?"
 	}
 	return fmt.Sprint(*c.Left + c.UnitsOfProbes())
 }
 
-func rate(c *history.Cell) string {
+func rate(c *catalog.Assessment) string {
 	if c.Elapsed <= 0 {
 		return "–"
 	}
@@ -188,7 +186,7 @@ func millis(d time.Duration) string {
 	}
 }
 
-func perSale(c *history.Cell) string {
+func perSale(c *catalog.Assessment) string {
 	sold := c.Tally().Sold
 	if c.Commands == nil || sold == 0 {
 		return "–"

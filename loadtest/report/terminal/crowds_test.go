@@ -13,11 +13,12 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 func figures(width int, colour bool, cells ...*history.Cell) string {
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out, Width: width, Colour: colour}.Crowds(catalog.Assess(cells), true)
+	terminal.Printer{Writer: &out, Width: width, Colour: colour}.Crowds(scenario.Table.Assess(cells), true)
 	return out.String()
 }
 

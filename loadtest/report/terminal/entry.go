@@ -31,8 +31,8 @@ type entry struct {
 }
 
 // absent is a cell that was not selected: empty, or not applicable.
-func absent(scenario, rung string) entry {
-	if _, applies := catalog.Expected(scenario, rung); applies {
+func absent(s catalog.Scenario, rung string) entry {
+	if _, applies := s.Expected(rung); applies {
 		return entry{}
 	}
 	return entry{text: string(history.NotApplicable)}
@@ -44,7 +44,7 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	switch {
 	case c.NotRun != "":
 		return entry{text: notRun, colour: text.Colors{text.FgYellow}}
-	case catalog.Invalid(c) != "":
+	case c.Invalid != "":
 		return entry{text: notValid, colour: text.Colors{text.FgYellow}}
 	}
 	e := entry{text: inLetters(c.Findings), colour: colourOf(history.Worst(c.Findings))}

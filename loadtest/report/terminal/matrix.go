@@ -46,11 +46,13 @@ func (p Printer) Matrix(rows []*catalog.Row) {
 
 func newGrid(rows []*catalog.Row) *grid {
 	g := &grid{}
-	at := map[[2]string]*catalog.Row{}
+	at, of := map[[2]string]*catalog.Row{}, map[string]catalog.Scenario{}
 	var rungs []string
 	for _, r := range rows {
-		if at[[2]string{r.Scenario, r.Rung}] = r; !slices.Contains(g.scenarios, r.Scenario) {
-			g.scenarios = append(g.scenarios, r.Scenario)
+		name := r.Scenario.Name
+		at[[2]string{name, r.Rung}] = r
+		if of[name] = r.Scenario; !slices.Contains(g.scenarios, name) {
+			g.scenarios = append(g.scenarios, name)
 		}
 		if !slices.Contains(rungs, r.Rung) {
 			rungs = append(rungs, r.Rung)
@@ -63,7 +65,7 @@ func newGrid(rows []*catalog.Row) *grid {
 		c := gridColumn{head: strings.ReplaceAll(rung, "-", "-\n")}
 		c.width = text.LongestLineLen(c.head)
 		for _, s := range g.scenarios {
-			e := absent(s, rung)
+			e := absent(of[s], rung)
 			if r := at[[2]string{s, rung}]; r != nil {
 				e = entryOf(r, g.repeat)
 			}

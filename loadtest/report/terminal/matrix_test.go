@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 // These tests are of how a grid is drawn, so they choose its scenarios and rungs and leave the table to grow.
@@ -22,7 +23,7 @@ var (
 
 func matrix(width int, cells ...*history.Cell) string {
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out, Width: width}.Matrix(catalog.Assess(cells))
+	terminal.Printer{Writer: &out, Width: width}.Matrix(scenario.Table.Assess(cells))
 	return out.String()
 }
 
@@ -70,7 +71,7 @@ func TestALongLadderWrapsIntoBlocks(t *testing.T) {
 				entries[words[0]] = append(entries[words[0]], words[1:]...)
 			}
 		}
-		for _, s := range catalog.Table {
+		for _, s := range scenario.Table {
 			assert.Len(t, entries[s.Name], len(catalog.Rungs), s.Name)
 			for i, r := range catalog.Rungs {
 				assert.Equal(t, inLetters(s.Name, r.Number), entries[s.Name][i], s.Name+" "+r.Number)
@@ -81,7 +82,7 @@ func TestALongLadderWrapsIntoBlocks(t *testing.T) {
 
 // inLetters returns what is expected to break.
 func inLetters(scenario, rung string) string {
-	e, applies := catalog.Expected(scenario, rung)
+	e, applies := expected(scenario, rung)
 	if !applies {
 		return "–"
 	}
@@ -117,7 +118,7 @@ func TestRepeatingDoesNotWidenTheMatrix(t *testing.T) {
 
 func TestColoursOfTheMatrix(t *testing.T) {
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out, Colour: true}.Matrix(catalog.Assess([]*history.Cell{
+	terminal.Printer{Writer: &out, Colour: true}.Matrix(scenario.Table.Assess([]*history.Cell{
 		asExpected("crash", "v1"), asExpected("crash", "v4"), told("crash", "v5", "x"),
 	}))
 	for _, want := range []string{"\x1b[31mL\x1b[0m", "\x1b[32mok\x1b[0m", "\x1b[33;1mS!\x1b[0m"} {

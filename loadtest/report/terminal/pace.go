@@ -10,7 +10,8 @@ import (
 // A pace measures how long cells take, and estimates how long the rest will.
 type pace struct {
 	began, expected time.Time
-	done, all       int // how much work
+	done, all       int            // how much work
+	work            map[string]int // that of a cell, by scenario
 }
 
 // workOf returns how long a cell takes, beside others: faults run side by side.

@@ -15,11 +15,12 @@ func plainRows(rows []*catalog.Row) []*catalog.Row {
 	var out []*catalog.Row
 	for _, r := range rows {
 		p := *r
-		p.Scenario, p.Rung, p.Name = history.Plain(r.Scenario), history.Plain(r.Rung), history.Plain(r.Name)
+		p.Scenario.Name = history.Plain(r.Scenario.Name) // the rest of it is ours
+		p.Rung, p.Name = history.Plain(r.Rung), history.Plain(r.Name)
 		p.Surprises, p.Unknown, p.Invalid = plainTexts(r.Surprises), plainTexts(r.Unknown), plainTexts(r.Invalid)
 		p.Cells = nil
 		for _, c := range r.Cells {
-			p.Cells = append(p.Cells, plainCell(c))
+			p.Cells = append(p.Cells, plainAssessment(c))
 		}
 		out = append(out, &p)
 	}
@@ -32,6 +33,12 @@ func plainTexts(texts []string) []string {
 		out = append(out, history.Plain(s))
 	}
 	return out
+}
+
+// plainAssessment returns a copy of the assessment whose texts are plain.
+func plainAssessment(a *catalog.Assessment) *catalog.Assessment {
+	return &catalog.Assessment{Cell: plainCell(a.Cell), Surprises: plainTexts(a.Surprises),
+		Unknown: plainTexts(a.Unknown), Invalid: history.Plain(a.Invalid)}
 }
 
 // plainCell returns a copy of the cell whose texts are plain, but for its ops and evidence, which are not printed.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 // A service, or who made a file, chooses names and texts. None of them moves the cursor, clears the screen, begins a
@@ -36,10 +36,10 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		p.Header(&history.Run{
 			ID: evil, Backend: history.Backend{Text: evil, Stockapi: evil}, Machine: history.Machine{OS: evil},
 		})
-		p.Results(terminal.Outcome{Rows: catalog.Assess(cells), Verbose: verbose})
+		p.Results(terminal.Outcome{Rows: scenario.Table.Assess(cells), Verbose: verbose})
 		shown := terminal.NewProgress(&progress, nil)
 		for _, c := range cells {
-			shown.Finished(c)
+			shown.Finished(assess(c))
 		}
 		shown.Close()
 		for _, text := range []string{out.String(), progress.String()} {

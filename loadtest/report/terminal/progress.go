@@ -10,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 )
 
 // A Progress shows what is going on in a line at the bottom of a terminal. If the output is not a terminal it prints
@@ -49,24 +48,26 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	if p.terminal != nil {
 		p.pace.expected = p.terminal.now()
 	}
+	p.pace.work = map[string]int{}
 	for _, spec := range specs {
+		p.pace.work[spec.Scenario.Name] = workOf(spec.Scenario)
 		p.pace.all += workOf(spec.Scenario)
 	}
 	p.draw("")
 }
 
 // Finished reports a finished cell. On a terminal a line stays for each that is not as expected.
-func (p *Progress) Finished(c *history.Cell) {
+func (p *Progress) Finished(c *catalog.Assessment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finished++
-	c = plainCell(c)
+	c = plainAssessment(c)
 	line := fmt.Sprintf("%d/%d %s", p.finished, p.total, Line(c))
 	switch {
 	case p.terminal == nil:
 		fmt.Fprintln(p.w, line)
 		return
-	case c.NotRun != "" || len(catalog.Surprises(c))+len(catalog.Unknown(c)) == 0:
+	case c.NotRun != "" || len(c.Surprises)+len(c.Unknown) == 0:
 		line = ""
 	default:
 		columns, _ := p.terminal.Size()
@@ -74,8 +75,7 @@ func (p *Progress) Finished(c *history.Cell) {
 		Printer{&stays, columns, false}.wrapped("", 2, line)
 		line = stays.String()
 	}
-	of, _ := catalog.Find(c.Scenario)
-	p.pace.done += workOf(of)
+	p.pace.done += p.pace.work[c.Scenario]
 	p.last = fmt.Sprintf("%s: %s; ", c.Title(), verdict(c))
 	p.draw(line)
 }

@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/report/terminal/terminaltest"
+	"stockapi/loadtest/scenario"
 )
 
 const before = "$ loadtest\n"
@@ -25,7 +26,7 @@ func noTime() time.Time { return time.Time{} }
 // started starts a progress of those cells on a terminal.
 func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*terminaltest.Screen, *terminal.Progress) {
 	t.Helper()
-	specs, err := catalog.Select(scenarios, rungs, 2, 1)
+	specs, err := scenario.Table.Select(scenarios, rungs, 2, 1)
 	require.NoError(t, err)
 	screen := terminaltest.New(columns, rows)
 	fmt.Fprint(screen, before)
@@ -37,7 +38,7 @@ func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*termi
 
 func finish(p *terminal.Progress, cells ...*history.Cell) {
 	for _, c := range cells {
-		p.Finished(c)
+		p.Finished(assess(c))
 	}
 }
 
@@ -94,7 +95,7 @@ func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
 		return time.Time{}.Add(time.Duration(passed.Load()))
 	}})
 	defer p.Close()
-	specs, err := catalog.Select(nil, nil, 2, 1)
+	specs, err := scenario.Table.Select(nil, nil, 2, 1)
 	require.NoError(t, err)
 	p.Expect(specs)
 	assert.Equal(t, "0:00: 0 of 658 cells", screen.String())

@@ -12,13 +12,15 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/report/terminal/terminaltest"
+	"stockapi/loadtest/scenario"
 )
 
 // A run on a pseudo-terminal of the system: while it runs a line tells what goes on, and when it is over only its
 // result is there.
 func TestARunOnARealTerminal(t *testing.T) {
 	const columns, rows = 100, 30
-	cells := cellsOf(t, catalog.FirstScenarios, catalog.FirstRungs)
+	scenarios, rungs := scenario.Table.First()
+	cells := cellsOf(t, scenarios, rungs)
 	tty, screen, closed := terminaltest.Open(t, columns, rows)
 	of := terminal.Of(tty)
 	require.NotNil(t, of)
@@ -27,13 +29,13 @@ func TestARunOnARealTerminal(t *testing.T) {
 	p := terminal.NewProgress(tty, of)
 	p.Expect(make([]catalog.Spec, len(cells)))
 	for i, c := range cells {
-		p.Finished(c)
+		p.Finished(assess(c))
 		status := fmt.Sprintf("; %d of 90 cells", i+1)
 		require.Eventually(t, func() bool { return strings.HasSuffix(screen.String(), status) }, 10*time.Second,
 			time.Millisecond)
 	}
 	p.Close()
-	result := terminal.Outcome{Rows: catalog.Assess(cells)}
+	result := terminal.Outcome{Rows: scenario.Table.Assess(cells)}
 	assert.True(t, terminal.NewPrinter(tty).Results(result))
 	closed()
 	assert.False(t, screen.Wrapped(), "no line was wider than the screen")

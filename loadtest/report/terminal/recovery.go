@@ -40,13 +40,13 @@ type RecoveryLine struct {
 // NewRecovery returns the table of what was run, or nil if that is too little to compare.
 func NewRecovery(rows []*catalog.Row) *Recovery {
 	rows = filter(rows, func(r *catalog.Row) bool {
-		return slices.Contains(recoveries, r.Scenario) && slices.ContainsFunc(r.Cells, played)
+		return slices.Contains(recoveries, r.Scenario.Name) && slices.ContainsFunc(r.Cells, played)
 	})
 	t := &Recovery{Kinds: filter(catalog.Kinds, func(kind catalog.Kind) bool {
 		return slices.ContainsFunc(rows, func(r *catalog.Row) bool { return catalog.KindOf(r.Rung) == kind })
 	})}
 	for _, name := range recoveries {
-		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario == name })
+		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == name })
 		if len(of) == 0 {
 			continue
 		}
@@ -64,7 +64,7 @@ func NewRecovery(rows []*catalog.Row) *Recovery {
 }
 
 // played reports whether the cell was run to its end.
-func played(c *history.Cell) bool { return c.NotRun == "" && c.Aborted == "" }
+func played(c *catalog.Assessment) bool { return c.NotRun == "" && c.Aborted == "" }
 
 func filter[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
@@ -87,7 +87,7 @@ const (
 func nextOf(r *catalog.Row) next {
 	var all []next
 	for _, c := range filter(r.Cells, played) {
-		took, got := audit.Next(c)
+		took, got := audit.Next(c.Cell)
 		n := next{r.Rung, gaveUp, took}
 		switch {
 		case c.Finding(history.Liveness).Result != history.OK:

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 // recovered makes a cell after whose fault the next order took so long, with that outcome.
@@ -28,7 +28,7 @@ func stuckFor(name, rung string) *history.Cell {
 
 func recoveries(cells ...*history.Cell) string {
 	var out bytes.Buffer
-	terminal.Printer{Writer: &out}.Recoveries(catalog.Assess(cells))
+	terminal.Printer{Writer: &out}.Recoveries(scenario.Table.Assess(cells))
 	return out.String()
 }
 

@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
 )
 
 func findings(stock, exclusion history.Result) []history.Finding {
@@ -40,11 +41,23 @@ func cell(name, rung string, fs []history.Finding) *history.Cell {
 	}
 }
 
+// expected returns what the table expects of a rung in a scenario.
+func expected(name, rung string) (catalog.Expectation, bool) {
+	s, _ := scenario.Table.Find(name)
+	return s.Expected(rung)
+}
+
+// assess compares a cell with what the table expects of it.
+func assess(c *history.Cell) *catalog.Assessment {
+	s, _ := scenario.Table.Find(c.Scenario)
+	return s.Assess(c)
+}
+
 // asExpected makes a cell in which everything is as the table says, or ok where it says nothing.
 func asExpected(name, rung string) *history.Cell {
 	c := cell(name, rung, nil)
 	c.TTL = 400 * time.Millisecond
-	e, known := catalog.Expected(name, rung)
+	e, known := expected(name, rung)
 	for _, v := range history.Verdicts {
 		f := history.Finding{Verdict: v, Result: e.Results[v], Because: "so"}
 		if !known {
@@ -69,7 +82,7 @@ func needs(what, name, rung string) *history.Cell {
 // cellsOf makes cells of those scenarios and rungs, as expected; of all if none are named.
 func cellsOf(t *testing.T, scenarios, rungs []string) (cells []*history.Cell) {
 	t.Helper()
-	specs, err := catalog.Select(scenarios, rungs, 2, 1)
+	specs, err := scenario.Table.Select(scenarios, rungs, 2, 1)
 	require.NoError(t, err)
 	for _, s := range specs {
 		cells = append(cells, asExpected(s.Scenario.Name, s.Rung.Number))
@@ -80,7 +93,7 @@ func cellsOf(t *testing.T, scenarios, rungs []string) (cells []*history.Cell) {
 // printed prints cells as a run of them does.
 func printed(p terminal.Printer, o terminal.Outcome, cells ...*history.Cell) string {
 	var out bytes.Buffer
-	p.Writer, o.Rows = &out, catalog.Assess(cells)
+	p.Writer, o.Rows = &out, scenario.Table.Assess(cells)
 	p.Results(o)
 	return out.String()
 }
@@ -95,7 +108,8 @@ func widest(text string) int {
 
 // What a newcomer sees is on one screen: its stories, its matrix, and what to do next.
 func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
-	cells := cellsOf(t, catalog.FirstScenarios, catalog.FirstRungs)
+	scenarios, rungs := scenario.Table.First()
+	cells := cellsOf(t, scenarios, rungs)
 	for i, c := range cells {
 		for j := range c.Findings {
 			c.Findings[j].Because = fmt.Sprintf("b sold unit 98 to order 2 at +0.%03d s; a, stopped for 0.525 s before "+
@@ -144,7 +158,7 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 func TestStories(t *testing.T) {
 	text := func(all bool, cells ...*history.Cell) string {
 		var out bytes.Buffer
-		terminal.Printer{Writer: &out}.Stories(catalog.Assess(cells), all)
+		terminal.Printer{Writer: &out}.Stories(scenario.Table.Assess(cells), all)
 		return out.String()
 	}
 	lost := told("pause", "v2", "a unit is lost")
@@ -170,7 +184,7 @@ func TestStories(t *testing.T) {
 // Every lesson is a cell that breaks.
 func TestEveryLessonIsOne(t *testing.T) {
 	for _, l := range terminal.Lessons {
-		e, known := catalog.Expected(l.Scenario, l.Rung)
+		e, known := expected(l.Scenario, l.Rung)
 		assert.True(t, known, "%v", l)
 		broken := false
 		for _, v := range history.Verdicts {
@@ -181,16 +195,17 @@ func TestEveryLessonIsOne(t *testing.T) {
 }
 
 func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
-	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three", terminal.Line(told("pause", "v4", "three")))
+	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three",
+		terminal.Line(assess(told("pause", "v4", "three"))))
 	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five",
-		terminal.Line(told("pause", "v17", "five")))
-	assert.Equal(t, "pause v1 setnx: needs luck", terminal.Line(needs("luck", "pause", "v1")))
+		terminal.Line(assess(told("pause", "v17", "five"))))
+	assert.Equal(t, "pause v1 setnx: needs luck", terminal.Line(assess(needs("luck", "pause", "v1"))))
 }
 
 func TestTheLastWords(t *testing.T) {
 	last := func(o terminal.Outcome, cells ...*history.Cell) (string, bool) {
 		var out bytes.Buffer
-		o.Rows = catalog.Assess(cells)
+		o.Rows = scenario.Table.Assess(cells)
 		good := terminal.Printer{Writer: &out}.Summary(o)
 		return out.String(), good
 	}
@@ -222,7 +237,8 @@ func TestTheLastWords(t *testing.T) {
 
 // A run of which no cell could be run has not come out as expected.
 func TestARunOfNothingIsNotGood(t *testing.T) {
-	words, good := terminal.Outcome{Rows: catalog.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})}.Headline()
+	rows := scenario.Table.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})
+	words, good := terminal.Outcome{Rows: rows}.Headline()
 	assert.Equal(t, "nothing was measured (0 of 0 cells; 1 not run)", words)
 	assert.False(t, good)
 }

@@ -36,7 +36,7 @@ func (p Printer) Results(o Outcome) bool {
 	if o.Verbose {
 		p.Recoveries(o.Rows)
 	}
-	if o.Verbose || len(crowds) <= fewCrowds || crowds[0].Scenario == o.Rows[len(o.Rows)-1].Scenario {
+	if o.Verbose || len(crowds) <= fewCrowds || crowds[0].Scenario.Name == o.Rows[len(o.Rows)-1].Scenario.Name {
 		p.Crowds(crowds, o.Verbose)
 	}
 	p.Matrix(o.Rows)

@@ -76,7 +76,7 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 		if said == "" || len(r.Surprises) > 0 {
 			continue
 		}
-		rank := slices.Index(Lessons, Lesson{r.Scenario, r.Rung})
+		rank := slices.Index(Lessons, Lesson{r.Scenario.Name, r.Rung})
 		if rank < 0 {
 			rank = len(Lessons)
 		}
@@ -96,7 +96,7 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 // storyOf returns the row's first violation, empty if there is none.
 func storyOf(r *catalog.Row) (k kind, said string) {
 	c := r.Shown()
-	k = kind{scenario: r.Scenario, twice: c.SoldTwice() > 0}
+	k = kind{scenario: r.Scenario.Name, twice: c.SoldTwice() > 0}
 	for _, f := range c.Findings {
 		if f.Result == history.Broken {
 			k.verdict = f.Verdict

@@ -27,5 +27,5 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	assert.Contains(t, text, "  two-instances v17 atomic: not valid: 2 of 3 were not sent\n")
 	assert.Contains(t, text, "  crash v4 lua-release: machine too slow for this cell: "+
 		"nothing ran for 1s at once, under leases of 400ms: could not")
-	assert.Contains(t, terminal.Line(slow), "! crash v4 lua-release: machine too slow for this cell")
+	assert.Contains(t, terminal.Line(assess(slow)), "! crash v4 lua-release: machine too slow for this cell")
 }

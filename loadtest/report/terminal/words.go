@@ -7,19 +7,18 @@ import (
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 )
 
 // Line describes a finished cell in one line, during the run: its verdict and its story, or after a "!" what is not as
 // expected.
-func Line(c *history.Cell) string {
+func Line(c *catalog.Assessment) string {
 	if c.NotRun != "" {
 		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
 	}
-	if why := catalog.Invalid(c); why != "" {
-		return "! " + why
+	if c.Invalid != "" {
+		return "! " + c.Invalid
 	}
-	if said := append(catalog.Surprises(c), catalog.Unknown(c)...); len(said) > 0 {
+	if said := slices.Concat(c.Surprises, c.Unknown); len(said) > 0 {
 		return "! " + strings.Join(said, "; ")
 	}
 	line := fmt.Sprintf("%s: %s", c.Title(), verdict(c))
@@ -58,7 +57,7 @@ func (o Outcome) Headline() (words string, good bool) {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
 		invalid, surprises = invalid+len(r.Invalid), surprises+len(r.Surprises)
 		for _, c := range r.Cells {
-			if len(catalog.Unknown(c)) > 0 && len(catalog.Surprises(c)) == 0 {
+			if len(c.Unknown) > 0 && len(c.Surprises) == 0 {
 				unknown++
 			}
 		}

@@ -4,15 +4,21 @@ import (
 	"strconv"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 )
 
-const (
-	readers = 20
-	// keptOutAfter is the time after which a waiting reader counts as kept out: many times the delay between two of its
-	// tries.
-	keptOutAfter = 200 * time.Millisecond
+var readersAndWriter = declare(catalog.Scenario{
+	Name:      "readers-and-writer",
+	Does:      "twenty readers come one after the other without a gap, and a writer comes after the first",
+	Instances: 2,
+	TTL:       longLease,
+	Within:    2 * time.Second,
+}, injectReadersAndWriter,
+	on("v10", holds,
+		"a writer that waits leaves a mark, past which no new reader gets in: it is next when those inside have left"),
+	skipOthers("it has no lock that readers share"),
 )
 
 // injectReadersAndWriter sends readers one after the other, each before the one ahead of it has left. A writer comes
@@ -35,6 +41,13 @@ func injectReadersAndWriter(f *play) {
 	writer.recordFault(begun, "asking to write while %d readers came without a gap", readers)
 	inside.finish()
 }
+
+const (
+	readers = 20
+	// keptOutAfter is the time after which a waiting reader counts as kept out: many times the delay between two of its
+	// tries.
+	keptOutAfter = 200 * time.Millisecond
+)
 
 // reader sends reader number n, to the instances in turn. It is held while it holds the lock.
 func (f *play) reader(n int) *inFlight {

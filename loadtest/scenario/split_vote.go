@@ -4,17 +4,30 @@ import (
 	"strconv"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 )
 
-const (
-	// untilHealed delays requests for longer than any cell lasts.
-	untilHealed = time.Hour
-	// farAway is the delay to the nodes of others once the vote was split. Who asks that much earlier than the others gets
-	// in. It is longer than a busy machine usually stands still, and short beside the delay between two tries.
-	farAway = 150 * time.Millisecond
+var splitVote = declare(catalog.Scenario{
+	Name: "split-vote",
+	Does: "three ask five nodes at once, and each reaches its own nodes first: two, two and one; nobody has a majority, " +
+		"and one has to get in within 5 s",
+	Instances:   3,
+	Topology:    catalog.Topology{Links: true, OwnLocks: true},
+	TTL:         longLease,
+	Timeout:     4 * time.Second,
+	Within:      5 * time.Second,
+	NodeTimeout: 1500 * time.Millisecond,
+	Retry:       time.Second,
+}, injectSplitVote,
+	on("v6", holds,
+		"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
+			"next time one of them comes first"),
+	on("v9-nodes", holds,
+		"it asks one node after the other, so the vote is never split: the order that gets the first gets the rest"),
+	haveOneServer,
 )
 
 // injectSplitVote lets an order on each of three instances ask for the lock at once. Each instance is near to nodes of
@@ -46,6 +59,14 @@ func injectSplitVote(f *play) {
 	}
 	f.gotInAfter(all, split)
 }
+
+const (
+	// untilHealed delays requests for longer than any cell lasts.
+	untilHealed = time.Hour
+	// farAway is the delay to the nodes of others once the vote was split. Who asks that much earlier than the others gets
+	// in. It is longer than a busy machine usually stands still, and short beside the delay between two tries.
+	farAway = 150 * time.Millisecond
+)
 
 // delayToOthers delays what each instance sends to nodes that are not near to it.
 func (f *play) delayToOthers(near [][]string, by time.Duration) {

@@ -1,0 +1,47 @@
+package scenario
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var crash = declare(catalog.Scenario{
+	Name:      "crash",
+	Does:      "SIGKILL of the holder at work; v1.5 dies in its gap",
+	Instances: 2,
+	First:     true,
+}, injectCrash,
+	on("v1", stuck, "its key has no TTL, and who would delete it is dead"),
+	on("v1.5", stuck, "it died after SETNX and before EXPIRE: the key is as v1's"),
+	on("v2", holds, "the key came with its TTL, which ends it"),
+	on("v3 v4", holds, "the TTL ends the dead holder's lease"),
+	on("v5 v5-as-printed v5.5 v9", holds, "the timer that renews died with the process"),
+	on("v6 v9-nodes", holds, "the TTL ends the lease on every node"),
+	on("v7 v8", holds, "the TTL ends the lease, and waiters wait no longer than that for a message"),
+	on("v10", holds, "the next one that asks drops the dead writer, once its deadline has passed"),
+	on("v11", holds, "the next one that asks drops the dead holder's permit, once its deadline has passed"),
+	on("v12", holds, "the row expires by the database's clock, and the next one takes it over"),
+	on("v12-naive", stuck, "its row does not expire, and who would delete it is dead"),
+	on("v12-session", holds, "the connection ends with the process, and the lock with the connection"),
+	on("v13 v14", holds, "the server hears nothing of the session any more, and ends it with its nodes"),
+	on("v14-hasty", holds, "its wait ends and it takes itself for the holder: this time nobody else is"),
+	on("v15 v15-write-only", holds, "the TTL ends the lease, and the next token is higher"),
+	on("v16", holds, "a WATCH ends with its connection, and nothing was written"),
+	on("v17", holds, "the script runs whole or not at all"),
+	needNoFault,
+)
+
+// injectCrash kills a while it holds the lock.
+func injectCrash(f *play) {
+	point := cmp.Or(f.rung.Gap, "before:"+f.rung.Write)
+	f.warmUp()
+	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
+	first := f.order(a, "1", client.Order{Fault: "crash@" + point})
+	first.waitDied(gone)
+	first.recordFault(begun, "killed %s", strings.Replace(point, ":", " ", 1))
+	f.probes = []int{b}
+}

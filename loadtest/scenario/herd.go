@@ -1,0 +1,51 @@
+package scenario
+
+import (
+	"strconv"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+)
+
+var herd = declare(catalog.Scenario{
+	Name:      "herd",
+	Does:      "fifty wait over two instances while the lock is held; then it is released, and all are served",
+	Instances: 2,
+	TTL:       longLease,
+	Asks:      history.Herd,
+}, injectHerd,
+	on("v7", holds, "the waiters of an instance share one subscription, and a message lets one of them try"),
+	on("v8", holds, "the release calls the first in line by name"),
+	on("v13", herded, "all who wait watch the one node, and all but one of them go back to watch the next one's"),
+	on("v14 v14-hasty", holds, "each watches the node before its own, and nobody else does"),
+	skip("v18 v19", here),
+	skipOthers("a release wakes nobody: who waits asks again after a while"),
+)
+
+// injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them has had it.
+func injectHerd(f *play) {
+	const waiters = 50
+	first := f.holdFirst()
+	var all []*inFlight
+	for n := range waiters {
+		all = append(all, f.order((n+1)%2, strconv.Itoa(n+1), client.Order{
+			Fault: "hold@after:" + f.rung.Taken, Wait: 20 * time.Second, Work: requeueTime,
+		}))
+	}
+	for _, o := range all {
+		o.waitHeld()
+	}
+	for _, o := range all {
+		o.endHold()
+	}
+	f.cell.Waiting = waiters
+	first.finish()
+	for _, o := range all {
+		o.waitAnswered()
+	}
+}
+
+// requeueTime is the work of each order, so that waiters that were woken in vain wait again by the next release.
+const requeueTime = 40 * time.Millisecond

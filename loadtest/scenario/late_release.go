@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var lateRelease = declare(catalog.Scenario{
+	Name:      "late-release",
+	Does:      "the first holder ends after its lease while a second is inside; a third tries",
+	Instances: 2,
+	TTL:       renewedLease,
+	First:     true,
+}, injectLateRelease,
+	on("v1 v12-naive v12-session", holds, "without a TTL there is no second holder"),
+	on("v1.5 v2", oversoldFreed,
+		"its DEL removes whatever key is there, by now the second holder's, and the third gets in"),
+	on("v3", oversold, "the second got in by expiry, but the first sees another's token and deletes nothing"),
+	on("v4", oversold, "the second got in by expiry, but the script finds another's token and deletes nothing"),
+	on("v5 v5-as-printed v6 v7 v8 v10 v12 v15 v15-write-only", holds,
+		"the lease is renewed, so there is no second holder"),
+	on("v5.5 v9 v9-nodes", holds, "the lease is renewed up to a bound that this work stays below"),
+	on("v11", holds, "the permit is renewed, so there is no second holder"),
+	on("v13 v14", holds, "the session lasts, so there is no second holder"),
+	on("v14-hasty", oversold, "each of the others waits for a time, and then takes itself for the holder"),
+	needNoFault,
+	takeNoLock,
+)
+
+// injectLateRelease holds a at work past its lease, until b holds the lock. Then a ends, and a third order comes while
+// b still holds the lock.
+func injectLateRelease(f *play) {
+	first, second := f.holdPastLease("hold@"+f.rung.AfterRead(), "at work")
+	first.endHold()
+	first.waitAnswered()
+	f.order(a, "3", client.Order{}).waitAnswered()
+	second.finish()
+}
+
+// holdPastLease holds the first order, on a, until the second, on b, holds the lock or has given up waiting for it.
+func (f *play) holdPastLease(fault, where string) (first, second *inFlight) {
+	f.warmUp()
+	first = f.order(a, "1", client.Order{Fault: fault})
+	first.waitHeld()
+	begun := time.Now()
+	second = f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second.waitHeldOrAnswered()
+	first.recordFault(begun, "held for %s %s under a lease of %s", seconds(time.Since(begun)), where, seconds(f.Load.TTL))
+	return first, second
+}

@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
+)
+
+var lateReply = declare(catalog.Scenario{
+	Name:      "late-reply",
+	Does:      "the reply to the acquire comes when the lease is over, and a second holder is inside",
+	Instances: 2,
+	Topology:  catalog.Topology{Links: true, OwnLocks: true},
+	Timeout:   4 * time.Second,
+}, injectLateReply,
+	on("v1 v12-naive v12-session", holds, "without a TTL there is no second holder"),
+	on("v1.5", holds, "until the reply to its SETNX it sends no EXPIRE, so nothing has ended"),
+	on("v2 v3 v4 v5 v5-as-printed", oversold,
+		"it counts on a whole lease from the moment at which it heard of it, and by then it had ended"),
+	on("v5.5 v7 v8 v9 v9-nodes v10 v12 v15 v15-write-only", holds,
+		"it counts from before it asked, so it knows that the lease is over when it hears of it"),
+	on("v6", holds, "a node that answers so late counts as one that did not answer"),
+	on("v11", holds, "it counts from before it asked, so it knows that the permit is over when it hears of it"),
+	on("v13 v14", holds, "it counts from before it asked, so it knows that its session may be over when it hears of it"),
+	needNoFault,
+	takeNoLock,
+)
+
+// injectLateReply delays the reply to a's acquire until b holds the lock or has given up.
+func injectLateReply(f *play) {
+	first, begun := f.acquireUnanswered((*cluster.Link).DelayResponses)
+	second := f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second.waitHeldOrAnswered()
+	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s",
+		seconds(time.Since(begun)), seconds(f.Load.TTL))
+	f.healAll()
+	first.waitAnswered()
+	second.finish()
+}

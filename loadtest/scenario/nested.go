@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+)
+
+var nested = declare(catalog.Scenario{
+	Name:      "nested",
+	Does:      "the business code takes the lock that its own order holds; later its caller comes again",
+	Instances: 2,
+}, injectNested,
+	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-naive v9-nodes v10 v11 v12-naive v12-session v13 v14 v15 "+
+		"v15-write-only", stuck, itself),
+	on("v7", holds, "the lock knows its owner, and counts"),
+	on("v8", holds, "the lock knows its owner, counts, and lets it in past the queue"),
+	on("v14-hasty", oversold,
+		"it waits for its own node, for a time, and gets in; its caller, who comes again, gets in by the same way, beside "+
+			"the next one"),
+	on("v7-cached", oversold,
+		"its caller has released, but the process remembers that it holds, and lets it in beside the next one"),
+	on("v12", holds, "the row knows its owner, and counts"),
+	on("v16 v17", holds, "it locks nothing, so there is nothing to take again"),
+	needNoFault,
+)
+
+// injectNested lets a caller take its own lock again while it holds it. Later b holds the lock and the same caller
+// comes again: it must not believe that it still holds the lock.
+func injectNested(f *play) {
+	f.warmUp()
+	begun := time.Now()
+	first := f.order(a, "1", client.Order{Caller: 1, Nested: true})
+	first.waitAnswered()
+	first.recordFault(begun, "asking again for the lock that it holds")
+	second := f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write})
+	second.waitHeld()
+	begun = time.Now()
+	third := f.order(a, "3", client.Order{Caller: 1})
+	third.waitAnswered()
+	if third.op.Outcome == history.Sold {
+		third.recordFault(begun, "by a caller that had held the lock before")
+	}
+	f.nested = true
+	second.finish()
+}
+
+// itself is the reason why a lock breaks when its holder takes it again.
+const itself = "it does not know its own holder: the order is refused by itself, or waits for itself, and every one " +
+	"after it too"

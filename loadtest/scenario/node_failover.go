@@ -1,0 +1,74 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var nodeFailover = declare(catalog.Scenario{
+	Name:      "node-failover",
+	Does:      "one of the nodes that granted has a replica that never heard of the lock, and fails over to it",
+	Instances: 2,
+	Topology:  catalog.Topology{OwnLocks: true, ReplicatedNode: true},
+	TTL:       longLease,
+}, injectNodeFailover,
+	on("v6", oversold, "the replica grants what its primary granted before, and with two nodes that were never asked "+
+		"it is a majority"),
+	on("v9-nodes", holds, "the replica grants it again, but the other four nodes have not forgotten"),
+	haveOneServer,
+)
+
+// injectNodeFailover lets one node fail over to a replica that does not have a's lock. Where a majority is enough, two
+// nodes are away when a comes, and come back when the replica has been promoted.
+func injectNodeFailover(f *play) {
+	f.warmUp()
+	pair, away, text := f.Targets.Pairs[replicatedNode], nodes(4, 5), "one of whose three nodes failed over"
+	if !f.rung.Quorum {
+		away, text = nil, "one of whose five nodes failed over"
+	}
+	f.kill(away)
+	f.must(pair.PauseReplication(f.ctx))
+	f.loseLock(text, func() {
+		f.must(pair.FailOver(f.ctx))
+		f.restart(away)
+	})
+}
+
+var nodeFailoverDelayed = declare(catalog.Scenario{
+	Name:      "node-failover-delayed",
+	Does:      "the same, but the replica is promoted only when its primary has been away for the TTL",
+	Instances: 2,
+	Topology:  catalog.Topology{OwnLocks: true, ReplicatedNode: true},
+	TTL:       3 * time.Second,
+}, injectNodeFailoverDelayed,
+	on("v6", holds, "what the replica never heard of is over by the time that it votes, as it lost its majority before"),
+	skipOthers("its lock is not granted by some of several nodes, of which one could grant it again"),
+)
+
+// injectNodeFailoverDelayed does the same, but the replica is promoted only when its primary has been away for a TTL.
+// The work of a takes longer than that. The nodes that were away come back at once, so the promotion decides when b has
+// a majority.
+func injectNodeFailoverDelayed(f *play) {
+	f.warmUp()
+	pair, away := f.Targets.Pairs[replicatedNode], nodes(4, 5)
+	f.kill(away)
+	f.must(pair.DelayPromotion(f.ctx, f.Load.TTL))
+	f.must(pair.PauseReplication(f.ctx))
+	first := f.order(a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: 2 * f.Load.TTL})
+	first.waitHeld()
+	begun := time.Now()
+	pair.KillPrimary()
+	f.restart(away)
+	second := f.order(b, "2", client.Order{Wait: f.Load.TTL + afterPromotion})
+	first.endHold()
+	f.must(pair.AwaitPromotion(f.ctx))
+	first.recordFaultOn(lockServer, begun, time.Now(), "one of whose three nodes failed over after %s",
+		seconds(time.Since(begun)))
+	first.waitAnswered()
+	second.waitAnswered()
+}
+
+// replicatedNode is the one of Redlock's nodes that has a replica.
+const replicatedNode = "node 3"

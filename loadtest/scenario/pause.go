@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var pause = declare(catalog.Scenario{
+	Name:      "pause",
+	Does:      "SIGSTOP at the last instant before the write, until a second has sold",
+	Instances: 2,
+	Stops:     true,
+	First:     true,
+}, injectPause,
+	on("v1 v12-naive", holds, "nothing expires: the others wait, and give up"),
+	on("v1.5 v2 v3 v4", oversold, "a stopped process does not see its lease end"),
+	on("v5 v5-as-printed v7 v8 v10 v11", oversold, "the timer that renews is stopped with the process"),
+	on("v5.5 v9", oversold, "it was stopped after its last look at the lease, and what it had decided it then wrote"),
+	on("v6 v9-nodes", oversold, "five nodes agree that the lease has ended, and none of them is asked"),
+	on("v12", oversold, "the database sees the lease end, and its holder does not"),
+	on("v12-session", holds, "its connection is still there, and so is its lock: the others wait, and give up"),
+	on("v13 v14", oversold,
+		"a stopped process says nothing to the server, which ends its session; it draws a token, and nobody checks it"),
+	on("v15", shared, "two believe to hold the lock, but the stock has seen a newer token and refuses the older"),
+	on("v15-write-only", shared, "the newer token has written, so the stock refuses the older"),
+	on("v16", holds, "EXEC finds that the stock was written since the read, and it begins again"),
+	on("v17", holds, "before the script nothing was read that could be out of date"),
+	needNoFault,
+)
+
+// injectPause stops a at the last moment before its write. Then b sells, and a is continued.
+func injectPause(f *play) {
+	f.stopBeforeWrite("", (*inFlight).waitAnswered, func(*inFlight) {})
+}
+
+// stopBeforeWrite stops a before its write and sends a second order to b. When that has come as far as reached waits
+// for, a is continued. After a has ended it calls after.
+func (f *play) stopBeforeWrite(fault string, reached, after func(second *inFlight)) {
+	f.warmUp()
+	first := f.order(a, "1", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
+	first.waitStopped()
+	begun := time.Now()
+	second := f.order(b, "2", client.Order{Fault: fault, Wait: f.secondWait()})
+	reached(second)
+	first.resume()
+	first.recordStop(begun, "stopped for %s before %s under a lease of %s", seconds(time.Since(begun)), f.rung.Write,
+		seconds(f.Load.TTL))
+	first.waitAnswered()
+	after(second)
+}

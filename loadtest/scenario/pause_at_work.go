@@ -1,0 +1,49 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var pauseAtWork = declare(catalog.Scenario{
+	Name:      "pause-at-work",
+	Does:      "SIGSTOP in the middle of the work, until a second has sold and the work is due to end",
+	Instances: 2,
+	Stops:     true,
+}, injectPauseAtWork,
+	on("v1 v12-naive", holds, "nothing expires: the others wait, and give up"),
+	on("v1.5 v2 v3 v4", oversold, "it has no way to see that its lease has ended, and does not look"),
+	on("v5 v5-as-printed", oversold,
+		"the timer that renews is stopped with the process, and nobody looks at what it finds when it goes on"),
+	on("v5.5 v7 v8 v9 v10 v11", holds,
+		"when it goes on, its clock says that the lease has ended: the last look before the write sees that"),
+	on("v6", holds, "when it goes on, its clock says that the lease has ended, whatever the nodes say"),
+	on("v9-nodes", holds, "as v6: when it goes on, its clock says that the lease has ended"),
+	on("v12", holds, "it counts its lease by its own clock as well as by the database's, and that has run on meanwhile"),
+	on("v12-session", holds, "its connection is still there, and so is its lock: the others wait, and give up"),
+	on("v13 v14", holds,
+		"its clock says that the server has heard nothing for as long as a session lasts: the last look sees that"),
+	on("v15 v15-write-only", holds, "it looks at its clock before it writes, so the stock need not refuse it; it would"),
+	on("v16", holds, "EXEC finds that the stock was written since the read, and it begins again"),
+	on("v17", holds, "its work comes before the script, and nothing was read that could be out of date"),
+	needNoFault,
+)
+
+// injectPauseAtWork stops a in the middle of its work. Then b sells. When its work is due to end, a is continued, so
+// that its last check of the lease comes at the same moment as the events that report the loss.
+func injectPauseAtWork(f *play) {
+	f.warmUp()
+	work := f.Load.TTL
+	first := f.order(a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: work, Wait: 4 * f.Load.TTL})
+	first.waitHeld()
+	first.endHold()
+	begun := time.Now()
+	first.stop()
+	f.order(b, "2", client.Order{Wait: f.secondWait()}).waitAnswered()
+	f.sleepUntil(begun.Add(work))
+	first.resume()
+	first.recordStop(begun, "stopped for %s at work under a lease of %s", seconds(time.Since(begun)), seconds(f.Load.TTL))
+	first.waitAnswered()
+}

@@ -1,0 +1,72 @@
+package scenario
+
+import (
+	"strconv"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+)
+
+var queueOrder = declare(catalog.Scenario{
+	Name: "queue-order",
+	Does: "fifty come one after the other while the lock is held; one more when it is free, and the first of " +
+		"them stopped",
+	Instances: 2,
+	Stops:     true,
+	Topology:  catalog.Topology{OwnLocks: true},
+	TTL:       longLease,
+	Asks:      history.Order,
+}, injectQueueOrder,
+	on("v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"),
+	on("v7", overtaken, "a release wakes one waiter per instance, and the one that loses waits again behind the others"),
+	on("v8", holds, "who waits has a place in one queue for all instances, and the release calls the first"),
+	on("v13", overtaken, "a release wakes all who wait, and any of them may be the first to make the node"),
+	on("v14", holds, "ZooKeeper numbers those who come, and each waits for the one before it alone"),
+	skip("v14-hasty",
+		"it queues as v14 does, but the fresh request behind fifty others may come in when its wait ends: see hung-holder"),
+	skip("v18 v19", here),
+	skipOthers("it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
+)
+
+// injectQueueOrder sends fifty orders, one after the other, to b and a in turn, while an order on a holds the lock.
+// When the lock is released, the first in the queue cannot take it at once, as its process is stopped. At that moment
+// one more order comes, to a.
+func injectQueueOrder(f *play) {
+	const waiters = 50
+	first := f.holdFirst()
+	var next *inFlight
+	for n := range waiters {
+		o := f.enqueue((n+1)%2, n+1)
+		if n == 0 {
+			next = o
+		}
+	}
+	f.cell.InLine = true
+	begun := time.Now()
+	next.stop()
+	first.finish()
+	f.enqueue(a, waiters+1)
+	next.resume()
+	next.recordStop(begun, "stopped for %s while the lock became free", seconds(time.Since(begun)))
+}
+
+// enqueue sends the next order, and waits until it is known to come before any order that is sent after it. Where there
+// is a queue, the order shows there, unless it gets the lock at once. Otherwise the order is known to be about to ask
+// for the lock.
+func (f *play) enqueue(at, n int) *inFlight {
+	before := f.queued()
+	order := client.Order{Wait: 20 * time.Second}
+	if !f.rung.Queue {
+		order.Fault = "hold@before:" + f.rung.Acquire
+	}
+	o := f.order(at, strconv.Itoa(n), order)
+	if f.rung.Queue {
+		o.waitQueued(before)
+	} else {
+		o.waitHeld()
+		o.endHold()
+	}
+	return o
+}

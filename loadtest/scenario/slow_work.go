@@ -1,0 +1,86 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var slowWork = declare(catalog.Scenario{
+	Name:      "slow-work",
+	Does:      "the work takes 2.5 leases, the process is well",
+	Instances: 2,
+	TTL:       renewedLease,
+	First:     true,
+}, injectSlowWork,
+	on("v1 v12-naive v12-session", holds, "without a TTL nothing expires: the others wait"),
+	on("v1.5 v2", oversold, "the lease ends at work, and the next one reads the same stock"),
+	on("v3", oversold, "a token says whose lock it is, not that it still is"),
+	on("v4", oversold, "an atomic release comes after the harm"),
+	on("v5 v5-as-printed v7 v10 v12 v15 v15-write-only", holds, "the lease is renewed for as long as the work takes"),
+	on("v5.5 v9", holds, "after three renewals the work is cancelled before it writes, while the lease still lasts"),
+	on("v6", holds, "the lease is renewed on the nodes for as long as the work takes"),
+	on("v8", holds, "the lease is renewed for as long as the work takes, and the others wait in line"),
+	like("v9-nodes", catalog.Variant{Of: "v9"}),
+	on("v11", holds, "the permit is renewed for as long as the work takes"),
+	on("v13 v14", holds, "there is no TTL: the session lasts for as long as the process is well"),
+	on("v14-hasty", holds, "the others are made to wait for longer than the work takes, and the release wakes them"),
+	on("v16", holds, "the slow one finds the stock written meanwhile, writes nothing, and begins again"),
+	on("v17", holds, "its work comes before the script, in which nothing takes time"),
+	needNoFault,
+)
+
+// injectSlowWork lets a work longer than its lease lasts, without any failure. Meanwhile b tries to sell.
+func injectSlowWork(f *play) {
+	f.slowWork(client.Order{}, nil, func(first *inFlight, begun time.Time) {
+		first.recordFault(begun, "working %s under a lease of %s", seconds(f.longWork()), seconds(f.Load.TTL))
+	})
+}
+
+var explicitLease = declare(catalog.Scenario{
+	Name:      "explicit-lease",
+	Does:      "the work takes 2.5 leases, the process is well, and the order has asked not to renew its lease",
+	Instances: 2,
+	TTL:       renewedLease,
+}, injectExplicitLease,
+	on("v5 v5-as-printed", oversold,
+		"without its renewals it is v4: the lease ends at work, and the next one reads the same stock"),
+	on("v5.5 v5.7 v7 v8 v9 v10 v12 v15 v15-write-only", holds,
+		"the lease ends at work, and its holder counts it down: the work is cancelled before it writes"),
+	on("v6", holds, "the lease ends on the nodes, and its holder counts it down: the work is cancelled before it writes"),
+	like("v9-nodes", catalog.Variant{Of: "v9"}),
+	on("v11", holds, "the permit ends at work, and its holder counts it down: the work is cancelled before it writes"),
+	skip("v1.5 v2 v3 v4", "it never renews: slow-work is the same"),
+	skip("v1 v12-naive v12-session v13 v14 v14-hasty", "its lock has no TTL, so there is nothing to renew"),
+	needNoFault,
+	takeNoLock,
+)
+
+// injectExplicitLease is injectSlowWork with an order whose lease is not renewed.
+func injectExplicitLease(f *play) {
+	f.slowWork(client.Order{NoRenew: true}, nil, func(first *inFlight, begun time.Time) {
+		first.recordFault(begun, "working %s under a lease of %s, not renewed", seconds(f.longWork()), seconds(f.Load.TTL))
+	})
+}
+
+// longWork is work that takes longer than a lease, and longer than v5.5 renews one.
+func (f *play) longWork() time.Duration { return f.Load.TTL * 5 / 2 }
+
+// slowWork lets a work longer than its lease lasts, on an order like with, and calls fault, unless nil, when that work
+// begins. Meanwhile b tries to sell. When a has ended it calls record.
+func (f *play) slowWork(with client.Order, fault func(), record func(first *inFlight, begun time.Time)) {
+	f.warmUp()
+	with.Fault, with.Work, with.Wait = "hold@"+f.rung.AfterRead(), f.longWork(), 4*f.Load.TTL
+	first := f.order(a, "1", with)
+	first.waitHeld()
+	begun := time.Now()
+	if fault != nil {
+		fault()
+	}
+	first.endHold()
+	second := f.order(b, "2", client.Order{Wait: 4 * f.Load.TTL})
+	first.waitAnswered()
+	record(first, begun)
+	second.waitAnswered()
+}

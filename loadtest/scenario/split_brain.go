@@ -1,0 +1,108 @@
+package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+)
+
+var splitBrain = declare(catalog.Scenario{
+	Name: "split-brain",
+	Does: "the primary of the locks is cut off with one instance; the other instance has a replica that was promoted, " +
+		"and both sides go on",
+	Instances: 2,
+	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true},
+	TTL:       longLease,
+}, injectSplitBrain,
+	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9 v10 v11", oversold,
+		"there are two primaries, neither hears of the other, and each grants the lock"),
+	on("v5.7", holds, "the old primary reaches no replica that could confirm the lock, so it grants nothing"),
+	on("v15 v15-write-only", shared,
+		"two primaries grant the lock, but the clock makes the token of the later grant the higher one, and the stock, "+
+			"of which there is one, refuses the older"),
+	needNoFault,
+	noReplicas,
+	takeNoLock,
+)
+
+// injectSplitBrain partitions the servers of the locks: the primary is on a's side, all others are on b's, and one of
+// them is promoted. Then a takes the lock, and b tries to.
+func injectSplitBrain(f *play) {
+	f.mayRefuse = f.rung.Replicated
+	f.splitBrain(f.awaitPromotion, atOnce)
+}
+
+var splitBrainMinReplicas = declare(catalog.Scenario{
+	Name:      "split-brain-min-replicas",
+	Does:      "the same with min-replicas-to-write 1, when the old primary has missed its replicas for max-lag",
+	Instances: 2,
+	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
+	TTL:       longLease,
+}, injectSplitBrainMinReplicas,
+	on("v5.5", holds, "the old primary has heard of no replica for longer than max-lag, and refuses every write"),
+	on("v5.7", holds, "the old primary refuses the write before WAIT could say anything"),
+	on("v7", holds, "the old primary refuses the write of a script too"),
+	skipOthers(splitForAll),
+)
+
+// injectSplitBrainMinReplicas does the same, but a comes when the old primary counts no replica any more.
+func injectSplitBrainMinReplicas(f *play) {
+	f.mayRefuse = true
+	f.splitBrain(f.awaitMinReplicas, atOnce)
+}
+
+var splitBrainInLag = declare(catalog.Scenario{
+	Name:      "split-brain-in-lag",
+	Does:      "the same, but the lock is taken on the old primary before max-lag has passed",
+	Instances: 2,
+	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
+	TTL:       longLease,
+}, injectSplitBrainInLag,
+	on("v5.5 v7", oversold,
+		"until max-lag has passed the old primary counts replicas that it does not reach, and the lease outlasts that"),
+	on("v5.7", holds, "WAIT asks for this lock, and not whether a replica answered lately"),
+	skipOthers(splitForAll),
+)
+
+// injectSplitBrainInLag does the same, but a comes at once, while the old primary still counts its replicas.
+func injectSplitBrainInLag(f *play) {
+	f.mayRefuse = f.rung.Replicated
+	f.splitBrain(atOnce, f.awaitMinReplicas)
+}
+
+// splitForAll says why few rungs take part in the cells about min-replicas-to-write.
+const splitForAll = "an acquire is a write like any other: v5.5 and v7 stand for all of them"
+
+// atOnce waits for nothing.
+func atOnce() {}
+
+// awaitPromotion waits until a replica is promoted.
+func (f *play) awaitPromotion() { f.must(f.locks().AwaitPromotion(f.ctx)) }
+
+// awaitMinReplicas waits until a replica is promoted, and until both primaries count the replicas that they have.
+func (f *play) awaitMinReplicas() {
+	f.awaitPromotion()
+	f.must(f.locks().AwaitMinReplicas(f.ctx))
+}
+
+// splitBrain partitions the servers of the locks, and waits as those functions do before and after a has come.
+func (f *play) splitBrain(before, after func()) {
+	f.warmUp()
+	begun := time.Now()
+	f.must(f.locks().Partition(f.ctx))
+	before()
+	first := f.order(a, "1", f.heldOrder())
+	f.waitTaken(first)
+	after()
+	first.recordFaultOn(lockServer, begun, time.Now(), "on the side of the old primary")
+	f.waitReady(b)
+	f.sellBeside(first)
+}
+
+// waitReady waits until an instance reaches its servers.
+func (f *play) waitReady(at int) {
+	in, bound := f.cell.Instances[at], func() time.Duration { return barrierTimeout + f.slack() }
+	if !f.poll(bound, func() bool { return f.Client.Ready(f.ctx, in.URL) }) {
+		f.fail("%s does not find the promoted primary", in.Name)
+	}
+}

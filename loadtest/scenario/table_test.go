@@ -1,0 +1,31 @@
+package scenario
+
+import (
+	"testing"
+
+	"stockapi/loadtest/catalog"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The points of faults that the scenarios rest on are those of the rungs that need them.
+func TestRungsHaveTheirPoints(t *testing.T) {
+	for _, r := range catalog.Rungs {
+		assert.NotEmpty(t, r.Read+r.Write, r.Number)
+		assert.Contains(t, catalog.Kinds, r.Kind, r.Number)
+		assert.Equal(t, r.Kind == catalog.NoLock, r.Acquire == "" && r.Release == "", r.Number)
+		assert.True(t, r.Variant.Of == "" || catalog.RungOf(r.Variant.Of).Number != "", r.Number)
+	}
+	assert.LessOrEqual(t, len(catalog.Releases()), 8, "an order can carry no more faults than that")
+	named, _ := Table.Find("herd")
+	for _, e := range named.Expect {
+		assert.NotEmpty(t, catalog.RungOf(e.Rung).Taken, e.Rung)
+	}
+}
+
+// Something goes wrong in every scenario without a crowd, and in no other.
+func TestEveryFaultScenarioIsInjected(t *testing.T) {
+	for _, s := range scenarios {
+		assert.Equal(t, s.Fault(), s.inject != nil, s.Name)
+	}
+}

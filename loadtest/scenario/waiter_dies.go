@@ -1,0 +1,78 @@
+package scenario
+
+import (
+	"cmp"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var waiterDies = declare(catalog.Scenario{
+	Name:      "waiter-dies",
+	Does:      "one works while two wait behind it; the first of the two is killed, and the other is served in the end",
+	Instances: 2,
+	Topology:  catalog.Topology{OwnLocks: true},
+	TTL:       longLease,
+	Session:   2 * time.Second,
+	Within:    2 * time.Second,
+}, injectWaiterDies,
+	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v5.7 v6 v9 v9-nodes v11 v12 v12-naive v15 v15-write-only", holds,
+		"who waits asks again after a while, and leaves nothing behind when it dies"),
+	on("v7", holds, "who waits listens to a channel, and the release wakes a waiter of each instance that still listens"),
+	on("v8", holds, "the place of the dead expires, and then the one behind it is the first in line"),
+	on("v10", holds, "the mark of the dead one keeps readers out until it expires, and no writer"),
+	on("v12-session", holds, "who waits asks again after a while, and has no connection meanwhile"),
+	on("v13", holds, "who waits watches the node of the holder, and not that of another who waits"),
+	on("v14", holds, "the end of the dead one's node wakes it, but it looks again, and finds the first still before it"),
+	on("v14-hasty", oversold,
+		"the end of the dead one's node wakes it, and it takes itself for the holder, beside the first"),
+	needNoFault,
+	skip("v16 v17", "it has no lock that anybody waits for"),
+	skip("v18 v19", here),
+)
+
+// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits
+// behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
+func injectWaiterDies(f *play) {
+	f.warmUp()
+	first := f.order(a, "1", client.Order{
+		Fault: "hold@" + f.rung.AfterRead(), Work: f.session, Wait: f.session, // it is held for a session
+	})
+	first.waitHeld()
+	second := f.waitForLock(b, "2")
+	third := f.waitForLock(a, "3")
+	queued := f.queued()
+	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
+	f.Targets.Processes[b].Kill()
+	second.waitDied(gone)
+	second.recordFault(begun, "killed while it waited for the lock")
+	second.waitPlaceGone(queued)
+	first.endHold()
+	for _, o := range []*inFlight{third, first} {
+		o.waitAnswered()
+	}
+	third.recordFault(begun, "waiting behind order 2, which was killed")
+	f.probes = []int{a}
+}
+
+// waitForLock sends an order, and waits until the order has found the lock taken, and is in the queue if there is one.
+func (f *play) waitForLock(at int, id string) *inFlight {
+	before := f.queued()
+	o := f.order(at, id, client.Order{
+		Fault: "hold@after:" + cmp.Or(f.rung.Taken, f.rung.Acquire), Wait: 20 * time.Second,
+	})
+	o.waitHeld()
+	o.endHold()
+	if f.rung.Queue {
+		o.waitQueued(before)
+	}
+	return o
+}
+
+// waitPlaceGone waits until one of that many waiters in the queue is gone, if a place there ends with its session.
+func (o *inFlight) waitPlaceGone(queued int64) {
+	if o.rung.OnZooKeeper() && o.rung.Queue {
+		o.waitAtMost(o.session+barrierTimeout, func() bool { return o.queued() < queued })
+	}
+}

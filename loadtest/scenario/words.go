@@ -1,0 +1,39 @@
+package scenario
+
+import (
+	"slices"
+
+	"stockapi/loadtest/catalog"
+)
+
+// The words of the tables: see package catalog.
+var (
+	on         = catalog.On
+	like       = catalog.Like
+	skip       = catalog.Skip
+	skipOthers = catalog.SkipOthers
+
+	holds         = catalog.Holds
+	soldTwice     = catalog.SoldTwice
+	shared        = catalog.Shared
+	oversold      = catalog.Oversold
+	freed         = catalog.Freed
+	oversoldFreed = catalog.OversoldFreed
+	stuck         = catalog.Stuck
+	overtaken     = catalog.Overtaken
+	herded        = catalog.Herded
+)
+
+// What several scenarios say alike.
+var (
+	// needNoFault are rungs that a crowd alone breaks.
+	needNoFault = slices.Concat(
+		skip("v0", "it guards nothing: a crowd alone breaks it, as one-instance and two-instances show"),
+		skip("v0.5", "its mutex ends at the instance's border: two-instances breaks it without any fault"),
+		skip("v11-two", "it lets two in: two-instances breaks it without any fault"),
+	)
+	// takeNoLock are the rungs of which no lock can expire.
+	takeNoLock = skip("v16 v17", "it has no lock, so there is nothing to expire or to release")
+	// haveOneServer are the rungs to which nothing can happen that concerns some of several nodes.
+	haveOneServer = skipOthers("its lock does not lie on several nodes")
+)
