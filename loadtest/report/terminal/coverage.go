@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,44 +43,28 @@ func restsOn(c *history.Cell) string {
 	if v == nil {
 		return ""
 	}
-	said := []string{fmt.Sprintf("%d sales", v.Sales)}
-	if v.Refusals > 0 {
-		said = append(said, fmt.Sprintf("%d of %d refusals checked", v.Checked, v.Refusals))
-	}
-	if v.Expected > 0 {
-		said = append(said, leasesSeen(v))
-	}
-	if v.Removals > 0 {
-		said = append(said, releasesJudged(v))
-	}
-	if v.Resolution > 0 {
-		said = append(said, "clocks to "+millis(v.Resolution)+" ms")
-	}
-	if v.Resolved+v.Unknown > 0 {
-		said = append(said, fmt.Sprintf("%d resolved later and %d unknown", v.Resolved, v.Unknown))
+	said := []string{
+		fmt.Sprintf("%d sales", v.Sales),
+		ifAny(v.Refusals, "%d of %d refusals checked", v.Checked, v.Refusals),
+		ifAny(v.Expected, "%d of %d leases", v.Leases, v.Expected) +
+			ifAny(v.Shared, " and %d orders under another's", v.Shared),
+		ifAny(v.Removals, "%d of %d releases judged", v.Judged, v.Removals) +
+			ifAny(v.LostReleases, " and %d without a reply", v.LostReleases),
+		ifAny(v.Resolution, "clocks to %s ms", millis(v.Resolution)),
+		ifAny(v.Resolved+v.Unknown, "%d resolved later and %d unknown", v.Resolved, v.Unknown),
 	}
 	if v.Rarer > 0 {
 		said = append(said, fmt.Sprintf("rarer than 1 in %.0f not excluded", math.Floor(1/v.Rarer+1e-9)))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), ", ")
 }
 
-// leasesSeen says how many of the leases were seen, and how many orders had none of their own.
-func leasesSeen(v *history.Coverage) string {
-	text := fmt.Sprintf("%d of %d leases", v.Leases, v.Expected)
-	if v.Shared > 0 {
-		text += fmt.Sprintf(" and %d orders under another's", v.Shared)
+// ifAny is [fmt.Sprintf] unless n is zero: then it returns nothing.
+func ifAny[N int | time.Duration](n N, format string, args ...any) string {
+	if n == 0 {
+		return ""
 	}
-	return text
-}
-
-// releasesJudged says of how many releases it was judged whose lock they removed, and how many had no reply.
-func releasesJudged(v *history.Coverage) string {
-	text := fmt.Sprintf("%d of %d releases judged", v.Judged, v.Removals)
-	if v.LostReleases > 0 {
-		text += fmt.Sprintf(" and %d without a reply", v.LostReleases)
-	}
-	return text
+	return fmt.Sprintf(format, args...)
 }
 
 // clients prints, below a table, what the latencies of an open loop count, and where it missed its rate.

@@ -130,7 +130,7 @@ func (g *grid) legend() string {
 		}
 	}
 	for _, mark := range [][2]string{
-		{string(history.NotApplicable), "does not apply"}, {"?", "nobody can tell"}, {notRun, "not run"},
+		{string(history.NotApplicable), "does not apply"}, {"?", "unknown"}, {notRun, "not run"},
 		{notValid, "not valid"}, {"!", "not as expected"}, {"~", "longer leases"},
 	} {
 		if strings.Contains(all.String(), mark[0]) {

@@ -45,7 +45,7 @@ func TestTheMatrix(t *testing.T) {
 	of("pause", "v5").Findings[0].Result = history.OK
 	text := matrix(120, cells...)
 	assert.Contains(t, text, "what broke: S stock, E exclusion, R own-release, L liveness; – does not apply, "+
-		"? nobody can tell, nr not run, ! not as\n  expected, ~ longer leases\n")
+		"? unknown, nr not run, ! not as\n  expected, ~ longer leases\n")
 	assert.Regexp(t, `(?m)^ +v0 +v1 +v1\.5 +v2 +v3 +v4 +v5 +v5- +v5\.5 +v6 +v15 +v15- +v16 +v17\n`+
 		` +as- +write-\n +printed +only$`, text)
 	assert.Regexp(t, `(?m)^two-instances +S +ok *$`, text, "not selected is blank")

@@ -62,22 +62,13 @@ func (o Outcome) Headline() (words string, good bool) {
 			}
 		}
 	}
-	others := ""
-	if unknown > 0 {
-		others += fmt.Sprintf("; %d unknown", unknown)
-	}
-	if invalid > 0 {
-		others += fmt.Sprintf("; %d not valid", invalid)
-	}
-	if skipped > 0 {
-		others += fmt.Sprintf("; %d not run", skipped)
-	}
+	others := ifAny(unknown, "; %d unknown", unknown) + ifAny(invalid, "; %d not valid", invalid) +
+		ifAny(skipped, "; %d not run", skipped)
 	switch {
 	case surprises > 0:
 		words = fmt.Sprintf("NOT as expected (%d of %d cells are%s)", met, ran, others)
 	case invalid+unknown > 0:
-		words = fmt.Sprintf("nothing was found that is not as expected, but not all was measured "+
-			"(%d of %d cells are as expected%s)", met, ran, others)
+		words = fmt.Sprintf("no surprises, but not all was measured (%d of %d cells are as expected%s)", met, ran, others)
 	case o.Interrupted:
 		words = "so far as expected"
 		if others != "" {
@@ -88,15 +79,11 @@ func (o Outcome) Headline() (words string, good bool) {
 	default:
 		words, good = fmt.Sprintf("as expected (%d of %d cells%s)", met, ran, others), true
 	}
-	return o.interrupted() + words, good
+	return o.interrupted(ran+skipped) + words, good
 }
 
 // interrupted says how far an interrupted run came; it is empty if the run was finished.
-func (o Outcome) interrupted() string {
-	measured := 0
-	for _, r := range o.Rows {
-		measured += len(r.Cells)
-	}
+func (o Outcome) interrupted(measured int) string {
 	switch {
 	case !o.Interrupted:
 		return ""
