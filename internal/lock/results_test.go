@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -24,17 +23,19 @@ func conformanceTable() string {
 	var b strings.Builder
 	b.WriteString("| | breaks on | does not arise on |\n|---|---|---|\n")
 	for i, q := range questions {
-		fmt.Fprintf(&b, "| %s |%s |%s |\n", q.name, rungsThat(breaks, i), rungsThat(none, i))
+		row := strings.Join([]string{q.name, rungsThat(breaks, i), rungsThat(none, i)}, " | ")
+		b.WriteString("| " + strings.ReplaceAll(row+" |", "  ", " ") + "\n")
 	}
 	return b.String()
 }
 
 // rungsThat returns the rungs that answer the question so, in the order of the ladder.
-func rungsThat(a answer, question int) (rungs string) {
+func rungsThat(a answer, question int) string {
+	var rungs []string
 	for _, r := range Ladder() {
 		if conformance[r.Number][question] == a {
-			rungs += " " + r.Number
+			rungs = append(rungs, r.Number)
 		}
 	}
-	return rungs
+	return strings.Join(rungs, " ")
 }

@@ -68,16 +68,17 @@ func (l *lab) try(ctx context.Context, one mutant) (told string, ok bool) {
 		return fmt.Sprintf("MISSED: %s: %v\n", one.name, err), false
 	}
 	ok = true
+	var lines strings.Builder
 	for _, c := range one.by {
 		found, err := c.catch(ctx, m)
 		if err != nil {
 			ok = false
-			told += fmt.Sprintf("MISSED: %s (%s): %v\n", one.name, c, err)
+			fmt.Fprintf(&lines, "MISSED: %s (%s): %v\n", one.name, c, err)
 			continue
 		}
-		told += fmt.Sprintf("caught: %s (%s%s)\n", one.name, c, found)
+		fmt.Fprintf(&lines, "caught: %s (%s%s)\n", one.name, c, found)
 	}
-	return told, ok
+	return lines.String(), ok
 }
 
 // A cell is a cell of the load test that ends with exit code 1: its scenario, its rung, and flags.

@@ -148,22 +148,22 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Wr
 		all  errgroup.Group
 		n, m atomic.Int64 // mutants that were tried, and those that were missed
 	)
+	try := func(one mutant) {
+		if ctx.Err() != nil {
+			return
+		}
+		told, ok := l.try(ctx, one)
+		if ctx.Err() != nil {
+			return // whatever was noticed, it was the interrupt
+		}
+		if !ok {
+			m.Add(1)
+		}
+		fmt.Fprintf(stdout, "[%*d/%d] %s", len(fmt.Sprint(len(mutants))), n.Add(1), len(mutants), told)
+	}
 	all.SetLimit(max(2, runtime.GOMAXPROCS(0)))
 	for _, one := range mutants {
-		all.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
-			told, ok := l.try(ctx, one)
-			if ctx.Err() != nil {
-				return nil // whatever was noticed, it was the interrupt
-			}
-			if !ok {
-				m.Add(1)
-			}
-			fmt.Fprintf(stdout, "[%*d/%d] %s", len(fmt.Sprint(len(mutants))), n.Add(1), len(mutants), told)
-			return nil
-		})
+		all.Go(func() error { try(one); return nil })
 	}
 	_ = all.Wait()
 	fmt.Fprintf(stdout, "%d of %d mutants tried, %d missed\n", n.Load(), len(mutants), m.Load())
