@@ -216,7 +216,7 @@ func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 		backwards = backwards || to < from
 	}
 	if op.Lease != nil {
-		see(op.Lease.AcquiredAt, until(op.Lease))
+		see(op.Lease.AcquiredAt, op.Lease.Until())
 	}
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; !cmd.Woken() {

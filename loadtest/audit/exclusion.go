@@ -91,7 +91,7 @@ func (l *leases) overlaps() *violations {
 // overlap puts a violation into words.
 func (l *leases) overlap(h violation) history.Evidence {
 	a, b := *l.At(int(h.a)), *l.At(int(h.b))
-	end := min(until(a.Lease), until(b.Lease))
+	end := min(a.Lease.Until(), b.Lease.Until())
 	long := ""
 	if end > h.at {
 		long = fmt.Sprintf(" for %s ms", millis(end-h.at))

@@ -50,7 +50,7 @@ func (l *leases) peers() bool {
 
 func (l *leases) add(i int32, op *history.Op) {
 	one := lease{
-		acquired: op.Lease.AcquiredAt, until: until(op.Lease), sent: op.Sent, op: i,
+		acquired: op.Lease.AcquiredAt, until: op.Lease.Until(), sent: op.Sent, op: i,
 		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
 	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
@@ -59,14 +59,6 @@ func (l *leases) add(i int32, op *history.Op) {
 		one.until = one.acquired
 	}
 	l.all = append(l.all, one)
-}
-
-// until returns the last moment at which the holder is known to have believed in its lease.
-func until(l *history.Lease) history.Instant {
-	if l.ReleasedAt.Known() {
-		return l.ReleasedAt
-	}
-	return l.AcquiredAt
 }
 
 // stopped reports whether an order's process was stopped during the order.

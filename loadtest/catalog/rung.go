@@ -206,3 +206,19 @@ func KindOf(number string) Kind {
 	}
 	return Redis
 }
+
+// TermsOf returns what ends a lock of the cell when its holder does not.
+func TermsOf(c *history.Cell) history.Terms {
+	r := RungOf(c.Rung)
+	terms := history.Terms{Quorum: r.Quorum}
+	switch KindOf(c.Rung) {
+	case Redis, Nodes, SQLRow:
+		if !r.Endless {
+			terms.TTL = c.TTL
+		}
+	case SQLSession, ZooKeeper:
+		terms.Session = true
+	case NoLock:
+	}
+	return terms
+}

@@ -81,6 +81,14 @@ type Lease struct {
 	Noticed bool `json:"noticed,omitempty"`
 }
 
+// Until returns the last moment at which the holder is known to have believed in its lease.
+func (l *Lease) Until() Instant {
+	if l.ReleasedAt.Known() {
+		return l.ReleasedAt
+	}
+	return l.AcquiredAt
+}
+
 // A Command is one Redis command of an order: At is before it was sent, End after its reply was read. It took effect in
 // between, unless Err says that no reply came.
 type Command struct {

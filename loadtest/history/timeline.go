@@ -254,7 +254,7 @@ func (l *Lock) reconstruct() {
 	l.close()
 	for i := range l.Tenures {
 		h := &l.Tenures[i]
-		if r := l.removalOf(h); r != nil && h.How == Gone {
+		if r := l.removalOf(h); r != nil && h.How == Gone && (r.Foreign() || !r.Owned.Known()) {
 			l.remove(r)
 		}
 	}
@@ -346,7 +346,7 @@ func (l *Lock) end(h *Tenure, after int) {
 	switch {
 	case r != nil && r.Foreign():
 		h.End = End{Gone, r.By, h.From, max(r.Taken, h.From)}
-	case r != nil && (after < 0 || h.place || r.Owned.Known() && h.From == h.replied || l.Tenures[after].From >= r.At):
+	case r != nil && (after < 0 || h.place || l.Tenures[after].From >= r.At):
 		h.End = End{Released, r.Order, max(r.At, h.From), r.End}
 	case after >= 0:
 		h.End = End{Gone, l.Tenures[after].Order, h.From, max(l.Tenures[after].From, h.From)}

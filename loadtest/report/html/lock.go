@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
@@ -14,83 +15,129 @@ const (
 	maxSide  = 4   // rows of holds that share a lock
 )
 
-// locks draws a lane per lock key and node: which order held it when, and how each hold ended. A single lane has a line
-// for words.
-func (d *drawing) locks(keys []*lockKey) {
+// A locks is what a timeline shows of a cell's locks: who held them, and by which terms they end.
+type locks struct {
+	*history.Timeline
+	terms history.Terms
+}
+
+func locksOf(c *history.Cell) locks {
+	l := locks{history.TimelineOf(c), catalog.TermsOf(c)}
+	l.Explain(l.terms)
+	return l
+}
+
+// A held is a tenure that is drawn, in a row of its lane.
+type held struct {
+	*history.Tenure
+	op       *history.Op
+	row      int
+	from, at float64
+}
+
+// lanes draws a lane per lock: which order held it when, and how each tenure ended. A single lane has a line for words.
+func (d *drawing) lanes() {
 	height := tallRow + 6
-	if len(keys) > 1 {
+	if len(d.locks.Locks) > 1 {
 		height = rowHeight + 4
 	}
-	for i, k := range keys {
+	for i, l := range d.locks.Locks {
 		if i == maxLocks {
-			d.put("below", spot{x: 8, y: d.y + 10, text: fmt.Sprintf("and %d more lock keys", len(keys)-i)})
+			d.put("below", spot{x: 8, y: d.y + 10, text: fmt.Sprintf("and %d more lock keys", len(d.locks.Locks)-i)})
 			d.y += 18
 			break
 		}
 		name := "lock key"
-		if len(keys) > 1 {
+		if len(d.locks.Locks) > 1 {
 			name = fmt.Sprintf("lock, node %d", i+1)
 		}
-		side := d.sideBySide(k)
+		drawn, side := d.held(l)
 		height := height + float64(side)*rowHeight
 		d.lane(name, height)
-		d.el("rect", clip(k.key, 120)+" on "+clip(k.node, 80), "class", "hit",
+		d.el("rect", clip(l.Key, 120)+" on "+clip(l.Node, 80), "class", "hit",
 			"x", 0.0, "y", d.y, "width", gutter, "height", height)
-		d.lock(k, d.y+height-2-rowHeight/2, len(keys) == 1)
+		d.lock(l, drawn, d.y+height-2-rowHeight/2)
 		d.y += height + 4
 	}
 }
 
-// sideBySide gives each hold that shares the lock with others, as readers and permits do, the first row with room for
-// it, and returns how many rows that takes beside the first.
-func (d *drawing) sideBySide(k *lockKey) (rows int) {
+// held returns the tenures that are drawn of a lock. One that shares the lock with others, as readers and permits do,
+// gets the first row with room for it. Side is how many rows that takes beside the first.
+func (d *drawing) held(l *history.Lock) (drawn []held, side int) {
 	ends := make([]float64, maxSide)
-	for _, h := range k.holds {
-		if h.from > d.hi || d.endOf(k, h).at < d.lo {
+	for i := range l.Tenures {
+		h := held{Tenure: &l.Tenures[i], from: float64(l.Tenures[i].From), at: float64(l.Tenures[i].At)}
+		if h.from > d.hi || h.at < d.lo || len(drawn) == maxHolds {
 			continue
 		}
-		if !h.made.AcquiresAlone() {
+		op := *d.cell.At(int(h.Order))
+		if _, shown := d.numbers[op.Order]; d.window.only && !shown {
+			continue
+		}
+		if !h.Alone {
 			h.row = max(0, slices.IndexFunc(ends, func(end float64) bool { return end <= h.from }))
 		}
-		ends[h.row] = max(ends[h.row], d.endOf(k, h).at)
-		rows = max(rows, h.row)
+		ends[h.row], side = max(ends[h.row], h.at), max(side, h.row)
+		h.op = &op
+		drawn = append(drawn, h)
 	}
-	return rows
+	return drawn, side
 }
 
-// lock draws the holds of one key: first all marks, then the words, because those keep clear of the marks.
-func (d *drawing) lock(k *lockKey, middle float64, wordy bool) {
-	var drawn []*hold
+// lock draws the tenures of one lock: first all marks, then the words, because those keep clear of the marks.
+func (d *drawing) lock(l *history.Lock, drawn []held, middle float64) {
+	wordy := len(d.locks.Locks) == 1
 	if wordy {
-		d.ofTheDead(k, middle)
+		d.ofTheDead(l, middle)
 	}
-	for _, h := range k.holds {
-		if len(drawn) < maxHolds && h.from <= d.hi && min(h.to, d.endOf(k, h).at) >= d.lo {
-			d.hold(k, h, middle-float64(h.row)*rowHeight)
-			drawn = append(drawn, h)
-		}
+	for _, h := range drawn {
+		d.hold(h, middle-float64(h.row)*rowHeight)
 	}
 	renewals := 0
-	for _, e := range k.events {
-		if renewals < maxHolds && e.Prolongs() && e.End.Known() && d.shows(float64(e.End)) && !unknownScript(e.Command) {
-			d.renewal(e.Command, middle-barHeight/2)
+	for i := range l.Renewals {
+		if cmd := &l.Renewals[i]; renewals < maxHolds && d.shows(float64(cmd.End)) {
+			d.renewal(cmd, middle-barHeight/2)
 			renewals++
 		}
 	}
 	if wordy {
-		d.busy(k, middle)
+		d.busy(l, middle)
 	}
-	own := func(h *hold) bool { return d.window.focus[h.op.Order] }
-	drawn = append(slices.DeleteFunc(slices.Clone(drawn), func(h *hold) bool { return !own(h) }),
-		slices.DeleteFunc(drawn, own)...) // the words of the violation's own holds come first
-	wordy = wordy && !slices.ContainsFunc(drawn, func(h *hold) bool { return h.row > 0 }) // they are where words would be
+	slices.SortStableFunc(drawn, func(a, b held) int { return d.rank(a) - d.rank(b) })   // the violation's words come first
+	wordy = wordy && !slices.ContainsFunc(drawn, func(h held) bool { return h.row > 0 }) // they are where words would be
 	for _, h := range drawn {
-		d.holdWords(k, h, middle-float64(h.row)*rowHeight, wordy)
+		d.holdWords(h, middle-float64(h.row)*rowHeight, wordy)
 	}
 }
 
+// rank is 0 for the tenures of the violation's orders, and 1 for others.
+func (d *drawing) rank(h held) int {
+	if d.window.focus[h.op.Order] {
+		return 0
+	}
+	return 1
+}
+
+// why says how a tenure ended.
+func (d *drawing) why(e history.End) string {
+	switch e.How {
+	case history.Released:
+		return "released"
+	case history.Removed:
+		return "removed by " + short(d.cell, d.cell.At(int(e.By)))
+	case history.Expired:
+		return "TTL over"
+	case history.SessionOver:
+		return "session over"
+	case history.Gone:
+		return "lock gone"
+	case history.NoEnd:
+	}
+	return ""
+}
+
 // ofTheDead dashes the time in which an order whose process died can have had the key. It told nothing of its lock.
-func (d *drawing) ofTheDead(k *lockKey, middle float64) {
+func (d *drawing) ofTheDead(l *history.Lock, middle float64) {
 	for _, f := range d.cell.Faults {
 		at := slices.IndexFunc(d.window.ops, func(op *history.Op) bool {
 			return op.Order == f.Order && op.Lease == nil && op.Sent.Known()
@@ -100,15 +147,15 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 		}
 		op := d.window.ops[at]
 		from, to := float64(op.Sent), math.Inf(1)
-		if k.ttl > 0 {
-			to = float64(f.End) + k.ttl
+		if d.locks.terms.TTL > 0 {
+			to = float64(f.End) + float64(d.locks.terms.TTL)
 		}
-		for _, h := range k.holds {
+		for _, h := range l.Tenures {
 			switch {
-			case h.from > float64(f.At):
-				to = min(to, h.from)
-			case h.made.AcquiresAlone():
-				from = max(from, min(h.to, d.endOf(k, h).since)) // until then it was another's
+			case h.From > f.At:
+				to = min(to, float64(h.From))
+			case h.Alone:
+				from = max(from, float64(h.Since)) // until then it was another's
 			}
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
@@ -122,10 +169,10 @@ func (d *drawing) ofTheDead(k *lockKey, middle float64) {
 
 // busy hatches the times in which an order waited and was refused because another order held the lock. It does so only
 // where no known order had the key: then these answers are the only sign of it.
-func (d *drawing) busy(k *lockKey, middle float64) {
+func (d *drawing) busy(l *history.Lock, middle float64) {
 	for _, op := range d.window.ops {
 		u := underWay(op)
-		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || d.known(k, u) {
+		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || known(l, u) {
 			continue
 		}
 		title := "order " + short(d.cell, op) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
@@ -135,63 +182,69 @@ func (d *drawing) busy(k *lockKey, middle float64) {
 }
 
 // known reports whether an order is known to have had the key in that time.
-func (d *drawing) known(k *lockKey, s span) bool {
-	return slices.ContainsFunc(k.holds, func(h *hold) bool { return h.from <= s.hi && d.endOf(k, h).since >= s.lo })
+func known(l *history.Lock, s span) bool {
+	return slices.ContainsFunc(l.Tenures, func(h history.Tenure) bool {
+		return float64(h.From) <= s.hi && float64(h.Since) >= s.lo
+	})
 }
 
-// hold draws a hold: solid while the key is known to exist, then dashed until it is known to be gone.
-func (d *drawing) hold(k *lockKey, h *hold, middle float64) {
+// hold draws a tenure: solid while the order is known to have the lock, then dashed until it is known to have it no
+// more.
+func (d *drawing) hold(h held, middle float64) {
 	class := "hold " + d.colours[h.op.Instance]
 	if d.window.focus[h.op.Order] {
 		class += " focus"
 	}
-	e := d.endOf(k, h)
 	d.group(class, fmt.Sprintf("held by order %s on %s from %s",
 		clip(h.op.Order, 80), clip(h.op.Instance, 40), d.moment(h.from)))
-	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
+	defer d.end()
+	x0, x1, since := d.x(h.from), d.x(h.at), float64(h.Since)
 	solid := x1
-	if from := d.x(e.since); x1 > from+1 {
+	if from := d.x(since); x1 > from+1 {
 		solid = max(from, x0)
 	}
 	y := middle - barHeight/2
-	if e.since >= d.lo {
+	if since >= d.lo {
 		d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
 	}
 	if x1 > solid+1 {
 		d.el("rect", "", "class", "maybe", "x", solid, "y", y, "width", x1-solid, "height", barHeight)
 	}
 	switch {
-	case h.how == stolen && d.shows(h.to):
+	case !d.shows(h.at):
+	case h.How == history.Removed:
 		d.cross(x1, middle)
-	case e.lost && d.shows(e.at):
-		d.el("path", e.why+" at "+d.moment(e.at), "class", "over",
+	case h.Lost():
+		d.el("path", d.why(h.End)+" at "+d.moment(h.at), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-3), barHeight+6))
 		d.taken = append(d.taken, box{x1 - 1, y - 3, x1 + 1, y + barHeight + 3})
 	}
-	d.end()
 }
 
-// holdWords says whose key it was and since when, inside, and how it ended, above.
-func (d *drawing) holdWords(k *lockKey, h *hold, middle float64, wordy bool) {
-	e, name := d.endOf(k, h), short(d.cell, h.op)
-	x0, x1 := d.x(h.from), d.x(min(e.at, d.hi))
+// exact is how short the time is in which an end is said to be "at" a moment, in nanoseconds: 0 in milliseconds.
+const exact = 1.1e6
+
+// holdWords says whose lock it was and since when, inside, and how it ended, above.
+func (d *drawing) holdWords(h held, middle float64, wordy bool) {
+	name := short(d.cell, h.op)
+	x0, x1 := d.x(h.from), d.x(h.at)
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
-	held := "held by order " + name
-	d.put("label", d.within(x0, x1, middle+4, held+", since "+d.moment(h.from), held, "order "+name, name)...)
-	if !wordy || !d.shows(e.at) || h.how == freed && x1-x0 < 30 && !d.window.focus[h.op.Order] {
+	words := "held by order " + name
+	d.put("label", d.within(x0, x1, middle+4, words+", since "+d.moment(h.from), words, "order "+name, name)...)
+	if !wordy || !d.shows(h.at) || h.How == history.Released && x1-x0 < 30 && !d.window.focus[h.op.Order] {
 		return
 	}
 	at, line := " at ", middle-barHeight/2-6
-	if !e.exact() {
+	if h.at-float64(h.Since) > exact {
 		at = " by "
 	}
-	class := "gone"
-	if e.lost {
+	class, why := "gone", d.why(h.End)
+	if h.Lost() {
 		class = "overlabel"
 	}
 	var spots []spot
-	for _, text := range []string{name + ": " + e.why + at + d.moment(e.at), e.why} {
+	for _, text := range []string{name + ": " + why + at + d.moment(h.at), why} {
 		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
 	}
 	d.put(class, spots...)

@@ -13,7 +13,7 @@ import (
 type bar struct {
 	op     *history.Op
 	x0, x1 float64
-	end    end // of its lock
+	end    history.End // of its lock, if it lost that
 	label  string
 	labelX float64
 	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it.
@@ -28,7 +28,7 @@ type bar struct {
 
 func (d *drawing) newBar(op *history.Op) *bar {
 	a := tenure(op)
-	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lockEnd(op), label: label(d.cell, op)}
+	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lossOf(op), label: label(d.cell, op)}
 	if neverEnded(op) {
 		b.x1 = d.right()
 	}
@@ -51,7 +51,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 		b.labelX = max(min(b.x0, d.right()-need), gutter)
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
 		if d.outlived(b) {
-			b.from = min(b.from, d.x(b.end.at))
+			b.from = min(b.from, d.x(b.ended()))
 		}
 	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+12, b.x1+need
@@ -89,7 +89,24 @@ func (d *drawing) outlived(b *bar) bool {
 	if neverEnded(b.op) {
 		hi = math.Inf(1)
 	}
-	return b.end.at < hi && b.end.at < d.hi
+	return b.ended() < hi && b.ended() < d.hi
+}
+
+// ended returns when the order had lost its lock: never, if it did not.
+func (b *bar) ended() float64 {
+	if !b.end.At.Known() {
+		return math.Inf(1)
+	}
+	return float64(b.end.At)
+}
+
+// lossOf returns how an order lost the lock that its lease is about.
+func (d *drawing) lossOf(op *history.Op) history.End {
+	order, known := d.numbers[op.Order]
+	if !known || op.Lease == nil || !op.Lease.AcquiredAt.Known() {
+		return history.End{At: history.Never}
+	}
+	return d.locks.LossOf(order, op.Lease.AcquiredAt, d.locks.terms)
 }
 
 // neverEnded reports whether the order's end is unknown: it got no answer, and its lease names no release.
@@ -196,9 +213,9 @@ func (d *drawing) tenure(b *bar, middle float64) {
 	if gone < b.x1 {
 		d.el("rect", "", "class", "believes", "x", gone, "y", y, "width", b.x1-gone, "height", barHeight, "rx", 2.0)
 	}
-	if d.outlived(b) && d.shows(b.end.at) {
-		x := d.x(b.end.at) // before the bar, if the order was told too late that it had the lock
-		d.el("path", b.end.why+" at "+d.moment(b.end.at), "class", "over",
+	if d.outlived(b) && d.shows(b.ended()) {
+		x := d.x(b.ended()) // before the bar, if the order was told too late that it had the lock
+		d.el("path", d.why(b.end)+" at "+d.moment(b.ended()), "class", "over",
 			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-15), barHeight+18))
 		d.taken = append(d.taken, box{x - 1, y - 15, x + 1, y + barHeight + 3})
 	}
@@ -210,7 +227,7 @@ func (d *drawing) lostAt(b *bar) (held, gone float64) {
 	if !d.outlived(b) {
 		return b.x1, b.x1
 	}
-	held, gone = d.x(b.end.since), d.x(b.end.at)
+	held, gone = d.x(float64(b.end.Since)), d.x(b.ended())
 	if gone-held <= 1 {
 		held = gone
 	}
@@ -226,14 +243,14 @@ func (d *drawing) words(b *bar, middle float64) {
 		d.put("label", spot{b.labelX, middle + 4, b.label, ""})
 		return
 	}
-	if d.outlived(b) && d.shows(b.end.at) {
-		x := d.x(b.end.at)
-		d.put("overlabel", spot{x + 4, line, b.end.why, ""}, spot{x - 4, line, b.end.why, "end"})
+	if d.outlived(b) && d.shows(b.ended()) {
+		x := d.x(b.ended())
+		d.put("overlabel", spot{x + 4, line, d.why(b.end), ""}, spot{x - 4, line, d.why(b.end), "end"})
 	}
 	const apart = 12.0 // from the rings around sales
 	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
 	if d.outlived(b) {
-		spots = append(spots, spot{d.x(b.end.at) - 6, line, b.label, "end"})
+		spots = append(spots, spot{d.x(b.ended()) - 6, line, b.label, "end"})
 	}
 	spots = append(spots, d.within(b.x0, b.x1, line, b.label)...)
 	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
@@ -253,7 +270,7 @@ func (d *drawing) refusal(b *bar, middle float64) {
 			continue
 		}
 		x := d.x(float64(cmd.End))
-		text := d.why(b.op, cmd)
+		text := d.whyRefused(b.op, cmd)
 		if d.put("refusal", spot{x - 7, line, text, ""}, spot{x + 7, line, text, "end"}, spot{x, line, text, "middle"}) {
 			return
 		}
@@ -262,7 +279,9 @@ func (d *drawing) refusal(b *bar, middle float64) {
 
 // inside says in a bar that its order holds the lock, and then that it only believes so.
 func (d *drawing) inside(b *bar, middle float64) {
-	if b.op.Lease == nil || !slices.ContainsFunc(d.keys, func(k *lockKey) bool { return k.holdOf(b.op) != nil }) {
+	order, known := d.numbers[b.op.Order]
+	had := func(l *history.Lock) bool { return l.TenureOf(order, b.op.Lease.AcquiredAt) != nil }
+	if !known || b.op.Lease == nil || !b.op.Lease.AcquiredAt.Known() || !slices.ContainsFunc(d.locks.Locks, had) {
 		return
 	}
 	held, x := d.lostAt(b)
@@ -300,7 +319,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 	op := b.op
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
-		if !cmd.End.Known() || !d.shows(float64(cmd.End)) || unknownScript(cmd) {
+		if !cmd.End.Known() || !d.shows(float64(cmd.End)) || cmd.UnknownScript() || cmd.Ended() {
 			continue
 		}
 		x := d.x(float64(cmd.End))
@@ -308,7 +327,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 		case w == wrote:
 			d.diamond("write", "", x, middle)
 		case w == refusedWrite:
-			d.refusedMark(d.why(op, cmd), x, middle)
+			d.refusedMark(d.whyRefused(op, cmd), x, middle)
 		case w == unsureWrite:
 			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle)
 		case onStock(cmd):

@@ -31,14 +31,8 @@ func WritePicture(w io.Writer, r *catalog.Row) error {
 	}
 	shown := choose(c)
 	shown.narrow(c.Faults)
-	shown.finding = history.Finding{} // the title says it
-	keys := lockKeys(c, shown)
-	for _, k := range keys {
-		k.holds = slices.DeleteFunc(k.holds, func(h *hold) bool {
-			return !slices.ContainsFunc(shown.ops, func(op *history.Op) bool { return op.Order == h.op.Order })
-		})
-	}
-	_, err := io.WriteString(printable{w}, picture(drawn(c, shown, keys, pictureWidth), r.Scenario.Does))
+	shown.finding, shown.only = history.Finding{}, true // the title says it
+	_, err := io.WriteString(printable{w}, picture(drawn(c, shown, locksOf(c), pictureWidth), r.Scenario.Does))
 	return err
 }
 

@@ -32,6 +32,7 @@ func StepAt(i int, passed time.Duration) history.Instant {
 // DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for
 // each of their commands. A fault on "time" stands on the lane of the clock.
 func DrawSteps(c *history.Cell, steps []Step) template.HTML {
+	noteEnds(c, steps)
 	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
 	w.focus = focusOf(evidenceOf(w.finding))
 	for _, op := range c.All() {
@@ -39,8 +40,25 @@ func DrawSteps(c *history.Cell, steps []Step) template.HTML {
 	}
 	last := len(steps) - 1
 	w.span = span{0, float64(StepAt(last+1, steps[last].Passed))}
-	d := drawn(c, w, lockKeys(c, w), reportWidth, steps...)
+	d := drawn(c, w, locksOf(c), reportWidth, steps...)
 	return template.HTML(d.whole()) // svg escapes all text and attributes
+}
+
+// noteEnds notes, in the traces of orders, that the server had ended their lock. On several nodes that is not known.
+func noteEnds(c *history.Cell, steps []Step) {
+	locks := history.TimelineOf(c).Locks
+	if len(locks) != 1 {
+		return
+	}
+	for i, step := range steps {
+		at := StepAt(i, step.Passed)
+		note := history.Command{Cmd: history.EndedLock, Node: locks[0].Node, Key: locks[0].Key, At: at, End: at}
+		for j := range c.Ops {
+			if op := &c.Ops[j]; slices.Contains(step.Ended, op.Order) {
+				op.Trace = append(op.Trace, note)
+			}
+		}
+	}
 }
 
 // stepTime returns the instant of step i.
@@ -77,20 +95,6 @@ func (s scale) label(i int) string {
 		return s.steps[i].Label
 	}
 	return fmt.Sprint(i + 1)
-}
-
-// goneAt returns the step at which the server had no more lock of a hold's order, and false if that is not known. On
-// several nodes it is not.
-func (d *drawing) goneAt(h *hold) (at float64, known bool) {
-	if len(d.keys) > 1 {
-		return 0, false
-	}
-	for i, step := range d.steps {
-		if at := d.stepTime(i); at > h.from && at <= h.to && slices.Contains(step.Ended, h.op.Order) {
-			return at, true
-		}
-	}
-	return 0, false
 }
 
 // moment renders a time: as the number of its step, if it has one.
@@ -166,6 +170,9 @@ func (d *drawing) called(b *bar, middle float64) {
 	defer d.end()
 	for i := range b.op.Trace {
 		cmd := &b.op.Trace[i]
+		if cmd.Ended() {
+			continue
+		}
 		x, text, line := d.x(float64(cmd.End)), calledAs(cmd), middle+barHeight/2+15
 		half := textWidth(text) / 2
 		x = min(max(x, gutter+half), d.right()-half)

@@ -20,9 +20,11 @@ type drawing struct {
 	scale
 	cell   *history.Cell
 	window window
-	keys   []*lockKey
-	sales  []mark
-	bars   []*bar
+	locks  locks
+	// numbers are those of the window's orders in the cell.
+	numbers map[string]int32
+	sales   []mark
+	bars    []*bar
 	// taken is the room of marks and texts, which no other text may cover, and lines is that of the line that joins the
 	// sales of the first violation: only its own words stand on it.
 	taken, lines []box
@@ -48,19 +50,19 @@ func timelines(c *history.Cell) []figure {
 		return nil
 	}
 	w := choose(c)
-	keys := lockKeys(c, w)
-	figures := []figure{draw(c, w, keys)}
+	locks := locksOf(c)
+	figures := []figure{draw(c, w, locks)}
 	for _, near := range closeUps(c, w) {
-		figures = append(figures, draw(c, near, keys))
+		figures = append(figures, draw(c, near, locks))
 	}
 	return figures
 }
 
 // draw returns a timeline with its caption.
-func draw(c *history.Cell, w window, keys []*lockKey) figure {
-	d := drawn(c, w, keys, reportWidth)
+func draw(c *history.Cell, w window, locks locks) figure {
+	d := drawn(c, w, locks, reportWidth)
 	caption := w.caption
-	if len(keys) == 0 {
+	if len(locks.Locks) == 0 {
 		caption += " No lock key: this rung has none, or no command on it was seen."
 	}
 	if clocksDiffer(c) {
@@ -71,10 +73,10 @@ func draw(c *history.Cell, w window, keys []*lockKey) figure {
 }
 
 // drawn returns a timeline that has all its lanes, to scale or, if it is given any, with its steps one unit apart.
-func drawn(c *history.Cell, w window, keys []*lockKey, width float64, steps ...Step) *drawing {
+func drawn(c *history.Cell, w window, locks locks, width float64, steps ...Step) *drawing {
 	d := &drawing{
-		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, keys: keys, top: axisHeight,
-		colours: map[string]string{},
+		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, locks: locks, top: axisHeight,
+		colours: map[string]string{}, numbers: w.numbers(c),
 	}
 	if w.finding.Result == history.Broken {
 		d.top += headHeight
@@ -93,7 +95,7 @@ func drawn(c *history.Cell, w window, keys []*lockKey, width float64, steps ...S
 		d.clock()
 	}
 	d.around()
-	d.locks(keys)
+	d.lanes()
 	d.overlaps()
 	joined := d.joins()
 	for _, b := range d.bars {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -21,6 +22,7 @@ type window struct {
 	whole   bool
 	queue   bool // the orders are drawn as they arrived, each in a row
 	wakes   bool // it matters how often each of them was woken
+	only    bool // tenures of other orders are not drawn
 	turns   []turn
 	caption string
 }
@@ -170,4 +172,19 @@ func (w *window) pad() {
 	}
 	air := max(w.length()*0.03, 1000, math.Abs(w.lo)*1e-9, math.Abs(w.hi)*1e-9)
 	w.lo, w.hi = w.lo-air, w.hi+air
+}
+
+// numbers returns the numbers of the window's orders in the cell, by their names.
+func (w window) numbers(c *history.Cell) map[string]int32 {
+	shown := map[string]bool{}
+	for _, op := range w.ops {
+		shown[op.Order] = true
+	}
+	numbers := map[string]int32{}
+	for i, op := range c.All() {
+		if shown[op.Order] {
+			numbers[strings.Clone(op.Order)] = int32(i)
+		}
+	}
+	return numbers
 }

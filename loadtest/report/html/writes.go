@@ -19,7 +19,7 @@ const (
 
 func writeOf(cmd *history.Command) written {
 	switch {
-	case !cmd.WritesStock() || !cmd.End.Known() || unknownScript(cmd):
+	case !cmd.WritesStock() || !cmd.End.Known() || cmd.UnknownScript():
 		return noWrite
 	case cmd.Refused():
 		return refusedWrite
@@ -33,11 +33,8 @@ func writeOf(cmd *history.Command) written {
 	return wrote
 }
 
-// unknownScript reports whether the server did not know the script yet. The client then sends it in full.
-func unknownScript(cmd *history.Command) bool { return strings.HasPrefix(cmd.Err, "NOSCRIPT") }
-
-// why says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
-func (d *drawing) why(op *history.Op, cmd *history.Command) string {
+// whyRefused says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
+func (d *drawing) whyRefused(op *history.Op, cmd *history.Command) string {
 	switch {
 	case cmd.Err == history.StockChanged:
 		return "refused: the stock has changed"

@@ -184,7 +184,7 @@ func (w *Window) leases(guilty map[string]bool) []porcupine.Operation {
 	var steps []porcupine.Operation
 	for i := from; i < to; i++ {
 		if op := &all[i]; guilty[op.Order] || i < from+reach || i >= to-reach {
-			who, acquired, released := w.who(op), int64(op.Lease.AcquiredAt), end(op.Lease.ReleasedAt)
+			who, acquired, released := w.who(op), int64(op.Lease.AcquiredAt), int64(op.Lease.Until())
 			steps = append(steps,
 				operation(i-from, op, acquired-1, acquired, step{free, "held by " + who, who + " acquires the lock"}),
 				operation(i-from, op, released, released+1, step{"held by " + who, free, who + " releases the lock"}))
