@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/catalog"
 )
 
@@ -74,6 +75,7 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 }
 
 func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
+	backendtest.Long(t) // it builds stockapi
 	c, ctx := newCluster(t)
 	defer func() { require.NoError(t, c.Close()) }()
 	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they start all at once

@@ -98,9 +98,17 @@ func (c *Cluster) reachSQL(ctx context.Context) error {
 	if !c.options.Database || isFile(dsn) || !strings.Contains(dsn, "://") {
 		return nil
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", hostPort(dsn))
-	if err != nil {
+	if err := reach(ctx, hostPort(dsn)); err != nil {
 		return fmt.Errorf("no database at %s: %w", redact(dsn), err)
+	}
+	return nil
+}
+
+// reach returns an error if nobody listens at the address.
+func reach(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
 	}
 	return conn.Close()
 }

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,44 +147,42 @@ func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o rep
 	return s.Pairs[name].URL, err
 }
 
-// startLinks starts the links. If the locks are on the stock's own Redis, an instance has two links to it, so that
-// either can fail alone.
-func (s *Site) startLinks(instances int) error {
-	to := map[string]string{"stock": s.whole.URL}
-	for i, url := range s.whole.Redlock {
-		to[fmt.Sprintf("node %d", i+1)] = url
-	}
+// addresses calls visit with the address of each server as instances reach it, by the names of the links. If the locks
+// are on the stock's own Redis, an instance has two ways to it, so that either can fail alone.
+func (s *Site) addresses(b *Backend, visit func(name string, url *string)) {
 	switch {
 	case s.Ensemble != nil: // faults act on its servers, and not on the links to them
-	case s.whole.ZooKeeper != "":
-		to["locks"] = s.whole.ZooKeeper
-	case s.whole.SQL != "":
-		to["locks"] = s.whole.SQL
-	case len(s.whole.Redlock) == 0:
-		to["locks"] = s.locks()
+	case b.ZooKeeper != "":
+		visit("locks", &b.ZooKeeper)
+	case b.SQL != "":
+		visit("locks", &b.SQL)
+	case len(b.Redlock) == 0:
+		b.Locks = cmp.Or(b.Locks, b.URL)
+		visit("locks", &b.Locks)
 	}
+	visit("stock", &b.URL)
+	for i := range b.Redlock {
+		visit(fmt.Sprintf("node %d", i+1), &b.Redlock[i])
+	}
+}
+
+// startLinks starts the links.
+func (s *Site) startLinks(instances int) (err error) {
 	for range instances {
 		links := map[string]*Link{}
 		s.Links = append(s.Links, links)
-		for name, url := range to {
-			if !strings.HasPrefix(url, "redis://") && url != s.whole.ZooKeeper && url != s.whole.SQL {
-				return errors.New("faults on the network need a Redis that is reached by redis://, without TLS")
+		b := s.whole
+		s.addresses(&b, func(name string, url *string) {
+			if !strings.HasPrefix(*url, "redis://") && url != &b.ZooKeeper && url != &b.SQL {
+				err = errors.New("faults on the network need a Redis that is reached by redis://, without TLS")
+			} else if l, failed := newLink(hostPort(*url)); failed != nil {
+				err = failed
+			} else {
+				links[name] = l
 			}
-			l, err := newLink(hostPort(url))
-			if err != nil {
-				return err
-			}
-			links[name] = l
-		}
+		})
 	}
-	return nil
-}
-
-func (s *Site) locks() string {
-	if s.whole.Locks != "" {
-		return s.whole.Locks
-	}
-	return s.whole.URL
+	return err
 }
 
 // Backend returns the servers as instance number i reaches them.
@@ -191,23 +191,9 @@ func (s *Site) Backend(i int) *Backend {
 	if s.oldSide != "" && i == 0 {
 		b.Locks = s.oldSide
 	}
-	if i >= len(s.Links) {
-		return &b
-	}
-	links := s.Links[i]
-	b.URL = links["stock"].through(b.URL)
-	switch l := links["locks"]; {
-	case l == nil:
-	case b.ZooKeeper != "":
-		b.ZooKeeper = l.through(b.ZooKeeper)
-	case b.SQL != "":
-		b.SQL = l.through(b.SQL)
-	default:
-		b.Locks = l.through(s.locks())
-	}
-	b.Redlock = nil
-	for n, url := range s.whole.Redlock {
-		b.Redlock = append(b.Redlock, links[fmt.Sprintf("node %d", n+1)].through(url))
+	if i < len(s.Links) {
+		b.Redlock = slices.Clone(b.Redlock)
+		s.addresses(&b, func(name string, url *string) { *url = s.Links[i][name].through(*url) })
 	}
 	return &b
 }

@@ -199,13 +199,12 @@ func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 		return nil
 	}
 	if address := c.options.ZooKeeperAddress; address != "" {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
+		if err := reach(ctx, address); err != nil {
 			return fmt.Errorf("no ZooKeeper at %s: %w", address, err)
 		}
 		b.ZooKeeper = zooKeeperScheme + address
 		b.Text += ", ZooKeeper at " + address
-		return conn.Close()
+		return nil
 	}
 	if missing := zooKeeperMissing(); missing != "" {
 		b.Text += ", no ZooKeeper: " + missing
