@@ -22,15 +22,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documents returns the files that readers are sent to, but for WORKSHOP.md.
+// documents returns the files that readers are sent to.
 func documents(t *testing.T) []string {
 	t.Helper()
 	docs, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
-	return append(docs, "../README.md", "../CONTRIBUTING.md")
+	return append(docs, "../WORKSHOP.md", "../README.md", "../CONTRIBUTING.md")
 }
 
-// TestDocuments runs every command of the README and of docs/, as TestWorkshop does.
+// TestDocuments does what the documents say, part by part, each at a desk of its own: every command is run, and says
+// what the text says that it does.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup

@@ -90,46 +90,30 @@ const goRunExplore = "go run ./cmd/explore"
 var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest", goRunExplore,
 	"explore")
 
-// explorer puts the explorer on the desk, if a block needs it and it is not there.
-func (d *workshopDesk) explorer(b *workshopBlock) error {
-	if !strings.Contains(b.script, goRunExplore) {
-		return nil
-	}
-	path, err := buildExplorer()
-	if err != nil {
-		return err
-	}
-	if err := os.Symlink(path, filepath.Join(d.bin, "explore")); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
 // needsSources matches the scripts that need more than the programs.
 var needsSources = regexp.MustCompile(`\b(go|make) |\b(cmd|examples|internal|loadtest|scripts)/`)
 
-// sources copies the sources to the desk, if a block needs them and they are not there. Most blocks need none, and
-// hundreds of files are a third of the work of the others.
-func (d *workshopDesk) sources(b *workshopBlock) error {
+// provide puts on the desk what a block needs and what is not there: the explorer, and a copy of the sources. Most blocks
+// need neither, and hundreds of files are a third of the work of the others.
+func (d *workshopDesk) provide(b *workshopBlock) error {
+	if strings.Contains(b.script, goRunExplore) {
+		path, err := buildExplorer()
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(d.bin, "explore"))
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	if !needsSources.MatchString(built.Replace(b.script)) {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(d.module, "go.mod")); err == nil {
 		return nil
 	}
-	for _, part := range []string{"cmd", "examples", "internal", "loadtest", "scripts"} {
-		if err := os.CopyFS(filepath.Join(d.module, part), os.DirFS(filepath.Join("..", part))); err != nil {
-			return err
-		}
-	}
-	for _, file := range []string{"Makefile", "go.sum", "go.mod"} {
-		data, err := os.ReadFile(filepath.Join("..", file))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(d.module, file), data, 0o600); err != nil {
-			return err
-		}
+	if out, err := exec.Command("cp", "-r", "../cmd", "../examples", "../internal", "../loadtest", "../scripts",
+		"../Makefile", "../go.sum", "../go.mod", d.module).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
 }
@@ -147,7 +131,7 @@ func (d *workshopDesk) shell(ctx context.Context, script string, output *tape) *
 func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	ctx, cancel := context.WithTimeout(ctx, workshopTime)
 	defer cancel()
-	if err := errors.Join(d.explorer(b), d.sources(b)); err != nil {
+	if err := d.provide(b); err != nil {
 		return err
 	}
 	promises := make([]string, len(b.promises))

@@ -13,12 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workshop reads WORKSHOP.md.
-func workshop(t *testing.T) (document string, parts []*workshopPart) {
-	t.Helper()
-	return readDocument(t, "../WORKSHOP.md")
-}
-
 func readDocument(t *testing.T, path string) (document string, parts []*workshopPart) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -26,14 +20,6 @@ func readDocument(t *testing.T, path string) (document string, parts []*workshop
 	parts, err = partsOf(string(data))
 	require.NoError(t, err, path)
 	return string(data), parts
-}
-
-// TestWorkshop does what WORKSHOP.md says, part by part, each at a desk of its own: every command is run, and says
-// what the text says that it does.
-func TestWorkshop(t *testing.T) {
-	t.Parallel()
-	_, parts := workshop(t)
-	doParts(t, parts)
 }
 
 // doParts does what the parts of a document say, side by side: see desks.
@@ -78,44 +64,6 @@ func (b *workshopBlock) programs() (names []string) {
 		}
 	}
 	return names
-}
-
-// TestTheWorkshopTakesNinetyMinutes adds up its timetable, in which every exercise has its row.
-func TestTheWorkshopTakesNinetyMinutes(t *testing.T) {
-	document, parts := workshop(t)
-	sum, table := 0, ""
-	for row := range strings.Lines(document) {
-		var hours, minutes, length int
-		if n, _ := fmt.Sscanf(row, "| %d:%d | %d |", &hours, &minutes, &length); n != 3 {
-			continue
-		}
-		assert.Equal(t, sum, hours*60+minutes, row)
-		sum, table = sum+length, table+row
-	}
-	assert.Equal(t, 90, sum)
-	for _, p := range parts {
-		if strings.Contains(p.title, ". v") {
-			assert.Contains(t, table, "| "+p.title+" |")
-		}
-	}
-}
-
-// TestNoCommandHidesInTheText keeps every command that the text names among those that are run.
-func TestNoCommandHidesInTheText(t *testing.T) {
-	document, parts := workshop(t)
-	var run strings.Builder
-	for _, p := range parts {
-		for _, b := range p.blocks {
-			run.WriteString(b.script)
-		}
-	}
-	for i, span := range strings.Split(document, "`") {
-		for _, command := range []string{"go run ", "make ", "curl "} {
-			if i%2 == 1 && strings.HasPrefix(span, command) {
-				assert.Contains(t, run.String(), span)
-			}
-		}
-	}
 }
 
 // TestADeskObjects forges blocks that do not hold what they promise.
