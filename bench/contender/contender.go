@@ -9,7 +9,7 @@ import (
 	"context"
 	"time"
 
-	"stockapi/internal/stock"
+	"stockapi/internal/batch"
 )
 
 // A Kind says why a contender is here.
@@ -83,7 +83,7 @@ type Client struct {
 type Held struct {
 	Context context.Context // of the work under the lock
 	Fence   int64           // the fencing token, 0 for none
-	Seat    *stock.Seat     // in the batch that has the lease, nil for none
+	Seat    *batch.Seat     // in the batch that has the lease, nil for none
 	Release func(ctx context.Context) error
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stockapi/internal/stock"
+	"stockapi/internal/batch"
 )
 
 var (
@@ -91,7 +91,7 @@ type member struct {
 	wants Options
 	turn  chan struct{} // holds one notice to try again
 	lease *passedLease  // that was passed to it
-	seat  *stock.Seat   // in the batch that has the lease
+	seat  *batch.Seat   // in the batch that has the lease
 }
 
 func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
@@ -176,7 +176,7 @@ func (all *cohorts) next(key string, asked *member) {
 }
 
 // hold returns the lease as one of its holders has it, with a context of its own. The caller has the mutex.
-func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *stock.Seat) *Lease {
+func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *batch.Seat) *Lease {
 	work, leave := lease.work.share(ctx)
 	unlock := func(ctx context.Context) error {
 		leave()
@@ -255,9 +255,9 @@ func (c *cohort) inherit(most int) []*member {
 
 // seat makes these members, and more of them who have the lease already, the batch that holds the lease. It returns the
 // seat of the first.
-func (c *cohort) seat(heirs []*member, more int) *stock.Seat {
+func (c *cohort) seat(heirs []*member, more int) *batch.Seat {
 	c.lease.holders = len(heirs) + more
-	seats := stock.Seats(c.lease.work, c.lease.holders)
+	seats := batch.New(c.lease.work, c.lease.holders)
 	for i, heir := range heirs {
 		heir.lease, heir.seat = c.lease, seats[more+i]
 		put(heir.turn)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"stockapi/internal/stock"
+	"stockapi/internal/batch"
 )
 
 // The errors that callers decide on. Every other error of a [TryLock] means that a backend failed, and that the lock is
@@ -61,7 +61,7 @@ type Lease struct {
 	// Fence is the fencing token, which is higher than those of all earlier leases. 0: the rung draws none.
 	Fence int64
 	// Seat is the holder's seat in the batch of orders that hold the lease together. Nil on rungs without batches.
-	Seat *stock.Seat
+	Seat *batch.Seat
 	// Sold, unless it is nil, must be called after the sale was written and before Unlock. Only v5-as-printed sets it,
 	// because the article's listing stops its timer there and nowhere else.
 	Sold func()

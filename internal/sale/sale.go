@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"stockapi/internal/batch"
 	"stockapi/internal/lock"
 	"stockapi/internal/narrate"
 	"stockapi/internal/stock"
@@ -68,7 +69,7 @@ type Receipt struct {
 	WaitedMS float64       `json:"waited_ms"`
 	Trace    []trace.Event `json:"trace,omitempty"`
 
-	seat *stock.Seat // in the batch of orders that had the lease; nil: it had it alone
+	seat *batch.Seat // in the batch of orders that had the lease; nil: it had it alone
 }
 
 // settle tells under whose lease the order was served, once it has ended.

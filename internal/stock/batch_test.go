@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/batch"
 )
 
 // A buyer is an order of a batch.
@@ -28,7 +29,7 @@ type buyer struct {
 // sellTogether sells to buyers as one batch, in this order.
 func sellTogether(s *Shelf, fence int64, buyers ...*buyer) {
 	var all sync.WaitGroup
-	for i, seat := range Seats(context.Background(), len(buyers)) {
+	for i, seat := range batch.New(context.Background(), len(buyers)) {
 		b := buyers[i]
 		all.Go(func() {
 			b.left, b.err = s.sellCombined(context.Background(), Order{ID: fmt.Sprint(i), Product: "p",
@@ -173,7 +174,7 @@ func TestABatchWaitsForItsOrders(t *testing.T) {
 	server := backendtest.StartVirtual
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf(t, server)
-		seats := Seats(t.Context(), 3)
+		seats := batch.New(t.Context(), 3)
 		var all sync.WaitGroup
 		atWork := make(chan struct{})
 		buy := func(i int) {
@@ -206,55 +207,57 @@ func TestABatchWaitsForItsOrders(t *testing.T) {
 // A client that goes away gets nothing, and the others do not notice: be it the one that sells for them all.
 func TestAClientOfABatchThatGoesAway(t *testing.T) {
 	for _, gone := range []int{0, 1} {
-		s := newShelf(t, backendtest.StartEmbedded)
-		seats := Seats(context.Background(), 2)
-		ctx, leave := context.WithCancel(context.Background())
-		t.Cleanup(leave)
-		contexts := []context.Context{context.Background(), context.Background()}
-		contexts[gone] = ctx
-		var errs [2]error
-		var all sync.WaitGroup
-		for i := range seats {
-			work := func(ctx context.Context) error {
-				if i == gone {
-					leave()
-					<-ctx.Done()
+		synctest.Test(t, func(t *testing.T) {
+			s := newShelf(t, backendtest.StartVirtual)
+			seats := batch.New(context.Background(), 2)
+			ctx, leave := context.WithCancel(context.Background())
+			t.Cleanup(leave)
+			contexts := []context.Context{context.Background(), context.Background()}
+			contexts[gone] = ctx
+			var errs [2]error
+			var all sync.WaitGroup
+			for i := range seats {
+				work := func(ctx context.Context) error {
+					if i == gone {
+						leave()
+						<-ctx.Done()
+					}
+					return nil
 				}
-				return nil
+				all.Go(func() {
+					_, errs[i] = s.sellCombined(contexts[i], Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[i], Work: work})
+				})
+				synctest.Wait() // the first one has come
 			}
-			if i == 1 {
-				awaitFirst(t, seats[0])
-			}
-			all.Go(func() {
-				_, errs[i] = s.sellCombined(contexts[i], Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[i], Work: work})
-			})
-		}
-		all.Wait()
-		require.ErrorIs(t, errs[gone], context.Canceled)
-		require.NoError(t, errs[1-gone])
-		left, err := s.Left(context.Background(), "p")
-		require.NoError(t, err)
-		assert.EqualValues(t, 9, left)
+			all.Wait()
+			require.ErrorIs(t, errs[gone], context.Canceled)
+			require.NoError(t, errs[1-gone])
+			left, err := s.Left(context.Background(), "p")
+			require.NoError(t, err)
+			assert.EqualValues(t, 9, left)
+		})
 	}
 }
 
 // The order that came first sells for the others even if its client has gone by then.
 func TestTheFirstOfABatchGoesAwayBeforeTheOthersCome(t *testing.T) {
-	s := newShelf(t, backendtest.StartEmbedded)
-	seats := Seats(context.Background(), 2)
-	ctx, leave := context.WithCancel(context.Background())
-	first := make(chan error, 1)
-	go func() {
-		_, err := s.sellCombined(ctx, Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[0], Work: noWork})
-		first <- err
-	}()
-	awaitFirst(t, seats[0])
-	leave()
-	left, err := s.sellCombined(context.Background(),
-		Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[1], Work: noWork})
-	require.NoError(t, err)
-	assert.EqualValues(t, 9, left)
-	require.ErrorIs(t, <-first, context.Canceled)
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(t, backendtest.StartVirtual)
+		seats := batch.New(context.Background(), 2)
+		ctx, leave := context.WithCancel(context.Background())
+		first := make(chan error, 1)
+		go func() {
+			_, err := s.sellCombined(ctx, Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[0], Work: noWork})
+			first <- err
+		}()
+		synctest.Wait() // it has come
+		leave()
+		left, err := s.sellCombined(context.Background(),
+			Order{Product: "p", Quantity: 1, Fence: 1, Seat: seats[1], Work: noWork})
+		require.NoError(t, err)
+		assert.EqualValues(t, 9, left)
+		require.ErrorIs(t, <-first, context.Canceled)
+	})
 }
 
 // A batch does not wait for an answer to its read when its lease has ended.
@@ -263,7 +266,7 @@ func TestABatchWhoseLeaseEndsAsItReads(t *testing.T) {
 	lease, lose := context.WithCancel(context.Background())
 	t.Cleanup(lose)
 	s.rdb.AddHook(slowReads{lose: lose})
-	_, err := s.sellCombined(lease, Order{Product: "p", Quantity: 1, Fence: 2, Seat: Seats(lease, 1)[0], Work: noWork})
+	_, err := s.sellCombined(lease, Order{Product: "p", Quantity: 1, Fence: 2, Seat: batch.New(lease, 1)[0], Work: noWork})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -290,22 +293,12 @@ func (r slowReads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func noWork(context.Context) error { return nil }
 
-// awaitFirst waits until an order has taken its seat.
-func awaitFirst(t *testing.T, s *Seat) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		s.batch.mu.Lock()
-		defer s.batch.mu.Unlock()
-		return s.taken
-	}, time.Minute, time.Millisecond)
-}
-
 // A lease that ends while the others of the batch are at work sells nothing to anybody.
 func TestALeaseThatEndsWhileABatchIsAtWork(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
 	lease, lose := context.WithCancel(context.Background())
 	t.Cleanup(lose)
-	seats := Seats(lease, 2)
+	seats := batch.New(lease, 2)
 	var errs [2]error
 	var all sync.WaitGroup
 	quickDone := make(chan struct{})

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/batch"
 )
 
 // The errors that a caller tells apart. Any other error means that a backend failed and nothing was written.
@@ -52,7 +53,7 @@ type Order struct {
 	Product  string
 	Quantity int64
 	Fence    int64                       // the lease's fencing token, 0 for none
-	Seat     *Seat                       // in the batch of orders that have the lease; nil: it has it alone
+	Seat     *batch.Seat                 // in the batch of orders that have the lease; nil: it has it alone
 	MaxWait  time.Duration               // how long to retry while others write first
 	Waiting  context.Context             // ends retries, with its cause; nil: only MaxWait does
 	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale

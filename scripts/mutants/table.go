@@ -316,7 +316,7 @@ var table = []section{
 		{"a batch reads although its lease has ended", by{test("./internal/stock TestABatchWhoseLeaseEnds")},
 			edits{{"internal/stock/batch.go", "end(context.Cause(b.lease))", "_ = end"}}},
 		{"who has come to a batch may leave it", by{test("./internal/stock TestABatchWaitsForItsOrders")},
-			edits{{"internal/stock/batch.go", "if s.taken {", "if false {"}}},
+			edits{{"internal/batch/batch.go", "if s.taken {", "if false {"}}},
 		{"nothing is left, though nobody knows", by{test("./internal/stock TestAWriteOfABatchWithoutAnAnswer")},
 			edits{{"internal/stock/batch.go", "errors.Is(err, ErrUnknown)", "errors.Is(err, ErrStale)"}}},
 		{"an order that another one sold says that it had a lease", by{test("./internal/sale TestOrdersThatAreSoldTogether")},
