@@ -10,26 +10,17 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// promises are the rungs that promise what a verdict asks for. The other verdicts are asked of all.
-var promises = map[history.Verdict][]string{
-	history.Order:  strings.Fields("v8 v10 v18 v19"),
-	history.Nested: strings.Fields("v7 v7-cached v8"),
-	history.WakeUp: strings.Fields("v7 v7-cached v8 v18 v19"),
-	history.Undo: strings.Fields("v5 v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 " +
-		"v15-write-only v18 v19"),
-	history.LostLease: strings.Fields("v5 " + watchers),
+// promises is what a rung has to promise for a verdict to be asked of it. The other verdicts are asked of all rungs.
+var promises = map[history.Verdict]lock.Promise{
+	history.Order:     lock.InOrder,
+	history.Nested:    lock.Reentrant,
+	history.WakeUp:    lock.Notifies,
+	history.Undo:      lock.Undoes,
+	history.LostLease: lock.Undoes,
 }
 
-// watchers are the rungs that watch their lease: from v5.5 on, all that have one.
-const watchers = "v5.5 v5.7 v6 v7 v7-cached v8 v9 v9-naive v9-nodes v10 v11 v11-two v15 v15-write-only v18 v19"
-
-// Promises reports whether a verdict is asked of a rung.
-func Promises(rung string, v history.Verdict) bool {
-	rungs, some := promises[v]
-	return !some || slices.Contains(rungs, rung)
-}
-
-func (w *world) promises(v history.Verdict) bool { return Promises(w.rung.Number, v) }
+// promises reports whether a verdict is asked of the rung.
+func (w *world) promises(v history.Verdict) bool { return w.rung.Promised(promises[v]) }
 
 // hadOnly reports whether all faults so far are of these kinds.
 func (w *world) hadOnly(kinds ...schedule.Kind) bool {
@@ -208,7 +199,7 @@ func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") 
 // lookAtBegun checks that no client that watches its lease begins to write after the lease has expired. What was begun
 // before that cannot be called back.
 func (j *judge) lookAtBegun() {
-	if !slices.Contains(strings.Fields(watchers), j.w.rung.Number) {
+	if !j.w.rung.Promised(lock.Watches) {
 		return
 	}
 	for _, c := range j.w.clients {
