@@ -106,7 +106,8 @@ func (w *world) mostPauses() int {
 
 // serve serves one order of a client.
 func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.Receipt, error) {
-	o := sale.Order{ID: c.Name, Product: product, Quantity: 1, TTL: leaseTTL, Wait: &wait, Nested: w.isIn(nested)}
+	o := sale.Order{ID: c.Name, Product: product, Quantity: 1, Wait: &wait, Nested: w.isIn(nested)}
+	o.TTL = leaseTTL
 	if w.ordersOf(c) > 1 {
 		o.Caller = 1
 	}

@@ -198,9 +198,9 @@ func (m *outcomes) lookup(id string) (t orderStatus, ok bool) {
 		return t, true
 	case r.outcome == sold:
 		left := r.left
-		t.Left, t.Units = &left, unitsAbove(left, r.quantity)
+		t.Left, t.Units = &left, sale.Units(left, r.quantity)
 		for _, item := range r.items {
-			item.Units = unitsAbove(item.Left, item.Quantity)
+			item.Units = sale.Units(item.Left, item.Quantity)
 			t.Items = append(t.Items, item)
 		}
 	}
@@ -214,15 +214,6 @@ func withoutUnits(items []sale.Item) (bare []sale.Item) {
 		bare = append(bare, item)
 	}
 	return bare
-}
-
-// unitsAbove returns the serial numbers of the units that an order sold.
-func unitsAbove(left, quantity int64) []int64 {
-	units := make([]int64, quantity)
-	for i := range units {
-		units[i] = left + 1 + int64(i)
-	}
-	return units
 }
 
 // order serves GET /orders/{order}: the outcome of an order that this instance served.

@@ -63,7 +63,7 @@ func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[stri
 func soldBut(o sale.Order, left int64, err error) (sale.Receipt, error) {
 	r := sale.Receipt{Rung: "v4", Product: o.Product, Quantity: o.Quantity, Order: o.ID, Instance: "a"}
 	if err == nil {
-		r.Left, r.Units = left, unitsAbove(left, o.Quantity)
+		r.Left, r.Units = left, sale.Units(left, o.Quantity)
 	}
 	return r, err
 }

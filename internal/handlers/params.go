@@ -216,7 +216,8 @@ func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
 
 // order turns the parameters of a decrease into an order, and refuses values out of bounds.
 func (b Bounds) order(p params) (o sale.Order, err error) {
-	o = sale.Order{Product: defaultProduct, Quantity: 1, TTL: b.DefaultTTL, Wait: b.DefaultWait}
+	o = sale.Order{Product: defaultProduct, Quantity: 1, Wait: b.DefaultWait}
+	o.TTL = b.DefaultTTL
 	if product, ok := p["product"]; ok {
 		o.Product = product
 	}

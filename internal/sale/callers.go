@@ -1,11 +1,13 @@
 package sale
 
 import (
-	"strconv"
+	"errors"
 	"sync"
-
-	"stockapi/internal/lock"
 )
+
+// ErrCallerBusy says that the same caller has another order under way. A caller is like a thread: it does one thing at a
+// time, because a reentrant lock cannot tell two orders of one caller apart.
+var ErrCallerBusy = errors.New("this caller has an order under way")
 
 // callers holds the numbers of the callers that have an order under way. Numbers that clients choose are positive,
 // numbers of new callers negative.
@@ -15,27 +17,25 @@ type callers struct {
 	busy map[int64]bool
 }
 
-// enter returns the owner as whom that caller takes the locks, and a function to call at the end of the order. Caller 0
-// is a new one. If the caller has another order under way, enter returns ErrCallerBusy.
-func (c *callers) enter(caller int64) (owner *lock.Owner, leave func(), err error) {
+// enter returns the number under which that caller takes the locks, and a function to call at the end of the order.
+// Caller 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
+func (c *callers) enter(caller int64) (number int64, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if caller == 0 {
 		c.last--
-		return newOwner(c.last), func() {}, nil
+		return c.last, func() {}, nil
 	}
 	if c.busy[caller] {
-		return nil, nil, ErrCallerBusy
+		return caller, nil, ErrCallerBusy
 	}
 	if c.busy == nil {
 		c.busy = map[int64]bool{}
 	}
 	c.busy[caller] = true
-	return newOwner(caller), func() {
+	return caller, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.busy, caller)
 	}, nil
 }
-
-func newOwner(caller int64) *lock.Owner { return lock.NewOwner(strconv.FormatInt(caller, 10)) }

@@ -77,7 +77,9 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	return New("a", lock.Ladder(), shelf, b, m, slog.New(slog.DiscardHandler)), b
 }
 
-func order() Order { return Order{Product: product, Quantity: 1, TTL: time.Minute} }
+func order() Order {
+	return Order{Product: product, Quantity: 1, Options: lock.Options{TTL: time.Minute}}
+}
 
 func left(t *testing.T, s *Shop) int64 {
 	t.Helper()

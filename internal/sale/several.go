@@ -2,7 +2,6 @@ package sale
 
 import (
 	"errors"
-	"fmt"
 
 	"stockapi/internal/stock"
 )
@@ -16,14 +15,6 @@ type Item struct {
 	Quantity int64   `json:"quantity"`
 	Left     int64   `json:"left"`
 	Units    []int64 `json:"units"`
-}
-
-// fits returns ErrOneProduct if an order names several products on a rung that cannot sell them.
-func (r *rung) fits(o Order) error {
-	if len(o.Items) > 0 && !r.SellsSeveral() {
-		return fmt.Errorf("%w: %s takes no items", ErrOneProduct, r.Number)
-	}
-	return nil
 }
 
 // items returns what an order wants: one item, unless it names several.
@@ -48,7 +39,16 @@ func (r *rung) keys(o Order) []string {
 func (r *Receipt) sold(o Order, left []int64) {
 	for i, item := range o.Items {
 		r.Items = append(r.Items, Item{Product: item.Product, Quantity: item.Quantity, Left: left[i],
-			Units: units(left[i], item.Quantity)})
+			Units: Units(left[i], item.Quantity)})
 	}
-	r.Left, r.Units = left[0], units(left[0], o.items()[0].Quantity)
+	r.Left, r.Units = left[0], Units(left[0], r.Quantity)
+}
+
+// Units returns the serial numbers of the units sold by an order that left so many on the shelf.
+func Units(left, quantity int64) []int64 {
+	sold := make([]int64, quantity)
+	for i := range sold {
+		sold[i] = left + 1 + int64(i)
+	}
+	return sold
 }

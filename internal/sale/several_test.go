@@ -28,7 +28,7 @@ func newShopOfTwo(t *testing.T) (*Shop, lock.Backends) {
 }
 
 func orderOf(items ...stock.Item) Order {
-	return Order{Items: items, TTL: time.Minute}
+	return Order{Items: items, Options: lock.Options{TTL: time.Minute}}
 }
 
 // leftOfBoth returns what is left of the first product and of the second.

@@ -41,7 +41,8 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
-	slow := backendtest.Client(t, server, trace.Observer{Names: lock.ScriptNames(), Faults: new(trace.Injector)}.Redis("node"))
+	observer := trace.Observer{Names: lock.ScriptNames(), Faults: new(trace.Injector)}
+	slow := backendtest.Client(t, server, observer.Redis("node"))
 	for id, acquire := range map[string]string{"v5.5": "set/lock", "v6": "set/lock", "v7": "eval:acquire-reentrant"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

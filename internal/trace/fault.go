@@ -56,8 +56,8 @@ func (f *Fault) String() string {
 	return action + "@" + when + ":" + f.Cmd + on
 }
 
-// ParseFaults reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that this
-// system cannot inject.
+// ParseFaults reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that
+// this system cannot inject.
 func ParseFaults(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {
