@@ -63,16 +63,13 @@ func (s *server) getStock(c *gin.Context) {
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		p, overridden, err := readParams(c.Request, "quantity", "ttl")
+		p, err := readParams(c.Request, "quantity", "ttl")
+		quantity, ttl := int64(-1), time.Duration(0)
+		if err == nil {
+			err = errors.Join(p.integer("quantity", &quantity, 0, MaxStock), p.duration("ttl", &ttl, minStockTTL, MaxStockTTL))
+		}
 		if err != nil {
 			return nil, err
-		}
-		quantity, ttl := int64(-1), time.Duration(0)
-		for _, given := range []params{overridden, p} {
-			if err := errors.Join(given.integer("quantity", &quantity, 0, MaxStock),
-				given.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
-				return nil, err
-			}
 		}
 		if quantity < 0 {
 			return nil, badInput("quantity is missing")

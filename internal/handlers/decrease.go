@@ -57,16 +57,16 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	p, overridden, err := readParams(c.Request, known...)
+	p, err := readParams(c.Request, known...)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	order, err := s.Bounds.orderOver(overridden, p)
+	order, err := s.Bounds.order(p)
 	order.ID = id
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	ctx, err := s.withFaults(c, overridden, p, id)
+	ctx, err := s.withFaults(c, p, id)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}

@@ -17,7 +17,7 @@ func TestItemsFromTheQueryAndFromTheBody(t *testing.T) {
 		{"", `{"items":[{"product":"10001","quantity":2},{"product":"10000"}]}`},
 		{"items=10000:7", `{"items":[{"quantity":2,"product":"10001"},{"product":"10000","quantity":1}]}`}, // the body wins
 	} {
-		p, _, err := decode(source[0], source[1])
+		p, err := decode(source[0], source[1])
 		require.NoError(t, err)
 		o, err := testBounds().order(p)
 		require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestItemsThatCannotBeMeant(t *testing.T) {
 		{"", `{"items":[{"product":"a","quantity":"1,b:2"}]}`, "quantity must be"},
 		{"", `{"product":["a"]}`, `"product" must be`},
 	} {
-		p, _, err := decode(c.query, c.body)
+		p, err := decode(c.query, c.body)
 		if err == nil {
 			_, err = testBounds().order(p)
 		}

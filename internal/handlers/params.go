@@ -62,40 +62,31 @@ func badInput(format string, args ...any) error {
 // expand without limit.
 var errEncoding = errors.New("a body has to be sent uncompressed, without Content-Encoding")
 
-// params holds the parameters of a request as text.
-type params map[string]string
+// params holds the values of each parameter as text: two of one that the query and the body both give, the body's last.
+// All of them have to be valid, and the last takes effect.
+type params map[string][]string
 
-// readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a
-// misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If
-// both the query and the body give a parameter, the body wins. The value of the query is returned as overridden and has
-// to be valid too.
-func readParams(r *http.Request, known ...string) (p, overridden params, err error) {
-	query, err := readQuery(r, known...)
+// readParams reads the known parameters from the query and a JSON body, which wins. It refuses unknown parameters, so
+// that a misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored.
+func readParams(r *http.Request, known ...string) (params, error) {
+	p, err := readQuery(r, known...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, nil, errEncoding
+		return nil, errEncoding
 	}
-	p, err = readBody(r.Body)
+	body, err := readBody(r.Body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := p.only(known); err != nil {
-		return nil, nil, err
+	if err := body.only(known); err != nil || len(p) == 0 {
+		return body, err
 	}
-	if len(p) == 0 {
-		return query, nil, nil
+	for name, values := range body {
+		p[name] = append(p[name], values...)
 	}
-	overridden = params{}
-	for name, value := range query {
-		if _, wins := p[name]; wins {
-			overridden[name] = value
-		} else {
-			p[name] = value
-		}
-	}
-	return p, overridden, nil
+	return p, nil
 }
 
 // readQuery reads the parameters of a query. It refuses unknown and repeated ones.
@@ -107,13 +98,12 @@ func readQuery(r *http.Request, known ...string) (params, error) {
 	if err != nil {
 		return nil, badInput("the query does not parse")
 	}
-	p := params{}
 	for name, values := range query {
 		if len(values) > 1 {
 			return nil, badInput("%q is given %d times", name, len(values))
 		}
-		p[name] = values[0]
 	}
+	p := params(query)
 	return p, p.only(known)
 }
 
@@ -169,7 +159,7 @@ func object(d *json.Decoder) (params, error) {
 		if _, seen := members[name]; seen {
 			return nil, badInput("%q is given twice in the body", name)
 		}
-		members[name] = value
+		members[name] = []string{value}
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, badInput("the body is cut short")
@@ -204,25 +194,14 @@ func member(d *json.Decoder) (name, value string, err error) {
 	return "", "", badInput("%q must be a text, a number, true or false", name)
 }
 
-// orderOver turns the parameters of a decrease into an order. The overridden ones have to be valid too.
-func (b Bounds) orderOver(overridden, p params) (sale.Order, error) {
-	if len(overridden) > 0 {
-		if _, err := b.order(overridden); err != nil {
-			return sale.Order{}, err
-		}
-	}
-	return b.order(p)
-}
-
 // order turns the parameters of a decrease into an order, and refuses values out of bounds.
 func (b Bounds) order(p params) (o sale.Order, err error) {
 	o = sale.Order{Product: defaultProduct, Quantity: 1, Wait: b.DefaultWait}
 	o.TTL = b.DefaultTTL
-	if product, ok := p["product"]; ok {
-		o.Product = product
-	}
-	if err := checkProduct(o.Product); err != nil {
-		return o, err
+	for _, o.Product = range p["product"] {
+		if err := checkProduct(o.Product); err != nil {
+			return o, err
+		}
 	}
 	if _, waits := p["wait"]; waits {
 		o.Wait = new(time.Duration)
@@ -252,40 +231,34 @@ func checkProduct(product string) error {
 }
 
 func (p params) integer(name string, to *int64, low, high int64) error {
-	text, ok := p[name]
-	if !ok {
-		return nil
+	for _, text := range p[name] {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < low || n > high {
+			return badInput("%s must be a whole number from %d to %d", name, low, high)
+		}
+		*to = n
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < low || n > high {
-		return badInput("%s must be a whole number from %d to %d", name, low, high)
-	}
-	*to = n
 	return nil
 }
 
 func (p params) duration(name string, to *time.Duration, low, high time.Duration) error {
-	text, ok := p[name]
-	if !ok {
-		return nil
+	for _, text := range p[name] {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < low || d > high {
+			return badInput("%s must be a duration such as 250ms or 2s, from %v to %v", name, low, high)
+		}
+		*to = d
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < low || d > high {
-		return badInput("%s must be a duration such as 250ms or 2s, from %v to %v", name, low, high)
-	}
-	*to = d
 	return nil
 }
 
 func (p params) boolean(name string, to *bool) error {
-	text, ok := p[name]
-	if !ok {
-		return nil
+	for _, text := range p[name] {
+		v, err := strconv.ParseBool(text)
+		if err != nil {
+			return badInput("%s must be true or false", name)
+		}
+		*to = v
 	}
-	v, err := strconv.ParseBool(text)
-	if err != nil {
-		return badInput("%s must be true or false", name)
-	}
-	*to = v
 	return nil
 }

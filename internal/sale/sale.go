@@ -86,7 +86,7 @@ func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error
 	return s.serve(ctx, r, o)
 }
 
-// serve is the sale: lock, read, decide, work, write, release. The four in the middle are [stock.Shelf.Sell].
+// serve is the sale: lock, read, decide, work, write, release. The four in the middle are a [stock.Sell].
 func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, err error) {
 	if o.ID == "" {
 		o.ID = rand.Text()

@@ -48,7 +48,7 @@ func counted(t *testing.T) (*Shelf, *[]string) {
 	rdb := backendtest.Client(t, server)
 	s := NewShelf(rdb)
 	require.NoError(t, s.Put(context.Background(), "p", 10))
-	_, err := s.sellFenced(context.Background(), order(1, nil)) // loads the scripts
+	_, err := s.Seller(Fenced)(context.Background(), order(1, nil)) // loads the scripts
 	require.NoError(t, err)
 	require.NoError(t, s.Put(context.Background(), "p", 10))
 	rdb.AddHook(sentTo{sent})

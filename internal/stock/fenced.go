@@ -31,40 +31,14 @@ func (s *Shelf) Remembers(ctx context.Context, product string) (bool, error) {
 	return n > 0, nil
 }
 
-// sellFenced is Sell with the token checked on read and on write, each time in the same script.
-func (s *Shelf) sellFenced(ctx context.Context, o Order) (int64, error) {
-	left, err := s.readFenced(ctx, o)
-	if err != nil {
-		return 0, err
-	}
-	left, err = decide(ctx, o, left)
-	if err != nil {
-		return left, err
-	}
-	return left, s.writeFenced(ctx, o, left)
-}
-
-// readFenced reads the stock under the order's token.
+// readFenced reads the stock under the order's token, which the same script checks.
 func (s *Shelf) readFenced(ctx context.Context, o Order) (int64, error) {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
 	value, err := fencedRead.Run(ctx, s.rdb, keys, o.Fence, fenceTTL.Milliseconds()).Text()
 	return parse(ctx, o.Product, value, stale(err))
 }
 
-// sellWriteFenced is sellFenced as it is often described: the token is checked on write, but not on read.
-func (s *Shelf) sellWriteFenced(ctx context.Context, o Order) (int64, error) {
-	left, err := s.Left(ctx, o.Product)
-	if err != nil {
-		return 0, err
-	}
-	left, err = decide(ctx, o, left)
-	if err != nil {
-		return left, err
-	}
-	return left, s.writeFenced(ctx, o, left)
-}
-
-// writeFenced writes the stock under the order's token.
+// writeFenced writes the stock under the order's token, which the same script checks.
 func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) error {
 	keys := []string{Key(o.Product), fenceKey(o.Product)}
 	err := uncancelable(ctx, func(ctx context.Context) error {

@@ -12,7 +12,7 @@ type Kind string
 const (
 	Naive       Kind = ""
 	Fenced      Kind = "fenced"       // refuses a fencing token that is older than the newest one seen
-	WriteFenced Kind = "write-fenced" // the same, but on write only, to show what that misses
+	WriteFenced Kind = "write-fenced" // the same, but on write only, as is often described, to show what that misses
 	CAS         Kind = "cas"          // writes only if nobody else has written since the read
 	Atomic      Kind = "atomic"       // reads and writes in one step
 	Combined    Kind = "combined"     // as Fenced, with one read and one write for a batch of orders
@@ -21,18 +21,15 @@ const (
 // LockFree reports whether a shelf of this kind needs no lock around it.
 func (k Kind) LockFree() bool { return k == CAS || k == Atomic }
 
-// A Sell takes an order's units off a shelf and returns how many are left. See [Shelf.Sell] for its errors.
-type Sell func(ctx context.Context, o Order) (left int64, err error)
-
 // Seller returns the function that sells in that way.
 func (s *Shelf) Seller(k Kind) Sell {
 	switch k {
 	case Naive:
-		return s.Sell
+		return sell(s.read, s.write)
 	case Fenced:
-		return s.sellFenced
+		return sell(s.readFenced, s.writeFenced)
 	case WriteFenced:
-		return s.sellWriteFenced
+		return sell(s.read, s.writeFenced)
 	case CAS:
 		return s.sellCAS
 	case Atomic:

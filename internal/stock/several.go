@@ -15,7 +15,7 @@ type Item struct {
 	Quantity int64
 }
 
-// SellAll is [Shelf.Sell] for several products. It sells all items or none, and returns how many units of each are
+// SellAll is the naive [Sell] for several products. It sells all items or none, and returns how many units of each are
 // left. It reads and checks all stocks before the work, and writes them in one MULTI, so that a crash leaves all of
 // them written or none. On a cluster a MULTI is limited to one slot: if the products are in several, the client refuses
 // it and nothing is sold.

@@ -59,28 +59,39 @@ type Order struct {
 	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale
 }
 
-// Sell takes an order's units off the shelf and returns how many are left. It does the business work between the read
-// and the write. If ctx ends before the write, nothing is sold and Sell returns the cause. The write itself is not
+// A Sell takes an order's units off a shelf and returns how many are left. It does the business work between the read
+// and the write. If ctx ends before the write, nothing is sold and it returns the cause. The write itself is not
 // cancelled: nobody would know whether it happened.
-func (s *Shelf) Sell(ctx context.Context, o Order) (int64, error) {
-	left, err := s.Left(ctx, o.Product)
-	if err != nil {
-		return 0, err
+type Sell func(ctx context.Context, o Order) (left int64, err error)
+
+// sell returns the naive Sell: read, decide, work, write.
+func sell(
+	read func(ctx context.Context, o Order) (int64, error), write func(ctx context.Context, o Order, left int64) error,
+) Sell {
+	return func(ctx context.Context, o Order) (int64, error) {
+		left, err := read(ctx, o)
+		if err != nil {
+			return 0, err
+		}
+		left, err = decide(ctx, o, left)
+		if err != nil {
+			return left, err
+		}
+		return left, write(ctx, o, left)
 	}
-	left, err = decide(ctx, o, left)
-	if err != nil {
-		return left, err
-	}
-	return left, stockError(o.Product, s.write(ctx, Key(o.Product), left))
 }
+
+func (s *Shelf) read(ctx context.Context, o Order) (int64, error) { return s.Left(ctx, o.Product) }
 
 // replace makes a SET write only a key that is there. A product that was removed while an order was at work
 // stays as it is.
 var replace = redis.SetArgs{Mode: "XX", KeepTTL: true}
 
-// write writes the stock to its key, unless that is gone: then it returns [redis.Nil].
-func (s *Shelf) write(ctx context.Context, key string, left int64) error {
-	return uncancelable(ctx, func(ctx context.Context) error { return s.rdb.SetArgs(ctx, key, left, replace).Err() })
+func (s *Shelf) write(ctx context.Context, o Order, left int64) error {
+	err := uncancelable(ctx, func(ctx context.Context) error {
+		return s.rdb.SetArgs(ctx, Key(o.Product), left, replace).Err()
+	})
+	return stockError(o.Product, err)
 }
 
 // Look returns how many units are left once the business work is done. It writes nothing.
