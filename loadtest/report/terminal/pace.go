@@ -23,12 +23,12 @@ func workOf(s catalog.Scenario) int {
 }
 
 // text tells the time that has passed, and about how much is left, unless that is little.
-func (p *pace) text(now time.Time) string {
-	said := minutes(now.Sub(p.began))
+func (p *pace) text() string {
+	said := minutes(time.Since(p.began))
 	if p.done == 0 {
 		return said
 	}
-	rest := now.Sub(p.expected) * time.Duration(p.all-p.done) / time.Duration(p.done)
+	rest := time.Since(p.expected) * time.Duration(p.all-p.done) / time.Duration(p.done)
 	if rest = rest.Round(5 * time.Second); rest == 0 {
 		return said
 	}

@@ -34,7 +34,7 @@ type Progress struct {
 func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 	p := &Progress{w: w, terminal: terminal, stop: make(chan struct{})}
 	if terminal != nil {
-		p.pace.began = terminal.now()
+		p.pace.began = time.Now()
 		p.done.Go(p.run)
 	}
 	return p
@@ -46,7 +46,7 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	defer p.mu.Unlock()
 	p.total = len(specs)
 	if p.terminal != nil {
-		p.pace.expected = p.terminal.now()
+		p.pace.expected = time.Now()
 	}
 	p.pace.work = map[string]int{}
 	for _, spec := range specs {
@@ -159,7 +159,7 @@ func (p *Progress) line(columns int) string {
 	if p.status != nil {
 		line = p.status()
 	}
-	line = p.pace.text(p.terminal.now()) + ": " + p.last + line
+	line = p.pace.text() + ": " + p.last + line
 	if columns > 0 {
 		line = text.Snip(line, columns-1, "…")
 	}

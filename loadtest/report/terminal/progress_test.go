@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,17 +20,14 @@ import (
 
 const before = "$ loadtest\n"
 
-// noTime is a clock that stands still.
-func noTime() time.Time { return time.Time{} }
-
-// started starts a progress of those cells on a terminal.
+// started starts a progress of those cells on a terminal. In a bubble the clock stands still until a test sleeps.
 func started(t *testing.T, columns, rows int, scenarios, rungs []string) (*terminaltest.Screen, *terminal.Progress) {
 	t.Helper()
 	specs, err := scenario.Table.Select(scenarios, rungs, 2, 1)
 	require.NoError(t, err)
 	screen := terminaltest.New(columns, rows)
 	fmt.Fprint(screen, before)
-	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: noTime})
+	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size})
 	t.Cleanup(p.Close)
 	p.Expect(specs)
 	return screen, p
@@ -43,34 +40,38 @@ func finish(p *terminal.Progress, cells ...*history.Cell) {
 }
 
 func TestALineTellsWhatGoesOn(t *testing.T) {
-	screen, p := started(t, 80, 24, []string{"crash", "pause"}, []string{"v1", "v4", "v15"})
-	p.Say("cell 1 of 6")
-	assert.Equal(t, before+"0:00: cell 1 of 6", screen.String())
-	finish(p, asExpected("crash", "v1"))
-	assert.Equal(t, before+"0:00: crash v1 setnx: BROKEN liveness; cell 1 of 6", screen.String())
-	p.Status(nil)
-	finish(p, needs("luck", "pause", "v15"), told("crash", "v4", "a sold unit 7 to order 1"))
-	assert.Equal(t, `$ loadtest
+	synctest.Test(t, func(t *testing.T) {
+		screen, p := started(t, 80, 24, []string{"crash", "pause"}, []string{"v1", "v4", "v15"})
+		p.Say("cell 1 of 6")
+		assert.Equal(t, before+"0:00: cell 1 of 6", screen.String())
+		finish(p, asExpected("crash", "v1"))
+		assert.Equal(t, before+"0:00: crash v1 setnx: BROKEN liveness; cell 1 of 6", screen.String())
+		p.Status(nil)
+		finish(p, needs("luck", "pause", "v15"), told("crash", "v4", "a sold unit 7 to order 1"))
+		assert.Equal(t, `$ loadtest
 3/6 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: a sold
   unit 7 to order 1
 0:00: crash v4 lua-release: BROKEN stock; 3 of 6 cells`, screen.String())
-	p.Close()
-	p.Close()
-	assert.Equal(t, `$ loadtest
+		p.Close()
+		p.Close()
+		assert.Equal(t, `$ loadtest
 3/6 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: a sold
   unit 7 to order 1`, screen.String(), "only what stays is left")
+	})
 }
 
 func TestTheLineIsCutToTheTerminal(t *testing.T) {
-	screen, p := started(t, 16, 40, []string{"crash"}, []string{"v1"})
-	finish(p, asExpected("crash", "v1"))
-	assert.Equal(t, before+"0:00: crash v1…", screen.String())
-	unknown := terminaltest.New(80, 24)
-	p = terminal.NewProgress(unknown, &terminal.Terminal{Size: func() (int, int) { return 0, 0 }, Now: noTime})
-	defer p.Close()
-	finish(p, asExpected("crash", "v1"))
-	p.Expect(make([]catalog.Spec, 1))
-	assert.Equal(t, "0:00: crash v1 setnx: BROKEN liveness; 1 of 1 cells", unknown.String())
+	synctest.Test(t, func(t *testing.T) {
+		screen, p := started(t, 16, 40, []string{"crash"}, []string{"v1"})
+		finish(p, asExpected("crash", "v1"))
+		assert.Equal(t, before+"0:00: crash v1…", screen.String())
+		unknown := terminaltest.New(80, 24)
+		p = terminal.NewProgress(unknown, &terminal.Terminal{Size: func() (int, int) { return 0, 0 }})
+		defer p.Close()
+		finish(p, asExpected("crash", "v1"))
+		p.Expect(make([]catalog.Spec, 1))
+		assert.Equal(t, "0:00: crash v1 setnx: BROKEN liveness; 1 of 1 cells", unknown.String())
+	})
 }
 
 func TestAWindowThatIsResizedKeepsWhatStaysAndNothingElse(t *testing.T) {
@@ -89,26 +90,25 @@ func TestAWindowThatIsResizedKeepsWhatStaysAndNothingElse(t *testing.T) {
 }
 
 func TestTheTimeThatHasPassedAndTheRest(t *testing.T) {
-	var passed atomic.Int64
-	screen := terminaltest.New(120, 40)
-	p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size, Now: func() time.Time {
-		return time.Time{}.Add(time.Duration(passed.Load()))
-	}})
-	defer p.Close()
-	specs, err := scenario.Table.Select(nil, nil, 2, 1)
-	require.NoError(t, err)
-	p.Expect(specs)
-	assert.Equal(t, "0:00: 0 of 658 cells", screen.String())
-	for i, s := range specs {
-		if passed.Add(int64(200 * time.Millisecond)); s.Scenario.Crowd {
-			passed.Add(int64(800 * time.Millisecond))
+	synctest.Test(t, func(t *testing.T) {
+		screen := terminaltest.New(120, 40)
+		p := terminal.NewProgress(screen, &terminal.Terminal{Size: screen.Size})
+		defer p.Close()
+		specs, err := scenario.Table.Select(nil, nil, 2, 1)
+		require.NoError(t, err)
+		p.Expect(specs)
+		assert.Equal(t, "0:00: 0 of 658 cells", screen.String())
+		for i, s := range specs {
+			if time.Sleep(200 * time.Millisecond); s.Scenario.Crowd {
+				time.Sleep(800 * time.Millisecond)
+			}
+			finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
+			if i+1 == 66 {
+				assert.Regexp(t, `^1:06, about 2:00 left: .*; 66 of 658 cells$`, screen.String())
+			}
 		}
-		finish(p, asExpected(s.Scenario.Name, s.Rung.Number))
-		if i+1 == 66 {
-			assert.Regexp(t, `^1:06, about 2:00 left: .*; 66 of 658 cells$`, screen.String())
-		}
-	}
-	assert.Regexp(t, `^3:04: .*; 658 of 658 cells$`, screen.String())
+		assert.Regexp(t, `^3:04: .*; 658 of 658 cells$`, screen.String())
+	})
 }
 
 func TestTheLineIsReadAnew(t *testing.T) {

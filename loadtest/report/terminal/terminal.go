@@ -3,7 +3,6 @@ package terminal
 import (
 	"io"
 	"os"
-	"time"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
@@ -13,15 +12,6 @@ import (
 type Terminal struct {
 	// Size is called each time, since windows are resized. Zeros mean unknown.
 	Size func() (columns, rows int)
-	// Now is the clock, nil for that of the machine.
-	Now func() time.Time
-}
-
-func (t *Terminal) now() time.Time {
-	if t.Now != nil {
-		return t.Now()
-	}
-	return time.Now()
 }
 
 // Of returns the terminal that w is, nil if it is none.
