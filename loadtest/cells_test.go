@@ -113,8 +113,11 @@ func killedOrder(t *testing.T, dir string) {
 	assert.FileExists(t, filepath.Join(dir, "porcupine", "two-instances-v0.5.html"))
 	run, err := history.Read(dir)
 	require.NoError(t, err)
-	c := run.Cells[slices.IndexFunc(run.Cells, func(c *history.Cell) bool { return c.Scenario == "crash" && c.Rung == "v1" })]
+	c := run.Cells[slices.IndexFunc(run.Cells, func(c *history.Cell) bool {
+		return c.Scenario == "crash" && c.Rung == "v1"
+	})]
 	killed := c.Ops[slices.IndexFunc(c.Ops, func(op history.Op) bool { return op.Order == c.Product+"-1" })]
 	assert.Equal(t, history.NotSold, killed.Outcome)
-	assert.Contains(t, killed.Detail, "a was killed (crash@before:set/stock) before this order's write of the stock was sent")
+	assert.Contains(t, killed.Detail,
+		"a was killed (crash@before:set/stock) before this order's write of the stock was sent")
 }

@@ -3,8 +3,8 @@
 // proves which rungs oversell. It drives stockapi as a black box, over HTTP and as processes; it imports nothing of it.
 //
 // Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go with
-// answers.go, report.go, list.go, contract.go and guardian.go, which a run starts for itself. exit.go has the exit
-// codes, environment.go what has no flag, build.go and version.go the program's version.
+// answers.go, report.go, list.go, contract.go and replay.go. exit.go has the exit codes, environment.go what has no
+// flag, build.go and version.go the program's version.
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
 // there are, and what is expected of them), scenario (what happens in a cell), run (the cells, in order); then load,

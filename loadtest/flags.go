@@ -21,7 +21,7 @@ type commands struct {
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
-	Guardian guardianCmd `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
+	Guardian struct{} `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's

@@ -11,12 +11,44 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/replay"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/schedule"
 )
+
+// replayFlags are the flags of the command replay.
+type replayFlags struct {
+	Trace   string   `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
+	File    string   `placeholder:"FILE" help:"Replay all traces of a file instead, and print a line for each: its fault, what it is to break, the trace, and after a # why real processes do not break that."`
+	Expect  []string `placeholder:"VERDICT" help:"What the trace has to break: stock, exclusion, own-release, liveness, fence."`
+	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
+	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
+}
+
+// entries returns what is to be replayed.
+func (f *replayFlags) entries() ([]replay.Entry, error) {
+	switch {
+	case (f.Trace == "") == (f.File == ""):
+		return nil, errors.New("name a trace, such as v3:aaaa.expiry.ba, or a file of traces with --file")
+	case f.File != "" && len(f.Expect) > 0:
+		return nil, errors.New("--expect is for one trace: the file says what each of its own breaks")
+	case f.File != "":
+		return replay.ReadList(f.File)
+	}
+	trace, err := schedule.ParseTrace(f.Trace)
+	if err != nil {
+		return nil, err
+	}
+	breaks, err := replay.ParseVerdicts(f.Expect)
+	if err != nil {
+		return nil, fmt.Errorf("--expect: %w", err)
+	}
+	return []replay.Entry{{Trace: trace, Breaks: breaks}}, replay.Check(trace)
+}
 
 // run replays the traces, and returns the exit code.
 func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
@@ -29,7 +61,8 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
-	environment, ctx, err := replay.Open(ctx, f.options(shown.Say))
+	environment, ctx, err := replay.Open(ctx,
+		cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: shown.Say})
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -84,7 +117,8 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	}
 	for _, f := range cell.Findings {
 		if f.Verdict != history.Valid && f.Result != history.NotApplicable {
-			fmt.Fprintln(r.stdout, strings.TrimSpace(fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, history.Plain(f.Because))))
+			line := fmt.Sprintf("%-12s %-8s %s", f.Verdict, f.Result, history.Plain(f.Because))
+			fmt.Fprintln(r.stdout, strings.TrimSpace(line))
 		}
 	}
 	missing := replay.Missing(cell, e.Breaks)

@@ -170,7 +170,8 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	c := client.New(1, "")
-	op := c.Buy(context.Background(), start, time.Now(), "http://"+l.Addr().String(), client.Order{ID: "p-1", Timeout: time.Second})
+	op := c.Buy(context.Background(), start, time.Now(), "http://"+l.Addr().String(),
+		client.Order{ID: "p-1", Timeout: time.Second})
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
 

@@ -44,7 +44,8 @@ func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
 	c := client.New(1, "secret")
 	defer c.Close()
 	for fault, want := range map[string]string{"": "", "hold@before:del": "Bearer secret"} {
-		c.Buy(t.Context(), start, time.Now(), server.URL, client.Order{ID: "o-1", Rung: "v4", Fault: fault, Timeout: 10 * time.Second})
+		c.Buy(t.Context(), start, time.Now(), server.URL,
+			client.Order{ID: "o-1", Rung: "v4", Fault: fault, Timeout: 10 * time.Second})
 		assert.Equal(t, want, authorization, fault)
 	}
 }

@@ -32,8 +32,6 @@ var Redises = []string{"auto", "embedded", "redis-server"}
 
 // Options configure a cluster.
 type Options struct {
-	// Self is the command that makes this executable a guardian.
-	Self []string
 	// Backend is "auto", "embedded", "redis-server" or a Redis URL.
 	Backend string
 	// Redlock is the number of nodes to start for Redlock, 0 if no rung needs them.
@@ -67,7 +65,7 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	g, err := startGuardian(o.Self)
+	g, err := startGuardian()
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, ctx, fmt.Errorf("cannot start the guardian: %w", err)

@@ -49,7 +49,7 @@ func self(role string) *exec.Cmd {
 func newCluster(t *testing.T) (*Cluster, context.Context) {
 	t.Helper()
 	t.Setenv("FLEET_TEST", "guardian")
-	c, ctx, err := New(t.Context(), Options{Self: []string{os.Args[0]}})
+	c, ctx, err := New(t.Context(), Options{})
 	require.NoError(t, err)
 	return c, ctx
 }

@@ -22,8 +22,13 @@ type guardian struct {
 	pipe io.WriteCloser
 }
 
-func startGuardian(self []string) (*guardian, error) {
-	cmd := exec.Command(self[0], self[1:]...)
+// startGuardian starts this executable once more, as the command that calls [Guard].
+func startGuardian() (*guardian, error) {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	cmd := exec.Command(self, "guardian")
 	detach(cmd)
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

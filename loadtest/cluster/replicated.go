@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,8 +90,8 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 // which it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a
 // Sentinel cannot be told so, and a failover may take that long.
 func (r *Replicated) askOften(ctx context.Context) {
-	_, _ = r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
-		return true, s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
+	_ = r.askSentinel(func(s *redis.SentinelClient) error {
+		return s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
 	})
 }
 
@@ -117,16 +118,15 @@ func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, 
 }
 
 // known reports whether the Sentinel knows all replicas, and that they are up.
-func (r *Replicated) known(ctx context.Context) (bool, error) {
-	return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+func (r *Replicated) known(ctx context.Context) (all bool, err error) {
+	err = r.askSentinel(func(s *redis.SentinelClient) error {
 		replicas, err := s.Replicas(ctx, masterName).Result()
-		for _, one := range replicas {
-			if one["role-reported"] != "slave" || one["flags"] != "slave" {
-				return false, err
-			}
-		}
-		return len(replicas) == len(r.replicas), err
+		all = len(replicas) == len(r.replicas) && !slices.ContainsFunc(replicas, func(one map[string]string) bool {
+			return one["role-reported"] != "slave" || one["flags"] != "slave"
+		})
+		return err
 	})
+	return all, err
 }
 
 // startSentinel starts one Sentinel, which watches the primary at that host:port. Its quorum is one.
@@ -212,11 +212,10 @@ const pingPeriod = time.Second
 // DelayPromotion makes the Sentinel wait until the primary has been gone for at least d.
 func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error {
 	r.delay = d
-	_, err := r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+	return r.askSentinel(func(s *redis.SentinelClient) error {
 		wait := strconv.FormatInt((d + pingPeriod).Milliseconds(), 10)
-		return true, s.Set(ctx, masterName, "down-after-milliseconds", wait).Err()
+		return s.Set(ctx, masterName, "down-after-milliseconds", wait).Err()
 	})
-	return err
 }
 
 // overdue bounds the time by which a promotion may come later than it has to.
@@ -227,27 +226,22 @@ const overdue = 5 * time.Second
 // failover-timeout, so it is asked to.
 func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	promoted, asked := hostPort(r.replicas[0].URL), time.Now()
-	return waitUntil(ctx, "the replica is promoted", func() (bool, error) {
+	promote := func(s *redis.SentinelClient) error { return s.Failover(ctx, masterName).Err() }
+	return waitUntil(ctx, "the replica is promoted", func() (announced bool, err error) {
 		if time.Since(asked) > r.delay+overdue {
 			asked = time.Now()
-			_ = r.promote(ctx) // it refuses if it has begun, or finds no replica again
+			_ = r.askSentinel(promote) // it refuses if it has begun, or finds no replica again
 		}
 		if is, err := r.replicas[0].replicationHas(ctx, "role:master"); !is || err != nil {
 			return false, err
 		}
-		return r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
+		err = r.askSentinel(func(s *redis.SentinelClient) error {
 			at, err := s.GetMasterAddrByName(ctx, masterName).Result()
-			return strings.Join(at, ":") == promoted, err
+			announced = strings.Join(at, ":") == promoted
+			return err
 		})
+		return announced, err
 	})
-}
-
-// promote asks the Sentinel to promote a replica now.
-func (r *Replicated) promote(ctx context.Context) error {
-	_, err := r.askSentinel(func(s *redis.SentinelClient) (bool, error) {
-		return true, s.Failover(ctx, masterName).Err()
-	})
-	return err
 }
 
 // AwaitMinReplicas waits until the old primary counts no replica any more, and the promoted one counts one.
@@ -271,7 +265,7 @@ func (r *Replicated) Close() {
 	}
 }
 
-func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) (bool, error)) (bool, error) {
+func (r *Replicated) askSentinel(ask func(*redis.SentinelClient) error) error {
 	client := redis.NewSentinelClient(&redis.Options{Addr: r.sentinelAddr, Password: r.password, MaxRetries: -1,
 		DialTimeout: 2 * time.Second})
 	defer func() { _ = client.Close() }()

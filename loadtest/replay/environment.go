@@ -13,16 +13,6 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Options say on what traces are replayed.
-type Options struct {
-	// Self is the command that makes this executable a guardian: see [cluster.Options].
-	Self []string
-	// Backend and Stockapi say what is started: see [cluster.Options].
-	Backend, Stockapi string
-	// Say gets texts for a progress line; nil if nobody shows them.
-	Say func(string)
-}
-
 // An Environment starts the servers and the instances of replays. Several can be under way.
 type Environment struct {
 	Backend history.Backend
@@ -33,13 +23,10 @@ type Environment struct {
 	scripts  map[string]string
 }
 
-// Open makes an environment. When one of its processes dies on its own, the returned context ends with that as its
-// cause.
-func Open(ctx context.Context, o Options) (*Environment, context.Context, error) {
-	of := cluster.Options{Self: o.Self, Backend: o.Backend, Stockapi: o.Stockapi, Product: "lt-replay", Say: o.Say}
-	if of.Say == nil {
-		of.Say = func(string) {}
-	}
+// Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own, the
+// returned context ends with that as its cause.
+func Open(ctx context.Context, of cluster.Options) (*Environment, context.Context, error) {
+	of.Product = "lt-replay"
 	if err := of.Check(); err != nil {
 		return nil, ctx, err
 	}

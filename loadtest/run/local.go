@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -53,10 +52,6 @@ func (s *session) startLocal(ctx context.Context, c *cluster.Cluster) (*local, e
 
 // clusterOptions returns the options of a cluster that has what the cells need.
 func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
 	redlock, zookeeper, database := 0, false, false
 	for _, spec := range specs {
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
@@ -66,7 +61,7 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 		}
 	}
 	return cluster.Options{
-		Self: []string{self, "guardian"}, Stockapi: s.Stockapi, Backend: s.Backend, Redlock: redlock,
+		Stockapi: s.Stockapi, Backend: s.Backend, Redlock: redlock,
 		ZooKeeper: zookeeper, ZooKeeperAddress: s.ZooKeeper, Database: database, SQL: s.SQL,
 		Token: s.AdminToken, Max: s.bounds(),
 	}
