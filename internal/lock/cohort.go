@@ -19,8 +19,8 @@ var (
 	//go:embed handoff_release.lua
 	handoffReleaseSource string
 
-	handoffAcquire = redis.NewScript(handoffAcquireSource)
-	handoffRelease = redis.NewScript(handoffReleaseSource)
+	handoffAcquire = newScript("acquire-handoff", handoffAcquireSource)
+	handoffRelease = newScript("release-handoff", handoffReleaseSource)
 )
 
 // A turn is the time for which one instance keeps the lock of v18 or v19. It ends after the lease was passed on

@@ -16,9 +16,9 @@ var (
 	//go:embed permit_release.lua
 	permitReleaseSource string
 
-	permitAcquire = redis.NewScript(permitAcquireSource)
-	permitRenew   = redis.NewScript(permitRenewSource)
-	permitRelease = redis.NewScript(permitReleaseSource)
+	permitAcquire = newScript("acquire-permit", permitAcquireSource)
+	permitRenew   = newScript("renew", permitRenewSource)
+	permitRelease = newScript("release", permitReleaseSource)
 )
 
 // acquirePermit takes a permit. It returns how many are held now, including this one, or 0 if none was free.

@@ -17,9 +17,9 @@ var (
 	//go:embed fair_leave.lua
 	fairLeaveSource string
 
-	fairAcquire = redis.NewScript(fairAcquireSource)
-	fairRelease = redis.NewScript(fairReleaseSource)
-	fairLeave   = redis.NewScript(fairLeaveSource)
+	fairAcquire = newScript("acquire-fair", fairAcquireSource)
+	fairRelease = newScript("release-fair", fairReleaseSource)
+	fairLeave   = newScript("leave-fair", fairLeaveSource)
 )
 
 // A place in the queue lasts for placeTTL, and its waiter renews it every heartbeat. So a waiter that dies delays those

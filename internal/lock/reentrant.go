@@ -18,9 +18,9 @@ var (
 	//go:embed reentrant_renew.lua
 	reentrantRenewSource string
 
-	reentrantAcquire = redis.NewScript(reentrantAcquireSource)
-	reentrantRelease = redis.NewScript(reentrantReleaseSource)
-	reentrantRenew   = redis.NewScript(reentrantRenewSource)
+	reentrantAcquire = newScript("acquire-reentrant", reentrantAcquireSource)
+	reentrantRelease = newScript("release-reentrant", reentrantReleaseSource)
+	reentrantRenew   = newScript("renew-reentrant", reentrantRenewSource)
 )
 
 // acquireReentrant takes the lock for an owner that holds it already as often as depth says. It returns how often the

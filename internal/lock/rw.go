@@ -15,8 +15,8 @@ var (
 	//go:embed rw_acquire_write.lua
 	rwAcquireWriteSource string
 
-	rwAcquireRead  = redis.NewScript(rwAcquireReadSource)
-	rwAcquireWrite = redis.NewScript(rwAcquireWriteSource)
+	rwAcquireRead  = newScript("acquire-read", rwAcquireReadSource)
+	rwAcquireWrite = newScript("acquire-write", rwAcquireWriteSource)
 )
 
 // ErrUpgrade says that a reader asked for the write lock. A writer waits for all readers to leave, so it would wait for

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,40 +23,30 @@ var (
 	//go:embed forget_fence.lua
 	forgetFenceSource string
 
-	acquireFencedScript   = redis.NewScript(acquireFencedSource)
-	forgetFenceScript     = redis.NewScript(forgetFenceSource)
-	releaseScript         = redis.NewScript(releaseSource)
-	renewScript           = redis.NewScript(renewSource)
-	renewOrRecreateScript = redis.NewScript(renewOrRecreateSource)
+	acquireFencedScript   = newScript("acquire", acquireFencedSource)
+	forgetFenceScript     = newScript("forget-fence", forgetFenceSource)
+	releaseScript         = newScript("release", releaseSource)
+	renewScript           = newScript("renew", renewSource)
+	renewOrRecreateScript = newScript("renew-or-recreate", renewOrRecreateSource)
 )
+
+// scriptNames are the names of [ScriptNames].
+var scriptNames = map[string]string{
+	// redsync v4.18.0 does not export its scripts. A test fails when a release changes them.
+	redsyncReleaseHash: "release",
+	redsyncExtendHash:  "renew",
+}
+
+// newScript returns a script, and gives it a name for traces.
+func newScript(name, source string) *redis.Script {
+	script := redis.NewScript(source)
+	scriptNames[script.Hash()] = name
+	return script
+}
 
 // ScriptNames returns a readable name for each script that a rung sends, by its SHA-1 digest. A trace of commands needs
 // them: on the wire a script has only its digest.
-func ScriptNames() map[string]string {
-	return map[string]string{
-		acquireFencedScript.Hash():   "acquire",
-		forgetFenceScript.Hash():     "forget-fence",
-		releaseScript.Hash():         "release",
-		renewScript.Hash():           "renew",
-		renewOrRecreateScript.Hash(): "renew-or-recreate",
-		reentrantAcquire.Hash():      "acquire-reentrant",
-		reentrantRelease.Hash():      "release-reentrant",
-		reentrantRenew.Hash():        "renew-reentrant",
-		fairAcquire.Hash():           "acquire-fair",
-		fairRelease.Hash():           "release-fair",
-		fairLeave.Hash():             "leave-fair",
-		handoffAcquire.Hash():        "acquire-handoff",
-		handoffRelease.Hash():        "release-handoff",
-		rwAcquireRead.Hash():         "acquire-read",
-		rwAcquireWrite.Hash():        "acquire-write",
-		permitAcquire.Hash():         "acquire-permit",
-		permitRenew.Hash():           "renew",
-		permitRelease.Hash():         "release",
-		// redsync v4.18.0 does not export its scripts. A test fails when a release changes them.
-		redsyncReleaseHash: "release",
-		redsyncExtendHash:  "renew",
-	}
-}
+func ScriptNames() map[string]string { return maps.Clone(scriptNames) }
 
 // fenceOf returns the key of a lock's last fencing token, which is in the lock's slot of a cluster.
 func fenceOf(key string) string { return "{" + key + "}:fence" }

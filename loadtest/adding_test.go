@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An addition is an edit of one file: what comes before the first text that has to be there, or a file that is new.
+type addition struct{ file, before, text string }
+
+// newRung is v4 with a release of its own. These five edits are all that a rung takes; CONTRIBUTING.md says which.
+var newRung = []addition{
+	{"internal/lock/v44_added.go", "", `package lock
+
+import (
+	"context"
+	_ "embed"
+)
+
+//go:embed v44_release.lua
+var addedReleaseSource string
+
+var addedRelease = newScript("release-added", addedReleaseSource)
+
+// added is v44.
+func added(rt runtime) TryLock {
+	return func(ctx context.Context, key string, o Options) (*Lease, error) {
+		token := newToken()
+		if ok, err := rt.Redis.SetNX(ctx, key, token, o.TTL).Result(); err != nil {
+			return nil, err
+		} else if !ok {
+			return nil, ErrBusy
+		}
+		unlock := func(ctx context.Context) error {
+			return releaseResult(addedRelease.Run(ctx, rt.Redis, []string{key}, token).Int64())
+		}
+		return &Lease{Context: ctx, Token: token, unlock: unlock}, nil
+	}
+}
+`},
+	{"internal/lock/v44_release.lua", "", `-- Compares and deletes, as release.lua does.
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`},
+	{"internal/lock/ladder.go", `{Number: "v5", `, `{Number: "v44", Name: "added", build: added, Needs: redis,
+		Does: "as v4, by a script of its own", Defect: "as v4"},
+	`},
+	{"internal/lock/conformance_test.go", `"v5": `,
+		`"v44": {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks},
+	`},
+	{"loadtest/catalog/rung.go", `{Number: "v5", `, `{Number: "v44", Name: "added", Kind: Redis, Asked: locked, Shelf: plain,
+		Lock:    Lock{Acquire: "set/lock", Release: "eval:release-added"},
+		Variant: Variant{Of: "v4"}},
+	`},
+}
+
+// newScenario is a file, and its name in the list.
+var newScenario = []addition{
+	{"loadtest/scenario/drizzle.go", "", `package scenario
+
+import (
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+)
+
+var drizzle = declare(catalog.Scenario{
+	Name:      "drizzle",
+	Does:      "one order works for a while",
+	Instances: 2,
+}, injectDrizzle,
+	on("v4 v44", holds, "it rains on everybody"),
+	skipOthers("they stay at home"),
+)
+
+func injectDrizzle(f *play) {
+	f.warmUp()
+	begun := time.Now()
+	first := f.order(a, "1", client.Order{Fault: "hold@before:" + f.rung.Write})
+	first.waitHeld()
+	first.finish()
+	first.recordFault(begun, "wet")
+}
+`},
+	{"loadtest/scenario/table.go", "crash, slowWork,", "drizzle, "},
+}
+
+// A rung is five edits and a scenario is one file: with these alone the new rung is asked by the table of conformance
+// and has its column in the matrix, and the new scenario its line.
+func TestAddingARungAndAScenario(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds both programs anew")
+	}
+	dir := t.TempDir()
+	overlay := overlaid(t, dir, append(newRung, newScenario...))
+	run := func(program string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir, cmd.Env = "..", append(os.Environ(), "LOADTEST_STOCKAPI="+filepath.Join(dir, "stockapi"))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	run("go", "build", "-overlay", overlay, "-o", dir+string(filepath.Separator), "./cmd/stockapi", "./loadtest")
+	out := run(filepath.Join(dir, "loadtest"), "run", "--backend", "embedded", "--rungs", "v4,v44",
+		"--scenarios", "two-instances,drizzle,late-release")
+	assert.Contains(t, out, "as expected (6 of 6 cells)")
+	asked := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/", "./internal/lock")
+	assert.Contains(t, asked, "--- PASS: TestConformance/embedded/rungs/v44/releases_only_its_own")
+}
+
+// overlaid writes the changed files, and the file that the go command's -overlay takes.
+func overlaid(t *testing.T, dir string, edits []addition) (overlay string) {
+	t.Helper()
+	replace := map[string]string{}
+	for i, e := range edits {
+		original, err := filepath.Abs(filepath.Join("..", e.file))
+		require.NoError(t, err)
+		text := e.text
+		if e.before != "" {
+			old, err := os.ReadFile(original)
+			require.NoError(t, err)
+			require.Contains(t, string(old), e.before, e.file)
+			text = strings.Replace(string(old), e.before, e.text+e.before, 1)
+		}
+		replace[original] = filepath.Join(dir, string(rune('a'+i)))
+		require.NoError(t, os.WriteFile(replace[original], []byte(text), 0o600))
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	overlay = filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, list, 0o600))
+	return overlay
+}
