@@ -12,14 +12,6 @@ import (
 // maxErrors bounds how many kinds of errors are counted separately.
 const maxErrors = 16
 
-// loop returns the kind of loop that a plan makes.
-func (p Plan) loop() string {
-	if p.Rate > 0 {
-		return "open"
-	}
-	return "closed"
-}
-
 // ClientOf computes the client's figures from its orders: how many it sent, how late, and how long each took from when
 // it was sent.
 func ClientOf(ops []history.Op) *history.Client {
@@ -32,11 +24,12 @@ func ClientOf(ops []history.Op) *history.Client {
 
 // clientStats collects the client's figures, order by order.
 type clientStats struct {
-	mu            sync.Mutex
-	c             history.Client
-	lag, fromSent *histogram
-	first, last   history.Instant
-	earliest      []history.Instant // when the first orders were sent, at most maxWorkers of them
+	mu sync.Mutex
+	c  history.Client
+	// lag is how late orders were sent; latency counts from when they were due, and fromSent from when they were sent.
+	lag, latency, fromSent *histogram
+	first, last            history.Instant
+	earliest               []history.Instant // when the first orders were sent, at most maxWorkers of them
 }
 
 // maxWorkers bounds how many orders can be the first ones of their workers.
@@ -44,7 +37,7 @@ const maxWorkers = 5000
 
 func newClientStats() *clientStats {
 	return &clientStats{
-		lag: newHistogram(), fromSent: newHistogram(),
+		lag: newHistogram(), fromSent: newHistogram(), latency: newHistogram(),
 		first: history.Instant(math.MaxInt64), last: history.Instant(math.MinInt64),
 	}
 }
@@ -59,6 +52,7 @@ func (a *clientStats) add(op *history.Op) {
 	a.c.Delivered++
 	late := max(0, time.Duration(op.Sent-op.Due))
 	a.lag.record(late)
+	a.latency.record(op.Latency)
 	if op.Phase == history.Buy {
 		a.fromSent.record(op.Latency - late)
 	}
@@ -84,7 +78,7 @@ func (a *clientStats) client(asked int) *history.Client {
 	if c.Delivered > 1 && a.last > a.first {
 		c.Rate = float64(c.Delivered-1) / time.Duration(a.last-a.first).Seconds()
 	}
-	c.Lag, c.FromSent = merge([]*histogram{a.lag}).P99, merge([]*histogram{a.fromSent})
+	c.Lag, c.FromSent = a.lag.summary().P99, a.fromSent.summary()
 	return &c
 }
 

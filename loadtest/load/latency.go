@@ -8,8 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A histogram is one worker's histogram, in microseconds up to an hour, to one percent. Each worker has its own, so
-// that recording needs no lock; they are merged afterwards.
+// A histogram counts durations in microseconds up to an hour, to one percent.
 type histogram struct{ h *hdrhistogram.Histogram }
 
 func newHistogram() *histogram {
@@ -21,13 +20,9 @@ func (s *histogram) record(d time.Duration) {
 	_ = s.h.RecordValue(d.Microseconds()) // it is in range, by the line above
 }
 
-func merge(all []*histogram) history.Latency {
-	sum := newHistogram()
-	for _, s := range all {
-		sum.h.Merge(s.h)
+func (s *histogram) summary() history.Latency {
+	micros := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+	return history.Latency{
+		P50: micros(s.h.ValueAtQuantile(50)), P99: micros(s.h.ValueAtQuantile(99)), Max: micros(s.h.Max()),
 	}
-	quantile := func(q float64) time.Duration {
-		return time.Duration(sum.h.ValueAtQuantile(q)) * time.Microsecond
-	}
-	return history.Latency{P50: quantile(50), P99: quantile(99), Max: time.Duration(sum.h.Max()) * time.Microsecond}
 }

@@ -50,42 +50,30 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	defer cancel(nil)
 	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), cancel: cancel, stats: newClientStats()}
 	workers := min(p.Concurrency, p.Requests)
-	hists := make([]*histogram, workers)
 	var warm, ready, finished sync.WaitGroup
 	warm.Add(workers)
 	for w := range workers {
-		hists[w] = newHistogram()
 		ready.Add(1)
-		finished.Go(func() { r.work(ctx, w, &warm, &ready, hists[w]) })
+		finished.Go(func() { r.work(ctx, w, &warm, &ready) })
 	}
 	ready.Wait()
 	runtime.GC() // now, so that none follows soon: it would delay every request
-	watch := p.watchStalls()
 	r.start = time.Now()
 	close(r.barrier)
 	finished.Wait()
 	if ctx.Err() != nil {
-		watch(&history.Client{})
 		return Result{}, context.Cause(ctx)
 	}
-	result := Result{Start: r.start, Elapsed: time.Since(r.start), Latency: merge(hists),
+	result := Result{Start: r.start, Elapsed: time.Since(r.start), Latency: r.stats.latency.summary(),
 		Client: r.stats.client(p.Requests)}
-	result.Client.Loop, result.Client.AskedRate = p.loop(), max(0, p.Rate)
+	result.Client.Loop, result.Client.AskedRate = "open", p.Rate
 	if p.Rate <= 0 {
+		result.Client.Loop, result.Client.AskedRate = "closed", 0
 		result.Client.Start = time.Duration(r.stats.started(workers))
 		result.Client.Rate = float64(result.Client.Delivered) / result.Elapsed.Seconds()
 	}
-	watch(result.Client)
+	result.Client.Away, result.Client.Longest = p.Stalls.Since(r.start)
 	return result, nil
-}
-
-// watchStalls starts a watch. The returned function ends it and stores its result.
-func (p Plan) watchStalls() func(*history.Client) {
-	if p.Stalls == nil {
-		return func(*history.Client) {}
-	}
-	w := p.Stalls.Watch()
-	return func(c *history.Client) { c.Away, c.Longest = w.Stop() }
 }
 
 // A run is a plan under way.
@@ -99,7 +87,7 @@ type run struct {
 	stats   *clientStats
 }
 
-func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup, hist *histogram) {
+func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup) {
 	release := func() {}
 	if r.WarmUp != nil {
 		release = r.WarmUp(ctx, worker)
@@ -119,17 +107,14 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup,
 			return
 		}
 		op := r.Send(ctx, r.start, due, i)
-		r.complete(&op, due, hist)
+		r.complete(&op, due)
 	}
 }
 
 // complete completes an op, counts it and hands it on.
-func (r *run) complete(op *history.Op, due time.Time, hist *histogram) {
+func (r *run) complete(op *history.Op, due time.Time) {
 	op.Due = history.At(r.start, due)
 	r.stats.add(op)
-	if op.Outcome != history.NotSent {
-		hist.record(op.Latency)
-	}
 	if r.Done != nil {
 		r.Done.Add(1)
 	}

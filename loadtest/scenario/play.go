@@ -74,7 +74,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	f := &play{
 		Runner: r, ctx: inner, cell: c, rung: spec.Rung, session: spec.Scenario.SessionTimeout(), probes: everywhere(c),
 	}
-	defer f.watchStalls()()
+	defer f.measure(time.Now())
 	err := f.carryOut(func(f *play) {
 		injectionOf(spec.Scenario.Name)(f)
 		f.must(r.Probe(inner, c, f.probes, f.nested))
@@ -94,20 +94,11 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	return err
 }
 
-// watchStalls measures scheduling delays while the cell runs. The returned function stores them with the client's other
-// figures.
-func (f *play) watchStalls() (end func()) {
-	var stalls *load.StallWatch
-	if f.Stalls != nil {
-		stalls = f.Stalls.Watch()
-	}
-	return func() {
-		f.cell.Client = load.ClientOf(f.cell.Ops)
-		f.cell.Client.Loop = "closed" // each step waits for the one before it
-		if stalls != nil {
-			f.cell.Client.Away, f.cell.Client.Longest = stalls.Stop()
-		}
-	}
+// measure stores the client's figures of a play that began then.
+func (f *play) measure(begun time.Time) {
+	f.cell.Client = load.ClientOf(f.cell.Ops)
+	f.cell.Client.Loop = "closed" // each step waits for the one before it
+	f.cell.Client.Away, f.cell.Client.Longest = f.Stalls.Since(begun)
 }
 
 // warmUp sells one unit on each instance, to show that the rung works without a fault. It also opens the connections

@@ -38,9 +38,6 @@ const maxSlack = 5 * time.Second
 // slack returns the extra time that a step may take, given the scheduling delays seen lately: a step makes some ten
 // hops, and each of them may be delayed once.
 func (r *Runner) slack() time.Duration {
-	if r.Stalls == nil {
-		return 0
-	}
 	return min(10*r.Stalls.Recent(), maxSlack)
 }
 

@@ -555,7 +555,7 @@ var table = []section{
 		{"an open loop's latency is told once", by{test("./loadtest/load TestAnOpenLoopThatIsNotKept")},
 			edits{{"loadtest/load/client.go", "op.Latency - late", "op.Latency"}}},
 		{"the last standstill is the longest", by{test("./loadtest/load TestAStallIsMeasured")},
-			edits{{"loadtest/load/stall.go", "w.longest = max(w.longest, late)", "w.longest = late"}}},
+			edits{{"loadtest/load/stall.go", "longest = max(longest, late)", "longest = late"}}},
 		{"an order that cannot be kept is forgotten", by{test("./loadtest/load CannotBeKept")},
 			edits{{"loadtest/load/load.go", "r.cancel(err)", "_ = err"}}},
 		{"one reading of the stock is enough", by{test("./loadtest/scenario TestTheStockIsRead")},
