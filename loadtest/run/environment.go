@@ -11,8 +11,8 @@ import (
 // An environment holds the servers and instances that cells run on: local ones, which the run starts, or remote ones,
 // which it was given.
 type environment interface {
-	// prepare makes ready, in the background, what a cell needs.
-	prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment
+	// prepare makes ready what a cell needs.
+	prepare(ctx context.Context, spec catalog.Spec) cellEnvironment
 	// backend says what is driven, for the header.
 	backend() history.Backend
 	// clear removes the product from the backend, after the cell's instances are gone.

@@ -73,14 +73,8 @@ func (l *local) clear(ctx context.Context, product string) error {
 	return l.client.Forget(ctx, l.janitor.URL, product)
 }
 
-func (l *local) prepare(ctx context.Context, spec catalog.Spec) <-chan cellEnvironment {
-	ready := make(chan cellEnvironment, 1)
-	go func() { ready <- l.start(ctx, spec) }()
-	return ready
-}
-
-// start starts what one cell needs: first the servers, then the instances.
-func (l *local) start(ctx context.Context, spec catalog.Spec) cellEnvironment {
+// prepare starts what one cell needs: first the servers, then the instances.
+func (l *local) prepare(ctx context.Context, spec catalog.Spec) cellEnvironment {
 	site, err := l.cluster.StartSite(ctx, l.servers, spec)
 	if err != nil {
 		env := cellEnvironment{close: func() {}}

@@ -26,17 +26,10 @@ func (r *remote) clear(ctx context.Context, product string) error {
 	return r.client.Forget(ctx, r.urls[0], product)
 }
 
-func (r *remote) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvironment {
-	ready := make(chan cellEnvironment, 1)
-	env := cellEnvironment{close: func() {}}
-	env.notRun = notOn(spec, len(r.urls))
-	switch {
-	case env.notRun != "":
-	case spec.Scenario.Instances != catalog.Several:
+func (r *remote) prepare(_ context.Context, spec catalog.Spec) cellEnvironment {
+	env := cellEnvironment{notRun: notOn(spec, len(r.urls)), urls: r.urls, close: func() {}}
+	if spec.Scenario.Instances != catalog.Several {
 		env.urls = r.urls[:1]
-	default:
-		env.urls = r.urls
 	}
-	ready <- env
-	return ready
+	return env
 }

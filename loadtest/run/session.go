@@ -125,8 +125,8 @@ func (s *session) opening() string {
 	return "lt-" + s.history.ID
 }
 
-// crowds is the number of cells with a crowd that run side by side on the embedded Redis. Elsewhere they run alone, so
-// that their speed can be compared, which it cannot there anyway.
+// crowds is the number of cells with a crowd that are under way at a time. On the embedded Redis they run side by side.
+// Elsewhere one runs while the instances of the next one start, so that their speed can be compared.
 const crowds = 2
 
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.
@@ -141,43 +141,21 @@ func (s *session) cells(ctx context.Context) error {
 	defer func() {
 		s.history.Cells = slices.DeleteFunc(done, func(c *history.Cell) bool { return c == nil })
 	}()
-	if err := s.contention(ctx, done, faults); err != nil {
+	s.oneByOne = s.history.Backend.Kind != "embedded"
+	if err := s.sideBySide(ctx, done, 0, faults, crowds); err != nil {
 		return err
 	}
+	s.oneByOne = false
 	s.progress.Status(nil)
 	return s.sideBySide(ctx, done, faults, len(s.specs), s.settings.AtOnce)
 }
 
-// contention runs the first n cells, those of the crowds.
-func (s *session) contention(ctx context.Context, done []*history.Cell, n int) error {
-	if s.history.Backend.Kind == "embedded" {
-		return s.sideBySide(ctx, done, 0, n, crowds)
-	}
-	return s.alone(ctx, done, n)
-}
-
-// alone runs the first n cells one after the other, and makes each one's instances ready while the one before it runs.
-func (s *session) alone(ctx context.Context, done []*history.Cell, n int) (err error) {
-	s.oneByOne = true
-	defer func() { s.oneByOne = false }()
-	next := s.following(ctx, -1, n)
-	defer func() { (<-next).close() }()
-	for i := range n {
-		env := <-next
-		next = s.following(ctx, i, n)
-		if err := s.one(ctx, done, i, env); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sideBySide runs the cells from number from to before number to, so many at a time. Of those on an ensemble, it runs
-// one at a time, because three Java processes that start keep a small machine busy enough.
+// sideBySide runs the cells from number from to before number to. So many at a time are under way. Of those on an
+// ensemble, one at a time is, because three Java processes that start keep a small machine busy enough.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
 	all, inner := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	var onEnsemble sync.Mutex
+	var onEnsemble, running sync.Mutex
 	for i := from; i < to && inner.Err() == nil; i++ {
 		all.Go(func() error {
 			if s.specs[i].OnEnsemble() {
@@ -187,7 +165,12 @@ func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to
 			if inner.Err() != nil {
 				return context.Cause(inner)
 			}
-			return s.one(inner, done, i, <-s.environment.prepare(inner, s.specs[i]))
+			env := s.environment.prepare(inner, s.specs[i])
+			if s.oneByOne {
+				running.Lock()
+				defer running.Unlock()
+			}
+			return s.one(inner, done, i, env)
 		})
 	}
 	if err := all.Wait(); err != nil {
@@ -206,23 +189,13 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, env cell
 		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
 	}
 	if again, slow := s.specs[i].AgainLonger(cell); slow {
-		if cell, err = s.cell(ctx, i, again, <-s.environment.prepare(ctx, again)); err != nil {
+		if cell, err = s.cell(ctx, i, again, s.environment.prepare(ctx, again)); err != nil {
 			return fmt.Errorf("%s, once more: %w", s.specs[i].Title(), cmp.Or(context.Cause(ctx), err))
 		}
 	}
 	done[i] = cell
 	s.progress.Finished(s.specs[i].Scenario.Assess(cell))
 	return nil
-}
-
-// following prepares the cell after number i, of the first n; after the last, nothing.
-func (s *session) following(ctx context.Context, i, n int) <-chan cellEnvironment {
-	if i+1 < n {
-		return s.environment.prepare(ctx, s.specs[i+1])
-	}
-	nothing := make(chan cellEnvironment, 1)
-	nothing <- cellEnvironment{close: func() {}}
-	return nothing
 }
 
 // cell runs one cell in its environment, and leaves nothing of it behind: first its instances go, then its keys.

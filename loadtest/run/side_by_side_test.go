@@ -20,21 +20,19 @@ type counted struct {
 	now, most, ensembles, mostEnsembles atomic.Int64
 }
 
-func (c *counted) prepare(_ context.Context, spec catalog.Spec) <-chan cellEnvironment {
+func (c *counted) prepare(_ context.Context, spec catalog.Spec) cellEnvironment {
 	enter := func(now, most *atomic.Int64, by int64) { most.Store(max(most.Load(), now.Add(by))) }
 	enter(&c.now, &c.most, 1)
 	if spec.OnEnsemble() {
 		enter(&c.ensembles, &c.mostEnsembles, 1)
 	}
 	time.Sleep(time.Millisecond)
-	ready := make(chan cellEnvironment, 1)
-	ready <- cellEnvironment{notRun: "needs more", close: func() {
+	return cellEnvironment{notRun: "needs more", close: func() {
 		c.now.Add(-1)
 		if spec.OnEnsemble() {
 			c.ensembles.Add(-1)
 		}
 	}}
-	return ready
 }
 
 type silent struct{ Progress }
