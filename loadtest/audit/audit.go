@@ -76,6 +76,15 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 	return f
 }
 
+// evidence returns what a text says of some ops, with the moments that it names.
+func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evidence {
+	e := history.Evidence{Text: text, At: at}
+	for _, op := range ops {
+		e.Orders, e.Instances = append(e.Orders, op.Order), append(e.Instances, op.Instance)
+	}
+	return e
+}
+
 // A violation is one between two ops. It is small, as there may be a million of them.
 type violation struct {
 	at    history.Instant
@@ -104,11 +113,11 @@ func (h *violations) add(one violation) {
 	h.first = h.first[:min(len(h.first), maxEvidence)]
 }
 
-// broken makes a finding of the violations. evidence puts one of them into words.
-func (h *violations) broken(v history.Verdict, evidence func(violation) history.Evidence) history.Finding {
+// broken makes a finding of the violations. words puts one of them into words.
+func (h *violations) broken(v history.Verdict, words func(violation) history.Evidence) history.Finding {
 	ev := make([]history.Evidence, 0, len(h.first))
 	for _, one := range h.first {
-		ev = append(ev, evidence(one))
+		ev = append(ev, words(one))
 	}
 	return broken(v, ev, h.total)
 }

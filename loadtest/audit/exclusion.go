@@ -96,12 +96,9 @@ func (l *leases) overlap(h violation) history.Evidence {
 	if end > h.at {
 		long = fmt.Sprintf(" for %s ms", millis(end-h.at))
 	}
-	return history.Evidence{
-		Text: fmt.Sprintf("%s on %s and %s on %s both held the lock%s at %s",
-			order(l.Cell, &a), instance(l.Cell, &a), order(l.Cell, &b), instance(l.Cell, &b), long, h.at),
-		Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
-		At: []history.Instant{h.at, max(h.at, end)},
-	}
+	return evidence(fmt.Sprintf("%s on %s and %s on %s both held the lock%s at %s",
+		order(l.Cell, &a), instance(l.Cell, &a), order(l.Cell, &b), instance(l.Cell, &b), long, h.at),
+		[]history.Instant{h.at, max(h.at, end)}, &a, &b)
 }
 
 // millis renders a time in ms. It shows zero only for zero.

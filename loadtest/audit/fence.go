@@ -18,9 +18,7 @@ func fence(b *books) history.Finding {
 		return history.Finding{Verdict: history.Fence, Result: history.NotApplicable}
 	}
 	if h := l.sameToken(); h.total > 0 {
-		return h.broken(history.Fence, func(one violation) history.Evidence {
-			return l.tokens(one, "%s and %s both got token %d")
-		})
+		return h.broken(history.Fence, l.sameTokenTwice)
 	}
 	if why := l.clocks.notAsked(); why != "" {
 		return found(history.Fence, history.NotApplicable, "%s", why)
@@ -146,18 +144,16 @@ func (l *grants) fellBack() *violations {
 }
 
 func (l *grants) fellBackEvidence(one violation) history.Evidence {
-	ev := l.tokens(one, "%s and %s: %d")
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
-	ev.Text = fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
-		order(l.Cell, &a), a.Lease.Fence, a.Lease.AcquiredAt, order(l.Cell, &b), b.Lease.Fence, b.Lease.AcquiredAt)
-	return ev
+	return tokens(fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
+		order(l.Cell, &a), a.Lease.Fence, a.Lease.AcquiredAt, order(l.Cell, &b), b.Lease.Fence, b.Lease.AcquiredAt), &a, &b)
 }
 
-func (l *grants) tokens(one violation, format string) history.Evidence {
+func (l *grants) sameTokenTwice(one violation) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
-	return history.Evidence{
-		Text:   fmt.Sprintf(format, order(l.Cell, &a), order(l.Cell, &b), one.value),
-		Orders: []string{a.Order, b.Order}, Instances: []string{a.Instance, b.Instance},
-		At: []history.Instant{a.Lease.AcquiredAt, b.Lease.AcquiredAt},
-	}
+	return tokens(fmt.Sprintf("%s and %s both got token %d", order(l.Cell, &a), order(l.Cell, &b), one.value), &a, &b)
+}
+
+func tokens(text string, a, b *history.Op) history.Evidence {
+	return evidence(text, []history.Instant{a.Lease.AcquiredAt, b.Lease.AcquiredAt}, a, b)
 }

@@ -102,10 +102,8 @@ func (l *leases) evidenceOfHerd(text string, releases []release) []history.Evide
 	ev := []history.Evidence{{Text: text}}
 	for _, r := range releases[:min(len(releases), maxEvidence-1)] {
 		op := l.At(int(r.op))
-		ev = append(ev, history.Evidence{
-			Text:   fmt.Sprintf("the release of %s on %s at %s woke %d", order(l.Cell, op), op.Instance, r.at, r.woken),
-			Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{r.at},
-		})
+		text := fmt.Sprintf("the release of %s on %s at %s woke %d", order(l.Cell, op), op.Instance, r.at, r.woken)
+		ev = append(ev, evidence(text, []history.Instant{r.at}, op))
 	}
 	return ev
 }

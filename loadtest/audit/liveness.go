@@ -78,8 +78,6 @@ func stuck(c *history.Cell, first, last *history.Op, text string) history.Findin
 	if last.Status != 0 {
 		text += ", " + last.Instance + " answered: " + last.Detail
 	}
-	return broken(history.Liveness, []history.Evidence{{
-		Text: before(c) + text, Orders: []string{first.Order, last.Order}, Instances: []string{first.Instance, last.Instance},
-		At: []history.Instant{first.Sent, last.Done},
-	}}, 1)
+	e := evidence(before(c)+text, []history.Instant{first.Sent, last.Done}, first, last)
+	return broken(history.Liveness, []history.Evidence{e}, 1)
 }

@@ -59,11 +59,8 @@ func overtakings(line []lease) *violations {
 
 func (l *leases) overtaking(one violation) history.Evidence {
 	op, earlier := *l.At(int(one.a)), *l.At(int(one.b))
-	return history.Evidence{
-		Text: fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
-			order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt,
-			order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
-		Orders: []string{op.Order, earlier.Order}, Instances: []string{op.Instance, earlier.Instance},
-		At: []history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt},
-	}
+	return evidence(fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
+		order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt,
+		order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
+		[]history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt}, &op, &earlier)
 }

@@ -90,12 +90,12 @@ func (b *books) soldTwice() *violations {
 
 func (b *books) twice(h violation) history.Evidence {
 	before, again := *b.At(int(h.a)), *b.At(int(h.b))
-	return history.Evidence{
-		Text: soldTwiceText(b.Cell, h.value, &before, &again), Unit: h.value,
-		Orders:    []string{before.Order, again.Order},
-		Instances: []string{before.Instance, again.Instance},
-		At:        []history.Instant{before.Done, again.Done},
-	}
+	e := evidence(fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
+		instance(b.Cell, &before), h.value, order(b.Cell, &before), before.Done,
+		instance(b.Cell, &again), h.value, order(b.Cell, &again), again.Done),
+		[]history.Instant{before.Done, again.Done}, &before, &again)
+	e.Unit = h.value
+	return e
 }
 
 // neverExisted returns the sales of units beyond the stock: serial numbers run from 1 to the initial stock.
@@ -111,19 +111,16 @@ func (b *books) neverExisted() *violations {
 
 func (b *books) beyond(h violation) history.Evidence {
 	op := b.At(int(h.a))
-	return history.Evidence{
-		Text: fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", op.Instance, h.value, order(b.Cell, op), b.Initial),
-		Unit: h.value, Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
-	}
+	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", op.Instance, h.value, order(b.Cell, op), b.Initial),
+		[]history.Instant{op.Done}, op)
+	e.Unit = h.value
+	return e
 }
 
 func (b *books) tooMany(h violation) history.Evidence {
 	op := b.At(int(h.a))
-	return history.Evidence{
-		Text: fmt.Sprintf("%s sold more units to %s than the %d that it ordered", op.Instance, order(b.Cell, op),
-			op.Quantity),
-		Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
-	}
+	return evidence(fmt.Sprintf("%s sold more units to %s than the %d that it ordered", op.Instance, order(b.Cell, op),
+		op.Quantity), []history.Instant{op.Done}, op)
 }
 
 // wrongRefusals returns the orders that were told that the stock is too small when it cannot have been, and how many
@@ -240,9 +237,7 @@ func eachByTime(sends []send, refusals []refusal, sent func(*send) history.Insta
 
 func (b *books) wrongRefusal(h violation) history.Evidence {
 	op := b.At(int(h.a))
-	return history.Evidence{
-		Text: fmt.Sprintf("%s refused %s at %s, which wanted %d, although at least %d of %d were left",
-			instance(b.Cell, op), order(b.Cell, op), op.Done, op.Quantity, h.value, b.Initial),
-		Orders: []string{op.Order}, Instances: []string{op.Instance}, At: []history.Instant{op.Done},
-	}
+	return evidence(fmt.Sprintf("%s refused %s at %s, which wanted %d, although at least %d of %d were left",
+		instance(b.Cell, op), order(b.Cell, op), op.Done, op.Quantity, h.value, b.Initial),
+		[]history.Instant{op.Done}, op)
 }

@@ -27,12 +27,6 @@ func Remark(findings []history.Finding) string {
 	return ""
 }
 
-func soldTwiceText(c *history.Cell, unit int64, first, again *history.Op) string {
-	return fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
-		instance(c, first), unit, order(c, first), first.Done,
-		instance(c, again), unit, order(c, again), again.Done)
-}
-
 // instance returns the name of an order's instance, with the fault that the order had there.
 func instance(c *history.Cell, op *history.Op) string {
 	for _, f := range c.Faults {
