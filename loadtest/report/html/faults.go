@@ -54,8 +54,7 @@ func (d *drawing) around() {
 func (d *drawing) aroundOne(f history.Fault, middle float64) {
 	x0, x1 := d.faultSpan(f)
 	x0, x1 = max(x0, gutter), min(max(x1, x0+3), d.right())
-	d.el("rect", d.faultText(f), "class", "fault",
-		"x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
+	d.rect("fault", d.faultText(f), x0, x1, middle-barHeight/2-2, barHeight+4)
 	text := clip(f.Instance+", "+f.Text, 90)
 	d.put("faulttext", append(d.within(x0, x1, middle+4, text),
 		spot{x0 - 6, middle + 4, text, "end"}, spot{x1 + 6, middle + 4, text, ""})...)
@@ -69,8 +68,7 @@ func (d *drawing) faults(op *history.Op, middle float64) {
 			d.cross(x0, middle)
 			continue
 		}
-		d.el("rect", d.faultText(f), "class", "fault",
-			"x", x0, "y", middle+barHeight/2+1, "width", max(x1-x0, 3), "height", 4.0)
+		d.rect("fault", d.faultText(f), x0, max(x1, x0+3), middle+barHeight/2+1, 4)
 	}
 }
 
@@ -116,8 +114,7 @@ func (d *drawing) stopped(bars []*bar, height float64) {
 			if kills(f) {
 				x1 = d.right()
 			}
-			d.el("rect", "the whole process: "+d.faultText(f), "class", "stopped",
-				"x", x0, "y", d.y, "width", max(x1-x0, 3), "height", height)
+			d.rect("stopped", "the whole process: "+d.faultText(f), x0, max(x1, x0+3), d.y, height)
 		}
 	}
 }

@@ -54,8 +54,7 @@ func (d *drawing) lanes() {
 		drawn, side := d.held(l)
 		height := height + float64(side)*rowHeight
 		d.lane(name, height)
-		d.el("rect", clip(l.Key, 120)+" on "+clip(l.Node, 80), "class", "hit",
-			"x", 0.0, "y", d.y, "width", gutter, "height", height)
+		d.rect("hit", clip(l.Key, 120)+" on "+clip(l.Node, 80), 0, gutter, d.y, height)
 		d.lock(l, drawn, d.y+height-2-rowHeight/2)
 		d.y += height + 4
 	}
@@ -160,8 +159,7 @@ func (d *drawing) ofTheDead(l *history.Lock, middle float64) {
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
 			text, line := "perhaps the key of order "+short(d.cell, op)+", which died", middle-barHeight/2-6
-			d.el("rect", "", "class", "maybe "+d.colours[op.Instance],
-				"x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight)
+			d.rect("maybe "+d.colours[op.Instance], "", x0, x1, middle-barHeight/2, barHeight)
 			d.put("gone", append(d.within(x0, x1, line, text), spot{x0, line, text, ""})...)
 		}
 	}
@@ -176,8 +174,7 @@ func (d *drawing) busy(l *history.Lock, middle float64) {
 			continue
 		}
 		title := "order " + short(d.cell, op) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
-		d.el("rect", title, "class", "busy",
-			"x", d.x(u.lo), "y", middle-barHeight/2, "width", max(d.x(u.hi)-d.x(u.lo), 2), "height", barHeight)
+		d.rect("busy", title, d.x(u.lo), max(d.x(u.hi), d.x(u.lo)+2), middle-barHeight/2, barHeight)
 	}
 }
 
@@ -205,19 +202,17 @@ func (d *drawing) hold(h held, middle float64) {
 	}
 	y := middle - barHeight/2
 	if since >= d.lo {
-		d.el("rect", "", "class", "bar", "x", x0, "y", y, "width", max(solid-x0, 1.5), "height", barHeight, "rx", 1.5)
+		d.rect("bar", "", x0, max(solid, x0+1.5), y, barHeight, "rx", 1.5)
 	}
 	if x1 > solid+1 {
-		d.el("rect", "", "class", "maybe", "x", solid, "y", y, "width", x1-solid, "height", barHeight)
+		d.rect("maybe", "", solid, x1, y, barHeight)
 	}
 	switch {
 	case !d.shows(h.at):
 	case h.How == history.Removed:
 		d.cross(x1, middle)
 	case h.Lost():
-		d.el("path", d.why(h.End)+" at "+d.moment(h.at), "class", "over",
-			"d", fmt.Sprintf("M%s %sv%g", number(x1), number(y-3), barHeight+6))
-		d.taken = append(d.taken, box{x1 - 1, y - 3, x1 + 1, y + barHeight + 3})
+		d.stroke("over", d.why(h.End)+" at "+d.moment(h.at), x1, y-3, barHeight+6)
 	}
 }
 

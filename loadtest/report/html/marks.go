@@ -121,7 +121,7 @@ func (d *drawing) joinLabel(text string, a, b mark, bend float64) {
 			if room.y0 < d.top || room.y1 > d.y || slices.ContainsFunc(d.taken, room.meets) {
 				continue
 			}
-			d.el("rect", "", "class", "tagbox", "x", room.x0, "y", room.y0, "width", 2*half, "height", 16.0, "rx", 3.0)
+			d.rect("tagbox", "", room.x0, room.x1, room.y0, 16, "rx", 3.0)
 			d.text("twice", text, x, y+dy+4, "text-anchor", "middle")
 			d.taken = append(d.taken, room)
 			return
@@ -140,7 +140,7 @@ func (d *drawing) overlaps() {
 		if at.empty() || !at.meets(d.span) {
 			continue
 		}
-		d.backgrounds.el("rect", clip(f.Evidence[0].Text, 300), "class", "overlap "+lockSign.severity(),
-			"x", d.x(at.lo), "y", d.top-6, "width", max(d.x(at.hi)-d.x(at.lo), 2), "height", d.y-d.top+6)
+		d.backgrounds.rect("overlap "+lockSign.severity(), clip(f.Evidence[0].Text, 300),
+			d.x(at.lo), max(d.x(at.hi), d.x(at.lo)+2), d.top-6, d.y-d.top+6)
 	}
 }

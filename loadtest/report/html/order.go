@@ -190,9 +190,7 @@ func (d *drawing) order(b *bar, middle float64) {
 		d.tenure(b, middle)
 	}
 	if l := b.op.Lease; l != nil && l.ReleasedAt.Known() && d.shows(float64(l.ReleasedAt)) {
-		x := d.x(float64(l.ReleasedAt))
-		d.el("path", "", "class", "end", "d", fmt.Sprintf("M%s %sv%g", number(x), number(middle-barHeight/2-2), barHeight+4))
-		d.taken = append(d.taken, box{x - 1, middle - barHeight/2 - 2, x + 1, middle + barHeight/2 + 2})
+		d.stroke("end", "", d.x(float64(l.ReleasedAt)), middle-barHeight/2-2, barHeight+4)
 	}
 	d.faults(b.op, middle)
 	d.commands(b, middle)
@@ -205,19 +203,17 @@ func (d *drawing) tenure(b *bar, middle float64) {
 	held, gone := d.lostAt(b)
 	y := middle - barHeight/2
 	if !d.outlived(b) || held > b.x0 {
-		d.el("rect", "", "class", "bar", "x", b.x0, "y", y, "width", max(held-b.x0, 2), "height", barHeight, "rx", 2.0)
+		d.rect("bar", "", b.x0, max(held, b.x0+2), y, barHeight, "rx", 2.0)
 	}
 	if held < gone {
-		d.el("rect", "", "class", "maybe", "x", held, "y", y, "width", gone-held, "height", barHeight)
+		d.rect("maybe", "", held, gone, y, barHeight)
 	}
 	if gone < b.x1 {
-		d.el("rect", "", "class", "believes", "x", gone, "y", y, "width", b.x1-gone, "height", barHeight, "rx", 2.0)
+		d.rect("believes", "", gone, b.x1, y, barHeight, "rx", 2.0)
 	}
 	if d.outlived(b) && d.shows(b.ended()) {
-		x := d.x(b.ended()) // before the bar, if the order was told too late that it had the lock
-		d.el("path", d.why(b.end)+" at "+d.moment(b.ended()), "class", "over",
-			"d", fmt.Sprintf("M%s %sv%g", number(x), number(y-15), barHeight+18))
-		d.taken = append(d.taken, box{x - 1, y - 15, x + 1, y + barHeight + 3})
+		// before the bar, if the order was told too late that it had the lock
+		d.stroke("over", d.why(b.end)+" at "+d.moment(b.ended()), d.x(b.ended()), y-15, barHeight+18)
 	}
 }
 

@@ -75,7 +75,7 @@ func picture(d *drawing, what string) string {
 	s.hatch("hatch", "hatch", 45)
 	s.hatch("hatch2", "hatch2", -45)
 	s.WriteString("</defs>\n")
-	s.el("rect", "", "class", "paper", "x", 0.5, "y", 0.5, "width", width-1, "height", height-1, "rx", 8.0)
+	s.rect("paper", "", 0.5, width-0.5, 0.5, height-1, "rx", 8.0)
 	s.WriteString("\n" + head.String() + "\n")
 	s.tag("g", "class", signOf(d.cell).severity(), "transform", fmt.Sprintf("translate(%g %s)", pictureEdge, number(y)))
 	s.WriteString(">\n" + d.content() + "\n")

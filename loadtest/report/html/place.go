@@ -1,6 +1,9 @@
 package html
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // box is the room that a text or a mark takes on a timeline.
 type box struct{ x0, y0, x1, y1 float64 }
@@ -29,6 +32,12 @@ func (s spot) box() box {
 // reserve keeps the room of a mark free of texts.
 func (d *drawing) reserve(x, y, r float64) {
 	d.taken = append(d.taken, box{x - r, y - r, x + r, y + r})
+}
+
+// stroke draws a line down from a point, and keeps its room free of texts.
+func (d *drawing) stroke(class, title string, x, y, height float64) {
+	d.taken = append(d.taken, box{x - 1, y, x + 1, y + height})
+	d.el("path", title, "class", class, "d", fmt.Sprintf("M%s %sv%g", number(x), number(y), height))
 }
 
 // put writes a text at the first of the spots where it covers no mark and no other text, and lies within the timeline.

@@ -99,14 +99,13 @@ func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	defer d.end()
 	sent, x0, x1 := d.x(float64(op.Sent)), d.x(float64(op.Lease.AcquiredAt)), d.x(active(op).hi)
 	if x0 > sent {
-		d.el("rect", "", "class", "queued",
-			"x", sent, "y", middle-2, "width", x0-sent, "height", 4.0)
+		d.rect("queued", "", sent, x0, middle-2, 4)
 	}
 	if d.window.wakes {
 		d.wakeUps(op, middle)
 	}
 	x1 = max(x1, x0+2.5)
-	d.el("rect", "", "class", "bar", "x", x0, "y", middle-barHeight/2, "width", x1-x0, "height", barHeight, "rx", 1.5)
+	d.rect("bar", "", x0, x1, middle-barHeight/2, barHeight, "rx", 1.5)
 	d.taken = append(d.taken, box{x0, middle - barHeight/2, x1, middle + barHeight/2})
 	d.faults(op, middle)
 	name := short(d.cell, op) + " on " + clip(op.Instance, 8)

@@ -144,7 +144,7 @@ func (d *drawing) clock() {
 func (d *drawing) passes(until, x0, x1, middle float64) {
 	for _, f := range d.cell.Faults {
 		if f.On == "time" && float64(f.End) == until {
-			d.el("rect", f.Text, "class", "fault", "x", x0, "y", middle-barHeight/2-2, "width", x1-x0, "height", barHeight+4)
+			d.rect("fault", f.Text, x0, x1, middle-barHeight/2-2, barHeight+4)
 			return
 		}
 	}

@@ -21,6 +21,11 @@ func (s *svg) el(name, title string, attrs ...any) {
 	s.WriteString("><title>" + escape(title) + "</title></" + name + ">")
 }
 
+// rect writes a rectangle from x0 to x1.
+func (s *svg) rect(class, title string, x0, x1, y, height float64, attrs ...any) {
+	s.el("rect", title, append([]any{"class", class, "x", x0, "y", y, "width", x1 - x0, "height", height}, attrs...)...)
+}
+
 // text writes a line of text at x, y.
 func (s *svg) text(class, content string, x, y float64, attrs ...any) {
 	s.tag("text", append([]any{"class", class, "x", x, "y", y}, attrs...)...)

@@ -171,7 +171,7 @@ func (d *drawing) laneOf(instance string) string {
 
 // lane draws the background of a lane, and its name.
 func (d *drawing) lane(name string, height float64) {
-	d.backgrounds.el("rect", "", "class", "lane", "x", 0.0, "y", d.y, "width", d.width, "height", height, "rx", 4.0)
+	d.backgrounds.rect("lane", "", 0, d.width, d.y, height, "rx", 4.0)
 	d.text("name", clip(name, 14), 8, d.y+16)
 	d.taken = append(d.taken, spot{x: 8, y: d.y + 16, text: clip(name, 14)}.box())
 }
