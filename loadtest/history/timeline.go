@@ -45,12 +45,12 @@ type Lock struct {
 // A Tenure is the time for which an order had a lock. Another order can have it at the same time only if neither of
 // their tenures is Alone.
 type Tenure struct {
-	Order int32
 	End
 	// Sent is when the command was sent that took the lock, and From when its reply said so.
 	Sent, From Instant
 
 	replied Instant // the same as From, unless the reply was late
+	Order   int32
 	Alone   bool
 	place   bool // it began as a place in a queue, which nobody else can remove
 	again   bool // its order had the lock already, if nobody took it in between

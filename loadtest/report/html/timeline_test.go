@@ -158,22 +158,6 @@ func TestALockWithoutATTLNeverEnds(t *testing.T) {
 	}
 }
 
-// The reply to an acquire comes when the lock has already ended, and another order has it.
-func TestALateReplyIsNotALateLock(t *testing.T) {
-	first, second := sale("1", "a", 98, 550, 560), sale("2", "b", 97, 540, 570)
-	first.Sent, first.Trace[0] = 20*ms, command("set", "lock", 25, 549, "true")
-	first.Trace[4].Reply = "0"
-	c := cellOf("late-reply", "v4", first, second)
-	c.TTL = 500 * time.Millisecond
-	shapes := drawn(t, c)[0]
-	assert.Empty(t, of(shapes, "bar", "order i0"), "it had the lock only before it knew")
-	assert.Len(t, of(shapes, "believes", "order i0"), 1)
-	over := of(shapes, "over", "order i0")
-	require.Len(t, over, 1)
-	assert.InDelta(t, 539, timeAt(t, shapes, around(attr(over[0].StartElement, "d")).x0), 3, "when order 2 had it")
-	assert.Empty(t, of(shapes, "believes", "order i1"), "order 2 kept its lock")
-}
-
 // fenced is a cell in which order 1 is stopped for longer than its lease, and the stock refuses its write.
 func fenced() *history.Cell {
 	first, second := sale("lt-beef-3-v15-1", "a", 98, 10, 525), sale("lt-beef-3-v15-2", "b", 98, 523, 524)
