@@ -8,34 +8,6 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// hold has order i hold the lock until then.
-func hold(c *history.Cell, i int, until history.Instant) {
-	c.Ops[i].Lease.ReleasedAt, c.Ops[i].Done = until, until+2*ms
-}
-
-func TestExclusionFindsTwoHolders(t *testing.T) {
-	c := forge(5)
-	hold(c, 1, 25*ms) // order 2 came in at 22
-	f := judge(t, c, history.Exclusion, history.Broken)
-	assert.Equal(t, "order 1 on b and order 2 on a both held the lock for 3.000 ms at +0.022 s", f.Because)
-}
-
-func TestExclusionSeesPastTheNearestNeighbour(t *testing.T) {
-	c := forge(5)
-	hold(c, 0, 48*ms) // over all the others
-	f := judge(t, c, history.Exclusion, history.Broken)
-	assert.Contains(t, f.Because, "the first of 4")
-}
-
-func TestExclusionCountsHoldersThatSoldNothing(t *testing.T) {
-	c := forge(5)
-	hold(c, 1, 25*ms)
-	for i := range c.Ops {
-		c.Ops[i].Outcome, c.Ops[i].Units = history.Refused, nil
-	}
-	judge(t, c, history.Exclusion, history.Broken)
-}
-
 // An order that was stopped and then found its lease lost held the lock when it was taken, and nobody knows until when.
 // One that went on to sell or to write believed in its lease all the time, and so did one that was never stopped.
 func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
@@ -56,18 +28,6 @@ func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
 	c = stop(true, true)
 	c.Faults[0].Order = c.Ops[2].Order
 	judge(t, c, history.Exclusion, history.Broken)
-}
-
-func TestExclusionTouchingIsNotOverlapping(t *testing.T) {
-	c := forge(5)
-	hold(c, 1, 22*ms)
-	judge(t, c, history.Exclusion, history.OK)
-}
-
-func TestExclusionWithALostAnswerIsUnknown(t *testing.T) {
-	c := forge(5)
-	lose(&c.Ops[4])
-	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
 func TestASingleLeaseProvesNothing(t *testing.T) {
@@ -102,11 +62,4 @@ func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	judge(t, c, history.Exclusion, history.Indeterminate)
 	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Text: "killed"}}
 	judge(t, c, history.Exclusion, history.OK)
-}
-
-func TestAShortOverlapIsNotToldAsNone(t *testing.T) {
-	c := forge(5)
-	hold(c, 1, 22*ms+7)
-	f := judge(t, c, history.Exclusion, history.Broken)
-	assert.Contains(t, f.Because, "both held the lock for 0.000007 ms")
 }

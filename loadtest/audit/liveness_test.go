@@ -10,46 +10,6 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func probe(c *history.Cell) *history.Op { return &c.Ops[len(c.Ops)-1] }
-
-func TestLivenessFindsALockThatNobodyGets(t *testing.T) {
-	c := forge(5)
-	p := probe(c)
-	p.Outcome, p.Status, p.Detail, p.Done = history.Busy, 423, "423 lock-busy", p.Sent+1100*ms
-	f := judge(t, c, history.Liveness, history.Broken)
-	assert.Contains(t, f.Because, "did not get through in 1.1s, a answered: 423 lock-busy")
-}
-
-func TestLivenessFindsALockThatIsFreeTooLate(t *testing.T) {
-	c := forge(5)
-	late := *probe(c)
-	probe(c).Outcome = history.Busy
-	late.Sent, late.Done, late.Lease, late.Trace = late.Sent+900*ms, late.Sent+1001*ms, nil, nil
-	c.Ops = append(c.Ops, late)
-	judge(t, c, history.Liveness, history.Broken)
-}
-
-func TestLivenessAllowsABusyProbeBefore(t *testing.T) {
-	c := forge(5)
-	second := *probe(c)
-	probe(c).Outcome = history.Busy
-	second.Sent, second.Done, second.Lease, second.Trace = second.Sent+900*ms, second.Sent+999*ms, nil, nil
-	c.Ops = append(c.Ops, second)
-	judge(t, c, history.Liveness, history.OK)
-}
-
-func TestLivenessFindsAProbeWithoutAnAnswer(t *testing.T) {
-	c := forge(5)
-	lose(probe(c))
-	judge(t, c, history.Liveness, history.Broken)
-}
-
-func TestLivenessWithoutAProbeIsUnknown(t *testing.T) {
-	c := forge(5)
-	c.Ops = c.Ops[:5]
-	judge(t, c, history.Liveness, history.Indeterminate)
-}
-
 func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	c := forge(5)
 	second := *probe(c)

@@ -241,12 +241,6 @@ func TestOwnReleaseOfARow(t *testing.T) {
 	}
 }
 
-func TestOwnReleaseWithALostAnswerIsUnknown(t *testing.T) {
-	c := forge(5)
-	lose(&c.Ops[4])
-	judge(t, c, history.OwnRelease, history.Indeterminate)
-}
-
 // passedOn has order 0 take the lock and pass it on to order 2 of the same instance, which releases it.
 func passedOn() *history.Cell {
 	c := forge(5)
