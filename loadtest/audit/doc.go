@@ -11,7 +11,8 @@
 // The ops of a cell may be a million, and need not be in memory. So they are read one after the other, three or four
 // times, and each pass keeps a few numbers of each: books.go for the stock, leases.go for what the holders of the lock
 // believed, history's Timeline for who had the lock, fence.go for the tokens, and soldby.go, if some orders were served
-// under the leases of others. Details that the words of evidence need are read again. Nothing takes longer than n log n.
+// under the leases of others. Details that the words of evidence need are read again. Of a recorded cell nothing takes
+// longer than n log n.
 //
 // Reading order: audit.go, books.go, soldby.go, leases.go, then one file per verdict (valid.go, stock.go, exclusion.go,
 // release.go, liveness.go, fence.go, order.go, herd.go), clock.go for which instants are compared, coverage.go for

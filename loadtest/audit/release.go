@@ -8,8 +8,8 @@ import (
 
 // ownRelease answers whether an order removed a lock that was not its own, judged by the commands that the orders sent.
 //
-// The argument is [history.Timeline]'s. Each removal is judged or counted: see [books.tooFewJudged]. One by an order that
-// had the lock from another is only judged if all orders told what they sent.
+// The argument is [history.Timeline]'s. Each removal is judged or counted: see [books.tooFewJudged]. One by an order
+// that had the lock from another is only judged if all orders told what they sent.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}

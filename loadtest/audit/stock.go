@@ -111,8 +111,8 @@ func (b *books) neverExisted() *violations {
 
 func (b *books) beyond(h violation) history.Evidence {
 	op := b.At(int(h.a))
-	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d", op.Instance, h.value, order(b.Cell, op), b.Initial),
-		[]history.Instant{op.Done}, op)
+	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
+		op.Instance, h.value, order(b.Cell, op), b.Initial), []history.Instant{op.Done}, op)
 	e.Unit = h.value
 	return e
 }

@@ -120,7 +120,9 @@ func TimelineOf(c *Cell) *Timeline {
 	t.Locks = slices.DeleteFunc(t.Locks, func(l *Lock) bool { // the name of a place, before the server gave it a number
 		return len(l.Tenures) == 0 && strings.HasSuffix(l.Key, "-")
 	})
-	slices.SortFunc(t.Locks, func(a, b *Lock) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Node, b.Node)) })
+	slices.SortFunc(t.Locks, func(a, b *Lock) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Node, b.Node))
+	})
 	for i := range t.Removals {
 		if r := &t.Removals[i]; r.lock != nil {
 			if r.lock.removals == nil {
@@ -140,7 +142,8 @@ func (t *Timeline) add(order int32, op *Op, passed *passed) {
 	queued := t.queue(op)
 	if queued != nil {
 		at := op.Lease.AcquiredAt
-		queued.Tenures = append(queued.Tenures, Tenure{Order: order, Sent: at, From: at, replied: at, Alone: true, place: true})
+		queued.Tenures = append(queued.Tenures,
+			Tenure{Order: order, Sent: at, From: at, replied: at, Alone: true, place: true})
 	}
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
@@ -246,7 +249,9 @@ func ownedBefore(trace []Command, r *Command) (last int, known bool) {
 
 // reconstruct derives the ends of the tenures from the removals and from each other.
 func (l *Lock) reconstruct() {
-	slices.SortFunc(l.removals, func(a, b *Removal) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.End, b.End)) })
+	slices.SortFunc(l.removals, func(a, b *Removal) int {
+		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.End, b.End))
+	})
 	l.sort()
 	l.accuse()
 	l.Tenures = slices.CompactFunc(l.Tenures, func(h, before Tenure) bool { return h.again && h.Order == before.Order })

@@ -49,9 +49,10 @@ func TestHowTenuresEnd(t *testing.T) {
 		"released": {[][]Command{{took(1), freed(5)}, {took(8), freed(9)}}, []End{{Released, 0, 5, 6}, {Released, 1, 9, 10}}},
 		"a release that came late removes the next lock": {
 			[][]Command{{took(1), freed(30)}, {took(20), freed(40)}}, []End{{Gone, 1, 2, 21}, {Removed, 0, 30, 31}}},
-		"nobody released it":               {[][]Command{{took(1)}}, []End{{Expired, -1, 101, 102}}},
-		"its TTL was set anew":             {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
-		"taken next, and before that seen": {[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
+		"nobody released it":   {[][]Command{{took(1)}}, []End{{Expired, -1, 101, 102}}},
+		"its TTL was set anew": {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
+		"taken next, and before that seen": {
+			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
 		"its end was noted": {[][]Command{{took(1), on(EndedLock, 7, "")}, {took(9), freed(12)}},
 			[]End{{Gone, 1, 7, 7}, {Released, 1, 12, 13}}},
 		"taken twice by one": {[][]Command{{took(1), took(3), freed(5)}}, []End{{Released, 0, 5, 6}}},

@@ -58,7 +58,7 @@ func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 				return r.Order == h.By && r.End == h.At && (r.Foreign() || !r.Owned.Known())
 			}
 			if h.How == history.Removed {
-				assert.True(t, slices.ContainsFunc(line.Removals, removal), "%s: order %d removed nothing of another", c.Title(), h.By)
+				assert.True(t, slices.ContainsFunc(line.Removals, removal), "%s: order %d removed no other's lock", c.Title(), h.By)
 			}
 		}
 	}
