@@ -140,7 +140,7 @@ func (f *flags) pageCell(one *task) *pageCell {
 		}
 		c.Word += terminal.Letters[found.Verdict]
 		findings = append(findings, history.Finding{Verdict: found.Verdict, Result: history.Broken})
-		c.Found = append(c.Found, f.pageFound(found, one.stories[i], one.bounds))
+		c.Found = append(c.Found, pageFoundOf(found, one.stories[i]))
 	}
 	if len(findings) == 0 {
 		findings = append(findings, history.Finding{Verdict: history.Stock, Result: history.OK})
@@ -149,11 +149,11 @@ func (f *flags) pageCell(one *task) *pageCell {
 	return c
 }
 
-func (f *flags) pageFound(found explore.Counterexample, s explore.Story, b explore.Bounds) pageFound {
-	d := newDrawn(s, found.Violation, b.Units())
+func pageFoundOf(found explore.Counterexample, s explore.Story) pageFound {
+	cell, steps := s.Cell(found.Violation)
 	head, rows := columnsOf(s)
-	return pageFound{Verdict: string(found.Verdict), Class: html.SignOf(d.cell.Findings),
+	return pageFound{Verdict: string(found.Verdict), Class: html.SignOf(cell.Findings),
 		Sentence: s.Sentence(found.Violation), Trace: found.Trace.String(), Length: length(found),
-		Command: "go run ./cmd/explore --replay " + found.Trace.String(), SVG: html.DrawSteps(d.cell, d.steps),
+		Command: "go run ./cmd/explore --replay " + found.Trace.String(), SVG: html.DrawSteps(cell, steps),
 		Head: head, Rows: rows}
 }

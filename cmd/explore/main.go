@@ -2,8 +2,7 @@
 // prints the shortest one that goes wrong.
 //
 // Read flags.go for the settings, run.go for what it does with them, and print.go for what it prints; then json.go,
-// markdown.go and html.go for the files that it writes, with cell.go for the timelines. The exploring is in package
-// explore.
+// markdown.go and html.go for the files that it writes. The exploring is in package explore.
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 	"stockapi/internal/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/schedule"
 )
 
 // pageWidth is the width of what is not printed to a terminal.
@@ -141,10 +142,8 @@ func length(c explore.Counterexample) string {
 func (p printer) story(s explore.Story) {
 	p.line(s.Trace.String())
 	p.steps(s)
-	for _, order := range s.Orders {
-		if !order.Later {
-			p.line(order.Client + ": " + order.End)
-		}
+	for who, told := range s.Told {
+		p.line(schedule.ClientName(who) + ": " + told)
 	}
 	if len(s.Broken) == 0 {
 		p.line(p.paint(green, "no violation in this schedule"))
@@ -164,16 +163,14 @@ type row struct {
 // and the time. What no client does stands in the column of the first one.
 func columnsOf(s explore.Story) (head []string, rows []row) {
 	head = []string{"step"}
-	for _, order := range s.Orders {
-		if !order.Later {
-			head = append(head, order.Client)
-		}
+	clients := len(s.Told)
+	for who := range clients {
+		head = append(head, schedule.ClientName(who))
 	}
-	clients := len(head) - 1
 	head = append(head, "held in Redis", "time")
 	for i, line := range s.Lines {
-		one := row{make([]string, len(head)), line.Fault}
-		if line.ByClient {
+		one := row{make([]string, len(head)), line.Step.IsFault()}
+		if line.Step.NamesClient() {
 			one.Columns[1+line.Step.Who] = line.What
 		} else {
 			one.Columns[1] = "~ " + line.What

@@ -22,6 +22,6 @@
 //   - store.go, script.go: the servers. world.go, choice.go: one schedule, and what the scheduler may choose.
 //   - judge.go: the verdicts.
 //   - depend.go, search.go, explore.go: all schedules, and the shortest that breaks a verdict.
-//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. What should come out
-//     stands in loadtest/catalog.
+//   - story.go, sentence.go: a schedule as one can read it, and what it breaks in a sentence. cell.go: the same as a
+//     recorded cell. What should come out stands in loadtest/catalog.
 package explore

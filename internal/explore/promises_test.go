@@ -72,7 +72,7 @@ func TestALateTransactionIsCompared(t *testing.T) {
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)
 	assert.Empty(t, story.Broken)
-	assert.Equal(t, "sold unit 1", story.Orders[1].End)
+	assert.Equal(t, "sold unit 1", story.Told[1])
 }
 
 // The judge objects to what a rung would have to do for it to be wrong. The rungs are right, so commands are

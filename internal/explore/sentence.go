@@ -67,8 +67,8 @@ func (s Story) happened(who, end int) (what []string) {
 // fault says what happened to the client of a step, so that it reads on after its name.
 func (s Story) fault(i int) string {
 	line, command := s.Lines[i], ""
-	if line.Call != nil {
-		command = line.Call.Name + "/" + line.Call.Server
+	if line.cmd != nil {
+		command = line.cmd.Name + "/" + line.cmd.Server.Name
 	}
 	return fmt.Sprintf("%s at step %d", line.Step.Fault(command), i+1)
 }
@@ -118,7 +118,7 @@ func (s Story) before(end int) string {
 	var text strings.Builder
 	text.WriteString(s.around(end))
 	for who := range s.Orders {
-		if s.Orders[who].Later {
+		if isLater(s.Orders[who]) {
 			continue
 		}
 		if what := s.happened(who, end); len(what) > 0 {

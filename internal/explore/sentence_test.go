@@ -1,6 +1,10 @@
 package explore
 
 import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,25 +66,63 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// A story tells what each command did, whose lease a step ended, and what each order was told.
-func TestAStory(t *testing.T) {
+// A story becomes a cell: what each command did, whose lease a step ended, and what each order was told.
+func TestACellOfAStory(t *testing.T) {
 	trace, err := schedule.ParseTrace("v4:aa.expiry.bbba")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)
-	first := *story.Lines[0].Call
-	assert.Equal(t, Call{Server: "lock", Name: "set", Key: first.Key, Reply: "true"}, first)
-	assert.Equal(t, "1", story.Lines[1].Call.Reply)
-	assert.True(t, story.Lines[2].Fault)
-	assert.Equal(t, []int{0}, story.Lines[2].Ended)
-	assert.Equal(t, []Lease{{0, 1, 7}, {1, 4, 6}}, story.Leases)
 	require.Equal(t, history.Exclusion, story.Broken[1].Verdict)
-	assert.Equal(t, []int{4, 7}, []int{story.Broken[1].From, story.Broken[1].Last})
-	for _, order := range story.Orders {
-		assert.Equal(t, "sold unit 1", order.End)
-		assert.Equal(t, []int64{1}, order.Units)
-		assert.Positive(t, order.Done)
+	cell, steps := story.Cell(story.Broken[1])
+	at := func(step int) history.Instant { return history.StepAt(step-1, steps[step-1].Passed) }
+	first := cell.Ops[0].Trace[0]
+	assert.Equal(t, history.Command{Node: "lock", Cmd: "set", Key: first.Key, Reply: "true", At: at(1), End: at(1)}, first)
+	assert.Equal(t, "1", cell.Ops[0].Trace[1].Reply)
+	assert.Equal(t, []string{"10000-a"}, steps[2].Ended)
+	require.Len(t, cell.Faults, 1)
+	assert.Equal(t, at(3), cell.Faults[0].End)
+	assert.Equal(t, []history.Instant{at(4), at(7)}, cell.Findings[0].Evidence[0].At)
+	for i, op := range cell.Ops {
+		assert.Equal(t, "sold unit 1", story.Told[i])
+		assert.Equal(t, []int64{1}, op.Units)
+		assert.True(t, op.Done.Known())
 	}
-	assert.Equal(t, -1, story.Until(7).Orders[0].Done, "a was answered after its release")
-	assert.Positive(t, story.Orders[0].Done)
+	cell, _ = story.Until(7).Cell(story.Broken[1])
+	assert.False(t, cell.Ops[0].Done.Known(), "a was answered after its release")
+	assert.True(t, story.Orders[0].Done.Known())
+}
+
+// The timeline of a recorded schedule, which the page draws, tells the tenures that the judge saw in the servers' data.
+func TestTheTimelineTellsTheTenuresOfTheJudge(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../../loadtest/replay/counterexamples.txt")
+	require.NoError(t, err)
+	compared := 0
+	for line := range strings.Lines(string(file)) {
+		fields := strings.Fields(line)
+		if fields[0] == "#" || strings.HasPrefix(fields[2], "v6") || strings.HasPrefix(fields[2], "v9-nodes") {
+			continue // a comment, or several lock servers, of which a majority makes a tenure
+		}
+		trace, err := schedule.ParseTrace(fields[2])
+		require.NoError(t, err)
+		story, err := Replay(t, trace, DefaultBounds())
+		require.NoError(t, err)
+		cell, steps := story.Cell(story.Broken[0])
+		var seen, told []string
+		for _, one := range story.leases {
+			if step := story.Lines[one.from-1].Step; one.token != "" && step.Kind != schedule.Arrive { // without a reply
+				seen = append(seen, fmt.Sprintf("%s from %s", one.client, at(steps, one.from-1)))
+			}
+		}
+		for _, l := range history.TimelineOf(cell).Locks {
+			for _, tenure := range l.Tenures {
+				told = append(told, fmt.Sprintf("%s from %s", cell.Ops[tenure.Order].Instance, tenure.From))
+			}
+		}
+		slices.Sort(seen)
+		slices.Sort(told)
+		assert.Equal(t, seen, told, fields[2])
+		compared++
+	}
+	assert.Greater(t, compared, 100)
 }

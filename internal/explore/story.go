@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"stockapi/internal/sale"
 	"stockapi/internal/stock"
-	"stockapi/internal/trace"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
@@ -21,52 +17,26 @@ import (
 type Story struct {
 	Trace  schedule.Trace
 	Lines  []Line
-	Orders []Outcome // those of the clients, and of a further one that was sent at the end, if there was one
-	Leases []Lease
+	Orders []history.Op // those of the clients, and a probe, if one was sent at the end
+	Told   []string     // what the clients were told, in words
 	Broken []Violation
+	leases []lease // that there were
 	err    error
 }
 
 // A Line is one step: what was done, by whom, and what the servers held afterwards.
 type Line struct {
-	Step     schedule.Step
-	ByClient bool // whether a client takes the step; time and servers have no column of their own
-	Fault    bool
-	What     string
-	Server   string        // the lock server, if the step is one of it: "the lock server", or "node 2"
-	After    time.Duration // since the beginning
-	Holds    string
-	Left     int64 // in stock
-	Call     *Call // that the step concerns, or nil
-	Ended    []int // clients whose leases this step has ended, although they had not given them back
+	Step    schedule.Step
+	What    string
+	Server  string        // the lock server, if the step is one of it: "the lock server", or "node 2"
+	After   time.Duration // since the beginning
+	Holds   string
+	Command *history.Command // that the step concerns, or a message; or nil
+	Ended   []int            // clients whose leases this step has ended, although they had not given them back
 
 	cmd     *command
 	holding []bool // which clients had the lock before
 }
-
-// A Call is a command, or a message of a subscription.
-type Call struct {
-	Server  string // stock, lock, or of a Redlock node 1, 2, 3 …
-	Name    string // in lower case; a script by its name: "eval:release"
-	Key     string // the first one
-	Message bool
-	Reply   string // of the server, whether or not it has reached the client
-	Err     string // why there is none
-}
-
-// An Outcome is the answer to one order, as its client was told.
-type Outcome struct {
-	Client string
-	End    string  // what it was told, in words
-	Units  []int64 // that it was told it had bought
-	Err    error   // that it was told, or nil
-	Later  bool    // whether it was sent when all others had ended
-	Done   int     // the number of steps until its answer; -1 if it has none
-}
-
-// A Lease is a lock as one client had it, by the servers' data: from the step that gave it the lock to its last step in
-// the stock. Steps count from 1.
-type Lease struct{ Client, From, Last int }
 
 // LeaseTTL is the TTL of each lease, in every schedule.
 const LeaseTTL = leaseTTL
@@ -77,14 +47,15 @@ const LongestRecovery = leaseTTL + liveMargin
 func (s *Story) begin(w *world) {
 	s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation
 	for _, c := range w.clients {
-		s.Orders = append(s.Orders, Outcome{Client: c.Name, Done: -1})
+		s.Orders = append(s.Orders, history.Op{Order: product + "-" + c.Name, Phase: history.Buy, Instance: c.Name,
+			Quantity: 1, Done: history.Never})
 	}
 }
 
 // add notes a step that is about to be taken.
 func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
-	line := Line{Step: c.Step, ByClient: c.NamesClient(), Fault: c.IsFault(), cmd: c.cmd}
+	line := Line{Step: c.Step, cmd: c.cmd}
 	command := ""
 	if c.cmd != nil {
 		command = c.cmd.Text()
@@ -106,10 +77,11 @@ func (s *Story) look(w *world) {
 	}
 	last := &s.Lines[len(s.Lines)-1]
 	last.After, last.Holds = time.Since(w.began), w.holds()
-	text, _ := w.stock.redis.Get(stock.Key(product))
-	last.Left, _ = strconv.ParseInt(text, 10, 64)
+	now := history.StepAt(len(s.Lines)-1, last.After)
 	if last.cmd != nil {
-		last.Call = last.cmd.call()
+		cmd, op := last.cmd.recorded(last.Step.Kind, now), &s.Orders[last.Step.Who]
+		op.Trace = append(op.Trace, cmd)
+		last.Command, op.Sent = &cmd, op.Trace[0].At
 	}
 	for i, held := range last.holding {
 		c := w.clients[i]
@@ -120,31 +92,10 @@ func (s *Story) look(w *world) {
 	}
 	last.holding = nil
 	for i, c := range w.clients[:w.bounds.Clients] {
-		if one := &s.Orders[i]; one.Done < 0 && !c.Dead && c.isDone() {
-			one.Done = len(s.Lines)
+		if one := &s.Orders[i]; !one.Done.Known() && !c.Dead && c.isDone() {
+			one.Done = now
 		}
 	}
-}
-
-// call tells of a command whose step is over.
-func (cmd *command) call() *Call {
-	c := &Call{Server: cmd.server.Name, Name: cmd.Name, Key: cmd.Key(), Message: cmd.Message}
-	switch {
-	case cmd.decision == schedule.Refuse:
-		c.Err = "the server cannot be reached"
-	case cmd.decision == schedule.LostRequest:
-		c.Err = "lost on its way"
-	case errors.Is(cmd.err, redis.Nil):
-		c.Reply = "nil"
-	case cmd.err != nil:
-		c.Err = cmd.err.Error()
-	default:
-		at := slices.IndexFunc(cmd.replies, func(one redis.Cmder) bool { return one.Name() != "multi" })
-		if at >= 0 {
-			c.Reply = trace.Reply(cmd.replies[at])
-		}
-	}
-	return c
 }
 
 func (s *Story) missing(one *run, w *world) {
@@ -157,18 +108,15 @@ func (s *Story) missing(one *run, w *world) {
 func (s *Story) end(w *world) {
 	for i, c := range w.clients {
 		if i >= w.bounds.Clients {
-			s.Orders = append(s.Orders, Outcome{Client: c.Name, Later: true, Done: len(s.Lines)})
+			s.Orders = append(s.Orders, history.Op{Order: product + "-fresh", Phase: history.Probe, Instance: c.Name,
+				Quantity: 1})
+		} else {
+			s.Told = append(s.Told, c.outcome())
 		}
-		one := &s.Orders[i]
-		one.End = c.outcome()
-		if !c.Dead && c.isDone() {
-			one.Units, one.Err = c.receipt.Units, c.err
-		}
+		c.answer(&s.Orders[i])
 	}
 	for _, one := range w.judge.leases {
-		if one.client.Index < w.bounds.Clients {
-			s.Leases = append(s.Leases, Lease{one.client.Index, one.from, one.last})
-		}
+		s.leases = append(s.leases, *one)
 	}
 	for _, v := range Verdicts {
 		if violation, ok := w.judge.violated[v]; ok {
@@ -179,11 +127,19 @@ func (s *Story) end(w *world) {
 
 // Until returns the story of the first steps. What came of the orders stays.
 func (s Story) Until(steps int) Story {
-	s.Trace.Steps, s.Lines = s.Trace.Steps[:steps], s.Lines[:steps]
+	s.Trace.Steps, s.Lines, s.Orders = s.Trace.Steps[:steps], s.Lines[:steps], slices.Clone(s.Orders)
+	end := history.Instant(0)
+	if steps > 0 {
+		end = history.StepAt(steps-1, s.Lines[steps-1].After)
+	}
 	for i := range s.Orders {
-		if one := &s.Orders[i]; one.Done > steps && !one.Later {
-			s.Orders = slices.Clone(s.Orders)
-			s.Orders[i].Done = -1
+		op := &s.Orders[i]
+		op.Trace = slices.DeleteFunc(slices.Clone(op.Trace), func(c history.Command) bool { return c.At > end })
+		if op.Done > end {
+			op.Done = history.Never
+		}
+		if len(op.Trace) == 0 {
+			op.Sent = 0
 		}
 	}
 	return s

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"stockapi/loadtest/history"
 )
 
 // The measures of a timeline, in SVG units.
@@ -20,8 +22,8 @@ const (
 // scale maps the times of a window to the width of the plot.
 type scale struct {
 	span
-	width float64 // of the whole timeline
-	steps []Step  // that lie one unit apart; nil if the timeline is to scale
+	width float64        // of the whole timeline
+	steps []history.Step // that lie one unit apart; nil if the timeline is to scale
 }
 
 // right is the right edge of the plot.

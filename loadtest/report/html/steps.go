@@ -14,24 +14,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Step is one step of a cell whose order of events counts, and not their times: much of it happens at one moment.
-type Step struct {
-	Passed time.Duration // on the clock, since the beginning
-	Label  string        // on the axis; empty: its number, from 1
-	Ended  []string      // orders that the server has no lock of any more, although they did not give it back
-}
-
-// stepApart is the time between two steps of one moment.
-const stepApart = history.Instant(time.Microsecond)
-
-// StepAt returns the instant at which a cell that [DrawSteps] draws has step i, from 0.
-func StepAt(i int, passed time.Duration) history.Instant {
-	return history.Instant(passed) + history.Instant(i+1)*stepApart
-}
-
 // DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for
 // each of their commands. A fault on "time" stands on the lane of the clock.
-func DrawSteps(c *history.Cell, steps []Step) template.HTML {
+func DrawSteps(c *history.Cell, steps []history.Step) template.HTML {
 	noteEnds(c, steps)
 	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
 	w.focus = focusOf(evidenceOf(w.finding))
@@ -39,19 +24,19 @@ func DrawSteps(c *history.Cell, steps []Step) template.HTML {
 		w.ops = append(w.ops, op)
 	}
 	last := len(steps) - 1
-	w.span = span{0, float64(StepAt(last+1, steps[last].Passed))}
+	w.span = span{0, float64(history.StepAt(last+1, steps[last].Passed))}
 	d := drawn(c, w, locksOf(c), reportWidth, steps...)
 	return template.HTML(d.whole()) // svg escapes all text and attributes
 }
 
 // noteEnds notes, in the traces of orders, that the server had ended their lock. On several nodes that is not known.
-func noteEnds(c *history.Cell, steps []Step) {
+func noteEnds(c *history.Cell, steps []history.Step) {
 	locks := history.TimelineOf(c).Locks
 	if len(locks) != 1 {
 		return
 	}
 	for i, step := range steps {
-		at := StepAt(i, step.Passed)
+		at := history.StepAt(i, step.Passed)
 		note := history.Command{Cmd: history.EndedLock, Node: locks[0].Node, Key: locks[0].Key, At: at, End: at}
 		for j := range c.Ops {
 			if op := &c.Ops[j]; slices.Contains(step.Ended, op.Order) {
@@ -62,7 +47,7 @@ func noteEnds(c *history.Cell, steps []Step) {
 }
 
 // stepTime returns the instant of step i.
-func (s scale) stepTime(i int) float64 { return float64(StepAt(i, s.steps[i].Passed)) }
+func (s scale) stepTime(i int) float64 { return float64(history.StepAt(i, s.steps[i].Passed)) }
 
 // part returns how far along the plot a time lies, from 0 to 1, if the steps are one unit apart.
 func (s scale) part(ns float64) float64 {
@@ -83,7 +68,7 @@ func (s scale) part(ns float64) float64 {
 // stepOf returns the step that has that instant, and false if none has.
 func (s scale) stepOf(ns float64) (label string, found bool) {
 	for i := range s.steps {
-		if by := ns - s.stepTime(i); by > -float64(stepApart)/2 && by < float64(stepApart)/2 {
+		if by := ns - s.stepTime(i); by > -float64(history.StepApart)/2 && by < float64(history.StepApart)/2 {
 			return s.label(i), true
 		}
 	}

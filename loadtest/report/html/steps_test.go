@@ -15,14 +15,14 @@ import (
 
 // stepped is a schedule of v4: o1 takes the lock and reads, its lease of 2 s ends, o2 takes the lock and sells, and o1
 // sells the same unit.
-func stepped() (*history.Cell, []html.Step) {
+func stepped() (*history.Cell, []history.Step) {
 	const over = 2001 * time.Millisecond
 	passed := []time.Duration{0, 0, over, over, over, over, over}
-	var steps []html.Step
+	var steps []history.Step
 	for _, p := range passed {
-		steps = append(steps, html.Step{Passed: p})
+		steps = append(steps, history.Step{Passed: p})
 	}
-	at := func(step int) history.Instant { return html.StepAt(step-1, passed[step-1]) }
+	at := func(step int) history.Instant { return history.StepAt(step-1, passed[step-1]) }
 	nodes := map[string]string{"lock": "lock", "ProductStock_x": "stock"}
 	call := func(step int, cmd, key, reply string) history.Command {
 		return history.Command{Node: nodes[key], Cmd: cmd, Key: key, At: at(step), End: at(step), Reply: reply}
@@ -78,7 +78,7 @@ func TestATimeIsSaidByItsStep(t *testing.T) {
 // Many steps leave no room for all of their numbers, and for no word that would cover another.
 func TestManySteps(t *testing.T) {
 	c, _ := stepped()
-	steps := make([]html.Step, 200)
+	steps := make([]history.Step, 200)
 	shapes := timelinesOf(t, string(html.DrawSteps(c, steps)))[0]
 	last := 0.0
 	for _, s := range of(shapes, "axis", "") {

@@ -73,7 +73,7 @@ func draw(c *history.Cell, w window, locks locks) figure {
 }
 
 // drawn returns a timeline that has all its lanes, to scale or, if it is given any, with its steps one unit apart.
-func drawn(c *history.Cell, w window, locks locks, width float64, steps ...Step) *drawing {
+func drawn(c *history.Cell, w window, locks locks, width float64, steps ...history.Step) *drawing {
 	d := &drawing{
 		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, locks: locks, top: axisHeight,
 		colours: map[string]string{}, numbers: w.numbers(c),
