@@ -19,7 +19,7 @@ import (
 func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
 	renewing := func() int {
 		stacks := make([]byte, 4<<20)
-		return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "(*pending).run(")
+		return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "(*runtime).later.func1(")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		rt, before := newRuntime(Backends{}), renewing()
@@ -33,39 +33,6 @@ func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
 		stop()
 		stopTimer()
 		assert.Equal(t, before, renewing(), "and none is left")
-	})
-}
-
-// The leases share a timer. Each begins its work at its own time, whatever the others do.
-func TestWorkBeginsWhenItIsDue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		rt, start := newRuntime(Backends{}), time.Now()
-		var mu sync.Mutex
-		var begun []time.Duration
-		later := func(seconds time.Duration) *pending {
-			return rt.later(t.Context(), seconds*time.Second, func(context.Context) {
-				mu.Lock()
-				defer mu.Unlock()
-				begun = append(begun, time.Since(start))
-			})
-		}
-		later(50).end()
-		slow, gone, quick := later(40), later(30), later(20)
-		next := later(60)
-		gone.stop()
-		time.Sleep(10 * time.Second)
-		last := later(80)
-		at := later(10)
-		time.Sleep(time.Hour)
-		for _, p := range []*pending{slow, quick, next, last, at, gone} {
-			p.stop()
-		}
-		at.stop() // does nothing
-		assert.Equal(t, []time.Duration{20 * time.Second, 20 * time.Second, 40 * time.Second, 60 * time.Second,
-			90 * time.Second}, begun)
-		assert.Empty(t, rt.leases.waiting)
-		rt.Background.Wait()
 	})
 }
 

@@ -17,12 +17,14 @@ import (
 type leaseContext struct {
 	context.Context // ends by lose, or with the caller's context
 	lose            context.CancelCauseFunc
-	caller          context.Context // may be that of an outer lease, so it has to be asked too
-	validUntil      *atomic.Pointer[time.Time]
+	caller          context.Context            // may be that of an outer lease, so it has to be asked too
+	validUntil      *atomic.Pointer[time.Time] // own, or that of a lease that is shared
+	own             atomic.Pointer[time.Time]
 }
 
 func newLeaseContext(caller context.Context, validUntil time.Time) *leaseContext {
-	c := &leaseContext{caller: caller, validUntil: new(atomic.Pointer[time.Time])}
+	c := &leaseContext{caller: caller}
+	c.validUntil = &c.own
 	c.Context, c.lose = context.WithCancelCause(caller)
 	c.validUntil.Store(&validUntil)
 	return c

@@ -14,7 +14,6 @@ type runtime struct {
 	Backends
 	sweeps chan struct{} // one place for each sweep that may run at a time
 	id     string        // names this process in v18's queue
-	leases *leases       // that may have to be renewed
 }
 
 func newRuntime(b Backends) runtime {
@@ -39,7 +38,7 @@ func newRuntime(b Backends) runtime {
 	if b.Random == nil {
 		b.Random = rand.N[time.Duration]
 	}
-	return runtime{b, make(chan struct{}, maxSweeps), newToken(), &leases{Process: b.Process}}
+	return runtime{b, make(chan struct{}, maxSweeps), newToken()}
 }
 
 // backoff returns the delay between the tries of a waiter that polls.
