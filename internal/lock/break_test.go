@@ -188,7 +188,7 @@ func TestBreakWakesTheWatchers(t *testing.T) {
 			return err
 		}))
 		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
-		b.tryLock, b.wait = r.Build(b.Backends)
+		b.rebuild()
 		a.lock(t, r.Key("10000"), time.Minute)
 		first, second := b.waitFor(t.Context(), r.Key("10000"), minute), b.waitFor(t.Context(), r.Key("10000"), minute)
 		<-watching

@@ -370,7 +370,7 @@ func lossCancelsWork(t *testing.T, s attempt, r Rung) answer {
 	}
 	a, b := s.instance(t, r), s.instance(t, r)
 	a.MaxRenewals = 1000 // a busy machine may take long to hand the lock over
-	a.tryLock, _ = r.Build(a.Backends)
+	a.rebuild()
 	lease := a.lock(t, s.key, s.ttl)
 	defer lease.Unlock(context.Background())
 	handOver(t, s.shop, s.key, b)

@@ -111,12 +111,7 @@ func replacedIsLost(t *testing.T, a *instance, cancels bool) {
 	}
 	lease = a.lock(t, "k", slowTTL)
 	a.replace(t, "k")
-	select {
-	case <-lease.Context.Done():
-		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-	case <-time.After(long):
-		require.Fail(t, "nobody noticed")
-	}
+	lost(t, lease, long)
 	assert.ErrorIs(t, lease.Unlock(ctx), ErrLost)
 }
 

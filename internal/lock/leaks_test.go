@@ -21,7 +21,7 @@ func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
 		i := s.instance(t, r)
 		var renewals atomic.Int64
 		i.OnRenew = func(bool) { renewals.Add(1) }
-		i.tryLock, _ = r.Build(i.Backends)
+		i.rebuild()
 		timers := func() int64 { // each of them renews once in that time
 			renewals.Store(0)
 			time.Sleep(ttl / 2)

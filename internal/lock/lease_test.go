@@ -90,7 +90,7 @@ func TestTheClockCancelsTheWork(t *testing.T) {
 	onRungs(t, ids, 3, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
 		goOn := a.stuckRenewals(t)
-		a.tryLock, _ = r.Build(a.Backends)
+		a.rebuild()
 		lease := a.lock(t, "k", slowTTL)
 		within := lease
 		if slices.Contains([]string{"v7", "v12"}, r.Number) {

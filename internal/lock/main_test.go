@@ -296,6 +296,66 @@ func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 // hangsUp closes every connection at once.
 func hangsUp(net.Conn) {}
 
+// acquire waits for the lock as the rung does.
+func (i *instance) acquire(ctx context.Context, key string, maxWait time.Duration, o Options) (*Lease, error) {
+	return i.wait(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, o) })
+}
+
+// waits is acquire on a goroutine. It delivers the lease, or nil.
+func (i *instance) waits(ctx context.Context, key string, maxWait time.Duration, o Options) <-chan *Lease {
+	got := make(chan *Lease, 1)
+	go func() {
+		lease, _ := i.acquire(ctx, key, maxWait, o)
+		got <- lease
+	}()
+	return got
+}
+
+// waitFor is waits, for as long as most rungs do.
+func (i *instance) waitFor(ctx context.Context, key string, o Options) <-chan *Lease {
+	return i.waits(ctx, key, 20*time.Second, o)
+}
+
+// rebuild builds the rung again, after a change of its backends.
+func (i *instance) rebuild() { i.tryLock, i.wait = i.rung.Build(i.Backends) }
+
+// get returns the lease that comes within a minute, or nil if none does.
+func get(t *testing.T, from <-chan *Lease) *Lease { return getWithin(t, time.Minute, from) }
+
+func getWithin(t *testing.T, limit time.Duration, from <-chan *Lease) *Lease {
+	t.Helper()
+	select {
+	case lease := <-from:
+		return lease
+	case <-time.After(limit):
+		t.Error("no lease")
+		return nil
+	}
+}
+
+// has returns the lease that comes within a minute. It fails the test if none does.
+func has(t *testing.T, from <-chan *Lease) *Lease { return hasWithin(t, time.Minute, from) }
+
+func hasWithin(t *testing.T, limit time.Duration, from <-chan *Lease) *Lease {
+	t.Helper()
+	lease := getWithin(t, limit, from)
+	require.NotNil(t, lease)
+	return lease
+}
+
+// lost waits until the holder notices that its lease is lost.
+func lost(t *testing.T, lease *Lease, within time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	select {
+	case <-lease.Context.Done():
+		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		t.Logf("the holder noticed after %d ms", time.Since(begun).Milliseconds())
+	case <-time.After(within):
+		require.Fail(t, "the holder never noticed")
+	}
+}
+
 // minute is a lease that lasts longer than a test.
 var minute = Options{TTL: time.Minute}
 

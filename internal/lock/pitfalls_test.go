@@ -107,7 +107,7 @@ func TestPitfall04DeadNode(t *testing.T) {
 		s.redlock = append(s.redlock, deadVirtual(silent))
 		a := s.instance(t, r)
 		a.RedlockTimeout = 0 // as usual
-		a.tryLock, _ = r.Build(a.Backends)
+		a.rebuild()
 		start := time.Now()
 		unlock(t, a.lock(t, "k", time.Minute))
 		assert.Less(t, time.Since(start), time.Second, "the client's own timeout is 2 s, for each of the two")
@@ -159,7 +159,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 		a := s.instance(t, r)
 		var renewals atomic.Int64
 		a.OnRenew = func(bool) { renewals.Add(1) }
-		a.tryLock, _ = r.Build(a.Backends)
+		a.rebuild()
 		short := 10 * time.Millisecond
 		for i := range rounds {
 			ttl := time.Minute

@@ -43,9 +43,7 @@ func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 				waiting.Go(func() {
 					err := ErrBusy
 					for err != nil && ctx.Err() == nil { // on a busy machine a command may get no answer, which ends a wait
-						_, err = waiters.wait(ctx, key, time.Minute, func(ctx context.Context) (*Lease, error) {
-							return waiters.tryLock(ctx, key, minute)
-						})
+						_, err = waiters.acquire(ctx, key, time.Minute, minute)
 					}
 				})
 			}

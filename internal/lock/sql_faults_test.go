@@ -62,19 +62,6 @@ func untilFree(t *testing.T, i *instance, key string, within time.Duration) {
 	t.Logf("the next one got in after %d ms", time.Since(begun).Milliseconds())
 }
 
-// lost waits until the holder notices that its lease is lost.
-func lost(t *testing.T, lease *Lease, within time.Duration) {
-	t.Helper()
-	begun := time.Now()
-	select {
-	case <-lease.Context.Done():
-		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
-		t.Logf("the holder noticed after %d ms", time.Since(begun).Milliseconds())
-	case <-time.After(within):
-		t.Fatal("the holder never noticed")
-	}
-}
-
 // The holder's connections break, and new ones are refused. A row survives that, and a session does not.
 func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	t.Parallel()

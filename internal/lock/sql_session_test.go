@@ -39,14 +39,14 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 		s.sql = server.DSN
 		rows, sessions := s.instance(t, rung(t, "v12")), s.instance(t, rung(t, "v12-session"))
 		rows.SQL = sessions.SQL // one process
-		rows.tryLock, rows.wait = rung(t, "v12").Build(rows.Backends)
+		rows.rebuild()
 		var held []*Lease
 		for n := range 16 {
 			held = append(held, sessions.lock(t, fmt.Sprint("held-", n), time.Minute))
 		}
 		var renewed atomic.Int64
 		rows.OnRenew = func(bool) { renewed.Add(1) }
-		rows.tryLock, _ = rung(t, "v12").Build(rows.Backends)
+		rows.rebuild()
 		assert.True(t, askAgain(t, true, func(longer time.Duration) bool {
 			renewed.Store(0)
 			lease := rows.lock(t, key(t), longer*slowTTL)
@@ -61,7 +61,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 		require.ErrorIs(t, err, sqldb.ErrSessionsTaken)
 		got := make(chan error, 1)
 		go func() {
-			lease, err := wait(context.Background(), sessions, rung(t, "v12-session"), "one-more", time.Minute)
+			lease, err := sessions.acquire(context.Background(), "one-more", time.Minute, minute)
 			if err == nil {
 				err = lease.Unlock(context.Background())
 			}

@@ -148,9 +148,7 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
 		ctx, o := context.Background(), owned("1")
 		reader := must(readerOf(a)(ctx, "k", o))
-		_, err := a.wait(ctx, "k", time.Minute, func(ctx context.Context) (*Lease, error) {
-			return a.tryLock(ctx, "k", o)
-		})
+		_, err := a.acquire(ctx, "k", time.Minute, o)
 		require.ErrorIs(t, err, ErrUpgrade)
 		_, err = a.tryLock(ctx, "k", owned("2"))
 		require.ErrorIs(t, err, ErrBusy)

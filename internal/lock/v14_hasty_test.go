@@ -12,22 +12,18 @@ import (
 )
 
 // hastyShop returns the instances of a holder, of a waiter behind it, and of a waiter behind that one.
-func hastyShop(t *testing.T, id string) (a, b, c *instance, r Rung) {
+func hastyShop(t *testing.T, id string) (a, b, c *instance) {
 	t.Helper()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
-	r = rung(t, id)
-	return s.instance(t, r), s.instance(t, r), s.instance(t, r), r
+	r := rung(t, id)
+	return s.instance(t, r), s.instance(t, r), s.instance(t, r)
 }
 
 // waitBehind waits for the lock on that instance, in the background, and returns when it is number n in the queue.
-func waitBehind(ctx context.Context, t *testing.T, i *instance, r Rung, n int, maxWait time.Duration) <-chan *Lease {
+func waitBehind(ctx context.Context, t *testing.T, i *instance, n int, maxWait time.Duration) <-chan *Lease {
 	t.Helper()
-	got := make(chan *Lease, 1)
-	go func() {
-		lease, _ := wait(ctx, i, r, key(t), maxWait)
-		got <- lease
-	}()
+	got := i.waits(ctx, key(t), maxWait, minute)
 	require.Eventually(t, func() bool { return i.locks(t, key(t)) == n }, margin, time.Millisecond)
 	return got
 }
@@ -39,11 +35,11 @@ func TestHastyTakesTheEndOfAWaiterForThatOfTheHolder(t *testing.T) {
 	for _, id := range []string{"v14", "v14-hasty"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			a, b, c, r := hastyShop(t, id)
+			a, b, c := hastyShop(t, id)
 			lease := a.lock(t, key(t), time.Minute)
 			ctx, giveUp := context.WithCancel(context.Background())
-			second := waitBehind(ctx, t, b, r, 2, time.Minute)
-			third := waitBehind(context.Background(), t, c, r, 3, time.Minute)
+			second := waitBehind(ctx, t, b, 2, time.Minute)
+			third := waitBehind(context.Background(), t, c, 3, time.Minute)
 			time.Sleep(20 * time.Millisecond) // it watches by now
 			giveUp()
 			assert.Nil(t, <-second)
@@ -77,11 +73,11 @@ func stillInside(t *testing.T, lease *Lease) {
 // The wait is over before the work is. It is not limited by the session, as each watch of v14 is.
 func TestHastyTakesTheEndOfItsWaitForTheLock(t *testing.T) {
 	t.Parallel()
-	a, b, _, r := hastyShop(t, "v14-hasty")
+	a, b, _ := hastyShop(t, "v14-hasty")
 	lease := a.lock(t, key(t), time.Minute)
 	assert.False(t, b.tryOnce(t, key(t)), "a try without a wait is refused")
 	begun := time.Now()
-	second, err := wait(context.Background(), b, r, key(t), 2*zkSession)
+	second, err := b.acquire(context.Background(), key(t), 2*zkSession, minute)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, time.Since(begun), 2*zkSession)
 	stillInside(t, second)

@@ -51,43 +51,9 @@ func nameOf(cmd redis.Cmder) string {
 	return cmd.Name()
 }
 
-// get returns the lease that comes within a minute, or nil if none does.
-func get(t *testing.T, from <-chan *Lease) *Lease {
-	t.Helper()
-	select {
-	case lease := <-from:
-		return lease
-	case <-time.After(time.Minute):
-		t.Error("no lease")
-		return nil
-	}
-}
-
-// has returns the lease that comes within a minute. It fails the test if none does.
-func has(t *testing.T, from <-chan *Lease) *Lease {
-	t.Helper()
-	lease := get(t, from)
-	require.NotNil(t, lease)
-	return lease
-}
-
-// awaitEnd waits until a lease is lost. It fails the test if that takes more than a minute.
-func awaitEnd(t *testing.T, lease *Lease) {
-	t.Helper()
-	select {
-	case <-lease.Context.Done():
-	case <-time.After(time.Minute):
-		require.Fail(t, "the lease has no end")
-	}
-}
-
 // waitsWith returns the lease of an order that may wait that long for it.
 func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration, o Options) <-chan *Lease {
-	got := make(chan *Lease, 1)
-	go func() {
-		lease, _ := i.wait(ctx, key, wait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, o) })
-		got <- lease
-	}()
+	got := i.waits(ctx, key, wait, o)
 	synctest.Wait()
 	return got
 }
@@ -183,8 +149,7 @@ func TestALostLeaseEndsTheTurn(t *testing.T) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
-		awaitEnd(t, lease)
-		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		lost(t, lease, time.Minute)
 		fresh := has(t, next)
 		assert.NotEqual(t, lease.Token, fresh.Token)
 		assert.Greater(t, fresh.Fence, lease.Fence)
@@ -313,8 +278,7 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 		unlock(t, one)
 		two := has(t, unrenewed)
 		require.NotEqual(t, one.Token, two.Token)
-		awaitEnd(t, two)
-		require.ErrorIs(t, context.Cause(two.Context), ErrLost)
+		lost(t, two, time.Minute)
 		three := has(t, last)
 		require.NotEqual(t, two.Token, three.Token)
 		require.ErrorIs(t, two.Unlock(t.Context()), ErrLost)

@@ -126,8 +126,7 @@ func TestABatchThatLosesItsLease(t *testing.T) {
 		next := a.crowd(t, 1, time.Second)
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
 		for _, lease := range batch {
-			awaitEnd(t, lease)
-			require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+			lost(t, lease, time.Minute)
 		}
 		fresh := has(t, next[0])
 		assert.Greater(t, fresh.Fence, batch[0].Fence)

@@ -37,7 +37,7 @@ func asking(t *testing.T, s *shop, replicas int) *instance {
 	t.Helper()
 	i := s.instance(t, rung(t, "v5.7"))
 	i.Replicas = replicas
-	i.tryLock, _ = rung(t, "v5.7").Build(i.Backends)
+	i.rebuild()
 	return i
 }
 
@@ -103,11 +103,7 @@ func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
 
 		lease := a.lock(t, "k", slowTTL)
 		confirmed.Store(0)
-		select {
-		case <-lease.Context.Done():
-		case <-time.After(slowTTL + margin):
-		}
-		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		lost(t, lease, slowTTL+margin)
 		unlock(t, lease)
 	})
 }

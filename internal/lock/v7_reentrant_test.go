@@ -15,37 +15,6 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Redisson's RLock reads what v7 writes.
-func TestReentrantIsRedissonOnTheWire(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
-		ctx, o := context.Background(), owned("7")
-		released := bare.Subscribe(ctx, "redisson_lock__channel:{k}")
-		defer released.Close()
-		_, err := released.Receive(ctx)
-		require.NoError(t, err)
-
-		outer, err := a.tryLock(ctx, "k", o)
-		require.NoError(t, err)
-		inner, err := a.tryLock(ctx, "k", o)
-		require.NoError(t, err)
-		fields, err := bare.HGetAll(ctx, "k").Result()
-		require.NoError(t, err)
-		assert.Equal(t, map[string]string{outer.Token: "2"}, fields)
-		assert.Regexp(t, `^[^:]+:7$`, outer.Token, "<uuid>:<caller number>")
-		assert.Greater(t, bare.PTTL(ctx, "k").Val(), 59*time.Second)
-
-		unlock(t, inner)
-		assert.Equal(t, "1", bare.HGet(ctx, "k", outer.Token).Val())
-		unlock(t, outer)
-		assert.Zero(t, bare.Exists(ctx, "k").Val())
-		message, err := released.ReceiveMessage(ctx)
-		require.NoError(t, err)
-		assert.Equal(t, "0", message.Payload)
-		require.ErrorIs(t, outer.Unlock(ctx), ErrLost, "once too often")
-	})
-}
-
 // v7 reads what Redisson writes: it is kept out, waits for the message, and gets it long before the TTL ends.
 func TestReentrantIsWokenByRedisson(t *testing.T) {
 	t.Parallel()
@@ -61,18 +30,6 @@ func TestReentrantIsWokenByRedisson(t *testing.T) {
 		require.NoError(t, bare.Publish(ctx, "redisson_lock__channel:{k}", 0).Err())
 		unlock(t, <-got)
 	})
-}
-
-// waitFor waits for the lock as the rung does, and delivers the lease, or nil.
-func (i *instance) waitFor(ctx context.Context, key string, o Options) <-chan *Lease {
-	got := make(chan *Lease, 1)
-	go func() {
-		lease, _ := i.wait(ctx, key, 20*time.Second, func(ctx context.Context) (*Lease, error) {
-			return i.tryLock(ctx, key, o)
-		})
-		got <- lease
-	}()
-	return got
 }
 
 func awaitSubscriber(t *testing.T, bare redis.UniversalClient, channel string) {
@@ -158,7 +115,7 @@ func staysHeldAtAnyDepth(t *testing.T, r Rung, a, b *instance, ttl time.Duration
 	t.Helper()
 	var renewals atomic.Int64
 	a.OnRenew = func(bool) { renewals.Add(1) }
-	a.tryLock, _ = r.Build(a.Backends)
+	a.rebuild()
 	ctx, key, o := context.Background(), "k:"+ttl.String(), Options{TTL: ttl, Owner: NewOwner("1")}
 	outer := must(a.tryLock(ctx, key, o))
 	for range 3 {

@@ -80,20 +80,19 @@ func onEachTopology(t *testing.T, ids []string, test func(t *testing.T, s *shop,
 const long = 20 * time.Second
 
 // If a SUBSCRIBE is never answered, no waiter waits longer than its max wait. A waiter with time gets the lock without
-// the subscription, and the subscription ends with the process.
+// the subscription.
 func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, []string{"v7", "v7-cached", "v8"}, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		b.Redis = clientOn(t, s.redis, dropSubscribe)
-		b.tryLock, b.wait = r.Build(b.Backends)
+		b.rebuild()
 		lease := a.lock(t, r.Key("k"), time.Minute)
 
 		var impatient sync.WaitGroup
 		for range 3 {
 			impatient.Go(func() {
-				_, err := b.wait(context.Background(), r.Key("k"), 100*time.Millisecond,
-					func(ctx context.Context) (*Lease, error) { return b.tryLock(ctx, r.Key("k"), minute) })
+				_, err := b.acquire(context.Background(), r.Key("k"), 100*time.Millisecond, minute)
 				assert.ErrorIs(t, err, ErrBusy)
 			})
 		}
@@ -101,17 +100,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 		got := b.waitFor(context.Background(), r.Key("k"), minute)
 		time.Sleep(2 * heartbeat)
 		unlock(t, lease)
-		select {
-		case lease := <-got:
-			require.NotNil(t, lease)
-			unlock(t, lease)
-		case <-time.After(long):
-			require.Fail(t, "it waits for the answer to its SUBSCRIBE")
-		}
-		waits := b.waitFor(context.Background(), r.Key("k"), minute) // one subscription exists when the process ends
-		unlock(t, <-waits)
-		b.crash()
-		require.True(t, ends(b.Background.Wait), "the subscription outlives the process")
+		unlock(t, hasWithin(t, long, got))
 	})
 }
 
@@ -124,7 +113,7 @@ func TestSubscriptionsEndWithTheProcess(t *testing.T) {
 			s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v7")
 			a, b := s.instance(t, r), s.instance(t, r)
 			b.Redis = clientOn(t, s.redis, wire)
-			b.tryLock, b.wait = r.Build(b.Backends)
+			b.rebuild()
 			a.lock(t, "k", time.Minute)
 			ctx, cancel := context.WithCancel(context.Background())
 			got := b.waitFor(ctx, "k", minute)
@@ -152,15 +141,22 @@ func ends(wait func()) bool {
 	}
 }
 
+// listens returns a subscription of the instance, until the test ends.
+func (i *instance) listens(t *testing.T) *subscription {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	sub := newSubscription("c", cancel)
+	i.Background.Go(func() { (&subscriptions{runtime: newRuntime(i.Backends)}).listen(ctx, sub) })
+	return sub
+}
+
 // A message that is published while the subscription is broken is lost. When it is confirmed again, one waiter tries.
 func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	a := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, "v7"))
-	ctx, cancel := context.WithCancel(context.Background())
-	sub := newSubscription("c", cancel)
-	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
-	defer cancel()
+	sub := a.listens(t)
 	for range 3 {
 		select {
 		case <-sub.retries: // there is no tick here
@@ -168,7 +164,7 @@ func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 			require.Fail(t, "no waiter was let try")
 		}
 		require.True(t, sub.isConfirmed())
-		require.NoError(t, a.Redis.Do(ctx, "CLIENT", "KILL", "TYPE", "pubsub").Err())
+		require.NoError(t, a.Redis.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
 }
 
@@ -179,11 +175,8 @@ func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
 	require.NoError(t, err)
 	s := shopOn(t, &backendtest.Server{URL: server.URL()})
 	a := s.instance(t, rung(t, "v7"))
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	sub := newSubscription("c", cancel)
-	a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
-	require.NoError(t, sub.awaitConfirmed(ctx, time.Now().Add(long)))
+	sub := a.listens(t)
+	require.NoError(t, sub.awaitConfirmed(t.Context(), time.Now().Add(long)))
 	require.True(t, sub.isConfirmed())
 	server.Close()
 	require.Eventually(t, func() bool { return !sub.isConfirmed() }, long, time.Millisecond)
@@ -214,23 +207,11 @@ func TestASilentEndIsNoticed(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", time.Hour)
-		got := make(chan *Lease, 1)
-		go func() {
-			lease, _ := b.wait(t.Context(), "k", 10*long, func(ctx context.Context) (*Lease, error) {
-				return b.tryLock(ctx, "k", minute)
-			})
-			got <- lease
-		}()
+		got := b.waits(t.Context(), "k", 10*long, minute)
 		awaitSubscriber(t, bare, channelOf("k"))
 		time.Sleep(heartbeat / 4) // by now it has tried again, and only listens
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
-		select {
-		case lease := <-got:
-			require.NotNil(t, lease)
-			unlock(t, lease)
-		case <-time.After(long):
-			require.Fail(t, "it sleeps until the end of the lease that it saw")
-		}
+		unlock(t, hasWithin(t, long, got))
 	})
 }
 
@@ -244,10 +225,7 @@ func TestASilentSubscriptionIsReplaced(t *testing.T) {
 			dialled.Add(1)
 			return &oneReply{Conn: conn}
 		})
-		ctx, cancel := context.WithCancel(context.Background())
-		sub := newSubscription("c", cancel)
-		a.Background.Go(func() { (&subscriptions{runtime: newRuntime(a.Backends)}).listen(ctx, sub) })
-		defer cancel()
+		a.listens(t)
 		require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 	})
 }
@@ -377,7 +355,7 @@ func TestBreakWakesTheWaiters(t *testing.T) {
 		const product = "10000"
 		woken := make(chan struct{}, 10)
 		b.OnWake = func(context.Context, Notification, string) { woken <- struct{}{} }
-		b.tryLock, b.wait = r.Build(b.Backends)
+		b.rebuild()
 		for range 3 { // a try without a message may come first
 			a.lock(t, r.Key(product), time.Minute)
 			got := b.waitFor(context.Background(), r.Key(product), minute)

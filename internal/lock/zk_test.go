@@ -49,13 +49,6 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 	return n
 }
 
-func wait(ctx context.Context, i *instance, r Rung, key string, maxWait time.Duration) (*Lease, error) {
-	tryLock, waiting := r.Build(i.Backends)
-	return waiting(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) {
-		return tryLock(ctx, key, minute)
-	})
-}
-
 // Pitfall 19: the create succeeds, and its reply is lost. The node is found by its own name, and nobody queues behind
 // himself.
 func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
@@ -115,14 +108,14 @@ func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), ttl)
-		_, err := wait(context.Background(), b, r, key(t), 50*time.Millisecond)
+		_, err := b.acquire(context.Background(), key(t), 50*time.Millisecond, minute)
 		require.ErrorIs(t, err, ErrBusy)
 		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that failed")
 
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
-		_, err = wait(ctx, b, r, key(t), time.Minute)
+		_, err = b.acquire(ctx, key(t), time.Minute, minute)
 		require.ErrorIs(t, err, gone)
 		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that was cancelled")
 		unlock(t, lease)
@@ -213,7 +206,7 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 	require.False(t, a.tryOnce(t, key(t)), "beside kazoo")
 	got := make(chan error, 1)
 	go func() {
-		lease, err := wait(context.Background(), a, r, key(t), time.Minute)
+		lease, err := a.acquire(context.Background(), key(t), time.Minute, minute)
 		if err == nil {
 			err = lease.Unlock(context.Background())
 		}
@@ -246,7 +239,7 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 		assert.Eventually(t, there, time.Minute, time.Millisecond)
 	}
 	queuesUp := func(name string, i *instance) {
-		lease, err := wait(context.Background(), i, r, key(t), time.Minute)
+		lease, err := i.acquire(context.Background(), key(t), time.Minute, minute)
 		if err != nil {
 			served <- name + ": " + err.Error()
 			return
@@ -306,7 +299,7 @@ func TestEndedSessionsAreGivenUp(t *testing.T) {
 			tries++
 			return zk.ErrSessionExpired
 		}))
-		_, err := wait(context.Background(), a, r, key(t), time.Minute)
+		_, err := a.acquire(context.Background(), key(t), time.Minute, minute)
 		require.ErrorIs(t, err, zk.ErrSessionExpired)
 		assert.Equal(t, sessionTries, tries)
 	})
@@ -378,7 +371,7 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 		for round := range int64(3) {
 			lease := b.lock(t, key(t), time.Minute)
 			inVain := func(maxWait time.Duration) {
-				_, err := wait(context.Background(), a, r, key(t), maxWait)
+				_, err := a.acquire(context.Background(), key(t), maxWait, minute)
 				require.ErrorIs(t, err, ErrBusy)
 			}
 			for a.link.reads.Load() == round { // a busy machine may need longer until it sets the watch
@@ -403,11 +396,7 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 		lease := a.lock(t, key(t), time.Minute)
 		first := a.ZooKeeper.SessionID()
 		a.link.cut()
-		select {
-		case <-lease.Context.Done():
-		case <-time.After(zkSession + margin):
-		}
-		require.ErrorIs(t, context.Cause(lease.Context), ErrLost)
+		lost(t, lease, zkSession+margin)
 		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still has its lock")
 		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
@@ -534,9 +523,10 @@ func TestHerd(t *testing.T) {
 		a := s.instance(t, r)
 		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
 		a.OnWake = func(context.Context, Notification, string) { fired.Add(1) }
+		a.rebuild()
 		for i := range waiters {
 			waiting.Go(func() {
-				lease, err := wait(context.Background(), a, r, key(t), time.Minute)
+				lease, err := a.acquire(context.Background(), key(t), time.Minute, minute)
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -601,7 +591,9 @@ func TestZooKeeperAway(t *testing.T) {
 				defer z.Close()
 				require.ErrorIs(t, z.Ping(context.Background()), backend.ErrZooKeeperAway)
 				begun := time.Now()
-				_, err = wait(context.Background(), &instance{Backends: Backends{ZooKeeper: z}}, rung(t, id), "k", time.Minute)
+				i := &instance{Backends: Backends{ZooKeeper: z}, rung: rung(t, id)}
+				i.rebuild()
+				_, err = i.acquire(context.Background(), "k", time.Minute, minute)
 				require.ErrorIs(t, err, backend.ErrZooKeeperAway)
 				assert.Less(t, time.Since(begun), 10*time.Second, "and not the wait, a minute")
 			})
