@@ -63,13 +63,16 @@ func (s *server) getStock(c *gin.Context) {
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		p, err := readParams(c.Request, "quantity", "ttl")
-		quantity, ttl := int64(-1), time.Duration(0)
-		if err == nil {
-			err = errors.Join(p.integer("quantity", &quantity, 0, MaxStock), p.duration("ttl", &ttl, minStockTTL, MaxStockTTL))
-		}
+		g, err := readParams(c.Request, "quantity", "ttl")
 		if err != nil {
 			return nil, err
+		}
+		quantity, ttl := int64(-1), time.Duration(0)
+		for _, p := range g {
+			if err := errors.Join(p.integer("quantity", &quantity, 0, MaxStock),
+				p.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
+				return nil, err
+			}
 		}
 		if quantity < 0 {
 			return nil, badInput("quantity is missing")

@@ -57,16 +57,16 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	p, err := readParams(c.Request, known...)
+	g, err := readParams(c.Request, known...)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	order, err := s.Bounds.order(p)
+	order, err := s.Bounds.order(g)
+	if err != nil {
+		return sale.Receipt{Order: id}, err
+	}
 	order.ID = id
-	if err != nil {
-		return sale.Receipt{Order: id}, err
-	}
-	ctx, err := s.withFaults(c, p, id)
+	ctx, err := s.withFaults(c, g, id)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}

@@ -26,9 +26,13 @@ func paramNames(faults bool) (ofDecrease, ofRead []string) {
 
 // withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is
 // released. Faults need the admin token if there is one: a fault can end the process.
-func (s *server) withFaults(c *gin.Context, p params, id string) (context.Context, error) {
+func (s *server) withFaults(c *gin.Context, g given, id string) (context.Context, error) {
 	ctx := c.Request.Context()
-	for _, text := range p["fault"] {
+	for _, p := range g {
+		text, ok := p["fault"]
+		if !ok {
+			continue
+		}
 		if !s.mayAdminister(c) {
 			return ctx, errUnauthorized
 		}

@@ -16,28 +16,29 @@ const maxItems = 16
 
 // items reads the items of an order: product:quantity, separated by commas.
 func (b Bounds) items(p params, o *sale.Order) error {
-	for _, text := range p["items"] {
-		for _, other := range []string{"product", "quantity"} {
-			if _, too := p[other]; too {
-				return badInput("items takes the place of product and quantity: %s is given too", other)
-			}
+	text, ok := p["items"]
+	if !ok {
+		return nil
+	}
+	for _, other := range []string{"product", "quantity"} {
+		if _, too := p[other]; too {
+			return badInput("items takes the place of product and quantity: %s is given too", other)
 		}
-		if text == "" {
-			return badInput("items names no product")
+	}
+	if text == "" {
+		return badInput("items names no product")
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		item, err := b.item(one)
+		switch {
+		case err != nil:
+			return err
+		case slices.ContainsFunc(o.Items, func(i stock.Item) bool { return i.Product == item.Product }):
+			return badInput("items names %s twice", item.Product)
+		case len(o.Items) == maxItems:
+			return badInput("items names more than %d products", maxItems)
 		}
-		o.Items = nil
-		for one := range strings.SplitSeq(text, ",") {
-			item, err := b.item(one)
-			switch {
-			case err != nil:
-				return err
-			case slices.ContainsFunc(o.Items, func(i stock.Item) bool { return i.Product == item.Product }):
-				return badInput("items names %s twice", item.Product)
-			case len(o.Items) == maxItems:
-				return badInput("items names more than %d products", maxItems)
-			}
-			o.Items = append(o.Items, item)
-		}
+		o.Items = append(o.Items, item)
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (b Bounds) item(text string) (stock.Item, error) {
 	if err := checkProduct(product); err != nil || !given {
 		return item, err
 	}
-	return item, params{"quantity": {quantity}}.integer("quantity", &item.Quantity, 1, b.MaxQuantity)
+	return item, params{"quantity": quantity}.integer("quantity", &item.Quantity, 1, b.MaxQuantity)
 }
 
 // array reads the rest of a JSON list of items, after its bracket, and returns it as the text that a query would have.
@@ -83,7 +84,7 @@ func (p params) itemText() (string, error) {
 			return "", badInput("unknown member %q of an item; known are product and quantity", name)
 		}
 	}
-	product, quantity := strings.Join(p["product"], ""), int64(1)
+	product, quantity := p["product"], int64(1)
 	if err := checkProduct(product); err != nil {
 		return "", err
 	}

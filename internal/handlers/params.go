@@ -62,31 +62,40 @@ func badInput(format string, args ...any) error {
 // expand without limit.
 var errEncoding = errors.New("a body has to be sent uncompressed, without Content-Encoding")
 
-// params holds the values of each parameter as text: two of one that the query and the body both give, the body's last.
-// All of them have to be valid, and the last takes effect.
-type params map[string][]string
+// params holds the values of parameters as text.
+type params map[string]string
 
-// readParams reads the known parameters from the query and a JSON body, which wins. It refuses unknown parameters, so
-// that a misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored.
-func readParams(r *http.Request, known ...string) (params, error) {
-	p, err := readQuery(r, known...)
+// given holds the parameters of a request: those of the query that the body overrides, and those that take effect. All
+// have to be valid.
+type given [2]params
+
+// readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a
+// misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If
+// both the query and the body give a parameter, the body wins.
+func readParams(r *http.Request, known ...string) (g given, err error) {
+	query, err := readQuery(r, known...)
 	if err != nil {
-		return nil, err
+		return g, err
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, errEncoding
+		return g, errEncoding
 	}
-	body, err := readBody(r.Body)
+	p, err := readBody(r.Body)
 	if err != nil {
-		return nil, err
+		return g, err
 	}
-	if err := body.only(known); err != nil || len(p) == 0 {
-		return body, err
+	if err := p.only(known); err != nil || len(p) == 0 {
+		return given{nil, query}, err
 	}
-	for name, values := range body {
-		p[name] = append(p[name], values...)
+	overridden := params{}
+	for name, value := range query {
+		if _, wins := p[name]; wins {
+			overridden[name] = value
+		} else {
+			p[name] = value
+		}
 	}
-	return p, nil
+	return given{overridden, p}, nil
 }
 
 // readQuery reads the parameters of a query. It refuses unknown and repeated ones.
@@ -98,12 +107,13 @@ func readQuery(r *http.Request, known ...string) (params, error) {
 	if err != nil {
 		return nil, badInput("the query does not parse")
 	}
+	p := params{}
 	for name, values := range query {
 		if len(values) > 1 {
 			return nil, badInput("%q is given %d times", name, len(values))
 		}
+		p[name] = values[0]
 	}
-	p := params(query)
 	return p, p.only(known)
 }
 
@@ -159,7 +169,7 @@ func object(d *json.Decoder) (params, error) {
 		if _, seen := members[name]; seen {
 			return nil, badInput("%q is given twice in the body", name)
 		}
-		members[name] = []string{value}
+		members[name] = value
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, badInput("the body is cut short")
@@ -195,13 +205,23 @@ func member(d *json.Decoder) (name, value string, err error) {
 }
 
 // order turns the parameters of a decrease into an order, and refuses values out of bounds.
-func (b Bounds) order(p params) (o sale.Order, err error) {
+func (b Bounds) order(g given) (o sale.Order, err error) {
+	if len(g[0]) > 0 {
+		if _, err := b.orderOf(g[0]); err != nil {
+			return sale.Order{}, err
+		}
+	}
+	return b.orderOf(g[1])
+}
+
+func (b Bounds) orderOf(p params) (o sale.Order, err error) {
 	o = sale.Order{Product: defaultProduct, Quantity: 1, Wait: b.DefaultWait}
 	o.TTL = b.DefaultTTL
-	for _, o.Product = range p["product"] {
-		if err := checkProduct(o.Product); err != nil {
-			return o, err
-		}
+	if product, ok := p["product"]; ok {
+		o.Product = product
+	}
+	if err := checkProduct(o.Product); err != nil {
+		return o, err
 	}
 	if _, waits := p["wait"]; waits {
 		o.Wait = new(time.Duration)
@@ -231,34 +251,40 @@ func checkProduct(product string) error {
 }
 
 func (p params) integer(name string, to *int64, low, high int64) error {
-	for _, text := range p[name] {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < low || n > high {
-			return badInput("%s must be a whole number from %d to %d", name, low, high)
-		}
-		*to = n
+	text, ok := p[name]
+	if !ok {
+		return nil
 	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		return badInput("%s must be a whole number from %d to %d", name, low, high)
+	}
+	*to = n
 	return nil
 }
 
 func (p params) duration(name string, to *time.Duration, low, high time.Duration) error {
-	for _, text := range p[name] {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < low || d > high {
-			return badInput("%s must be a duration such as 250ms or 2s, from %v to %v", name, low, high)
-		}
-		*to = d
+	text, ok := p[name]
+	if !ok {
+		return nil
 	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < low || d > high {
+		return badInput("%s must be a duration such as 250ms or 2s, from %v to %v", name, low, high)
+	}
+	*to = d
 	return nil
 }
 
 func (p params) boolean(name string, to *bool) error {
-	for _, text := range p[name] {
-		v, err := strconv.ParseBool(text)
-		if err != nil {
-			return badInput("%s must be true or false", name)
-		}
-		*to = v
+	text, ok := p[name]
+	if !ok {
+		return nil
 	}
+	v, err := strconv.ParseBool(text)
+	if err != nil {
+		return badInput("%s must be true or false", name)
+	}
+	*to = v
 	return nil
 }
