@@ -96,9 +96,9 @@ func serve(
 	shop.Note("v6", redlockNote(c))
 	shop.Note("v12", sqlNote(c))
 	shop.Note("v12-naive", sqlNote(c))
-	handler := handlers.New(shop, admin{shelf, locks}, handlers.Config{Instance: c.Instance, Clock: clock(),
-		Build: thisBuild(), Hosts: hosts(c, listener), Bounds: c.bounds(), AdminToken: c.AdminToken, Orders: c.Orders,
-		Ready: servers.ready, Faults: observer.Faults, Metrics: m, Log: log})
+	handler := handlers.New(shop, sale.Admin{Shelf: shelf, Locks: locks}, handlers.Config{Instance: c.Instance,
+		Clock: clock(), Build: thisBuild(), Hosts: hosts(c, listener), Bounds: c.bounds(), AdminToken: c.AdminToken,
+		Orders: c.Orders, Ready: servers.ready, Faults: observer.Faults, Metrics: m, Log: log})
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
@@ -136,21 +136,6 @@ func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) 
 		log.Info("shop opened", "product", c.Product, "stock", c.Stock)
 	}
 	return nil
-}
-
-// admin serves the administrative routes.
-type admin struct {
-	*stock.Shelf
-	locks lock.Backends
-}
-
-// BreakLocks removes the locks of a product.
-func (a admin) BreakLocks(ctx context.Context, product string) (int64, error) {
-	removed, err := a.locks.Break(ctx, product)
-	if err != nil {
-		return removed, fmt.Errorf("break the locks of %s: %w", product, err)
-	}
-	return removed, nil
 }
 
 func redlockNote(c *config) string {

@@ -394,18 +394,9 @@ func embeddedShop(t *testing.T) (h http.Handler, inside *backend.Embedded) {
 	})
 	shelf := stock.NewShelf(rdb)
 	shop := sale.New("a", lock.Ladder(), shelf, locks, m, log)
-	return New(shop, realAdmin{shelf, locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m, Log: log,
-		Hosts: Hosts{Names: []string{"example.com"}}, Orders: 10,
+	return New(shop, sale.Admin{Shelf: shelf, Locks: locks}, Config{Instance: "a", Bounds: testBounds(), Metrics: m,
+		Log: log, Hosts: Hosts{Names: []string{"example.com"}}, Orders: 10,
 		Ready: func(ctx context.Context) error { return backend.Ping(ctx, rdb) }}), inside
-}
-
-type realAdmin struct {
-	*stock.Shelf
-	locks lock.Backends
-}
-
-func (a realAdmin) BreakLocks(ctx context.Context, product string) (int64, error) {
-	return a.locks.Break(ctx, product)
 }
 
 func TestRealAnswersAreAsDocumented(t *testing.T) {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"container/list"
 	"context"
 	"net/http"
 	"sync"
@@ -46,7 +47,7 @@ type orderRecord struct {
 	underWay  int  // how many of them have not ended
 	maybeSold bool // whether one of them sold, or may have
 
-	older, newer *orderRecord // its neighbours among those that have ended
+	over *list.Element // its place among those that have ended, or nil
 }
 
 // outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under
@@ -56,41 +57,7 @@ type outcomes struct {
 
 	mu   sync.Mutex
 	byID map[string]*orderRecord
-	over orderList // those that have ended
-}
-
-// An orderList is a list of records. The links are in the records themselves. With container/list each order would need
-// one more allocation.
-type orderList struct {
-	oldest, newest *orderRecord
-	length         int
-}
-
-// add adds the newest record.
-func (l *orderList) add(r *orderRecord) {
-	r.older, r.newer = l.newest, nil
-	if l.newest == nil {
-		l.oldest = r
-	} else {
-		l.newest.newer = r
-	}
-	l.newest = r
-	l.length++
-}
-
-func (l *orderList) remove(r *orderRecord) {
-	if r.older == nil {
-		l.oldest = r.newer
-	} else {
-		r.older.newer = r.newer
-	}
-	if r.newer == nil {
-		l.newest = r.older
-	} else {
-		r.newer.older = r.older
-	}
-	r.older, r.newer = nil, nil // or a removed record would keep others in memory
-	l.length--
+	over list.List // of the records that have ended, the oldest first
 }
 
 // newOutcomes returns outcomes that keep so many orders that have ended, or nil for none.
@@ -142,8 +109,9 @@ func (m *outcomes) begin(o sale.Order) *orderRecord {
 		r = &orderRecord{id: o.ID}
 		m.byID[o.ID] = r
 	}
-	if r.times > 0 && r.underWay == 0 {
-		m.over.remove(r)
+	if r.over != nil {
+		m.over.Remove(r.over)
+		r.over = nil
 	}
 	r.times++
 	r.underWay++
@@ -176,10 +144,10 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 	if r.underWay--; r.underWay > 0 {
 		return
 	}
-	m.over.add(r)
-	if m.over.length > m.most {
-		delete(m.byID, m.over.oldest.id)
-		m.over.remove(m.over.oldest)
+	r.over = m.over.PushBack(r)
+	if m.over.Len() > m.most {
+		oldest := m.over.Remove(m.over.Front()).(*orderRecord)
+		delete(m.byID, oldest.id)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,45 +208,6 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 	assert.Equal(t, "sold", outcome)
 	outcome, _ = ask(t, h, "order-7")
 	assert.Equal(t, "forgotten", outcome, "it was the oldest of three")
-}
-
-// A record can leave the list from its begin, its middle and its end, and come back as the newest.
-func TestTheListOfOrdersKeepsTheirOrder(t *testing.T) {
-	a, b, c := &orderRecord{id: "a"}, &orderRecord{id: "b"}, &orderRecord{id: "c"}
-	var l orderList
-	want := ""
-	check := func() {
-		t.Helper()
-		var forwards, backwards []string
-		for r := l.oldest; r != nil; r = r.newer {
-			forwards = append(forwards, r.id)
-		}
-		for r := l.newest; r != nil; r = r.older {
-			backwards = append(backwards, r.id)
-		}
-		slices.Reverse(backwards)
-		assert.Equal(t, want, strings.Join(forwards, ""))
-		assert.Equal(t, want, strings.Join(backwards, ""))
-		assert.Len(t, want, l.length)
-	}
-	check()
-	for _, r := range []*orderRecord{a, b, c, b, a, a, c, c} { // each from another place
-		if strings.Contains(want, r.id) {
-			l.remove(r)
-			assert.Nil(t, r.older)
-			assert.Nil(t, r.newer)
-			want = strings.Replace(want, r.id, "", 1)
-			check()
-		}
-		l.add(r)
-		want += r.id
-		check()
-	}
-	for _, r := range []*orderRecord{a, b, c} {
-		l.remove(r)
-		want = strings.Replace(want, r.id, "", 1)
-		check()
-	}
 }
 
 func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {

@@ -119,12 +119,8 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 		return receipt, err
 	}
 	defer func() { s.release(ctx, o, lease, &receipt, err) }()
-	left, err := s.sell(r, o, lease)
-	if err != nil {
-		return receipt, err
-	}
-	receipt.sold(o, left)
-	return receipt, nil
+	err = s.sell(r, o, lease, &receipt)
+	return receipt, err
 }
 
 // acquire waits for the lock and records the lease in the receipt.
@@ -171,25 +167,25 @@ func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) 
 		})
 }
 
-// sell takes the ordered units off the shelf, those of one product as the rung does, those of several all or none. It
-// returns how many are left of each.
-func (s *Shop) sell(r *rung, o Order, lease *lock.Lease) (left []int64, err error) {
+// sell takes the ordered units off the shelf: those of one product as the rung does, those of several all or none.
+func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err error) {
+	left := make([]int64, 1)
 	if len(o.Items) > 1 {
 		left, err = s.shelf.SellAll(lease.Context, o.Items, s.work(r, o))
 	} else {
 		item := o.items()[0]
-		left = make([]int64, 1)
 		left[0], err = r.sell(lease.Context, stock.Order{ID: o.ID, Product: item.Product, Quantity: item.Quantity,
 			Fence: lease.Fence, Seat: lease.Seat, MaxWait: r.maxWait(o), Waiting: s.open, Work: s.work(r, o)})
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.narrated.Sold(left)
 	if lease.Sold != nil {
 		lease.Sold()
 	}
-	return left, nil
+	receipt.sold(o, left)
+	return nil
 }
 
 // release releases the lock. A lost lease is reported in the receipt, and is no error of the sale: a sale that was

@@ -24,8 +24,9 @@ type bulk struct {
 	writer *bid // the first that is sold, in whose name the stock is written; nil: none was sold yet
 }
 
-// sellCombined is the fenced sale for a batch. An order whose client goes away gets nothing, and the others do not notice.
-// The orders are sold in the name of the one that wrote the stock, or of the one that came first if none was sold.
+// sellCombined is the fenced sale for a batch. An order whose client goes away gets nothing, and the others do not
+// notice. The orders are sold in the name of the one that wrote the stock, or of the one that came first if none was
+// sold.
 func (s *Shelf) sellCombined(ctx context.Context, o Order) (int64, error) {
 	if o.Seat == nil {
 		return s.Seller(Fenced)(ctx, o)

@@ -652,7 +652,7 @@ var table = []section{
 			edits{{"internal/lock/cohort.go", `if place != "" && !all.waits(key) {`, "if false {"}}},
 		{"the lock is released before the write", by{explorer("v4 none")},
 			edits{{"internal/sale/sale.go",
-				"left, err := s.sell(r, o, lease)", "_ = lease.Unlock(ctx); left, err := s.sell(r, o, lease)"}}},
+				"err = s.sell(r, o, lease, &receipt)", "_ = lease.Unlock(ctx); err = s.sell(r, o, lease, &receipt)"}}},
 		{"v4 sets the key whoever has it", by{explorer("v4 none")},
 			edits{{"internal/lock/v4_lua_release.go",
 				"rt.Redis.SetNX(ctx, key, token, o.TTL).Result()", "true, rt.Redis.Set(ctx, key, token, o.TTL).Err()"}}},
