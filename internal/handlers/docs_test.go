@@ -23,7 +23,7 @@ import (
 
 func docsOf(t *testing.T, h http.Handler) string {
 	t.Helper()
-	answer := newContract(t).call(t, h, request("GET", "/docs", ""))
+	answer := newContract(t).call(t, h, request("GET /docs", ""))
 	require.Equal(t, 200, answer.Code)
 	policy := answer.Header().Get("Content-Security-Policy")
 	for directive := range strings.SplitSeq(policy, "; ") {
@@ -80,7 +80,7 @@ func TestPageLoadsOnlyFromItsInstanceAndItsLinksLeadSomewhere(t *testing.T) {
 		case here:
 			assert.Contains(t, places, place)
 		case m[1] != "data:,": // no icon
-			assert.Equal(t, 200, c.call(t, h, request("GET", m[1], "")).Code, m[1])
+			assert.Equal(t, 200, c.call(t, h, request("GET "+m[1], "")).Code, m[1])
 		}
 	}
 }
@@ -88,13 +88,12 @@ func TestPageLoadsOnlyFromItsInstanceAndItsLinksLeadSomewhere(t *testing.T) {
 func TestFilesOfThePage(t *testing.T) {
 	h, c := docsShop(t), newContract(t)
 	for name, contentType := range docsTypes {
-		plain := c.call(t, h, request("GET", "/docs/"+name, ""))
+		plain := c.call(t, h, request("GET /docs/"+name, ""))
 		assert.Equal(t, contentType, plain.Header().Get("Content-Type"), name)
 		assert.Empty(t, plain.Header().Get("Content-Encoding"), name)
-		r := request("GET", "/docs/"+name, "")
+		r := request("GET /docs/"+name, "")
 		r.Header.Set("Accept-Encoding", "gzip, br")
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, r)
+		answer := serveTo(h, r)
 		body := answer.Body.Bytes()
 		if strings.HasPrefix(name, "swagger-ui") {
 			assert.Equal(t, "gzip", answer.Header().Get("Content-Encoding"), name)
@@ -107,14 +106,14 @@ func TestFilesOfThePage(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 404, c.call(t, h, request("GET", "/docs/nothing.js", "")).Code)
+	assert.Equal(t, 404, c.call(t, h, request("GET /docs/nothing.js", "")).Code)
 }
 
 // Swagger UI is unpacked once, and all answers share it: a copy for each would let slow readers fill the memory.
 func TestFilesOfThePageAreShared(t *testing.T) {
 	h := docsShop(t)
 	for _, encoding := range []string{"", "gzip"} {
-		r := request("GET", "/docs/swagger-ui-bundle.js", "")
+		r := request("GET /docs/swagger-ui-bundle.js", "")
 		r.Header.Set("Accept-Encoding", encoding)
 		h.ServeHTTP(discard{http.Header{}}, r)
 		var before, after runtime.MemStats

@@ -285,8 +285,7 @@ func TestAPageOfAnotherSite(t *testing.T) {
 		r.Host = "127.0.0.1:5000"
 		r.Header.Set(c.header, c.value)
 		r.Header.Set("Content-Type", "text/plain")
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, r)
+		answer := serveTo(h, r)
 		assert.Equal(t, c.status, answer.Code, "%s %s: %s", c.target, c.header, c.value)
 	}
 }
@@ -319,8 +318,7 @@ func TestAHostThatIsNotOurs(t *testing.T) {
 					method, path, _ := strings.Cut(target, " ")
 					r := httptest.NewRequest(method, path, nil)
 					r.Host = host
-					answer := httptest.NewRecorder()
-					h.ServeHTTP(answer, r)
+					answer := serveTo(h, r)
 					assert.Equal(t, status, answer.Code, "%+v: %s of %q", c.Hosts, target, host)
 				}
 			}
@@ -334,17 +332,16 @@ func TestFaultsAreBehindTheToken(t *testing.T) {
 	h, contract := newFake(f, "secret"), newContract(t)
 	for _, target := range []string{"POST /v4/decrease?fault=crash@before:get",
 		"GET /v10/stock/10000?fault=crash@before:get", "GET /faults", "DELETE /faults/x"} {
-		method, path, _ := strings.Cut(target, " ")
 		for authorization, refused := range map[string]bool{"": true, "Bearer wrong": true, "Bearer secret": false} {
-			r := request(method, path, "")
+			r := request(target, "")
 			r.Header.Set("Authorization", authorization)
 			code := contract.call(t, h, r).Code
 			assert.Equal(t, refused, code == http.StatusUnauthorized, "%s with %q: %d", target, authorization, code)
 		}
 	}
-	assert.Equal(t, 200, contract.call(t, h, request("POST", "/v4/decrease", "")).Code, "an order takes no token")
+	assert.Equal(t, 200, contract.call(t, h, request("POST /v4/decrease", "")).Code, "an order takes no token")
 	config := fakeConfig(f, "secret")
 	config.Faults = nil
-	r := request("POST", "/v4/decrease?fault=crash@before:get", "")
+	r := request("POST /v4/decrease?fault=crash@before:get", "")
 	assert.Equal(t, 400, contract.call(t, New(f, f, config), r).Code, "without the flag there are no faults")
 }

@@ -117,11 +117,10 @@ func TestOpenAPIWithoutFaults(t *testing.T) {
 	config.Faults = nil
 	h, c := New(f, f, config), newContract(t)
 	for target, status := range map[string]int{"GET /faults": 404, "DELETE /faults/mine": 404} {
-		method, path, _ := strings.Cut(target, " ")
-		assert.Equal(t, status, c.call(t, h, request(method, path, "")).Code, target)
+		assert.Equal(t, status, c.call(t, h, request(target, "")).Code, target)
 	}
-	assert.Equal(t, http.StatusMethodNotAllowed, serveTo(h, request("TRACE", "/faults", "")).Code)
-	doc, err := openapi3.NewLoader().LoadFromData(serveTo(h, request("GET", "/openapi.yaml", "")).Body.Bytes())
+	assert.Equal(t, http.StatusMethodNotAllowed, serveTo(h, request("TRACE /faults", "")).Code)
+	doc, err := openapi3.NewLoader().LoadFromData(serveTo(h, request("GET /openapi.yaml", "")).Body.Bytes())
 	require.NoError(t, err)
 	require.NoError(t, doc.Validate(t.Context()))
 	sell := doc.Paths.Find("/{rung}/decrease").Post
@@ -174,8 +173,7 @@ func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest
 	t.Helper()
 	var sent bytes.Buffer
 	r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
-	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, r)
+	answer := serveTo(h, r)
 	c.note(t, answer)
 
 	r.Body = io.NopCloser(&sent)
@@ -210,8 +208,10 @@ func (c *contract) note(t *testing.T, answer *httptest.ResponseRecorder) {
 	c.seen[name] = true
 }
 
-func request(method, target, body string) *http.Request {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
+// request returns a request for a target such as "GET /rungs".
+func request(target, body string) *http.Request {
+	method, path, _ := strings.Cut(target, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -275,63 +275,61 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		"internal": errPanic,
 	} {
 		h := newFake(&fakeShop{receipt: known, err: fmt.Errorf("in a test: %w", err)}, "")
-		answer := c.call(t, h, request("POST", "/v4/decrease", ""))
+		answer := c.call(t, h, request("POST /v4/decrease", ""))
 		assert.Contains(t, answer.Body.String(), `"/problems/`+name+`"`)
 	}
 	h := newFake(&fakeShop{}, "secret")
 	for _, r := range []*http.Request{
-		request("POST", "/v4/decrease?quantity=0", ""),
-		request("POST", "/v4/decrease?quantity=1&quantity=2", ""),
-		request("POST", "/v4/decrease?colour=red", ""),
-		request("POST", "/v4/decrease?wait=1h", ""),
-		request("POST", "/v7/decrease?renew=never", ""),
-		request("POST", "/v11/decrease?permits=0", ""),
-		request("POST", "/v11/decrease?permits=101", ""),
-		request("POST", "/v4/decrease", `{"quantity":`),
+		request("POST /v4/decrease?quantity=0", ""),
+		request("POST /v4/decrease?quantity=1&quantity=2", ""),
+		request("POST /v4/decrease?colour=red", ""),
+		request("POST /v4/decrease?wait=1h", ""),
+		request("POST /v7/decrease?renew=never", ""),
+		request("POST /v11/decrease?permits=0", ""),
+		request("POST /v11/decrease?permits=101", ""),
+		request("POST /v4/decrease", `{"quantity":`),
 		httptest.NewRequest(http.MethodPost, "/v4/decrease", iotest.ErrReader(io.ErrUnexpectedEOF)),
-		request("GET", "/stock/%20", ""),
-		request("POST", "/v9/decrease?items=", ""),
-		request("POST", "/v9/decrease?items=10000,10000", ""),
-		request("POST", "/v9/decrease", `{"items":[]}`),
-		request("GET", "/v10/stock/%20", ""),
-		request("GET", "/v10/stock/10000?quantity=1", ""),
+		request("GET /stock/%20", ""),
+		request("POST /v9/decrease?items=", ""),
+		request("POST /v9/decrease?items=10000,10000", ""),
+		request("POST /v9/decrease", `{"items":[]}`),
+		request("GET /v10/stock/%20", ""),
+		request("GET /v10/stock/10000?quantity=1", ""),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
 	}
 	for _, r := range []*http.Request{
-		request("PUT", "/stock/10000?quantity=1", ""), request("DELETE", "/stock/10000", ""), request("DELETE",
-			"/locks/10000", ""),
+		request("PUT /stock/10000?quantity=1", ""), request("DELETE /stock/10000", ""), request("DELETE /locks/10000", ""),
 	} {
 		assert.Equal(t, http.StatusUnauthorized, c.call(t, h, r).Code, r.URL)
 	}
 	h = newFake(&fakeShop{}, "")
 	for _, r := range []*http.Request{
-		request("GET", "/stock/10000?x=1", ""), request("GET", "/rungs?x=1", ""), request("GET", "/faults?x=1", ""),
-		request("POST", "/v4/decrease?quantity=none", `{"quantity":1}`), request("POST", "/v4/decrease?wait=1h",
+		request("GET /stock/10000?x=1", ""), request("GET /rungs?x=1", ""), request("GET /faults?x=1", ""),
+		request("POST /v4/decrease?quantity=none", `{"quantity":1}`), request("POST /v4/decrease?wait=1h",
 			`{"wait":"1s"}`),
-		request("POST", "/v4/decrease?fault=none", `{"fault":"crash@before:set"}`), request("POST", "/v9/decrease?items=,",
+		request("POST /v4/decrease?fault=none", `{"fault":"crash@before:set"}`), request("POST /v9/decrease?items=,",
 			`{"items":[{"product":"a"}]}`),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)
 	}
-	zipped := request("POST", "/v4/decrease", "{}")
+	zipped := request("POST /v4/decrease", "{}")
 	zipped.Header.Set("Content-Encoding", "gzip")
 	assert.Equal(t, http.StatusUnsupportedMediaType, c.call(t, h, zipped).Code)
-	c.call(t, h, request("POST", "/v4/decrease", strings.Repeat(" ", maxBody+1)))
-	c.call(t, h, request("GET", "/problems/none", ""))
-	c.call(t, newFake(&fakeShop{}, ""), request("DELETE", "/faults/none", ""))
-	c.call(t, newFake(&fakeShop{}, ""), request("GET", "/orders/none", ""))
-	assert.Equal(t, http.StatusOK, c.call(t, newFake(&fakeShop{}, ""), request("GET", "/faults", "")).Code)
-	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET", "/readyz", ""))
+	c.call(t, h, request("POST /v4/decrease", strings.Repeat(" ", maxBody+1)))
+	c.call(t, h, request("GET /problems/none", ""))
+	c.call(t, newFake(&fakeShop{}, ""), request("DELETE /faults/none", ""))
+	c.call(t, newFake(&fakeShop{}, ""), request("GET /orders/none", ""))
+	assert.Equal(t, http.StatusOK, c.call(t, newFake(&fakeShop{}, ""), request("GET /faults", "")).Code)
+	c.call(t, newFake(&fakeShop{closed: true}, ""), request("GET /readyz", ""))
 
-	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, request("GET", "/v4/decrease", ""))
+	answer := serveTo(h, request("GET /v4/decrease", ""))
 	c.note(t, answer)
 	assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
 	assert.Equal(t, "POST", answer.Header().Get("Allow"))
 
 	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Host": "attacker.example"} {
-		r, answer := request("POST", "/v4/decrease", ""), httptest.NewRecorder()
+		r, answer := request("POST /v4/decrease", ""), httptest.NewRecorder()
 		r.Header.Set(header, value)
 		r.Host = cmp.Or(r.Header.Get("Host"), r.Host)
 		h.ServeHTTP(answer, r)
@@ -349,7 +347,7 @@ func TestAnswersNameTheOrderThatSoldForThem(t *testing.T) {
 	for status, err := range map[int]error{200: nil, 409: stock.ErrSoldOut, 500: stock.ErrUnknown, 503: lock.ErrLost} {
 		served := sale.Receipt{Rung: "v19", Product: "10000", Quantity: 1, Left: 2, Units: []int64{3}, Instance: "a",
 			Order: "mine", SoldBy: "the-first"}
-		answer := c.call(t, newFake(&fakeShop{receipt: served, err: err}, ""), request("POST", "/v19/decrease", ""))
+		answer := c.call(t, newFake(&fakeShop{receipt: served, err: err}, ""), request("POST /v19/decrease", ""))
 		assert.Equal(t, status, answer.Code)
 		assert.Contains(t, answer.Body.String(), `"sold_by":"the-first"`, status)
 		assert.NotContains(t, answer.Body.String(), `"lease":`, status)
@@ -361,15 +359,14 @@ func TestAdministrationsProblemsAreAsDocumented(t *testing.T) {
 	h := newFake(&fakeShop{err: io.ErrUnexpectedEOF}, "secret")
 	for _, target := range []string{"GET /stock/10000", "PUT /stock/10000?quantity=1", "DELETE /stock/10000",
 		"DELETE /locks/10000"} {
-		method, path, _ := strings.Cut(target, " ")
-		r := request(method, path, "")
+		r := request(target, "")
 		r.Header.Set("Authorization", "Bearer secret")
 		assert.Equal(t, http.StatusServiceUnavailable, c.call(t, h, r).Code, target)
 	}
 	for _, err := range []error{stock.ErrNoProduct, stock.ErrCorrupt} {
-		c.call(t, newFake(&fakeShop{err: err}, ""), request("GET", "/stock/10000", ""))
+		c.call(t, newFake(&fakeShop{err: err}, ""), request("GET /stock/10000", ""))
 	}
-	r := request("PUT", "/stock/10000", strings.Repeat(" ", maxBody+1))
+	r := request("PUT /stock/10000", strings.Repeat(" ", maxBody+1))
 	assert.Equal(t, http.StatusRequestEntityTooLarge, c.call(t, newFake(&fakeShop{}, ""), r).Code)
 }
 
@@ -404,7 +401,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 	h, inside := embeddedShop(t)
 	call := func(status int, method, target, body string) *httptest.ResponseRecorder {
 		t.Helper()
-		answer := c.call(t, h, request(method, target, body))
+		answer := c.call(t, h, request(method+" "+target, body))
 		require.Equal(t, status, answer.Code, "%s %s: %s", method, target, answer.Body)
 		return answer
 	}
@@ -432,7 +429,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		"a reader cannot become a writer")
 	call(404, "GET", "/v4/stock/10000", "")
 	call(404, "GET", "/v10/stock/none", "")
-	named := request("POST", "/v4/decrease", "")
+	named := request("POST /v4/decrease", "")
 	named.Header.Set("X-Request-ID", "order-7")
 	assert.Contains(t, c.call(t, h, named).Body.String(), `"order":"order-7"`)
 	assert.JSONEq(t,
@@ -460,6 +457,6 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		method, path, _ := strings.Cut(target, " ")
 		call(503, method, path, "")
 	}
-	require.Eventually(t, func() bool { return c.call(t, h, request("GET", "/readyz", "")).Code == 503 },
+	require.Eventually(t, func() bool { return c.call(t, h, request("GET /readyz", "")).Code == 503 },
 		10*time.Second, 10*time.Millisecond, "what it said before holds for a moment")
 }

@@ -39,7 +39,7 @@ func newScripted(most int, sell func(context.Context, sale.Order) (sale.Receipt,
 
 // buy sends an order of that name.
 func buy(ctx context.Context, h http.Handler, id string) int {
-	r, answer := request("POST", "/v4/decrease", "").WithContext(ctx), httptest.NewRecorder()
+	r, answer := request("POST /v4/decrease", "").WithContext(ctx), httptest.NewRecorder()
 	r.Header.Set("X-Request-ID", id)
 	h.ServeHTTP(answer, r)
 	return answer.Code
@@ -48,7 +48,7 @@ func buy(ctx context.Context, h http.Handler, id string) int {
 // ask returns what the service says of an order.
 func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[string]any) {
 	t.Helper()
-	answer := newContract(t).call(t, h, request("GET", "/orders/"+id, ""))
+	answer := newContract(t).call(t, h, request("GET /orders/"+id, ""))
 	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &body))
 	if answer.Code == http.StatusNotFound {
 		assert.Equal(t, "/problems/unknown-order", body["type"])
@@ -141,7 +141,7 @@ func (b broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
 	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
-	r := request("POST", "/v4/decrease", "")
+	r := request("POST /v4/decrease", "")
 	r.Header.Set("X-Request-ID", "mine")
 	h.ServeHTTP(broken{http.Header{}}, r)
 	outcome, _ := ask(t, h, "mine")
@@ -213,8 +213,7 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
 	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
 	buy(t.Context(), h, "mine")
-	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, request("GET", "/orders/mine", ""))
+	answer := serveTo(h, request("GET /orders/mine", ""))
 	assert.Equal(t, http.StatusNotFound, answer.Code)
 	assert.Contains(t, answer.Body.String(), "no-such-route")
 }
@@ -222,20 +221,18 @@ func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
 func TestOrdersNamesAreBoundedAndItsRouteTakesNoParameters(t *testing.T) {
 	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
 	c := newContract(t)
-	assert.Equal(t, http.StatusBadRequest, c.call(t, h, request("GET", "/orders/mine?x=1", "")).Code)
-	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, request("GET", "/orders/"+strings.Repeat("x", 65), ""))
+	assert.Equal(t, http.StatusBadRequest, c.call(t, h, request("GET /orders/mine?x=1", "")).Code)
+	answer := serveTo(h, request("GET /orders/"+strings.Repeat("x", 65), ""))
 	assert.Equal(t, http.StatusBadRequest, answer.Code)
-	r := request("GET", "/orders/mine", "")
+	r := request("GET /orders/mine", "")
 	r.Host = "attacker.example"
-	answer = httptest.NewRecorder()
-	h.ServeHTTP(answer, r)
+	answer = serveTo(h, r)
 	assert.Equal(t, http.StatusMisdirectedRequest, answer.Code)
 }
 
 func TestReadingsAreNotRemembered(t *testing.T) {
 	h := newScripted(10, nil)
-	r := request("GET", "/v10/stock/10000", "")
+	r := request("GET /v10/stock/10000", "")
 	r.Header.Set("X-Request-ID", "mine")
 	h.ServeHTTP(httptest.NewRecorder(), r)
 	outcome, _ := ask(t, h, "mine")

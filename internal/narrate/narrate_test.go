@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,48 +245,4 @@ func TestALineStaysALine(t *testing.T) {
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))
 	hears(o, "get", "ProductStock_10000", "1\n\x1b[2J\r\u0085x")
 	assert.Equal(t, []string{"wants 1 of 10000", "read 1  [2J  x"}, lines(t, out.String()))
-}
-
-// whole checks that every call of Write has one whole line.
-type whole struct {
-	t     *testing.T
-	lines int
-}
-
-func (w *whole) Write(p []byte) (int, error) {
-	assert.Len(w.t, lines(w.t, string(p)), 1)
-	assert.True(w.t, bytes.HasSuffix(p, []byte("\n")))
-	w.lines++
-	return len(p), nil
-}
-
-func TestConcurrentOrdersWriteWholeLines(t *testing.T) {
-	out := &whole{t: t}
-	n := New(out, false)
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			_, o := n.Begin(context.Background(), wants(fmt.Sprint("order-", i), "v4"))
-			lease := has(o)
-			hears(o, "get", "ProductStock_10000", "98")
-			o.Sold([]int64{97})
-			o.Released(lease, nil)
-		})
-	}
-	all.Wait()
-	assert.Equal(t, 500, out.lines)
-}
-
-// Without narration an order costs no allocation here.
-func TestAnOrderThatIsNotNarratedCostsNothing(t *testing.T) {
-	var o *Order
-	lease := &lock.Lease{Context: context.Background(), Token: "T"}
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		o.Busy(lock.ErrBusy, time.Second)
-		o.Has(lease, time.Second)
-		o.Works(time.Second)
-		o.Sold(nil)
-		o.Failed(lock.ErrBusy)
-		o.Released(lease, nil)
-	}))
 }
