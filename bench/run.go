@@ -25,8 +25,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (code int) {
 	if err != nil {
 		return exitCode(stderr, err)
 	}
-	c, ctx, err := cluster.New(ctx, cluster.Options{Self: []string{self, "guardian"}, Backend: f.Redis,
-		Say: func(string) {}})
+	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: f.Redis, Say: func(string) {}})
 	if err != nil {
 		return exitCode(stderr, err)
 	}
