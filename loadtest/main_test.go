@@ -69,8 +69,8 @@ func withoutLeaks(code int) int {
 }
 
 // runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise: most of their time
-// passes while a lease or a timeout ends. With the race detector loadtest computes for so long that leases would expire;
-// there it is one test for two processors.
+// passes while a lease or a timeout ends. With the race detector loadtest computes for so long that leases would
+// expire; there it is one test for two processors.
 func runMoreInParallel() {
 	flag.Parse()
 	chosen := false

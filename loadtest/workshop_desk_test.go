@@ -93,8 +93,8 @@ var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./l
 // needsSources matches the scripts that need more than the programs.
 var needsSources = regexp.MustCompile(`\b(go|make) |\b(cmd|examples|internal|loadtest|scripts)/`)
 
-// provide puts on the desk what a block needs and what is not there: the explorer, and a copy of the sources. Most blocks
-// need neither, and hundreds of files are a third of the work of the others.
+// provide puts on the desk what a block needs and what is not there: the explorer, and a copy of the sources. Most
+// blocks need neither, and hundreds of files are a third of the work of the others.
 func (d *workshopDesk) provide(b *workshopBlock) error {
 	if strings.Contains(b.script, goRunExplore) {
 		path, err := buildExplorer()

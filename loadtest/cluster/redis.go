@@ -89,8 +89,8 @@ func (c *Cluster) url(port int) string {
 	return fmt.Sprintf("redis://:%s@127.0.0.1:%d", c.password, port)
 }
 
-// redisServer is the starter of real servers. They write nothing to disk and never evict: a lock that is evicted for lack
-// of memory is a lost lock.
+// redisServer is the starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
+// lack of memory is a lost lock.
 func (c *Cluster) redisServer(ctx context.Context, name string, port int, settings ...string) (*child, error) {
 	dir, number := filepath.Join(c.dir, strconv.Itoa(port)), strconv.Itoa(port)
 	config, err := c.secret(dir, "redis.conf", redisAccess)

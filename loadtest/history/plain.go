@@ -9,10 +9,10 @@ import (
 // maxPlain bounds what is printed of a text, in bytes.
 const maxPlain = 4 << 10
 
-// Plain returns a text fit to be printed. What a service answers, and what a file says that somebody else made, may hold
-// characters that a terminal obeys. Each of them, and each that hides or reorders others, is written out, such as \x1b.
-// White space becomes a blank, so that the text stays on its line. A text without such characters is returned as it is,
-// up to 4 KB.
+// Plain returns a text fit to be printed. What a service answers, and what a file says that somebody else made, may
+// hold characters that a terminal obeys. Each of them, and each that hides or reorders others, is written out, such as
+// \x1b. White space becomes a blank, so that the text stays on its line. A text without such characters is returned as
+// it is, up to 4 KB.
 func Plain(s string) string {
 	if len(s) > maxPlain {
 		s = s[:maxPlain] + "…"
