@@ -77,7 +77,6 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 	backendtest.Long(t) // it builds stockapi
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they start all at once
 	path, _, err := c.Stockapi(ctx)
 	require.NoError(t, err)

@@ -46,11 +46,16 @@ func self(role string) *exec.Cmd {
 	return cmd
 }
 
+// newCluster returns an empty cluster, which ends with the test and leaves nothing.
 func newCluster(t *testing.T) (*Cluster, context.Context) {
 	t.Helper()
 	t.Setenv("FLEET_TEST", "guardian")
 	c, ctx, err := New(t.Context(), Options{})
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		assert.NoDirExists(t, c.dir)
+	})
 	return c, ctx
 }
 
@@ -68,8 +73,6 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 	p.stop()
 	assert.True(t, p.exitsWithin(time.Second))
 	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
-	require.NoError(t, c.Close())
-	assert.NoDirExists(t, c.dir)
 }
 
 func TestCloseEndsWhatIsStillThere(t *testing.T) {
@@ -86,7 +89,6 @@ func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
 	require.NoError(t, err)
 	<-ctx.Done()
 	assert.EqualError(t, context.Cause(ctx), "redis died on its own (exit status 3), its last line: out of memory")
-	require.NoError(t, c.Close())
 }
 
 func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
@@ -94,7 +96,6 @@ func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
 	_, _, err := startChild(ctx, c, "stockapi a", self("unready"))
 	require.EqualError(t, err, "stockapi a ended before it was ready, its last line: no Redis at all")
 	require.NoError(t, ctx.Err())
-	require.NoError(t, c.Close())
 }
 
 func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {

@@ -27,10 +27,6 @@ func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.
 				t.Skip(missing)
 			}
 			c, ctx := newCluster(t)
-			defer func() {
-				require.NoError(t, c.Close())
-				assert.NoDirExists(t, c.dir)
-			}()
 			test(t, c, ctx, kind)
 		})
 	}
@@ -130,7 +126,6 @@ func TestTheEndComesWhileADatabaseIsInstalled(t *testing.T) {
 
 func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	c.options.Database, c.options.SQL = true, SQLite
 	b := &Backend{URL: "redis://127.0.0.1:1"}
 	require.NoError(t, c.placeSQL(ctx, b))
@@ -187,7 +182,6 @@ func TestAPortThatADSNNeedNotName(t *testing.T) {
 // Who asked for whatever is here has not asked for a server that does not start, and gets on without.
 func TestADatabaseThatDoesNotStart(t *testing.T) {
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	t.Setenv("FLEET_TEST", "fails")
 	c.options.SQL = AnySQL
 	nothing := func(string, string) []string { return nil }

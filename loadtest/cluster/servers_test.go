@@ -27,7 +27,6 @@ func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
 	}
 	c, ctx := newCluster(t)
 	c.options.Backend = "redis-server"
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	b, err := c.ownRedis(ctx, "redis-server", c.redisServer)
 	require.NoError(t, err)
 	b.start = c.redisServer
@@ -130,7 +129,6 @@ func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 
 func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	c.options.Backend = "embedded"
 	_, err := c.StartSite(ctx, &Backend{}, on(catalog.Redis, catalog.Topology{ReplicatedStock: true}))
 	require.ErrorIs(t, err, ErrNeedsRedisServer)

@@ -30,7 +30,6 @@ func needZooKeeper(t *testing.T) {
 func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	z, err := c.startZooKeeper(ctx, "one")
 	require.NoError(t, err)
 	n, err := z.Keys(ctx)
@@ -60,7 +59,6 @@ func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string
 func TestAnEnsembleNeedsAMajority(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	site, err := c.StartSite(ctx, &Backend{URL: "redis://127.0.0.1:1", ZooKeeper: "zookeeper://127.0.0.1:1"},
 		on(catalog.ZooKeeper, catalog.Topology{Ensemble: true, Links: true}))
 	require.NoError(t, err)
@@ -106,7 +104,6 @@ func TestAnEnsembleNeedsAMajority(t *testing.T) {
 func TestWhereZooKeeperIs(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
-	defer func() { require.NoError(t, c.Close()) }()
 	b := &Backend{URL: "redis://127.0.0.1:1"}
 	require.NoError(t, c.reachZooKeeper(ctx, b))
 	assert.Empty(t, b.ZooKeeper, "nobody asked")
