@@ -50,7 +50,7 @@ var groups = []kong.Group{
 // settings returns the flags as the settings of a run. They have been checked.
 func (f *runFlags) settings(spool *history.Spool) run.Settings {
 	return run.Settings{
-		Build: thisBuild(), Instances: f.Instances, AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: adminToken(),
+		Build: thisBuild(), AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: adminToken(),
 		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: theStockapi(), Spool: spool,
 		Load: history.Load{
 			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,

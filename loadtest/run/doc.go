@@ -2,6 +2,6 @@
 // It knows no flags and prints nothing; what it does under way it reports to a [Progress].
 //
 // Reading order: settings.go, preflight.go (what cannot be run at all), session.go (the cells, in order),
-// environment.go (what the cells run on), local.go (servers and instances that the run starts itself), remote.go
-// (instances that it was given).
+// environment.go (what the cells run on; instances that the run was given), local.go (servers and instances that it
+// starts itself).
 package run

@@ -14,9 +14,6 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// redlockNodes is the number of independent nodes that Redlock gets.
-const redlockNodes = 5
-
 // local is the environment of a run that starts everything itself. Every cell gets instances of its own, which are
 // started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped,
 // is gone with the process and reaches no other cell.
@@ -57,7 +54,7 @@ func (s *Settings) clusterOptions(specs []catalog.Spec) cluster.Options {
 		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
 		database = database || spec.Rung.OnSQL()
 		if spec.Rung.OnNodes() {
-			redlock = redlockNodes
+			redlock = scenario.RedlockNodes
 		}
 	}
 	return cluster.Options{

@@ -15,8 +15,6 @@ type Settings struct {
 	// Build names the build of this loadtest.
 	Build string
 	Load  history.Load
-	// Instances is the number of instances in the cells that have several.
-	Instances int
 	// AtOnce is the number of fault cells that run side by side.
 	AtOnce int
 

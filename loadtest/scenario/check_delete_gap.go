@@ -36,8 +36,7 @@ var checkDeleteGap = declare(catalog.Scenario{
 // releases.
 func injectCheckDeleteGap(f *play) {
 	first, second := f.holdPastLease(pointsBeforeRelease, "before its release")
-	first.endHold()
-	first.waitAnswered()
+	first.finish()
 	second.finish()
 }
 

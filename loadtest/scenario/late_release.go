@@ -33,8 +33,7 @@ var lateRelease = declare(catalog.Scenario{
 // b still holds the lock.
 func injectLateRelease(f *play) {
 	first, second := f.holdPastLease("hold@"+f.rung.AfterRead(), "at work")
-	first.endHold()
-	first.waitAnswered()
+	first.finish()
 	f.order(a, "3", client.Order{}).waitAnswered()
 	second.finish()
 }

@@ -74,8 +74,7 @@ func injectDelayedRestart(f *play) {
 	begun := time.Now()
 	f.kill(nodes(3, 3))
 	second := f.order(b, "2", client.Order{Wait: 8 * f.Load.TTL})
-	first.endHold()
-	first.waitAnswered()
+	first.finish()
 	f.sleepUntil(begun.Add(f.Load.TTL))
 	f.restart(nodes(3, 5))
 	first.recordFaultOn(lockServer, begun, time.Now(), "one of whose three nodes restarted empty after %s",

@@ -15,8 +15,8 @@ const a, b = 0, 1
 // renewals last, and less than the service gives a write that has begun.
 func (f *play) secondWait() time.Duration { return f.Load.TTL * 7 / 4 }
 
-// redlockNodes is the number of nodes of v6 and v9-nodes.
-const redlockNodes = 5
+// RedlockNodes is the number of nodes of v6 and v9-nodes.
+const RedlockNodes = 5
 
 // nodes returns the names of Redlock's nodes from number first to number last.
 func nodes(first, last int) []string {
@@ -30,7 +30,7 @@ func nodes(first, last int) []string {
 // lockServers returns the names of the servers that the rung locks on.
 func (f *play) lockServers() []string {
 	if f.rung.OnNodes() {
-		return nodes(1, redlockNodes)
+		return nodes(1, RedlockNodes)
 	}
 	return []string{lockServer}
 }

@@ -43,7 +43,7 @@ func injectSplitVote(f *play) {
 	for i := range near {
 		all = append(all, f.send(i, strconv.Itoa(i+1), history.Probe, client.Order{Wait: f.cell.Limit * 6 / 5}))
 	}
-	taken := nodes(1, redlockNodes)
+	taken := nodes(1, RedlockNodes)
 	if !f.rung.Quorum {
 		taken = near[a] // the others wait for the first node, which is a's
 	}
