@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// ErrCallerBusy says that the same caller has another order under way. A caller is like a thread: it does one thing at a
-// time, because a reentrant lock cannot tell two orders of one caller apart.
+// ErrCallerBusy says that the same caller has another order under way. A caller is like a thread: it does one thing at
+// a time, because a reentrant lock cannot tell two orders of one caller apart.
 var ErrCallerBusy = errors.New("this caller has an order under way")
 
 // callers holds the numbers of the callers that have an order under way. Numbers that clients choose are positive,

@@ -188,6 +188,31 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 	return nil
 }
 
+// work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A
+// nested order then runs code that takes the lock itself, as code does that does not know that its caller holds it.
+func (s *Shop) work(r *rung, o Order) func(context.Context) error {
+	if o.Work <= 0 && !o.Nested {
+		return noWork
+	}
+	return func(ctx context.Context) error {
+		if o.Work > 0 {
+			o.narrated.Works(o.Work)
+			timer := time.NewTimer(o.Work)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+		}
+		if o.Nested && ctx.Err() == nil {
+			return s.nested(ctx, r, o)
+		}
+		return nil
+	}
+}
+
+func noWork(context.Context) error { return nil }
+
 // release releases the lock. A lost lease is reported in the receipt, and is no error of the sale: a sale that was
 // written stays sold, and an error would hide the unit that is sold twice.
 func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt *Receipt, sale error) {
@@ -196,7 +221,7 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 	held.ReleasedAt = time.Now()
 	lostAtWork := errors.Is(context.Cause(lease.Context), lock.ErrLost)
 	unlock := lease.Unlock
-	if s.forgets(ctx, o, lease, sale) {
+	if lease.Fence != 0 && sale != nil && s.forgets(ctx, o, sale) {
 		unlock = lease.Forget
 	}
 	err := unlock(ctx)
