@@ -45,24 +45,6 @@ func judged(first history.Finding, answers []history.Finding) []history.Finding 
 // Stock answers whether sales and stock agree.
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
-// Exclusion answers whether two orders ever held the lock at once.
-func Exclusion(c *history.Cell) history.Finding {
-	return exclusion(readLeases(readBooks(c)))
-}
-
-// OwnRelease answers whether an order removed a lock that was not its own.
-func OwnRelease(c *history.Cell) history.Finding { return ownRelease(readBooks(c)) }
-
-// Liveness answers whether a fresh request got through once the load was over.
-func Liveness(c *history.Cell) history.Finding { return liveness(readBooks(c)) }
-
-// Fence answers whether the fencing tokens grew with every acquisition.
-func Fence(c *history.Cell) history.Finding {
-	b := readBooks(c)
-	readLeases(b) // counts the leases that were seen
-	return fence(b)
-}
-
 func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }

@@ -127,6 +127,6 @@ func TestASecondHolderIsAlwaysFound(t *testing.T) {
 		next := ops[first+1].Lease
 		ops[first].Lease.ReleasedAt = next.AcquiredAt + 1
 		ops[first].Done = history.Never // the client's clock must not contradict it
-		assert.Equal(t, history.Broken, audit.Exclusion(c).Result)
+		assert.Equal(t, history.Broken, history.FindingOf(findings(c), history.Exclusion).Result)
 	})
 }

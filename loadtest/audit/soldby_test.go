@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -210,7 +209,7 @@ const saysSoldBy = "says that it was sold by"
 
 func TestAnOrderThatNamesAnotherTrulyIsNeverDoubted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := audit.Exclusion(simulateBatches(t))
+		f := history.FindingOf(findings(simulateBatches(t)), history.Exclusion)
 		assert.NotEqual(t, history.Broken, f.Result, f.Because)
 		assert.NotContains(t, f.Because, saysSoldBy)
 	})
@@ -233,7 +232,7 @@ func TestAnOrderThatCameTooLateForAnothersLeaseIsAlwaysDoubted(t *testing.T) {
 		late := rapid.SampledFrom(shared).Draw(t, "late")
 		late.Sent = done[late.SoldBy] + 1
 		late.Done = late.Sent + longest
-		f := audit.Exclusion(c)
+		f := history.FindingOf(findings(c), history.Exclusion)
 		assert.Equal(t, history.Indeterminate, f.Result)
 		assert.Contains(t, f.Because, saysSoldBy)
 	})
