@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -210,15 +211,17 @@ func (w *world) holder(node *store, key string) string {
 	if node.Down {
 		return "down"
 	}
-	held := "free"
+	var held []string
 	for _, e := range node.entries(key) {
-		held = "?"
+		name := "?"
 		if o := w.judge.owned[entryID(node, key, e)]; o != nil {
-			held = o.client.Name
+			name = o.client.Name
 		}
 		if !e.until.IsZero() {
-			held += " " + time.Until(e.until).Round(time.Millisecond).String()
+			name += " " + time.Until(e.until).Round(time.Millisecond).String()
 		}
+		held = append(held, name)
 	}
-	return held
+	slices.Sort(held) // tokens are drawn at random, and so is their order
+	return cmp.Or(strings.Join(held, ", "), "free")
 }

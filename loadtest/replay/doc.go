@@ -11,7 +11,7 @@
 //   - times.go: how long things last. Steps, traces and the gate are those of loadtest/schedule.
 //   - resp.go, wire.go, conn.go, gate.go: a command's way to a server, and what the trace may decide about it.
 //   - quiet.go: when an instance has nothing left to do. holds.go: what the servers hold.
-//   - player.go, faults.go, clock.go, line.go: the steps of one trace.
+//   - player.go, faults.go, clock.go: the steps of one trace.
 //   - environment.go, replay.go: the servers and instances of one replay, from their start to the verdicts.
 //   - attempts.go: a trace is replayed until it breaks what it is to break.
 //   - list.go: a file with many traces, and what each of them breaks.

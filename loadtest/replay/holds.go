@@ -13,6 +13,32 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
+// A Line is one step as it was taken.
+type Line struct {
+	Step  schedule.Step
+	Who   int    // the client whose column it stands in; -1: nobody's
+	What  string // what was done
+	Holds string // what the servers held afterwards
+	After time.Duration
+}
+
+// holds lists the holders of the locks on each server after a step, and the stock.
+func (p *player) holds(ctx context.Context, s schedule.Step) string {
+	by := ""
+	if s.ByClient() {
+		by = p.clients[s.Who].Name
+	}
+	var parts []string
+	for _, node := range p.nodes {
+		parts = append(parts, node.text(ctx, by))
+	}
+	left, err := p.stock.rdb.Get(ctx, "ProductStock_"+product).Result()
+	if err != nil {
+		left = "?"
+	}
+	return strings.Join(append(parts, "stock: "+left), "  ")
+}
+
 // A store is a server as the replay itself sees it: not over a wire.
 type store struct {
 	*schedule.Server
@@ -30,108 +56,81 @@ func newStore(index int, name, url string) (*store, error) {
 		owners: map[string]string{}}, nil
 }
 
-// An entry is one holder of a lock in the data of a server.
+// An entry is one holder of a lock in the data of a server, or something else that ends.
 type entry struct {
-	token string
-	until time.Time // when it ends; zero: it does not
+	key, token string
+	until      time.Time // when it ends; zero: it does not
 }
 
-// keys returns the keys of a lock server, without those of fencing tokens, which outlast every replay.
-func (s *store) keys(ctx context.Context) ([]string, error) {
+// entries returns what a lock server holds, in any of the layouts that rungs have: a string, a hash of owners, or a
+// sorted set of deadlines. Fencing tokens are left out: they outlast every replay.
+func (s *store) entries(ctx context.Context) (all []entry, err error) {
 	keys, err := s.rdb.Keys(ctx, "*").Result()
 	slices.Sort(keys)
-	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, ":fence") }), err
-}
-
-// entries returns what a key holds, in any of the layouts that rungs have: a string, a hash of owners, or a sorted set
-// of deadlines.
-func (s *store) entries(ctx context.Context, key string) (held []entry, err error) {
-	kind, err := s.rdb.Type(ctx, key).Result()
-	if err != nil {
-		return nil, err
-	}
-	ttl, err := s.rdb.PTTL(ctx, key).Result()
-	if err != nil {
-		return nil, err
-	}
-	var until time.Time
-	if ttl > 0 {
-		until = time.Now().Add(ttl)
-	}
-	switch kind {
-	case "string":
-		token, err := s.rdb.Get(ctx, key).Result()
-		return []entry{{token, until}}, err
-	case "hash":
-		fields, err := s.rdb.HKeys(ctx, key).Result()
-		for _, field := range fields {
-			held = append(held, entry{field, until})
+	for _, key := range keys {
+		if strings.HasSuffix(key, ":fence") {
+			continue
 		}
-		return held, err
-	case "zset":
-		members, err := s.rdb.ZRangeWithScores(ctx, key, 0, -1).Result()
-		for _, m := range members {
-			if end := time.UnixMilli(int64(m.Score)); end.After(time.Now()) {
-				held = append(held, entry{fmt.Sprint(m.Member), end})
+		ttl := s.rdb.PTTL(ctx, key).Val()
+		var until time.Time
+		if ttl > 0 {
+			until = time.Now().Add(ttl)
+		}
+		var tokens []string
+		kind, err := s.rdb.Type(ctx, key).Result()
+		if err != nil {
+			return all, err
+		}
+		switch kind {
+		case "string":
+			tokens = []string{s.rdb.Get(ctx, key).Val()}
+		case "hash":
+			tokens = s.rdb.HKeys(ctx, key).Val()
+		case "zset":
+			for _, m := range s.rdb.ZRangeWithScores(ctx, key, 0, -1).Val() {
+				if end := time.UnixMilli(int64(m.Score)); end.After(time.Now()) {
+					all = append(all, entry{key, fmt.Sprint(m.Member), end})
+				}
 			}
+		case "none": // it has just expired
+		default:
+			tokens = []string{kind}
 		}
-		return held, err
-	case "none": // it has just expired
-		return nil, nil
-	default:
-		return []entry{{kind, until}}, nil
+		for _, token := range tokens {
+			all = append(all, entry{key, token, until})
+		}
 	}
+	return all, err
 }
 
 // expiries returns when the keys of a lock server, and the members with a deadline, end that have not ended.
 func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
-	keys, err := s.keys(ctx)
-	for _, key := range keys {
-		held, err := s.entries(ctx, key)
-		if err != nil {
-			return ends, err
-		}
-		for _, one := range held {
-			if one.until.After(time.Now()) {
-				ends = append(ends, one.until)
-			}
+	all, err := s.entries(ctx)
+	for _, one := range all {
+		if one.until.After(time.Now()) {
+			ends = append(ends, one.until)
 		}
 	}
 	return ends, err
 }
 
-// look notes which client each token belongs to: one that is new was made by the step that was just taken.
-func (s *store) look(ctx context.Context, by string) (held []entry, err error) {
-	keys, err := s.keys(ctx)
-	for _, key := range keys {
-		if strings.HasPrefix(key, "{") { // a part of a lock that holds nothing: a queue, or its deadlines
+// text lists the holders of a server's locks. By is the client whose step was the last one: what is new is its own.
+func (s *store) text(ctx context.Context, by string) string {
+	all, err := s.entries(ctx)
+	owners := map[string]string{}
+	var parts []string
+	for _, one := range all {
+		if strings.HasPrefix(one.key, "{") { // a part of a lock that holds nothing: a queue, or its deadlines
 			continue
 		}
-		of, err := s.entries(ctx, key)
-		if err != nil {
-			return held, err
-		}
-		held = append(held, of...)
-	}
-	owners := map[string]string{}
-	for _, one := range held {
-		owners[one.token] = cmp.Or(s.owners[one.token], by, "?")
-	}
-	s.owners = owners
-	return held, err
-}
-
-// text lists the holders of a server's locks. By is the client whose step was the last one.
-func (s *store) text(ctx context.Context, by string) string {
-	held, err := s.look(ctx, by)
-	var parts []string
-	for _, one := range held {
-		text := s.owners[one.token]
+		text := cmp.Or(s.owners[one.token], by, "?")
+		owners[one.token] = text
 		if !one.until.IsZero() {
 			text += fmt.Sprintf(" %.2f s", time.Until(one.until).Seconds())
 		}
 		parts = append(parts, text)
 	}
+	s.owners = owners
 	switch {
 	case s.Down:
 		return s.Name + ": down"

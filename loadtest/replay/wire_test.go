@@ -26,7 +26,8 @@ func newWired(t *testing.T) *wired {
 	t.Helper()
 	redisServer := miniredis.RunT(t)
 	g := newGate(map[string]string{testScript.Hash(): "count"})
-	w, err := newWire(g, &schedule.Client{Name: "a"}, &schedule.Server{Name: "stock", Host: redisServer.Addr()}, 50*time.Millisecond)
+	server := &schedule.Server{Name: "stock", Host: redisServer.Addr()}
+	w, err := newWire(g, &schedule.Client{Name: "a"}, server, 50*time.Millisecond)
 	require.NoError(t, err)
 	rdb := redis.NewClient(&redis.Options{Addr: w.host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Cleanup(func() {
