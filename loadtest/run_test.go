@@ -58,7 +58,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--sql mysql://u:secret@127.0.0.1:1/shop --rungs v12", "no database at mysql://127.0.0.1:1/shop"},
 		{"--out " + file, "--out"},
 		{"--backend redis://127.0.0.1:1", "no Redis at redis://127.0.0.1:1"},
-		{"--targets http://127.0.0.1:1 --rungs v4", "connection refused"},
+		{"--targets http://127.0.0.1:1 --rungs v4 --scenarios one-instance", "connection refused"},
 		{"audit " + file, "not a usable history: it is cut short"},
 		{"audit /nonexistent", "/nonexistent"},
 		{"bogus", "unexpected argument bogus"},
