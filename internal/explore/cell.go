@@ -27,6 +27,7 @@ func (s Story) Cell(v Violation) (*history.Cell, []history.Step) {
 			op.Lease = s.lease(who, op.Trace)
 		}
 		op.Trace = slices.Clip(op.Trace) // a drawing adds notes
+		op.Trace = slices.Clip(op.Trace) // a drawing adds notes
 		c.Instances = append(c.Instances, history.Instance{Name: op.Instance})
 		c.Ops = append(c.Ops, op)
 	}

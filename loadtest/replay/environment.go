@@ -23,8 +23,8 @@ type Environment struct {
 	scripts  map[string]string
 }
 
-// Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own, the
-// returned context ends with that as its cause.
+// Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own,
+// the returned context ends with that as its cause.
 func Open(ctx context.Context, of cluster.Options) (*Environment, context.Context, error) {
 	of.Product = "lt-replay"
 	if err := of.Check(); err != nil {
