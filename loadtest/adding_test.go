@@ -55,7 +55,8 @@ return redis.call('DEL', KEYS[1])
 	{"internal/lock/conformance_test.go", `"v5": `,
 		`"v44": {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks},
 	`},
-	{"loadtest/catalog/rung.go", `{Number: "v5", `, `{Number: "v44", Name: "added", Kind: Redis, Asked: locked, Shelf: plain,
+	{"loadtest/catalog/rung.go", `{Number: "v5", `,
+		`{Number: "v44", Name: "added", Kind: Redis, Asked: locked, Shelf: plain,
 		Lock:    Lock{Acquire: "set/lock", Release: "eval:release-added"},
 		Variant: Variant{Of: "v4"}},
 	`},
@@ -113,7 +114,8 @@ func TestAddingARungAndAScenario(t *testing.T) {
 	out := run(filepath.Join(dir, "loadtest"), "run", "--backend", "embedded", "--rungs", "v4,v44",
 		"--scenarios", "two-instances,drizzle,late-release")
 	assert.Contains(t, out, "as expected (6 of 6 cells)")
-	asked := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/", "./internal/lock")
+	asked := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/",
+		"./internal/lock")
 	assert.Contains(t, asked, "--- PASS: TestConformance/embedded/rungs/v44/releases_only_its_own")
 }
 

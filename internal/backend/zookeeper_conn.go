@@ -10,8 +10,8 @@ import (
 
 // zooKeeperConn reads the session timeout from the server's first packet, because the library does not expose it. It
 // also bounds the wait for that packet by the timeout of any other reply. And it reads no reply before the library has
-// set its watches anew: the library takes the last transaction for them from a field that each reply changes, on another
-// goroutine (go-zookeeper/zk, pull request 35).
+// set its watches anew: the library takes the last transaction for them from a field that each reply changes, on
+// another goroutine (go-zookeeper/zk, pull request 35).
 type zooKeeperConn struct {
 	net.Conn
 	z         *ZooKeeper

@@ -1,6 +1,6 @@
-// Package trace stands around each command that an instance sends to a backend: it counts the command, records it if the
-// order asks for a trace, passes it to whoever watches the order, and injects the faults of the order. No lock and no
-// shelf contains code for that.
+// Package trace stands around each command that an instance sends to a backend: it counts the command, records it if
+// the order asks for a trace, passes it to whoever watches the order, and injects the faults of the order. No lock and
+// no shelf contains code for that.
 //
 // Read [Observer] for what stands around a command, trace.go for what is recorded, fault.go and inject.go for faults.
 package trace
