@@ -197,8 +197,8 @@ func (t *Timeline) lock(name [2]string) *Lock {
 	return l
 }
 
-// queue returns the lock of an order that had it by its place in a queue of ZooKeeper's, nil if it had none. The lock is
-// the folder of the places. It is the order's from the beginning of its lease to the removal of its place.
+// queue returns the lock of an order that had it by its place in a queue of ZooKeeper's, nil if it had none. The lock
+// is the folder of the places. It is the order's from the beginning of its lease to the removal of its place.
 func (t *Timeline) queue(op *Op) *Lock {
 	if op.Lease == nil || !op.Lease.AcquiredAt.Known() {
 		return nil

@@ -102,7 +102,7 @@ func (d *drawing) lock(l *history.Lock, drawn []held, middle float64) {
 	if wordy {
 		d.busy(l, middle)
 	}
-	slices.SortStableFunc(drawn, func(a, b held) int { return d.rank(a) - d.rank(b) })   // the violation's words come first
+	slices.SortStableFunc(drawn, func(a, b held) int { return d.rank(a) - d.rank(b) })   // the violation's come first
 	wordy = wordy && !slices.ContainsFunc(drawn, func(h held) bool { return h.row > 0 }) // they are where words would be
 	for _, h := range drawn {
 		d.holdWords(h, middle-float64(h.row)*rowHeight, wordy)

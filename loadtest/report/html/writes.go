@@ -33,7 +33,8 @@ func writeOf(cmd *history.Command) written {
 	return wrote
 }
 
-// whyRefused says in a few words why the stock refused a write of the order: with both tokens, if it was for an old one.
+// whyRefused says in a few words why the stock refused a write of the order: with both tokens, if it was for an old
+// one.
 func (d *drawing) whyRefused(op *history.Op, cmd *history.Command) string {
 	switch {
 	case cmd.Err == history.StockChanged:
