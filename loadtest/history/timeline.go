@@ -227,9 +227,9 @@ func tookBefore(trace []Command, taken *Command) bool {
 }
 
 // ownedBefore returns the last of the commands by which those who sent them knew the key to be their own before r was
-// sent. That is not known if there is none, or if a command of their own was under way or lost its reply, which may have
-// made the key again at the last moment. A renewal that succeeded found the key to be its own, or made it: the article's
-// script makes a key that is gone.
+// sent. That is not known if there is none, or if a command of their own was under way or lost its reply, which may
+// have made the key again at the last moment. A renewal that succeeded found the key to be its own, or made it: the
+// article's script makes a key that is gone.
 func ownedBefore(trace []Command, r *Command) (last int, known bool) {
 	for i := range trace {
 		s := &trace[i]
