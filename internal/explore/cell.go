@@ -26,8 +26,7 @@ func (s Story) Cell(v Violation) (*history.Cell, []history.Step) {
 		} else {
 			op.Lease = s.lease(who, op.Trace)
 		}
-		op.Trace = slices.Clip(op.Trace) // a drawing adds notes
-		op.Trace = slices.Clip(op.Trace) // a drawing adds notes
+		op.Trace = slices.Clip(op.Trace) // the story's own has no notes
 		c.Instances = append(c.Instances, history.Instance{Name: op.Instance})
 		c.Ops = append(c.Ops, op)
 	}
@@ -36,18 +35,30 @@ func (s Story) Cell(v Violation) (*history.Cell, []history.Step) {
 			c.Faults = append(c.Faults, s.faultAt(i, steps))
 		}
 	}
+	s.noteEnds(c, steps)
 	c.Findings = []history.Finding{s.finding(v)}
 	return c, steps
+}
+
+// noteEnds notes, in the traces of orders, that the server had ended their lock. On several nodes that is not known.
+func (s Story) noteEnds(c *history.Cell, steps []history.Step) {
+	locks := history.TimelineOf(c).Locks
+	if len(locks) != 1 {
+		return
+	}
+	for i, line := range s.Lines {
+		note := history.Command{Cmd: history.EndedLock, Node: locks[0].Node, Key: locks[0].Key,
+			At: at(steps, i), End: at(steps, i)}
+		for _, who := range line.Ended {
+			c.Ops[who].Trace = append(c.Ops[who].Trace, note)
+		}
+	}
 }
 
 // steps returns the steps, and a last one for an order that was sent when all others had ended.
 func (s Story) steps() (steps []history.Step) {
 	for _, line := range s.Lines {
-		step := history.Step{Passed: line.After}
-		for _, who := range line.Ended {
-			step.Ended = append(step.Ended, s.Orders[who].Order)
-		}
-		steps = append(steps, step)
+		steps = append(steps, history.Step{Passed: line.After})
 	}
 	if len(steps) == 0 || slices.ContainsFunc(s.Orders, isLater) {
 		later := history.Step{Passed: LongestRecovery, Label: "later"}

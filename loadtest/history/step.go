@@ -6,7 +6,6 @@ import "time"
 type Step struct {
 	Passed time.Duration // on the clock, since the beginning
 	Label  string        // on the axis; empty: its number, from 1
-	Ended  []string      // orders that the server has no lock of any more, although they did not give it back
 }
 
 // StepApart is the time between two steps of one moment.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 // DrawSteps draws a cell as the report does, but with its steps one unit apart. It draws all orders, and a mark for
 // each of their commands. A fault on "time" stands on the lane of the clock.
 func DrawSteps(c *history.Cell, steps []history.Step) template.HTML {
-	noteEnds(c, steps)
 	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
 	w.focus = focusOf(evidenceOf(w.finding))
 	for _, op := range c.All() {
@@ -27,23 +25,6 @@ func DrawSteps(c *history.Cell, steps []history.Step) template.HTML {
 	w.span = span{0, float64(history.StepAt(last+1, steps[last].Passed))}
 	d := drawn(c, w, locksOf(c), reportWidth, steps...)
 	return template.HTML(d.whole()) // svg escapes all text and attributes
-}
-
-// noteEnds notes, in the traces of orders, that the server had ended their lock. On several nodes that is not known.
-func noteEnds(c *history.Cell, steps []history.Step) {
-	locks := history.TimelineOf(c).Locks
-	if len(locks) != 1 {
-		return
-	}
-	for i, step := range steps {
-		at := history.StepAt(i, step.Passed)
-		note := history.Command{Cmd: history.EndedLock, Node: locks[0].Node, Key: locks[0].Key, At: at, End: at}
-		for j := range c.Ops {
-			if op := &c.Ops[j]; slices.Contains(step.Ended, op.Order) {
-				op.Trace = append(op.Trace, note)
-			}
-		}
-	}
 }
 
 // stepTime returns the instant of step i.
