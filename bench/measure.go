@@ -18,10 +18,10 @@ const (
 	units    = 1_000_000_000 // in stock, more than anybody sells
 	stockTTL = time.Hour     // whatever happens, nothing stays behind for longer
 
-	// drain is how long waiters may go on waiting after a measurement. Without it the longest waits would be missing from
-	// the percentiles.
+	// drain bounds the waits that outlast a measurement. Without it the longest waits would be missing from the
+	// percentiles.
 	drain = 10 * time.Second
-	// patience is how much later than that a process may answer.
+	// patience bounds the time from then until a process has answered.
 	patience = 15 * time.Second
 
 	// A JVM compiles what runs often. Its first job gets time for that.
@@ -29,7 +29,7 @@ const (
 	leastOnJVM = time.Second
 )
 
-// A bench is what measurements run on. The workers stay for the whole run, as they would be in use: a new JVM is slow.
+// A bench runs the measurements. Its workers stay for the whole run, as they would be in use: a new JVM is slow.
 type bench struct {
 	flags     *flags
 	server    *server

@@ -11,7 +11,7 @@ import (
 	"stockapi/bench/contender"
 )
 
-// A Workload is what the workers do.
+// A Workload names the operations of the workers.
 type Workload string
 
 // The workloads.
@@ -41,7 +41,7 @@ type Ready struct {
 	Error string `json:"error,omitempty"`
 }
 
-// A Result is what the workers of one process did.
+// A Result counts the operations of one process, worker by worker.
 type Result struct {
 	Workers []Tally `json:"workers"`
 }
