@@ -138,7 +138,7 @@ func TestHelpIsEnough(t *testing.T) {
 func TestListTellsTheTable(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list")
 	assert.Equal(t, asExpected, code)
-	assert.Regexp(t, `v0.5 mutex: stock, exclusion BROKEN; liveness ok: each instance has a mutex of its own`, stdout)
+	assert.Regexp(t, `v0.5 mutex: stock, exclusion BROKEN; liveness ok: each instance has its own mutex`, stdout)
 	assert.Regexp(t, `v16 cas: does not apply: it has no lock`, stdout)
 }
 
@@ -147,7 +147,7 @@ func TestListTellsOfSome(t *testing.T) {
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, len(scenario.Table), strings.Count(stdout, "  v4 "), "in every scenario")
 	assert.NotContains(t, stdout, "  v5 ")
-	assert.Regexp(t, `v4 lua-release: does not apply: its lock does not lie on several nodes`, stdout)
+	assert.Regexp(t, `v4 lua-release: does not apply: its lock is not on several nodes`, stdout)
 
 	code, stdout, _ = loadtest(t, "list", "pause")
 	assert.Equal(t, asExpected, code)
@@ -193,10 +193,10 @@ func TestListFitsItsWidth(t *testing.T) {
 	_, narrow, _ := loadtest(t, "list", "--width", "80", "slow-work", "v4", "v16", "v0.5")
 	assert.Equal(t, `slow-work: the work takes 2.5 leases, the process is well
   v4 lua-release: stock, exclusion BROKEN; own-release, liveness ok: an
-      atomic release comes after the harm
-  v16 cas: stock, liveness ok: the slow one finds the stock written
-      meanwhile, writes nothing, and begins again
-  v0.5 mutex: does not apply: its mutex ends at the instance's border:
+      atomic release comes too late: the harm is done
+  v16 cas: stock, liveness ok: the slow order finds that the stock has
+      changed, writes nothing and retries
+  v0.5 mutex: does not apply: its mutex does not reach other processes:
       two-instances breaks it without any fault
 
 `, narrow)

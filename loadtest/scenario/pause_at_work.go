@@ -22,11 +22,11 @@ var pauseAtWork = declare(catalog.Scenario{
 	on("v6", holds, "when it goes on, its clock says that the lease has ended, whatever the nodes say"),
 	on("v9-nodes", holds, "as v6: when it goes on, its clock says that the lease has ended"),
 	on("v12", holds, "it counts its lease by its own clock as well as by the database's, and that has run on meanwhile"),
-	on("v12-session", holds, "its connection is still there, and so is its lock: the others wait, and give up"),
+	on("v12-session", holds, "its connection is still open, so it still has its lock: the others wait, and give up"),
 	on("v13 v14", holds,
 		"its clock says that the server has heard nothing for as long as a session lasts: the last look sees that"),
 	on("v15 v15-write-only", holds, "it looks at its clock before it writes, so the stock need not refuse it; it would"),
-	on("v16", holds, "EXEC finds that the stock was written since the read, and it begins again"),
+	on("v16", holds, "EXEC finds that the stock has changed since the read, and the order retries"),
 	on("v17", holds, "its work comes before the script, and nothing was read that could be out of date"),
 	needNoFault,
 )

@@ -9,15 +9,15 @@ import (
 
 var soldOutRestock = declare(catalog.Scenario{
 	Name:      "sold-out-restock",
-	Does:      "told that all is sold; then the shelf is filled, and somebody buys",
+	Does:      "an order is told that all is sold; then the shop is restocked, and somebody buys",
 	Instances: 2,
 }, injectSoldOutRestock,
 	on("v1 v1.5 v2 v3 v4 v12-naive v12-session", holds, "the lock is released whether there was a sale or not"),
 	on("v5", holds, "the timer is stopped whether there was a sale or not"),
-	on("v5-as-printed", stuck, "without a sale nobody stops its timer, which writes the released key again, for ever"),
+	on("v5-as-printed", stuck, "without a sale nobody stops its timer, which keeps writing the released key, for ever"),
 	on("v5.5 v6 v7 v8 v9 v9-nodes v10 v11 v12 v15 v15-write-only", holds,
-		"the renewing is stopped whether there was a sale or not"),
-	on("v13 v14", holds, "the node is removed whether there was a sale or not"),
+		"the renewer is stopped whether there was a sale or not"),
+	on("v13 v14", holds, "the node is deleted whether there was a sale or not"),
 	on("v16 v17", holds, "it locks nothing"),
 	needNoFault,
 )

@@ -15,7 +15,7 @@ var splitBrain = declare(catalog.Scenario{
 	TTL:       longLease,
 }, injectSplitBrain,
 	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9 v10 v11", oversold,
-		"there are two primaries, neither hears of the other, and each grants the lock"),
+		"there are two primaries, neither knows of the other, and each grants the lock"),
 	on("v5.7", holds, "the old primary reaches no replica that could confirm the lock, so it grants nothing"),
 	on("v15 v15-write-only", shared,
 		"two primaries grant the lock, but the clock makes the token of the later grant the higher one, and the stock, "+
@@ -39,7 +39,7 @@ var splitBrainMinReplicas = declare(catalog.Scenario{
 	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
 	TTL:       longLease,
 }, injectSplitBrainMinReplicas,
-	on("v5.5", holds, "the old primary has heard of no replica for longer than max-lag, and refuses every write"),
+	on("v5.5", holds, "the old primary has heard from no replica for longer than max-lag, and refuses every write"),
 	on("v5.7", holds, "the old primary refuses the write before WAIT could say anything"),
 	on("v7", holds, "the old primary refuses the write of a script too"),
 	skipOthers(splitForAll),
@@ -60,7 +60,7 @@ var splitBrainInLag = declare(catalog.Scenario{
 }, injectSplitBrainInLag,
 	on("v5.5 v7", oversold,
 		"until max-lag has passed the old primary counts replicas that it does not reach, and the lease outlasts that"),
-	on("v5.7", holds, "WAIT asks for this lock, and not whether a replica answered lately"),
+	on("v5.7", holds, "WAIT asks about this very lock, not whether a replica answered lately"),
 	skipOthers(splitForAll),
 )
 

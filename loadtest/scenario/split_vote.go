@@ -26,7 +26,7 @@ var splitVote = declare(catalog.Scenario{
 		"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
 			"next time one of them comes first"),
 	on("v9-nodes", holds,
-		"it asks one node after the other, so the vote is never split: the order that gets the first gets the rest"),
+		"it asks one node after the other, so the vote is never split: whoever gets the first gets the rest"),
 	haveOneServer,
 )
 

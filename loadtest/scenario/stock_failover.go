@@ -16,10 +16,10 @@ var stockFailover = declare(catalog.Scenario{
 }, injectStockFailover,
 	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v7 v8 v9 v9-nodes v10 v11 v12 v12-naive v12-session v13 "+
 		"v14", soldTwice,
-		"the lock did its work, but the stock itself went back to before the sale"),
+		"the lock did its job, but the stock itself went back to before the sale"),
 	on("v15 v15-write-only", soldTwice, "the newest token seen goes back with the stock"),
 	on("v16", soldTwice, "what WATCH watches has gone back to before the sale"),
-	on("v17", soldTwice, "a script is whole or not at all, but the whole can be forgotten"),
+	on("v17", soldTwice, "a script runs as a whole or not at all, but the whole of it can be lost"),
 	needNoFault,
 )
 

@@ -28,12 +28,12 @@ var (
 var (
 	// needNoFault are rungs that a crowd alone breaks.
 	needNoFault = slices.Concat(
-		skip("v0", "it guards nothing: a crowd alone breaks it, as one-instance and two-instances show"),
-		skip("v0.5", "its mutex ends at the instance's border: two-instances breaks it without any fault"),
-		skip("v11-two", "it lets two in: two-instances breaks it without any fault"),
+		skip("v0", "it guards nothing: load alone breaks it, as one-instance and two-instances show"),
+		skip("v0.5", "its mutex does not reach other processes: two-instances breaks it without any fault"),
+		skip("v11-two", "it admits two holders: two-instances breaks it without any fault"),
 	)
 	// takeNoLock are the rungs of which no lock can expire.
 	takeNoLock = skip("v16 v17", "it has no lock, so there is nothing to expire or to release")
 	// haveOneServer are the rungs to which nothing can happen that concerns some of several nodes.
-	haveOneServer = skipOthers("its lock does not lie on several nodes")
+	haveOneServer = skipOthers("its lock is not on several nodes")
 )

@@ -8,10 +8,10 @@ var writeOnlyFence = declare(catalog.Scenario{
 	Instances: 2,
 	Stops:     true,
 }, injectWriteOnlyFence,
-	on("v15", shared, "the newer token was seen when its holder read, so the older one's write is refused"),
+	on("v15", shared, "the stock saw the newer token on read, so it refuses the write with the older one"),
 	on("v15-write-only", oversold,
-		"the stock first sees the older token, then the newer: each write finds its own the newest yet"),
-	skipOthers("its stock looks at no fencing token"),
+		"the stock sees the older token first, then the newer: each write carries the newest token so far"),
+	skipOthers("its stock checks no fencing token"),
 )
 
 // injectWriteOnlyFence stops a between its read and its write, until b has read too. Then a writes, and after it b.
