@@ -129,7 +129,7 @@ func TestASearchThatEndsEarlySaysSo(t *testing.T) {
 
 func TestBadUseIsSaidInOneLine(t *testing.T) {
 	for args, wrong := range map[string]string{
-		"--rungs v99":                   "no rung",
+		"--rungs v99":                   "no such rung",
 		"--rungs v13":                   "leave it out",
 		"--kinds expiry":                "--kinds needs --faults",
 		"--faults 1 --kinds rain":       "--kinds must be one of",

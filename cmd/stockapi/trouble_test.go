@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -106,7 +107,11 @@ func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
 	assert.Equal(t, "no-such-route", without.do(t, http.MethodGet, "/faults", nil).problem())
 	with := start(t, "--redis", s.URL, "--faults", "--max-renewals", "1")
 	assert.Equal(t, "bad-input", with.post(t, "/v4/decrease?fault=crash").problem())
+	assert.Contains(t, without.post(t, "/v4/decrease?fault=crash@before:set").body["detail"], "with --faults")
+	assert.Contains(t, with.post(t, "/v5.5/decrease?fault=hold@before:foo").body["detail"], "write (set/stock)")
 	assert.Equal(t, 200, with.post(t, "/v4/decrease?fault=sleep:1ms@before:get/stock").status)
+	answer := with.post(t, "/V4/decrease?trace=true&fault=sleep:1ms@before:write")
+	assert.Contains(t, fmt.Sprint(answer.body["trace"]), "sleep:1ms@before:write", "the name of a step")
 	assert.Equal(t, "lease-exhausted", with.post(t, "/v5.5/decrease?ttl=2s&work=30s").problem())
 	assert.Equal(t, 200, with.post(t, "/v5.5/decrease").status, "and the lock is free")
 }

@@ -136,7 +136,7 @@ func TestACounterexampleIsReplayed(t *testing.T) {
 func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
 	for text, wrong := range map[string]string{
 		"v4:aaaaa":    "step 5 of the trace, a, cannot be taken; possible are: b",
-		"v99:a":       "no rung",
+		"v99:a":       "no such rung",
 		"v13:a":       "not in Redis",
 		"v4:a.drop-a": "step 2 of the trace, drop-a, cannot be taken",
 		"v4/rain:a":   "there is no situation \"rain\"",

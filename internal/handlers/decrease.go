@@ -13,9 +13,15 @@ import (
 // outcomeKey is the context key for the name of the problem that a handler answered with.
 const outcomeKey = "outcome"
 
+// The parameters of a read, and those that a decrease has besides.
+var (
+	readParamNames  = []string{"wait", "ttl", "renew", "work", "caller", "nested", "trace", "fault"}
+	orderParamNames = append([]string{"product", "quantity", "items", "permits"}, readParamNames...)
+)
+
 // decrease serves POST /{rung}/decrease: it sells.
 func (s *server) decrease(c *gin.Context) {
-	receipt, err := s.serve(c, s.sell, s.orderParams)
+	receipt, err := s.serve(c, s.sell, orderParamNames)
 	s.answer(c, receipt, err)
 	outcome := sold
 	if err != nil {
@@ -36,7 +42,7 @@ func (s *server) read(c *gin.Context) {
 	var receipt sale.Receipt
 	err := checkProduct(product)
 	if err == nil {
-		receipt, err = s.serve(c, look, s.readParams)
+		receipt, err = s.serve(c, look, readParamNames)
 	}
 	s.answer(c, receipt, err)
 }

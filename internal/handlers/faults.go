@@ -3,26 +3,11 @@ package handlers
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 
 	"stockapi/internal/trace"
 )
-
-// paramNames returns the names of the parameters of a decrease, and of a read, which has no product, quantity, items
-// and permits. Without --faults, fault is an unknown parameter.
-func paramNames(faults bool) (ofDecrease, ofRead []string) {
-	ofDecrease = []string{
-		"product", "quantity", "items", "wait", "ttl", "renew", "work", "caller", "nested", "permits", "trace",
-	}
-	if faults {
-		ofDecrease = append(ofDecrease, "fault")
-	}
-	return ofDecrease, slices.DeleteFunc(slices.Clone(ofDecrease), func(name string) bool {
-		return slices.Contains([]string{"product", "quantity", "items", "permits"}, name)
-	})
-}
 
 // withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is
 // released. Faults need the admin token if there is one: a fault can end the process.
@@ -33,6 +18,9 @@ func (s *server) withFaults(c *gin.Context, g given, id string) (context.Context
 		if !ok {
 			continue
 		}
+		if s.Faults == nil {
+			return ctx, errNoFaults
+		}
 		if !s.mayAdminister(c) {
 			return ctx, errUnauthorized
 		}
@@ -40,10 +28,20 @@ func (s *server) withFaults(c *gin.Context, g given, id string) (context.Context
 		if err != nil {
 			return ctx, badInput("%w", err)
 		}
+		commands, err := s.shop.Commands(c.Param("rung"))
+		if err != nil {
+			return ctx, err
+		}
+		if err := trace.Reached(faults, commands); err != nil {
+			return ctx, badInput("%w", err)
+		}
 		ctx = trace.WithFaults(ctx, id, faults) // the last one, from the body, takes effect
 	}
 	return ctx, nil
 }
+
+// errNoFaults says that the instance injects no faults.
+var errNoFaults = badInput("faults are off: start this instance with --faults")
 
 // withFaultsOnly refuses a request if the instance was started without --faults.
 func (s *server) withFaultsOnly(c *gin.Context) {

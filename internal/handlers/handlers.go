@@ -25,7 +25,8 @@ type Shop interface {
 	Decrease(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Read(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Rungs() []sale.Status
-	Closed() bool // whether the instance is shutting down
+	Commands(rung string) ([]string, error) // that an order may send
+	Closed() bool                           // whether the instance is shutting down
 }
 
 // An Admin serves the administrative routes.
@@ -63,8 +64,6 @@ type server struct {
 
 	// sell is the shop's Decrease. It records outcomes in orders.
 	sell func(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
-	// orderParams and readParams are the names of the parameters of a decrease and of a read.
-	orderParams, readParams []string
 }
 
 // New returns the handler of an instance.
@@ -77,14 +76,13 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	s := &server{Config: c, shop: shop, admin: admin, origins: http.NewCrossOriginProtection(),
 		ready: readiness{check: c.Ready}, orders: newOutcomes(c.Orders)}
 	s.sell = s.recordOutcome(shop.Decrease)
-	s.orderParams, s.readParams = paramNames(c.Faults != nil)
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false // or an order would be redirected instead of refused
 	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.checkHost, s.checkOrigin, s.bufferBody)
 	r.NoRoute(func(c *gin.Context) { s.failPlain(c, "no-such-route", "see /docs") })
-	r.NoMethod(func(c *gin.Context) { s.failPlain(c, "method-not-allowed", "see /docs") })
+	r.NoMethod(func(c *gin.Context) { s.failPlain(c, "method-not-allowed", "use "+c.Writer.Header().Get("Allow")) })
 
 	r.POST("/:rung/decrease", s.decrease)
 	get(r, "/:rung/stock/:product", s.read)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/render"
@@ -55,11 +56,20 @@ func retryAfter(name string, status int) bool {
 	return status == http.StatusLocked || status == http.StatusServiceUnavailable && name != "rung-unavailable"
 }
 
-// sendJSON answers with body as JSON. A newline ends it, so that a terminal shows one answer a line.
+// pretty is the parameter of all routes that asks for an indented answer: ?pretty.
+const pretty = "pretty"
+
+// sendJSON answers with body as JSON. A newline ends it, so that a terminal shows one answer a line. It is no page of a
+// browser's, so < stays <.
 func sendJSON(c *gin.Context, status int, body any) {
 	render.JSON{}.WriteContentType(c.Writer) // does not replace that of a problem
 	c.Status(status)
-	if err := json.NewEncoder(c.Writer).Encode(body); err != nil {
+	encoder := json.NewEncoder(c.Writer)
+	encoder.SetEscapeHTML(false)
+	if strings.Contains(c.Request.URL.RawQuery, pretty) && c.Request.URL.Query().Has(pretty) {
+		encoder.SetIndent("", "  ")
+	}
+	if err := encoder.Encode(body); err != nil {
 		_ = c.Error(err)
 	}
 }

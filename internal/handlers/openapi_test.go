@@ -234,6 +234,8 @@ func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, 
 func (f *fakeShop) Read(context.Context, string, sale.Order) (sale.Receipt, error) {
 	return f.receipt, f.err
 }
+func (*fakeShop) Commands(string) ([]string, error) { return []string{"get/stock", "set/stock"}, nil }
+
 func (f *fakeShop) Rungs() []sale.Status                                       { return nil }
 func (f *fakeShop) Closed() bool                                               { return f.closed }
 func (f *fakeShop) Left(context.Context, string) (int64, error)                { return 0, f.err }

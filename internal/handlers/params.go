@@ -107,6 +107,9 @@ func readQuery(r *http.Request, known ...string) (params, error) {
 	if err != nil {
 		return nil, badInput("the query does not parse")
 	}
+	if v := query[pretty]; len(v) == 1 && v[0] == "" { // it is no parameter of the order
+		delete(query, pretty)
+	}
 	p := params{}
 	for name, values := range query {
 		if len(values) > 1 {

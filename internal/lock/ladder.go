@@ -1,9 +1,12 @@
 package lock
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/agnivade/levenshtein"
 
 	"stockapi/internal/stock"
 )
@@ -26,6 +29,8 @@ type Rung struct {
 	Shelf stock.Kind
 	// Promises is what the rung promises besides.
 	Promises Promise
+	// Sends are the commands by which an order takes the lock, keeps it and gives it back, as a trace names them.
+	Sends string
 
 	build func(runtime) TryLock
 	read  func(runtime) TryLock // the lock of readers, if they share one
@@ -50,6 +55,22 @@ const (
 // Promised reports whether the rung makes all these promises.
 func (r Rung) Promised(all Promise) bool { return r.Promises&all == all }
 
+// Commands lists the commands that an order may send, to the lock server and to the shelf, as the points of faults are
+// called: get and set say which of the two keys is meant.
+func (r Rung) Commands() []string { return append(strings.Fields(r.Sends), r.Shelf.Commands()...) }
+
+// What the orders of several rungs send.
+const (
+	byToken   = "set/lock eval:release" //nolint:gosec // no credentials
+	renewed   = "set/lock eval:renew eval:release"
+	reenters  = "eval:acquire-reentrant eval:renew-reentrant eval:release-reentrant"
+	permitted = "eval:acquire-permit eval:renew eval:release"
+	numbers   = "eval:acquire eval:renew eval:release eval:forget-fence"
+	byRow     = "sql:acquire sql:renew sql:release"
+	byNode    = "zk:container zk:create zk:children zk:exists zk:watch zk:check zk:sync zk:delete"
+	inCohorts = "eval:acquire-handoff eval:renew-reentrant eval:release-handoff eval:leave-fair"
+)
+
 // The backends that a rung may need.
 const (
 	NeedRedis     = "redis"
@@ -73,118 +94,145 @@ func Ladder() []Rung {
 			Does:   "a mutex in the process's memory; a release wakes a waiter",
 			Defect: "guards nothing across instances"},
 		{Number: "v1", Name: "setnx", build: setNX, Needs: redis,
+			Sends:  "setnx del/lock",
 			Does:   "SETNX, then DEL",
 			Defect: "no TTL: a crash locks the product for ever"},
 		{Number: "v1.5", Name: "setnx-expire", build: setNXExpire, Needs: redis,
+			Sends:  "setnx pexpire del/lock",
 			Does:   "SETNX, then EXPIRE, then DEL",
 			Defect: "a crash between SETNX and EXPIRE locks the product for ever"},
 		{Number: "v2", Name: "set-nx-ex", build: setNXEX, Needs: redis,
+			Sends:  "set/lock del/lock",
 			Does:   "SET NX EX, then DEL",
 			Defect: "expires under slow work, then deletes somebody else's lock"},
 		{Number: "v3", Name: "owner-check", build: ownerCheck, Needs: redis,
+			Sends:  "set/lock get/lock del/lock",
 			Does:   "SET NX EX of a token; GET, compare, DEL",
 			Defect: "the gap between GET and DEL"},
 		{Number: "v4", Name: "lua-release", build: luaRelease, Needs: redis,
+			Sends:  byToken,
 			Does:   "SET NX EX of a token; compare and delete in one script",
 			Defect: "still expires under slow work"},
 		{Number: "v5", Name: "watchdog", build: watchdog, Needs: redis,
 			Promises: Undoes,
+			Sends:    renewed,
 			Does:     "v4 and a timer that renews at TTL/2",
 			Defect:   "a holder that is paused or cut off does not notice; it renews for ever"},
 		{Number: "v5-as-printed", Name: "as-printed", build: asPrinted, Needs: redis,
+			Sends:  "set/lock eval:renew-or-recreate eval:release",
 			Does:   "v5 with the two slips of the article's listing",
 			Defect: "after a \"sold out\" the lock comes back from the dead"},
 		{Number: "v5.5", Name: "bounded", build: bounded, Needs: redis,
 			Promises: Undoes | Watches,
+			Sends:    renewed,
 			Does:     "v5 with a bound: after a few renewals the work is cancelled before it writes",
 			Defect:   "a pause after its last check"},
 		{Number: "v5.7", Name: "replicated", build: replicated, Needs: redis,
 			Promises: Undoes | Watches,
+			Sends:    renewed + " wait",
 			Does:     "v5.5, which enters only once WAIT confirms that the key is on the replicas",
 			Defect:   "a replica without the key may be promoted all the same; a pause"},
 		{Number: "v6", Name: "redlock", build: redlock, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
 			wait:     func(rt runtime) Waiting { return withDeadline(Polling(Around(rt.RedlockRetry, rt.Random))) },
 			Promises: Undoes | Watches,
+			Sends:    renewed,
 			Does:     "redsync over N independent nodes, renewed at TTL/2",
 			Defect:   "pauses, nodes that forget, clocks that jump"},
 		{Number: "v7", Name: "reentrant", build: reentrant,
 			Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_", Layout: "hash",
 			wait:     func(rt runtime) Waiting { return rt.notified(channelOf) },
 			Promises: Reentrant | Notifies | Undoes | Watches,
+			Sends:    reenters,
 			Does:     "a hash of owner to count, like Redisson's RLock; a message wakes waiters",
 			Defect:   "a pause, as with every lease"},
 		{Number: "v7-cached", Name: "cached-reentrancy", build: cachedReentrant,
 			Needs: redis, Wait: 20 * time.Second, Prefix: "ReentrantLock_", Layout: "hash",
 			wait:     func(rt runtime) Waiting { return rt.notified(channelOf) },
 			Promises: Reentrant | Notifies | Undoes | Watches,
+			Sends:    reenters,
 			Does:     "v7, but the process remembers what a caller holds",
 			Defect:   "does not forget it on release: the caller walks in again"},
 		{Number: "v8", Name: "fair", build: fair,
 			Needs: redis, Wait: 20 * time.Second, Prefix: "FairLock_", Layout: "hash",
 			wait:     runtime.queued,
 			Promises: InOrder | Reentrant | Notifies | Undoes | Watches,
+			Sends:    "eval:acquire-fair eval:renew-reentrant eval:release-fair eval:leave-fair",
 			Does:     "v7, first come, first served: a queue in Redis, and a release wakes its head",
 			Defect:   "a pause, as with every lease"},
 		{Number: "v9", Name: "multilock", build: single(multilock), all: multilock, acquireAll: AllAtOnce,
 			Needs: redis, Wait: 20 * time.Second,
 			Promises: Undoes | Watches,
+			Sends:    renewed,
 			Does:     "several products: v5.5 on each, in sorted order, all or none; waits holding none",
 			Defect:   "starves while others sell its products one by one"},
 		{Number: "v9-naive", Name: "one-by-one", build: single(multilock), all: multilock, acquireAll: oneByOne,
 			Needs: redis, Wait: 20 * time.Second,
 			Promises: Undoes | Watches,
+			Sends:    renewed,
 			Does:     "several products: one lock after the other, as ordered, waiting while holding",
 			Defect:   "opposite orders deadlock"},
 		{Number: "v9-nodes", Name: "every-node", build: everyNode, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
 			Promises: Undoes | Watches,
+			Sends:    renewed,
 			Does:     "v9 over one key on each of v6's nodes: all of them or none",
 			Defect:   "with one node away nobody sells"},
 		{Number: "v10", Name: "readwrite", build: writing, read: reading,
 			Needs: redis, Prefix: "ReadWriteLock_", Layout: "zset",
 			wait:     func(rt runtime) Waiting { return rt.marked(rt.backoff()) },
 			Promises: InOrder | Undoes | Watches,
+			Sends:    "eval:acquire-write eval:acquire-read eval:renew eval:release",
 			Does:     "readers share it, a writer is alone; a waiting writer keeps new readers out",
 			Defect:   "a stream of writers starves readers; a pause"},
 		{Number: "v11", Name: "semaphore", build: semaphore(1), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
 			Promises: Undoes | Watches,
+			Sends:    permitted,
 			Does: "a sorted set of token to deadline, with room for as many as there are permits: one, unless an order " +
 				"says otherwise",
 			Defect: "callers who disagree about the number of permits; a pause"},
 		{Number: "v11-two", Name: "two-permits", build: semaphore(2), Needs: redis, Prefix: "Semaphore_", Layout: "zset",
 			Promises: Undoes | Watches,
+			Sends:    permitted,
 			Does:     "v11 with two permits",
 			Defect:   "it keeps only the third order out: two sell the same unit"},
 		{Number: "v12", Name: "sql-row", build: sqlRow, Needs: database, Wait: 20 * time.Second,
 			Promises: Reentrant | Undoes | Watches,
+			Sends:    byRow,
 			Does:     "a row in an SQL database: its owner, how often, and until when by the database's clock; renewed at TTL/2",
 			Defect:   "the database is the lock server; a pause, as with every lease"},
 		{Number: "v12-naive", Name: "sql-insert", build: sqlNaive, Needs: database,
+			Sends:  "sql:acquire sql:release",
 			Does:   "INSERT of a row under a unique key in an SQL database, then DELETE",
 			Defect: "no expiry: a crash locks the product for ever; no owner, no retry"},
 		{Number: "v12-session", Name: "sql-session", build: sqlSession,
 			Needs: []string{NeedSQLServer}, Wait: 20 * time.Second,
+			Sends:  "sql:acquire sql:check sql:release",
 			Does:   "the SQL server's own lock, held by a connection that is monitored",
 			Defect: "no TTL: it ends with its connection, and not before"},
 		{Number: "v13", Name: "zk-ephemeral", build: zkEphemeral, Needs: zookeeper, Wait: 20 * time.Second,
 			wait:     func(rt runtime) Waiting { return zkNodes{rt, ephemeralIn}.untilRemoved },
 			Promises: Notifies | Undoes | Watches,
+			Sends:    byNode,
 			Does:     "an ephemeral znode, which ends with its creator's session",
 			Defect:   "a release wakes all waiters, and one of them gets in"},
 		{Number: "v14", Name: "zk-sequential", build: zkSequential, Needs: zookeeper, Wait: 20 * time.Second,
 			wait:     func(rt runtime) Waiting { return zkNodes{rt, sequentialIn}.inQueue },
 			Promises: InOrder | Notifies | Undoes | Watches,
+			Sends:    byNode,
 			Does:     "a queue of ephemeral sequential znodes, each waiting for the one before it",
 			Defect:   "a paused client's session ends, and it does not know"},
 		{Number: "v14-hasty", Name: "zk-hasty", build: zkHasty, Needs: zookeeper, Wait: 20 * time.Second,
 			wait:   func(rt runtime) Waiting { return zkNodes{rt, sequentialIn}.inQueueOnce },
+			Sends:  byNode,
 			Does:   "v14, but a waiter does not look again: when its wait is over, it takes itself for the holder",
 			Defect: "its predecessor was only a waiter that died, or the work takes longer than its wait"},
 		{Number: "v15", Name: "fenced", build: fenced, Needs: redis, Shelf: stock.Fenced,
 			Promises: Undoes | Watches,
+			Sends:    numbers,
 			Does:     "a lease with a fencing token, which the stock checks on read and on write",
 			Defect:   "the lock may break; the stock does not"},
 		{Number: "v15-write-only", Name: "write-only-fence", build: fenced, Needs: redis, Shelf: stock.WriteFenced,
 			Promises: Undoes | Watches,
+			Sends:    numbers,
 			Does:     "v15, but the stock checks the token on write only",
 			Defect:   "both read, then both write, the older token first"},
 		{Number: "v16", Name: "cas", build: noLock, Shelf: stock.CAS, Wait: 20 * time.Second,
@@ -197,12 +245,14 @@ func Ladder() []Rung {
 			Needs: redis, Wait: 20 * time.Second, Prefix: "HandoffLock_", Shelf: stock.Fenced,
 			wait:     runtime.inCohorts,
 			Promises: InOrder | Notifies | Undoes | Watches,
+			Sends:    inCohorts,
 			Does:     "v15 in v8's queue; a release hands the lease to the next order of the same instance",
 			Defect:   "as v15; an instance waits for the others' turns"},
 		{Number: "v19", Name: "combining", build: combining,
 			Needs: redis, Wait: 20 * time.Second, Prefix: "CombiningLock_", Shelf: stock.Combined,
 			wait:     runtime.inCohorts,
 			Promises: InOrder | Notifies | Undoes | Watches,
+			Sends:    inCohorts,
 			Does:     "v18, which passes the lease to all waiters at once: one read and one write for the batch",
 			Defect:   "as v18; the slowest of a batch holds up the others"},
 	}
@@ -247,14 +297,24 @@ func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 	return detectForeign(rt, r, r.read(rt)), Polling(rt.backoff())
 }
 
-// Find returns the rung with that number or name.
+// ErrNoRung says that the ladder has no such rung.
+var ErrNoRung = errors.New("no such rung")
+
+// Find returns the rung with that number or name, in upper or lower case, or ErrNoRung, which lists the rungs and
+// proposes the one whose number or name is nearest.
 func Find(id string) (Rung, error) {
 	var known []string
+	near, least := "", 3
 	for _, r := range Ladder() {
-		if id == r.Number || id == r.Name {
-			return r, nil
+		for _, name := range []string{r.Number, r.Name} {
+			if strings.EqualFold(id, name) {
+				return r, nil
+			}
+			if far := levenshtein.ComputeDistance(strings.ToLower(id[:min(len(id), 32)]), name); far < least {
+				near, least = fmt.Sprintf(" (did you mean %s?)", name), far
+			}
 		}
 		known = append(known, r.Number)
 	}
-	return Rung{}, fmt.Errorf("no rung %q; there are %s", id, strings.Join(known, ", "))
+	return Rung{}, fmt.Errorf("%w: %.32q%s; there are %s", ErrNoRung, id, near, strings.Join(known, ", "))
 }

@@ -154,7 +154,7 @@ func TestARefusalIsNarrated(t *testing.T) {
 	require.ErrorIs(t, err, stock.ErrSoldOut)
 	steps := out.steps("many")
 	require.Len(t, steps, 5, "%q", steps)
-	assert.Equal(t, []string{"read 100", "not sold: sold out: 100 left", "released"}, steps[2:])
+	assert.Equal(t, []string{"read 100", "not sold: only 100 left", "released"}, steps[2:])
 	s.Close()
 	late := order()
 	late.ID = "late"

@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -79,9 +78,9 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // Decrease sells an order under the lock of a rung, given by number or name. It returns ErrNoRung, ErrUnavailable, the
 // errors of packages lock and stock, or the error of a backend, and with each the receipt as far as it is known.
 func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error) {
-	r, ok := s.byID[id]
-	if !ok {
-		return Receipt{}, fmt.Errorf("%w: %s", ErrNoRung, id)
+	r, err := s.find(id)
+	if err != nil {
+		return Receipt{}, err
 	}
 	return s.serve(ctx, r, o)
 }

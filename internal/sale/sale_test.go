@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,7 +111,7 @@ func TestASaleOnEveryRungByNumberAndByName(t *testing.T) {
 		assert.Equal(t, r.Number, receipt.Rung)
 		assert.EqualValues(t, 97, receipt.Left)
 		assert.Equal(t, []int64{98, 99, 100}, receipt.Units)
-		assert.NotEmpty(t, receipt.Trace)
+		assertSends(t, s, r.Number, receipt.Trace)
 		if slices.Contains([]string{"v0", "v16", "v17"}, r.Number) {
 			assert.Nil(t, receipt.Lease, "no lock, no lease")
 		} else {
@@ -125,6 +126,25 @@ func TestASaleOnEveryRungByNumberAndByName(t *testing.T) {
 		assert.EqualValues(t, 96, left(t, s))
 		assert.Zero(t, testutil.ToFloat64(s.metrics.Held.WithLabelValues(r.Number)), "none is held any more")
 	})
+}
+
+// assertSends compares the commands of an order with those that its rung declares, by which a fault can be asked for.
+func assertSends(t *testing.T, s *Shop, rung string, events []trace.Event) {
+	t.Helper()
+	commands, err := s.Commands(strings.ToUpper(rung))
+	require.NoError(t, err)
+	assert.NotEmpty(t, events)
+	for _, e := range events {
+		assert.True(t, slices.ContainsFunc(commands, func(point string) bool {
+			name, _, _ := strings.Cut(point, "/")
+			return name == e.Cmd
+		}), "%s sends %s, but declares %v", rung, e.Cmd, commands)
+	}
+	for _, step := range []string{"read", "write"} {
+		faults, err := trace.ParseFaults("hold@before:" + step)
+		require.NoError(t, err)
+		assert.NoError(t, trace.Reached(faults, commands), rung)
+	}
 }
 
 func TestSoldOutReleasesTheLock(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"stockapi/internal/lock"
@@ -15,7 +16,7 @@ import (
 // The shop's own errors. It also returns those of packages lock and stock.
 var (
 	// ErrNoRung says that the ladder has no such rung.
-	ErrNoRung = errors.New("no such rung")
+	ErrNoRung = lock.ErrNoRung
 	// ErrUnavailable says that this instance lacks a backend that the rung needs.
 	ErrUnavailable = errors.New("rung is not configured")
 	// ErrDraining says that the instance is shutting down: the order was not tried, or it stopped waiting for the lock.
@@ -80,6 +81,24 @@ func newRung(of lock.Rung, b lock.Backends, shelf *stock.Shelf) *rung {
 	return r
 }
 
+// find returns the rung of that number or name, in upper or lower case, or ErrNoRung.
+func (s *Shop) find(id string) (*rung, error) {
+	if r, ok := s.byID[strings.ToLower(id)]; ok {
+		return r, nil
+	}
+	_, err := lock.Find(id)
+	return nil, err
+}
+
+// Commands lists the commands that an order on a rung may send, as traces name them, or returns ErrNoRung.
+func (s *Shop) Commands(id string) ([]string, error) {
+	r, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return r.Commands(), nil
+}
+
 // maxWait returns how long an order waits for the lock, or retries while others write first.
 func (r *rung) maxWait(o Order) time.Duration {
 	if o.Wait != nil {
@@ -128,9 +147,12 @@ func (s *Shop) accepts(r *rung, o Order) error {
 // order's work is done while the lock is held; nested work asks for the writers' lock. It returns what Decrease
 // returns, and ErrNoRung if the rung has no lock for readers.
 func (s *Shop) Read(ctx context.Context, id string, o Order) (Receipt, error) {
-	r, ok := s.byID[id]
-	if !ok || r.missing == "" && r.readers == nil {
-		return Receipt{}, fmt.Errorf("%w with a lock for readers: %s", ErrNoRung, id)
+	r, err := s.find(id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if r.missing == "" && r.readers == nil {
+		return Receipt{}, fmt.Errorf("%w with a lock for readers: %s has none", ErrNoRung, r.Number)
 	}
 	if r.missing == "" {
 		r = r.readers

@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -32,7 +31,7 @@ func (s *Shelf) sellAtomic(ctx context.Context, o Order) (int64, error) {
 	}
 	taken, left := reply[0] == 1, reply[1]
 	if !taken {
-		return left, fmt.Errorf("%w: %d left", ErrSoldOut, left)
+		return left, soldOut(left)
 	}
 	return left, nil
 }

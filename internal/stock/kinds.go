@@ -21,6 +21,22 @@ const (
 // LockFree reports whether a shelf of this kind needs no lock around it.
 func (k Kind) LockFree() bool { return k == CAS || k == Atomic }
 
+// Commands lists the commands by which an order reads a shelf of this kind and writes it, as traces name them.
+func (k Kind) Commands() []string {
+	switch k {
+	case Fenced, Combined:
+		return []string{"eval:read", "eval:write"}
+	case WriteFenced:
+		return []string{"get/stock", "eval:write"}
+	case CAS:
+		return []string{"get/stock", "watch", "multi", "set/stock", "exec", "unwatch"}
+	case Atomic:
+		return []string{"eval:take"}
+	case Naive:
+	}
+	return []string{"get/stock", "set/stock"}
+}
+
 // Seller returns the function that sells in that way.
 func (s *Shelf) Seller(k Kind) Sell {
 	switch k {

@@ -115,7 +115,20 @@ func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	return left - o.Quantity, nil
 }
 
-func soldOut(left int64) error { return fmt.Errorf("%w: %d left", ErrSoldOut, left) }
+// soldOut returns ErrSoldOut with what is left, which may be something: an order gets all its units or none.
+func soldOut(left int64) error {
+	if left > 0 {
+		return tooFew(left)
+	}
+	return fmt.Errorf("%w: %d left", ErrSoldOut, left)
+}
+
+// A tooFew is ErrSoldOut in a shop that has that many units left.
+type tooFew int64
+
+func (n tooFew) Error() string { return fmt.Sprintf("only %d left", int64(n)) }
+
+func (tooFew) Unwrap() error { return ErrSoldOut }
 
 // doWork does the business work. It returns an error if nothing may be written after it.
 func doWork(ctx context.Context, o Order) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,8 @@ import (
 //
 // A point is before or after a command as the client sends it, in lower case: scripts by their name (eval:release), SQL
 // statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock says which kind of key is
-// meant, if both get that command. Every fault fires once.
+// meant, if both get that command. In place of a command it names a step of the sale, whatever the rung sends for it:
+// acquire, read, write, renew, release. Every fault fires once.
 
 // maxDuration bounds how long a fault may sleep or hold.
 const maxDuration = time.Minute
@@ -36,7 +38,7 @@ type Fault struct {
 	Action string        // sleep, crash, stop, hold
 	For    time.Duration // of a sleep
 	After  bool          // after the command's reply, not before it is sent
-	Cmd    string        // the command
+	Cmd    string        // the command, or the step
 	On     string        // stock, lock, or empty for any key
 	once   sync.Once
 }
@@ -110,6 +112,69 @@ func (f *Fault) setAction(text string) error {
 		return fmt.Errorf("%w; %s takes no argument", ErrSyntax, f.Action)
 	}
 	return nil
+}
+
+// steps are the names of steps that a point may have in place of a command.
+var steps = []string{"acquire", "read", "write", "renew", "release"}
+
+// stepsOf returns the steps that a command about such a key carries out, on whatever rung.
+func stepsOf(cmd, on string) []string {
+	switch cmd + "/" + on {
+	case "setnx/lock", "set/lock", "zk:create/lock":
+		return []string{"acquire"}
+	case "del/lock", "zk:delete/lock":
+		return []string{"release"}
+	case "get/stock":
+		return []string{"read"}
+	case "set/stock":
+		return []string{"write"}
+	case "eval:take/stock":
+		return []string{"read", "write"}
+	}
+	_, name, _ := strings.Cut(cmd, ":") // of a script or a statement
+	step, _, _ := strings.Cut(name, "-")
+	return []string{step}
+}
+
+// isAt reports whether the fault's point is before or after that command about the lock or the stock.
+func (f *Fault) isAt(cmd, on string) bool {
+	return f.Cmd == cmd && (f.On == "" || f.On == on) ||
+		f.On == "" && slices.Contains(steps, f.Cmd) && slices.Contains(stepsOf(cmd, on), f.Cmd)
+}
+
+// Reached returns ErrSyntax for a fault at none of the commands that the order may send. Such a fault would never fire,
+// and the order would sell as if it had none.
+func Reached(faults []*Fault, commands []string) error {
+	for _, f := range faults {
+		if !slices.ContainsFunc(commands, func(point string) bool { return f.isAt(split(point)) }) {
+			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.Cmd, strings.Join(named(commands), ", "))
+		}
+	}
+	return nil
+}
+
+// split returns the command of a point, and the kind of key that it is about.
+func split(point string) (cmd, on string) {
+	cmd, on, _ = strings.Cut(point, "/")
+	switch {
+	case on != "":
+	case cmd == "eval:read", cmd == "eval:write", cmd == "eval:take":
+		on = "stock"
+	default:
+		on = "lock"
+	}
+	return cmd, on
+}
+
+// named returns the points with the steps that they carry out: "write (set/stock)".
+func named(commands []string) []string {
+	list := slices.Clone(commands)
+	for i, point := range list {
+		if of := stepsOf(split(point)); slices.Contains(steps, of[0]) {
+			list[i] = strings.Join(of, " or ") + " (" + point + ")"
+		}
+	}
+	return list
 }
 
 type faultsKey struct{}

@@ -44,6 +44,33 @@ func TestParseRefusesTooMany(t *testing.T) {
 	require.ErrorIs(t, err, ErrSyntax)
 }
 
+// A fault at no command of the rung would never fire: the order would sell as if nothing had been asked for.
+func TestAFaultOutOfReachIsRefused(t *testing.T) {
+	v4, v17 := []string{"set/lock", "eval:release", "get/stock", "set/stock"}, []string{"eval:take"}
+	for _, c := range []struct {
+		point    string
+		commands []string
+		reached  bool
+	}{
+		{"set", v4, true}, {"set/lock", v4, true}, {"set/stock", v4, true}, {"eval:release", v4, true},
+		{"acquire", v4, true}, {"read", v4, true}, {"write", v4, true}, {"release", v4, true},
+		{"renew", v4, false}, {"foo", v4, false}, {"get/lock", v4, false}, {"eval:take", v4, false},
+		{"write/stock", v4, false}, {"del", v4, false},
+		{"read", v17, true}, {"write", v17, true}, {"eval:take", v17, true}, {"acquire", v17, false}, {"set", v17, false},
+		{"renew", []string{"eval:renew-reentrant"}, true}, {"release", []string{"zk:delete"}, true},
+		{"write", []string{"eval:write"}, true}, {"acquire", []string{"sql:acquire"}, true},
+	} {
+		faults, err := ParseFaults("hold@before:" + c.point)
+		require.NoError(t, err)
+		err = Reached(faults, c.commands)
+		assert.Equal(t, c.reached, err == nil, "%s of %v: %v", c.point, c.commands, err)
+	}
+	faults, err := ParseFaults("hold@before:set/stock,hold@after:foo")
+	require.NoError(t, err)
+	require.ErrorContains(t, Reached(faults, v4), `this rung never comes to "foo", but to acquire (set/lock), `+
+		"release (eval:release), read (get/stock), write (set/stock)")
+}
+
 func FuzzParseFaults(f *testing.F) {
 	f.Add("sleep:500ms@before:del,crash@after:set/stock")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -63,7 +63,7 @@ func (i *Injector) at(ctx context.Context, after bool, cmd, key string) {
 	}
 	c, _ := ctx.Value(faultsKey{}).(orderFaults)
 	for _, f := range c.faults {
-		if f.After == after && f.Cmd == cmd && (f.On == "" || f.On == on) {
+		if f.After == after && f.isAt(cmd, on) {
 			f.once.Do(func() { i.inject(ctx, f, c.order) })
 		}
 	}

@@ -175,17 +175,6 @@ func (r Rung) AfterRead() string {
 	return "after:" + r.Read
 }
 
-// Releases lists the commands that give back the lock of any rung.
-func Releases() []string {
-	var all []string
-	for _, r := range Rungs {
-		if r.Release != "" && !slices.Contains(all, r.Release) {
-			all = append(all, r.Release)
-		}
-	}
-	return all
-}
-
 // RungOf returns the rung of that number; without one it returns none, whose Number is empty.
 func RungOf(number string) Rung {
 	for _, r := range Rungs {

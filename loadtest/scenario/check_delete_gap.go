@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"strings"
-
 	"stockapi/loadtest/catalog"
 )
 
@@ -36,11 +34,7 @@ var checkDeleteGap = declare(catalog.Scenario{
 // injectCheckDeleteGap holds a between its sale and its release, past its lease, until b holds the lock. Then a
 // releases.
 func injectCheckDeleteGap(f *play) {
-	first, second := f.holdPastLease(pointsBeforeRelease, "before its release")
+	first, second := f.holdPastLease("hold@before:release", "before its release")
 	first.finish()
 	second.finish()
 }
-
-// pointsBeforeRelease names every command that releases a lock of any rung: a release script that has become a GET and
-// a DEL has to be found too.
-var pointsBeforeRelease = "hold@before:" + strings.Join(catalog.Releases(), ",hold@before:")

@@ -16,7 +16,6 @@ func TestRungsHaveTheirPoints(t *testing.T) {
 		assert.Equal(t, r.Kind == catalog.NoLock, r.Acquire == "" && r.Release == "", r.Number)
 		assert.True(t, r.Variant.Of == "" || catalog.RungOf(r.Variant.Of).Number != "", r.Number)
 	}
-	assert.LessOrEqual(t, len(catalog.Releases()), 8, "an order can carry no more faults than that")
 	named, _ := Table.Find("herd")
 	for _, e := range named.Expect {
 		assert.NotEmpty(t, catalog.RungOf(e.Rung).Taken, e.Rung)
