@@ -20,7 +20,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A wire is a shop that answers each request with the bytes that it is told, and says which connections it accepted.
+// A wire is a shop that answers each request with the bytes that it is told, and says which connections it accepted,
+// until it is closed.
 type wire struct {
 	net.Listener
 	accepted chan net.Conn
@@ -34,6 +35,7 @@ func newWire(t testing.TB, answer func(request string) string) *wire {
 	w := &wire{Listener: l, accepted: make(chan net.Conn, 100)}
 	var serving sync.WaitGroup
 	serving.Go(func() {
+		defer close(w.accepted)
 		for {
 			conn, err := l.Accept()
 			if err != nil {
@@ -231,7 +233,7 @@ func TestOrdersOnDyingConnections(t *testing.T) {
 		})
 	}
 	orders.Wait()
-	close(w.accepted)
+	w.Close()
 	<-dying
 	assert.Positive(t, outcomes[history.Sold])
 	assert.Positive(t, outcomes[history.Unknown])
