@@ -19,7 +19,7 @@ func TestVersionIsPrintedAndPartOfTheHistory(t *testing.T) {
 	assert.Regexp(t, `^loadtest \S+, commit \S+, `+runtime.Version()+`, `+runtime.GOOS+`/`+runtime.GOARCH+"\n$",
 		out.String())
 	assert.Empty(t, complaints.String())
-	assert.Equal(t, thisBuild(), (&runFlags{}).settings(nil).Build)
+	assert.Equal(t, thisBuild(), (&runFlags{}).newHistory().Loadtest)
 }
 
 func TestTheVersionNamesTheCommit(t *testing.T) {

@@ -2,12 +2,12 @@
 // over one instance and over several. It injects faults into single orders and the processes that serve them, and
 // proves which rungs oversell. It drives stockapi as a black box, over HTTP and as processes; it imports nothing of it.
 //
-// Here are the command line (main.go, flags.go) and one file for each command: run.go with run_flags.go, audit.go with
-// answers.go, report.go, list.go, contract.go and replay.go. exit.go has the exit codes, environment.go what has no
-// flag, build.go and version.go the program's version.
+// Here are the command line (main.go, flags.go) and one file for each command: run.go, audit.go with answers.go,
+// report.go, list.go, contract.go and replay.go. A run is in run_flags.go, preflight.go (what cannot be run at all),
+// session.go (the cells, in order) and environment.go (the servers and instances that they run on). exit.go has the
+// exit codes, build.go and version.go the program's version.
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
-// there are, and what is expected of them), scenario (what happens in a cell), run (the cells, in order); then load,
-// client and cluster (orders, HTTP, processes), and report with
-// terminal, html and porcupine. CONTRIBUTING.md draws who imports whom.
+// there are, and what is expected of them), scenario (what happens in a cell); then load, client and cluster (orders,
+// HTTP, processes), and report with terminal, html and porcupine. CONTRIBUTING.md draws who imports whom.
 package main

@@ -40,8 +40,8 @@ type misbehaviour struct {
 	says string
 }
 
-// load is that of every row: 10 units and 40 buyers, 10 at once.
-var load = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", "--wait", "5s"}
+// smallLoad is that of every row: 10 units and 40 buyers, 10 at once.
+var smallLoad = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", "--wait", "5s"}
 
 // holds are the results of a shop that does nothing wrong, and whose rung has a lock.
 const holds = "ok ok ok ok – – –"
@@ -92,7 +92,7 @@ func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
 	if m.two {
 		urls, scenario = urls+","+b.serve(t), "two-instances"
 	}
-	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung}, load...)
+	args := append([]string{"--targets", urls, "--scenarios", scenario, "--rungs", rung}, smallLoad...)
 	code, c, out := cellOf(t, append(args, m.flags...)...)
 	if c == nil {
 		return code, "", out
@@ -187,7 +187,7 @@ func TestAShopThatDiesMidway(t *testing.T) {
 		}
 	}
 	args := append([]string{"--targets", a.serve(t) + "," + server.URL, "--scenarios", "two-instances", "--rungs", "v4"},
-		load...)
+		smallLoad...)
 	code, c, out := cellOf(t, append(args, "--stock", "100")...)
 	<-died
 	assert.Equal(t, couldNotRun, code, out)

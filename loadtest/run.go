@@ -11,7 +11,6 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
-	"stockapi/loadtest/run"
 	"stockapi/loadtest/scenario"
 )
 
@@ -33,44 +32,21 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	if err := checkOut(f.Out); err != nil {
 		return complain(stderr, err)
 	}
-	checked := f.settings(nil)
-	if err := checked.Check(specs); err != nil {
+	if err := f.preflight(specs); err != nil {
 		return complain(stderr, err)
 	}
-	spool := f.newSpool()
-	defer func() { _ = spool.Close() }()
-	shown := progress{terminal.NewProgress(stderr, terminal.Of(stderr)), stdout}
+	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
-	result, err := run.Do(ctx, f.settings(spool), specs, shown)
+	session, err := f.measure(ctx, specs, shown, stdout)
+	defer func() { _ = session.spool.Close() }()
 	shown.Close()
-	return f.finish(result, err, first, stdout, stderr)
+	return f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
 }
 
-// progress shows the progress of a run on stderr, and its header on stdout.
-type progress struct {
-	*terminal.Progress
-	stdout io.Writer
-}
-
-// Begin prints the header.
-func (p progress) Begin(run *history.Run, specs []catalog.Spec) {
-	p.Clear()
-	terminal.NewPrinter(p.stdout).Header(run)
-	p.Expect(specs)
-}
-
-// newSpool makes the place for orders that are too many for memory: beside the results, if there are to be any.
-func (f *runFlags) newSpool() *history.Spool {
-	if f.Out != "" {
-		return history.NewSpool(f.Out)
-	}
-	return history.NewSpool(os.TempDir())
-}
-
-// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were; first
-// says that nobody chose them.
-func (f *runFlags) finish(result run.Result, err error, first bool, stdout, stderr io.Writer) int {
-	rows := scenario.Table.Assess(result.History.Cells)
+// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were, and
+// keysLeft why keys may be left on servers that are still there; first says that nobody chose the cells.
+func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, stdout, stderr io.Writer) int {
+	rows := scenario.Table.Assess(run.Cells)
 	ran := 0
 	for _, r := range rows {
 		ran += r.Ran()
@@ -78,23 +54,23 @@ func (f *runFlags) finish(result run.Result, err error, first bool, stdout, stde
 	good := true
 	if len(rows) > 0 {
 		good = terminal.NewPrinter(stdout).Results(terminal.Outcome{
-			Rows: rows, Interrupted: err != nil, Selected: result.History.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
+			Rows: rows, Interrupted: err != nil, Selected: run.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
 		})
 	}
 	var code int
 	switch {
 	case err != nil:
-		measured := len(result.History.Cells)
-		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, result.History.Selected))
+		measured := len(run.Cells)
+		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, run.Selected))
 	case ran == 0:
 		code = complain(stderr, errors.New("none of the cells could be run"))
 	default:
 		code = codeOf(rows, good)
 	}
-	if result.KeysLeft != nil {
-		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", result.KeysLeft))
+	if keysLeft != nil {
+		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", keysLeft))
 	}
-	if err := f.write(result.History, rows); err != nil {
+	if err := f.write(run, rows); err != nil {
 		return complain(stderr, err)
 	}
 	return code

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +13,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
-	"stockapi/loadtest/history"
-	"stockapi/loadtest/run"
+	"stockapi/loadtest/scenario"
 )
 
 // runFlags are the flags of a run.
@@ -47,16 +47,37 @@ var groups = []kong.Group{
 	{Key: "servers", Title: "Servers:"}, {Key: "output", Title: "Output:"},
 }
 
-// settings returns the flags as the settings of a run. They have been checked.
-func (f *runFlags) settings(spool *history.Spool) run.Settings {
-	return run.Settings{
-		Build: thisBuild(), AtOnce: f.AtOnce, Targets: f.Targets, AdminToken: adminToken(),
-		Backend: f.Backend, ZooKeeper: f.ZooKeeper, SQL: f.SQL, Stockapi: theStockapi(), Spool: spool,
-		Load: history.Load{
-			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
-			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
+// theStockapi returns the stockapi to start, "" for the usual one.
+func theStockapi() string { return os.Getenv("LOADTEST_STOCKAPI") }
+
+// adminToken returns the admin token of the instances. It is no flag, since others can read a command line.
+func adminToken() string { return os.Getenv("LOADTEST_ADMIN_TOKEN") }
+
+// clusterOptions returns the options of a cluster that has what the cells need.
+func (f *runFlags) clusterOptions(specs []catalog.Spec) cluster.Options {
+	redlock, zookeeper, database := 0, false, false
+	for _, spec := range specs {
+		zookeeper = zookeeper || spec.Rung.OnZooKeeper()
+		database = database || spec.Rung.OnSQL()
+		if spec.Rung.OnNodes() {
+			redlock = scenario.RedlockNodes
+		}
+	}
+	return cluster.Options{
+		Stockapi: theStockapi(), Backend: f.Backend, Redlock: redlock,
+		ZooKeeper: zookeeper, ZooKeeperAddress: f.ZooKeeper, Database: database, SQL: f.SQL,
+		// It raises what the instances accept to what this run asks for; the first value is stockapi's own default.
+		Max: cluster.Bounds{
+			Wait: max(time.Minute, f.Wait), TTL: max(10*time.Minute, f.TTL), Work: max(time.Minute, f.Work),
 		},
 	}
+}
+
+// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends,
+// with all that they hold.
+func (f *runFlags) outlasted() bool {
+	isURL := func(text string) bool { return strings.Contains(text, "://") }
+	return len(f.Targets) > 0 || isURL(f.Backend) || isURL(f.SQL) || f.ZooKeeper != ""
 }
 
 // check refuses numbers that no run can be made of.

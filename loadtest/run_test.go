@@ -15,7 +15,6 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/run"
 	"stockapi/loadtest/scenario"
 )
 
@@ -106,8 +105,8 @@ func TestABuildIsAnnounced(t *testing.T) {
 func TestKeysThatMayBeLeftAreReported(t *testing.T) {
 	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
-		result := run.Result{History: &history.Run{}, KeysLeft: errors.New("503")}
-		assert.Equal(t, couldNotRun, (&runFlags{}).finish(result, err, false, &out, &errs))
+		code := (&runFlags{}).finish(&history.Run{}, err, errors.New("503"), false, &out, &errs)
+		assert.Equal(t, couldNotRun, code)
 		assert.Equal(t, 2, strings.Count(errs.String(), "\n"), &errs)
 		assert.Contains(t, errs.String(), "keys may be left on the backend: 503")
 	}

@@ -160,8 +160,8 @@ var table = []section{
 
 	// What only a test can notice, as no cell of the load test comes that way.
 	{mutants: []mutant{
-		{"keys may be left on servers that have gone", by{test("./loadtest/run TestKeysThatMayBeLeft")},
-			edits{{"loadtest/run/session.go", "s.swept != nil && (err == nil || s.settings.outlasted())", "s.swept != nil"}}},
+		{"keys may be left on servers that have gone", by{test("./loadtest TestKeysThatMayBeLeft")},
+			edits{{"loadtest/session.go", "s.swept != nil && (err == nil || s.flags.outlasted())", "s.swept != nil"}}},
 		{"a DSN is looked for when Redis has been started", by{test("./loadtest/cluster TestADatabaseThatCannotBeHarmed")},
 			edits{{"loadtest/cluster/backend.go", "err := c.reachSQL(ctx)", "err := error(nil)"}}},
 		{"a Redis asks for no password", by{test("./loadtest/cluster TestAccessToRedis")},
@@ -607,8 +607,8 @@ var table = []section{
 			edits{{"loadtest/report/terminal/stories.go", "fewStories = 3", "fewStories = 30"}}},
 		{"the matrix shows another scenario's cell", by{test("./loadtest/report/terminal TestALongLadder")},
 			edits{{"loadtest/report/terminal/matrix.go", "c.entries[i].in(colour)", "c.entries[0].in(colour)"}}},
-		{"a run of no cell that can be run is begun", by{test("./loadtest/run TestARunWithoutACell")},
-			edits{{"loadtest/run/preflight.go", `if why == "" {`, "if true {"}}},
+		{"a run of no cell that can be run is begun", by{test("./loadtest TestARunWithoutACell")},
+			edits{{"loadtest/preflight.go", `if why == "" {`, "if true {"}}},
 		{"a file that was cut is whole", by{test("./loadtest/history NotWhole")},
 			edits{{"loadtest/history/read.go", "if left > 0 {", "if left > 9 {"}}},
 		{"orders stay on the disk", by{test("./loadtest/history NoFileIsMade")},

@@ -1,7 +1,8 @@
-package run
+package main
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
 )
 
@@ -35,17 +37,13 @@ func (c *counted) prepare(_ context.Context, spec catalog.Spec) cellEnvironment 
 	}}
 }
 
-type silent struct{ Progress }
-
-func (silent) Finished(*catalog.Assessment) {}
-
 // No more cells run at a time than were asked for, and one of those on an ensemble.
 func TestCellsRunSideBySide(t *testing.T) {
 	specs, err := scenario.Table.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
 	require.NoError(t, err)
 	for _, atOnce := range []int{1, 4} {
 		env := &counted{}
-		s := &session{specs: specs, progress: silent{}, environment: env, history: &history.Run{}}
+		s := &session{specs: specs, progress: terminal.NewProgress(io.Discard, nil), environment: env, history: &history.Run{}}
 		done := make([]*history.Cell, len(specs))
 		require.NoError(t, s.sideBySide(t.Context(), done, 0, len(specs), atOnce))
 		assert.NotContains(t, done, (*history.Cell)(nil))
@@ -54,6 +52,6 @@ func TestCellsRunSideBySide(t *testing.T) {
 	}
 	why, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &session{specs: specs, progress: silent{}, environment: &counted{}, history: &history.Run{}}
+	s := &session{specs: specs, progress: terminal.NewProgress(io.Discard, nil), environment: &counted{}, history: &history.Run{}}
 	assert.Error(t, s.sideBySide(why, make([]*history.Cell, len(specs)), 0, len(specs), 4))
 }

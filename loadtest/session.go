@@ -1,4 +1,4 @@
-package run
+package main
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,22 +22,18 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/load"
+	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
 )
 
-// A Result holds the outcome of a run.
-type Result struct {
-	// History holds what was measured, whether the run was finished or not.
-	History *history.Run
-	// KeysLeft says why keys may be left on servers that are still there after the run, nil if none are.
-	KeysLeft error
-}
-
 // session is one run under way.
 type session struct {
-	settings    Settings
+	flags       *runFlags
 	specs       []catalog.Spec
-	progress    Progress
+	token       string // the admin token of the instances
+	spool       *history.Spool
+	progress    *terminal.Progress
+	stdout      io.Writer
 	client      *client.Client // for what the cells share
 	environment environment
 	history     *history.Run
@@ -48,64 +46,71 @@ type session struct {
 }
 
 // newClient returns a client for one cell, or for what the cells share.
-func (s *Settings) newClient() *client.Client {
-	c := client.New(s.Load.Concurrency, s.AdminToken)
-	c.StockTTL = s.stockTTL()
+func (s *session) newClient() *client.Client {
+	c := client.New(s.flags.Concurrency, s.token)
+	c.StockTTL = stockTTL(s.history.Load)
 	return c
 }
 
-// Do runs the cells. With an error the result holds what was measured before it.
-func Do(ctx context.Context, settings Settings, specs []catalog.Spec, progress Progress) (Result, error) {
-	if len(settings.Targets) == 0 && settings.AdminToken == "" {
-		settings.AdminToken = rand.Text() // other users of the machine reach the instances too
-	}
+// measure runs the cells, and returns the session with the history of what was measured, whether it was finished or
+// not.
+func (f *runFlags) measure(
+	ctx context.Context, specs []catalog.Spec, progress *terminal.Progress, stdout io.Writer,
+) (*session, error) {
 	s := &session{
-		settings: settings, specs: specs, progress: progress, history: settings.newHistory(),
-		client: settings.newClient(), stalls: load.NewStallMeter(),
+		flags: f, specs: specs, token: adminToken(), spool: history.NewSpool(cmp.Or(f.Out, os.TempDir())),
+		progress: progress, stdout: stdout, stalls: load.NewStallMeter(), history: f.newHistory(),
 	}
 	s.history.Selected = len(specs)
 	defer s.stalls.Close()
+	if len(f.Targets) == 0 && s.token == "" {
+		s.token = rand.Text() // other users of the machine reach the instances too
+	}
+	s.client = s.newClient()
 	defer s.client.Close()
 	err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
 	if err == nil {
-		err = settings.Spool.Err()
+		err = s.spool.Err()
 	}
 	if err != nil {
 		s.history.Interrupted = err.Error()
 	}
-	return Result{s.history, s.keysLeft(err)}, err
+	return s, err
+}
+
+// newHistory describes the run before it begins.
+func (f *runFlags) newHistory() *history.Run {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return &history.Run{
+		ID: hex.EncodeToString(id[:]), Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
+		Load: history.Load{
+			Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Rate: f.Rate,
+			Wait: f.Wait, TTL: f.TTL, Work: f.Work, Repeat: f.Repeat,
+		},
+	}
 }
 
 // keysLeft says why keys may be left on the backend after a run that ended with err. Servers of the run's own take
 // theirs along, so when one of those has died, that says all.
 func (s *session) keysLeft(err error) error {
-	if s.swept != nil && (err == nil || s.settings.outlasted()) {
+	if s.swept != nil && (err == nil || s.flags.outlasted()) {
 		return s.swept
 	}
 	return nil
 }
 
-// newHistory describes the run before it begins.
-func (s *Settings) newHistory() *history.Run {
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return &history.Run{
-		ID: hex.EncodeToString(id[:]), Started: time.Now(), Loadtest: s.Build,
-		Machine: history.ThisMachine(), Load: s.Load,
-	}
-}
-
 // carryOut makes the environment ready and runs the cells. What was measured stays in the history, error or not.
 func (s *session) carryOut(ctx context.Context) (err error) {
-	if len(s.settings.Targets) > 0 {
-		s.environment = &remote{urls: s.settings.Targets, client: s.client}
+	if len(s.flags.Targets) > 0 {
+		s.environment = &remote{urls: s.flags.Targets, client: s.client}
 		return s.cells(ctx)
 	}
-	options := s.settings.clusterOptions(s.specs)
-	options.Product, options.Say = s.opening(), s.progress.Say
+	options := s.flags.clusterOptions(s.specs)
+	options.Token, options.Product, options.Say = s.token, s.opening(), s.progress.Say
 	c, ctx, err := cluster.New(ctx, options)
 	if err != nil {
 		return err
@@ -132,7 +137,9 @@ const crowds = 2
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.environment.backend()
-	s.progress.Begin(s.history, s.specs)
+	s.progress.Clear()
+	terminal.NewPrinter(s.stdout).Header(s.history)
+	s.progress.Expect(s.specs)
 	faults := slices.IndexFunc(s.specs, func(spec catalog.Spec) bool { return spec.Scenario.Fault() })
 	if faults < 0 {
 		faults = len(s.specs)
@@ -147,7 +154,7 @@ func (s *session) cells(ctx context.Context) error {
 	}
 	s.oneByOne = false
 	s.progress.Status(nil)
-	return s.sideBySide(ctx, done, faults, len(s.specs), s.settings.AtOnce)
+	return s.sideBySide(ctx, done, faults, len(s.specs), s.flags.AtOnce)
 }
 
 // sideBySide runs the cells from number from to before number to. So many at a time are under way. Of those on an
@@ -210,7 +217,7 @@ func (s *session) cell(
 		env.close()
 		return notRun(spec, product, env.notRun), env.err
 	}
-	own := s.settings.newClient() // to close the connections of several cells would break requests of the others
+	own := s.newClient() // to close the connections of several cells would break requests of the others
 	defer func() {
 		own.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
 		env.close()
@@ -219,17 +226,17 @@ func (s *session) cell(
 	if s.oneByOne {
 		s.progress.Status(func() string {
 			return fmt.Sprintf("cell %d of %d, %s: %d of %d requests",
-				i+1, len(s.specs), spec.Title(), s.sent.Load(), s.settings.Load.Requests)
+				i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
 		})
 	}
 	runner := &scenario.Runner{
 		Client: own, Load: s.history.Load, Sent: &s.sent, Targets: env.targets,
-		Spool: s.settings.Spool, Stalls: s.stalls,
+		Spool: s.spool, Stalls: s.stalls,
 	}
 	return runner.Run(ctx, spec, product, env.urls)
 }
 
-// sweep removes a product. It keeps the error for [Result.KeysLeft], unless the run failed for another reason.
+// sweep removes a product. It keeps the error for [session.keysLeft], unless the run failed for another reason.
 func (s *session) sweep(ctx context.Context, product string, err error) {
 	swept := s.environment.clear(context.WithoutCancel(ctx), product)
 	s.mu.Lock()
@@ -245,4 +252,26 @@ func notRun(spec catalog.Spec, product, why string) *history.Cell {
 		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
 		Product: product, NotRun: why,
 	}
+}
+
+const (
+	// leastStockTTL is the least TTL of a cell's stock on Redis, which ends it if nobody removes it.
+	leastStockTTL = time.Hour
+	// mostStockTTL is the longest that stockapi allows.
+	mostStockTTL = 30 * 24 * time.Hour
+)
+
+// stockTTL returns the TTL of a cell's stock: an hour more than the longest that the cell can take. In the longest cell
+// every buyer waits as long as it may, and the buyers of one worker wait one after the other. The stock is removed when
+// the cell is over. The TTL is for a loadtest that was killed, on a Redis that somebody else uses.
+func stockTTL(l history.Load) time.Duration {
+	turns := float64((l.Requests + l.Concurrency - 1) / l.Concurrency)
+	longest := turns * (l.Wait + l.Work + scenario.AnswerMargin).Seconds()
+	if l.Rate > 0 {
+		longest += float64(l.Requests) / l.Rate
+	}
+	if longest >= (mostStockTTL - leastStockTTL).Seconds() {
+		return mostStockTTL
+	}
+	return leastStockTTL + time.Duration(longest)*time.Second
 }

@@ -1,4 +1,4 @@
-package run
+package main
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ const (
 	needsTwoTargets   = "needs two targets"
 )
 
-// Check returns an error if none of the cells can be run with these settings, as far as that is known before any server
+// preflight returns an error if none of the cells can be run with these flags, as far as that is known before any server
 // is started. The error says what to do about it.
-func (s *Settings) Check(specs []catalog.Spec) error {
-	options := s.clusterOptions(specs)
-	if len(s.Targets) == 0 {
+func (f *runFlags) preflight(specs []catalog.Spec) error {
+	options := f.clusterOptions(specs)
+	if len(f.Targets) == 0 {
 		if err := options.Check(); err != nil {
 			return err
 		}
 	}
 	first := ""
 	for _, spec := range specs {
-		why := s.lacks(&options, spec)
+		why := f.lacks(&options, spec)
 		if why == "" {
 			return nil
 		}
@@ -32,13 +32,13 @@ func (s *Settings) Check(specs []catalog.Spec) error {
 			first = why
 		}
 	}
-	return fmt.Errorf("none of the cells can be run here: the first %s; %s", first, s.remedy(first))
+	return fmt.Errorf("none of the cells can be run here: the first %s; %s", first, f.remedy(first))
 }
 
 // lacks returns why the cell cannot be run; empty if nothing is known against it.
-func (s *Settings) lacks(options *cluster.Options, spec catalog.Spec) string {
-	if len(s.Targets) > 0 {
-		return notOn(spec, len(s.Targets))
+func (f *runFlags) lacks(options *cluster.Options, spec catalog.Spec) string {
+	if len(f.Targets) > 0 {
+		return notOn(spec, len(f.Targets))
 	}
 	return string(options.Lacks(spec))
 }
@@ -55,14 +55,14 @@ func notOn(spec catalog.Spec, instances int) string {
 }
 
 // remedy says what to do about a lack.
-func (s *Settings) remedy(why string) string {
+func (f *runFlags) remedy(why string) string {
 	switch why {
 	case needsOwnInstances:
 		return "leave out --targets, or choose --scenarios one-instance,two-instances"
 	case needsTwoTargets:
 		return "name two with --targets"
 	case string(cluster.ErrNeedsRedisServer):
-		if s.Backend != "auto" {
+		if f.Backend != "auto" {
 			return "use --backend redis-server, or choose other --scenarios"
 		}
 		return "install it, or choose other --scenarios"

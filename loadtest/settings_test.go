@@ -1,4 +1,4 @@
-package run
+package main
 
 import (
 	"testing"
@@ -15,6 +15,6 @@ func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
 		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},
 		mostStockTTL:                 {Requests: 10_000_000, Concurrency: 1, Wait: time.Hour},
 	} {
-		assert.Equal(t, want, (&Settings{Load: load}).stockTTL())
+		assert.Equal(t, want, stockTTL(load))
 	}
 }
