@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"strings"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/contract"
@@ -21,12 +19,12 @@ type contractFlags struct {
 // run asks the service and prints what was found. The exit code is 1 if something that is needed is not there, and 2 if
 // the service could not be asked.
 func (f *contractFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
-	u, err := url.Parse(f.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-		return complain(stderr, errors.New("contract: name a URL such as http://127.0.0.1:5000"))
+	base := []string{f.URL}
+	if err := checkURLs(base); err != nil {
+		return complain(stderr, fmt.Errorf("contract: %w", err))
 	}
 	found, err := contract.Check(ctx, contract.Options{
-		Base: strings.TrimRight(f.URL, "/"), Token: adminToken(), Rung: f.Rung,
+		Base: base[0], Token: adminToken(), Rung: f.Rung,
 	})
 	if other, is := errors.AsType[*contract.NotOfferedError](err); is {
 		err = fmt.Errorf("%w%s", err, catalog.DidYouMean(other.Rung, other.Offered))

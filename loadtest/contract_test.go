@@ -268,7 +268,7 @@ func TestContractThatCannotBeAskedFor(t *testing.T) {
 		code int
 		says string
 	}{
-		{"localhost:5000", couldNotRun, "^loadtest: contract: name a URL such as .*\n$"},
+		{"localhost:5000", couldNotRun, "^loadtest: contract: number 1 is no URL such as .*\n$"},
 		{"http://127.0.0.1:1", couldNotRun, "^loadtest: .* does not answer: start the service, or name where .*\n$"},
 		{shop.serve(t) + " --rung v44", couldNotRun, "--rung: .* does not offer v44; it offers v4, v17"},
 		{locked, couldNotRun, "give it by LOADTEST_ADMIN_TOKEN"},

@@ -18,6 +18,7 @@ type commands struct {
 	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from what --out wrote."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
+	Judge    judgeFlags       `cmd:"" help:"Try a running service with all that takes no fault, and judge it without expecting anything."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
@@ -45,13 +46,14 @@ Examples:
   loadtest list v4 pause
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
+  loadtest judge http://127.0.0.1:5000 http://127.0.0.1:5010
 
 Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtest, else from PATH, else built from this
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
 was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.
-Of audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
+Of judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int
@@ -92,7 +94,7 @@ func proposed(err error) error {
 	if !found {
 		return err
 	}
-	commands := []string{"run", "all", "audit", "report", "list", "replay", "contract"}
+	commands := []string{"run", "all", "audit", "report", "list", "replay", "judge", "contract"}
 	if near := catalog.DidYouMean(argument, commands); near != "" {
 		return fmt.Errorf("%w%s", err, near)
 	}

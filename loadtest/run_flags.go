@@ -123,12 +123,8 @@ func (f *runFlags) durations() error {
 var databases = []string{"sqlite", "mysql", "mariadb", "postgres", "postgresql"}
 
 func (f *runFlags) places() error {
-	for i, t := range f.Targets {
-		u, err := url.Parse(t)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-			return fmt.Errorf("--targets: number %d is no URL such as http://127.0.0.1:5000", i+1)
-		}
-		f.Targets[i] = strings.TrimRight(t, "/")
+	if err := checkURLs(f.Targets); err != nil {
+		return fmt.Errorf("--targets: %w", err)
 	}
 	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
 		(err != nil || !slices.Contains(databases, u.Scheme)) {
@@ -139,6 +135,18 @@ func (f *runFlags) places() error {
 		(err != nil || !strings.HasPrefix(u.Scheme, "redis")) {
 		return fmt.Errorf("--backend: neither %s nor a URL such as redis://127.0.0.1:6379%s",
 			strings.Join(cluster.Redises, ", "), catalog.DidYouMean(f.Backend, cluster.Redises))
+	}
+	return nil
+}
+
+// checkURLs refuses what is no URL of an instance, and cuts off a slash at the end.
+func checkURLs(urls []string) error {
+	for i, t := range urls {
+		u, err := url.Parse(t)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+			return fmt.Errorf("number %d is no URL such as http://127.0.0.1:5000", i+1)
+		}
+		urls[i] = strings.TrimRight(t, "/")
 	}
 	return nil
 }

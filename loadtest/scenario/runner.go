@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -61,6 +62,13 @@ type Runner struct {
 // Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
+	return r.run(ctx, spec, product, urls, injectionOf(spec.Scenario.Name))
+}
+
+// run is Run with the steps of the scenario's fault.
+func (r *Runner) run(
+	ctx context.Context, spec catalog.Spec, product string, urls []string, steps func(*play),
+) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
 		r = &Runner{Client: r.Client, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad}
 		r.Load.TTL = spec.Scenario.Lease()
@@ -72,7 +80,7 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
 		Longer: spec.Patience(),
 	}
-	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec) })
+	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec, steps) })
 }
 
 // Play runs a cell whose orders are sent by play: it fills the shelf before, and comes to the verdicts afterwards.
@@ -103,11 +111,11 @@ func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, t
 
 // runLoad runs the crowd, or injects the faults. A fault that did not happen does not end the run: it is a surprise of
 // its cell.
-func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
+func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec catalog.Spec, steps func(*play)) error {
 	if !spec.Scenario.Fault() {
 		return r.burst(ctx, c)
 	}
-	err := r.runFault(ctx, c, spec)
+	err := r.runFault(ctx, c, spec, steps)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -125,7 +133,7 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 		if err != nil {
 			return err
 		}
-		in := history.Instance{Name: ladder.Instance, URL: url, Clock: ladder.Clock, Build: ladder.Build}
+		in := history.Instance{Name: cmp.Or(ladder.Instance, url), URL: url, Clock: ladder.Clock, Build: ladder.Build}
 		in.Offsets = offsets(ladder, c.Start, asked, time.Now())
 		rung, known := ladder.Rung(c.Rung)
 		switch {
@@ -145,7 +153,7 @@ func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 	for i := range c.Instances {
 		in := &c.Instances[i]
 		asked := time.Now()
-		if ladder, err := r.Client.Ladder(ctx, in.URL); err == nil && ladder.Instance == in.Name {
+		if ladder, err := r.Client.Ladder(ctx, in.URL); err == nil && cmp.Or(ladder.Instance, in.URL) == in.Name {
 			in.Offsets = append(in.Offsets, offsets(ladder, c.Start, asked, time.Now())...)
 		}
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/load"
+	"stockapi/loadtest/scenario"
+)
+
+// judgeFlags are the flags of the command judge.
+type judgeFlags struct {
+	URLs        []string `arg:"" name:"url" help:"Where the instances listen, such as http://127.0.0.1:5000. With one alone nothing is learned of locks between instances."`
+	Rung        string   `placeholder:"RUNG" help:"The rung to judge, as the service names it. Default: the first one that it lists."`
+	Requests    int      `default:"300" help:"How many buyers come at once."`
+	Concurrency int      `default:"100" help:"How many of them at a time."`
+	Stock       int64    `default:"100" help:"How many units there are to sell."`
+}
+
+// notTried says first what a clean result does not mean.
+const notTried = "nobody is killed, stopped or cut off, and no server fails over: a lock that a crash or a pause breaks " +
+	"passes this"
+
+// run tries the service and prints the verdicts. The exit code is 0 if nothing is BROKEN, 1 if something is, and 2 if a
+// verdict is unknown, or the service could not be tried.
+func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	sizes := runFlags{Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Instances: 2, AtOnce: 1, Repeat: 1}
+	if err := errors.Join(sizes.sizes(), checkURLs(f.URLs)); err != nil {
+		return complain(stderr, fmt.Errorf("judge: %w", err))
+	}
+	own := client.New(f.Concurrency, adminToken())
+	own.StockTTL = time.Hour
+	defer own.Close()
+	rung, err := f.rung(ctx, own)
+	if err != nil {
+		return complain(stderr, fmt.Errorf("judge: %w", err))
+	}
+	spool := history.NewSpool(os.TempDir())
+	defer func() { _ = spool.Close() }()
+	stalls := load.NewStallMeter()
+	defer stalls.Close()
+	runner := &scenario.Runner{Client: own, Sent: new(atomic.Int64), Spool: spool, Stalls: stalls, Load: history.Load{
+		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock,
+		Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
+	}}
+	fmt.Fprintf(stdout, "%s of %s\nnot tried: %s\n", history.Plain(rung), strings.Join(f.URLs, " and "), notTried)
+	trials := scenario.Trials()
+	if len(f.URLs) == 1 {
+		fmt.Fprintln(stdout, "not tried: two instances, as one URL was given: a mutex in one process passes this")
+		trials = slices.DeleteFunc(trials, func(t scenario.Trial) bool { return t.Name == "two-instances" })
+	}
+	fmt.Fprintln(stdout)
+	var cells []*history.Cell
+	for _, t := range trials {
+		fmt.Fprintf(stderr, "%s: %s…\n", t.Name, t.Does)
+		product := "judge-" + strings.ToLower(rand.Text()[:8])
+		cell, err := runner.Try(ctx, t, rung, product, f.URLs)
+		err = errors.Join(err, own.Forget(context.WithoutCancel(ctx), f.URLs[0], product))
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		if err != nil {
+			return complain(stderr, fmt.Errorf("judge: %s: %w", t.Name, err))
+		}
+		cells = append(cells, cell)
+	}
+	return printJudged(stdout, cells)
+}
+
+// rung returns the rung to judge, if the first instance offers it.
+func (f *judgeFlags) rung(ctx context.Context, own *client.Client) (string, error) {
+	ladder, err := own.Ladder(ctx, f.URLs[0])
+	if err != nil {
+		return "", err
+	}
+	var offered []string
+	for _, r := range ladder.Rungs {
+		if r.Available {
+			offered = append(offered, r.Number)
+		}
+	}
+	switch {
+	case len(offered) == 0:
+		return "", errors.New("GET /rungs lists no rung that is available")
+	case f.Rung == "":
+		return offered[0], nil
+	case !slices.Contains(offered, f.Rung):
+		return "", fmt.Errorf("it offers no rung %q%s; it offers %s", f.Rung, catalog.DidYouMean(f.Rung, offered),
+			history.Plain(strings.Join(offered, ", ")))
+	}
+	return f.Rung, nil
+}
+
+// printJudged prints a line for each cell and the story of each that is broken, and returns the exit code.
+func printJudged(stdout io.Writer, cells []*history.Cell) int {
+	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
+	var stories []string
+	tell := func(format string, args ...any) {
+		stories = append(stories, history.Plain(fmt.Sprintf(format, args...)))
+	}
+	verdicts := []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence}
+	fmt.Fprint(table, "\tsold\tleft")
+	for _, v := range verdicts {
+		fmt.Fprintf(table, "\t%s", v)
+	}
+	fmt.Fprintln(table)
+	for _, c := range cells {
+		if c.NotRun+c.Aborted != "" {
+			tell("%s: not tried: %s%s", c.Scenario, c.NotRun, c.Aborted)
+			code = couldNotRun
+			continue
+		}
+		left := "?"
+		if c.Left != nil {
+			left = fmt.Sprint(*c.Left)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s", c.Scenario, c.Tally().Sold, left)
+		for _, v := range verdicts {
+			f := c.Finding(v)
+			fmt.Fprintf(table, "\t%s", f.Result)
+			if f.Result == history.Indeterminate {
+				tell("%s: %s unknown: %s", c.Scenario, v, f.Because)
+				code = couldNotRun
+			}
+		}
+		fmt.Fprintln(table)
+		if story := audit.Story(c.Findings); story != "" {
+			tell("%s: %s", c.Scenario, story)
+		}
+	}
+	_ = table.Flush()
+	for _, story := range stories {
+		fmt.Fprintf(stdout, "\n%s\n", story)
+	}
+	broken := func(c *history.Cell) bool { return audit.Story(c.Findings) != "" }
+	if slices.ContainsFunc(cells, broken) {
+		return surprised
+	}
+	return code
+}
