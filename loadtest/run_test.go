@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
@@ -260,6 +261,7 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 
 // Without names a run is the first one; all, and a selection, are what they were.
 func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	url := bigShop().serve(t)
 	targets := []string{"--targets", url + "," + url, "--requests", "10", "--stock", "3"}

@@ -7,11 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/report/terminal/terminaltest"
 )
 
 // The program on a terminal leaves its header and its result there, in lines that fit.
 func TestARunOnATerminalLeavesItsResultAlone(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	const rungs = "v1,v1.5,v2,v3,v4,v5,v5-as-printed,v6"
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {

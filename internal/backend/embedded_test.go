@@ -15,6 +15,9 @@ import (
 
 // A frame that miniredis does not survive is refused, and costs its sender the connection and nobody else anything.
 func TestEmbeddedRefusesMalformedFrames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	e, err := StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	defer e.Close()
@@ -80,6 +83,9 @@ func (c cutConn) Read(b []byte) (int, error) { return c.from.Read(b) }
 
 // A script that does not end holds miniredis as the test does here.
 func TestEmbeddedClosesWhileAScriptRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	e, err := StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	e.Server().Lock()

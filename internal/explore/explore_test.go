@@ -156,6 +156,9 @@ var quickRungs = strings.Fields("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v15 v15-
 
 // Under one fault, each rung breaks the verdicts that the table predicts, and no other.
 func TestEveryKindOfFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	t.Parallel()
 	for _, kind := range FaultKinds {
 		for _, rung := range quickRungs {

@@ -202,6 +202,7 @@ func startContender(t testing.TB, redisAddr, name string) (addr string) {
 // A decrease allocates hardly more than its commands and HTTP need. The minimal handler is measured beside it, because
 // the allocations of gin, go-redis and net/http change with their versions.
 func TestADecreaseAllocatesLittle(t *testing.T) {
+	backendtest.Long(t)
 	if backendtest.RaceDetected {
 		t.Skip("the race detector empties pools at random")
 	}

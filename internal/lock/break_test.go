@@ -16,6 +16,7 @@ import (
 
 // Breaking the locks of a product removes all their keys, with those that a rung keeps beside its lock.
 func TestBreakLeavesNothing(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShop(t, start, 1)

@@ -51,6 +51,7 @@ func commandsPerSale(t *testing.T, s *shop, r Rung, waiters int) float64 {
 
 // The cost of a sale does not grow with the number of waiters (pitfall 13), on the rungs that notify them.
 func TestCommandsPerSaleDoNotGrow(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, id := range []string{"v7", "v8"} {
 		t.Run(id, func(t *testing.T) {

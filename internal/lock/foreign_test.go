@@ -14,6 +14,7 @@ import (
 
 // If a key of a rung's lock has another type, the error names the key. Breaking the lock is the remedy.
 func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	ctx := context.Background()
 	hash := func(rdb redis.Cmdable, key string) error { return rdb.HSet(ctx, key, "mode", "read").Err() } // Redisson's

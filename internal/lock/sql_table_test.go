@@ -17,6 +17,7 @@ import (
 
 // The statements are the lock, so they are tested in each dialect.
 func TestSQLTable(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
 		ctx := context.Background()

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 // awaitQueue waits until so many waiters are in the queue.
@@ -21,6 +23,7 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 
 // First come, first served, on any instance, ten times in a row.
 func TestFairServesInTheOrderOfArrival(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		for range 10 {

@@ -83,6 +83,7 @@ func TestEveryRungIsNarrated(t *testing.T) {
 
 // A lease that ends at work is told on every rung below v5, as soon as its TTL is over.
 func TestALeaseThatEndsIsNarrated(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, rung := range []string{"v1.5", "v2", "v3", "v4"} {
 		t.Run(rung, func(t *testing.T) {

@@ -89,11 +89,17 @@ func left(t *testing.T, s *Shop) int64 {
 	return n
 }
 
+// quick are rungs that differ in how they lock. With -short they stand for all.
+var quick = []string{"v0", "v0.5", "v4", "v5.5", "v9", "v15", "v17"}
+
 // eachRung runs a test once for each rung, on a Redis of its own.
 func eachRung(t *testing.T, test func(t *testing.T, r Status, s *Shop, b lock.Backends)) {
 	t.Parallel()
 	for _, r := range lock.Ladder() {
 		t.Run(r.Number, func(t *testing.T) {
+			if !slices.Contains(quick, r.Number) {
+				backendtest.Long(t)
+			}
 			t.Parallel()
 			s, b := newShopFor(t, backendtest.StartEmbedded(t), r)
 			test(t, Status{Number: r.Number, Name: r.Name}, s, b)
@@ -162,6 +168,7 @@ func TestSoldOutReleasesTheLock(t *testing.T) {
 
 // After a "sold out" the timer of v5-as-printed runs on and writes the lock again. Of all rungs it alone does.
 func TestOnlyAsPrintedComesBackFromTheDead(t *testing.T) {
+	backendtest.Long(t)
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o := order()
 		o.Quantity, o.TTL = 101, time.Second
@@ -202,6 +209,7 @@ func breakLock(t *testing.T, s *Shop, rung string, b lock.Backends) (done func()
 
 // A lease found lost before the write aborts the sale, on the rungs that look.
 func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s, b := newShop(t, backendtest.StartEmbedded(t))
 	o := order()
@@ -216,6 +224,7 @@ func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
 
 // A lease found lost after the write is a sale all the same: an error would hide that the unit was sold.
 func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, id := range []string{"v3", "v4", "v5"} {
 		t.Run(id, func(t *testing.T) {
@@ -233,6 +242,7 @@ func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
 }
 
 func TestABusyLock(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	holder := order()
@@ -305,6 +315,7 @@ func TestAMutexTurnsNobodyAway(t *testing.T) {
 
 // A shop that closes sends those away that wait, and lets those finish that hold a lock.
 func TestClose(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	for _, id := range []string{"v0.5", "v4"} {
 		t.Run(id, func(t *testing.T) {

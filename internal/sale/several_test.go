@@ -89,6 +89,7 @@ func TestAllOrNone(t *testing.T) {
 
 // A lease that is lost while at work, of whichever product, sells nothing of the order.
 func TestALeaseLostAtWorkSellsNoneOfSeveral(t *testing.T) {
+	backendtest.Long(t)
 	t.Parallel()
 	s, b := newShopOfTwo(t)
 	o := orderOf(stock.Item{Product: product, Quantity: 1}, stock.Item{Product: second, Quantity: 1})

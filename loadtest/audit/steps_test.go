@@ -127,6 +127,9 @@ var allConditions = map[string]conditions{
 
 // A correct shop is never found broken, whatever its clocks and its machine do. And where they do nothing, it is ok.
 func TestACorrectShopIsNeverBroken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	for name, w := range allConditions {
 		t.Run(name, func(t *testing.T) {
 			results := map[history.Verdict]map[history.Result]int{}

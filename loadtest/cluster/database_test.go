@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/catalog"
 )
 
@@ -19,6 +20,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.
 	t.Helper()
 	for _, kind := range databaseKinds {
 		t.Run(kind.name, func(t *testing.T) {
+			backendtest.Long(t)
 			missing := kind.missing()
 			if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind.name) {
 				t.Fatal(missing)

@@ -98,6 +98,9 @@ func TestLinesAreEachAValue(t *testing.T) {
 
 // What was lost from lines, on whatever boundary, is noticed.
 func TestLinesThatAreNotWholeAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	text := written(t, runOf(t, 20))
 	lines := strings.SplitAfter(text, "\n")
 	lines = lines[:len(lines)-1]

@@ -41,6 +41,9 @@ clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
 // The list is what the explorer finds, on the rungs that it explores in no time. If this fails, scripts/counterexamples
 // has to write the list again.
 func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	list, err := ReadList("counterexamples.txt")
 	require.NoError(t, err)
 	listed := map[string][]history.Verdict{}

@@ -135,6 +135,9 @@ func TestTheStockIsReadUntilTwoReadingsAgree(t *testing.T) {
 
 // A stock that is never the same twice is not read, and nobody is accused.
 func TestAStockThatDoesNotStandStill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	s := newSmallShop(t)
 	for i := range int64(100) {
 		s.late = append(s.late, i%2)

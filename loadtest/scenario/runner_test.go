@@ -56,6 +56,9 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 
 // What two instances did to one key over wires of their own, they did to one key.
 func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{rung}/decrease", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1],"instance":"a",`+

@@ -79,6 +79,9 @@ func TestThatAlwaysFails(t *testing.T) { t.Fatal() }
 
 // TestForgedMutants tries mutants of a module of a few lines: each that is not caught has to be told, and why.
 func TestForgedMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the load test is a shell script here")
 	}
