@@ -23,7 +23,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Over ten restarts on one port, with 64 clients that keep their connections, every request that was sent is answered:
+// Over five restarts on one port, with 64 clients that keep their connections, every request that was sent is answered:
 // by a sale, or by a refusal that says so. That nobody listens for a moment is another matter: then nothing is sent.
 // Nothing can be asked of a connection on which no answer was due during the whole drain delay, as on a machine that is
 // too busy for its clients: the answers are where the instance says that it closes the connection.
@@ -31,7 +31,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
-	const clients, restarts, drainDelay = 64, 10, 200 * time.Millisecond
+	const clients, restarts, drainDelay = 64, 5, 200 * time.Millisecond
 	addr := fmt.Sprintf("127.0.0.1:%d", backendtest.FreePort(t))
 	args := []string{"--redis", s.URL, "--stock", "1000000", "--addr", addr, "--drain-delay", drainDelay.String()}
 	var sent, refused, lost, untold atomic.Int64
@@ -73,7 +73,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 		})
 	}
 	for i := range restarts {
-		require.Eventually(t, func() bool { return sent.Load() >= int64(i+1)*1000 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return sent.Load() >= int64(i+1)*500 }, time.Minute, time.Millisecond)
 		r.end()
 		require.NoError(t, r.wait())
 		r = start(t, args...)

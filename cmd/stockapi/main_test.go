@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "redis" || os.Args[1] == "--redis=embedded") {
 		main()
 	}
+	_ = flag.Set("test.parallel", "8") // those that are parallel wait, and compute little
 	goleak.VerifyTestMain(m)
 }
 

@@ -21,7 +21,7 @@ import (
 
 // Orders of products that there are not leave nothing in Redis and ZooKeeper, or anybody could fill them.
 func TestUnknownProductsLeaveNothing(t *testing.T) {
-	const orders = 100
+	const orders = 10
 	eachRung(t, func(t *testing.T, r Status, s *Shop, b lock.Backends) {
 		ctx, unknown := context.Background(), rand.Text()
 		n := orders

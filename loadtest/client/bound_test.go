@@ -18,6 +18,9 @@ import (
 
 // A service that answers at length costs the load generator little, and none of its answers is taken for a sale.
 func TestAHostileServiceIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes longer than a second")
+	}
 	for name, body := range map[string]string{
 		"units":    `{"order":"p-1","quantity":1,"units":[1` + strings.Repeat(",1", 1_500_000) + `]}`,
 		"commands": `{"order":"p-1","quantity":1,"units":[1],"trace":[{}` + strings.Repeat(",{}", 300_000) + `]}`,
