@@ -100,6 +100,7 @@ func TestAddingARungAndAScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds both programs anew")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	overlay := overlaid(t, dir, append(newRung, newScenario...))
 	run := func(program string, args ...string) string {

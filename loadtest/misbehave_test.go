@@ -53,7 +53,7 @@ func TestShopsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for i, m := range misbehaviours {
 		t.Run(m.name, func(t *testing.T) {
-			if i > 2 { // some stand for all
+			if m.slow || i > 4 { // some stand for all
 				backendtest.Long(t)
 			}
 			t.Parallel()

@@ -50,13 +50,14 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 // A script without an end holds the embedded Redis, but not the process: neither an instance nor a Redis alone.
 func TestAnEndlessScriptDoesNotDelayTheEnd(t *testing.T) {
 	backendtest.Long(t)
+	t.Parallel()
 	for _, args := range [][]string{
 		{"redis", "--addr"}, {"--redis=embedded", "--addr=127.0.0.1:0", "--sql=none", "--embedded-addr"},
 	} {
 		addr := fmt.Sprintf("127.0.0.1:%d", backendtest.FreePort(t))
 		child := exec.CommandContext(t.Context(), os.Args[0], append(args, addr)...)
 		require.NoError(t, child.Start())
-		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: 500 * time.Millisecond})
+		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: 100 * time.Millisecond})
 		ctx := context.Background()
 		require.Eventually(t, func() bool { return client.Ping(ctx).Err() == nil }, 30*time.Second, 10*time.Millisecond)
 		require.Error(t, client.Eval(ctx, "while true do end", nil).Err())

@@ -18,9 +18,11 @@ import (
 // failure.
 func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind)) {
 	t.Helper()
+	t.Parallel()
 	for _, kind := range databaseKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			backendtest.Long(t)
+			t.Parallel()
 			missing := kind.missing()
 			if missing != "" && strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), kind.name) {
 				t.Fatal(missing)

@@ -138,6 +138,7 @@ func TestAStockThatDoesNotStandStill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}
+	t.Parallel()
 	s := newSmallShop(t)
 	for i := range int64(100) {
 		s.late = append(s.late, i%2)

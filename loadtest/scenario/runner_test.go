@@ -59,6 +59,7 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}
+	t.Parallel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{rung}/decrease", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"order":%q,"quantity":1,"units":[1],"instance":"a",`+
