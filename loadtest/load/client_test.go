@@ -44,8 +44,9 @@ func TestAnOpenLoopThatIsNotKept(t *testing.T) {
 		r, err := load.Run(t.Context(), load.Plan{
 			Requests: 101, Concurrency: 1, Rate: 1000, // due within 0.1 s, and sent one by one
 			Send: func(_ context.Context, start, due time.Time, _ int) history.Op {
-				sent := time.Now()
-				return history.Op{Phase: history.Buy, Sent: history.At(start, sent), Latency: answered(due, each)}
+				op := history.Op{Phase: history.Buy, Due: history.At(start, due), Sent: history.At(start, time.Now())}
+				op.Latency = answered(due, each)
+				return op
 			},
 		})
 		require.NoError(t, err)
@@ -66,8 +67,8 @@ func TestTheDrawKeepsTheRate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, err := load.Run(t.Context(), load.Plan{
 				Requests: 11, Concurrency: 11, Rate: 10,
-				Send: func(_ context.Context, start, _ time.Time, _ int) history.Op {
-					return history.Op{Sent: history.At(start, time.Now())}
+				Send: func(_ context.Context, start, due time.Time, _ int) history.Op {
+					return history.Op{Due: history.At(start, due), Sent: history.At(start, time.Now())}
 				},
 			})
 			require.NoError(t, err)

@@ -22,8 +22,8 @@ type Plan struct {
 	// WarmUp, if set, is called by each worker before the barrier, and what it returns when all workers have called it. So
 	// as many connections are open by then.
 	WarmUp func(ctx context.Context, worker int) (release func())
-	// Send sends request number i, from 0, and returns the result, with times relative to start, and the latency counted
-	// from when it was due.
+	// Send sends request number i, from 0, and returns the result, with times relative to start, that at which it was due
+	// among them, and the latency counted from it.
 	Send func(ctx context.Context, start, due time.Time, i int) history.Op
 	// Keep, if set, receives each op as soon as it is complete, from several workers at once. If it fails, the run ends.
 	Keep func(op *history.Op) error
@@ -107,13 +107,12 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup)
 			return
 		}
 		op := r.Send(ctx, r.start, due, i)
-		r.complete(&op, due)
+		r.complete(&op)
 	}
 }
 
-// complete completes an op, counts it and hands it on.
-func (r *run) complete(op *history.Op, due time.Time) {
-	op.Due = history.At(r.start, due)
+// complete counts an op and hands it on.
+func (r *run) complete(op *history.Op) {
 	r.stats.add(op)
 	if r.Done != nil {
 		r.Done.Add(1)

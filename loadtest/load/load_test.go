@@ -77,8 +77,8 @@ func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
 				return nil
 			},
 			Requests: 20, Concurrency: 1, Rate: 1000, // due within some 20 ms, and served one by one
-			Send: func(_ context.Context, _, due time.Time, _ int) history.Op {
-				return history.Op{Latency: answered(due, each)}
+			Send: func(_ context.Context, start, due time.Time, _ int) history.Op {
+				return history.Op{Due: history.At(start, due), Latency: answered(due, each)}
 			},
 		})
 		require.NoError(t, err)
