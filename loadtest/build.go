@@ -1,45 +1,61 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"runtime"
 	"runtime/debug"
-	"slices"
 )
 
-// thisBuild names the build of this executable: see buildOf.
+// thisBuild returns the version of this executable. See buildOf.
 func thisBuild() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info)
 }
 
-// buildOf returns the version of the module, or else the revision that it was built from, with +dirty if files had been
-// changed since, and the version of Go. It says nothing of paths. Stockapi has the same function: the two share no
-// code.
+// versionLine returns the line of --version: version, commit, Go and platform. Unlike [thisBuild] it is for people: two
+// builds of one commit for two platforms have one name.
+func versionLine() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info)
+}
+
+// buildOf returns the version of the module, or else its revision, and the version of Go. It contains no paths.
+// Stockapi has a copy of this file, since the two share no code.
 func buildOf(info *debug.BuildInfo) string {
 	if info == nil {
 		return "unknown"
 	}
 	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = revision(info.Settings)
+	if version == "" || version == devel {
+		version = cmp.Or(revision(info), devel)
 	}
 	return version + " " + info.GoVersion
 }
 
-func revision(settings []debug.BuildSetting) string {
-	of := func(key string) string {
-		i := slices.IndexFunc(settings, func(s debug.BuildSetting) bool { return s.Key == key })
-		if i < 0 {
-			return ""
-		}
-		return settings[i].Value
+func versionOf(info *debug.BuildInfo) string {
+	if info == nil {
+		return "loadtest, build unknown, " + platform()
 	}
-	id := of("vcs.revision")
-	switch {
-	case id == "":
-		return "(devel)"
-	case of("vcs.modified") == "true":
-		return id[:min(len(id), 12)] + "+dirty"
-	default:
-		return id[:min(len(id), 12)]
-	}
+	return fmt.Sprintf("loadtest %s, commit %s, %s, %s", cmp.Or(info.Main.Version, devel),
+		cmp.Or(revision(info), "unknown"), info.GoVersion, platform())
 }
+
+// devel is what Go calls the version of a build of which it knows none.
+const devel = "(devel)"
+
+// revision returns the commit that it was built from, with +dirty if files were changed since; empty if not known.
+func revision(info *debug.BuildInfo) string {
+	of := map[string]string{}
+	for _, s := range info.Settings {
+		of[s.Key] = s.Value
+	}
+	id := of["vcs.revision"]
+	id = id[:min(len(id), 12)]
+	if id != "" && of["vcs.modified"] == "true" {
+		id += "+dirty"
+	}
+	return id
+}
+
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }

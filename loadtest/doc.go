@@ -5,7 +5,7 @@
 // Here are the command line (main.go, flags.go) and one file for each command: run.go, audit.go with answers.go,
 // report.go, list.go, contract.go and replay.go. A run is in run_flags.go, preflight.go (what cannot be run at all),
 // session.go (the cells, in order) and environment.go (the servers and instances that they run on). exit.go has the
-// exit codes, build.go and version.go the program's version.
+// exit codes, build.go the program's version.
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
 // there are, and what is expected of them), scenario (what happens in a cell); then load, client and cluster (orders,
