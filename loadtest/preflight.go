@@ -13,8 +13,8 @@ const (
 	needsTwoTargets   = "needs two targets"
 )
 
-// preflight returns an error if none of the cells can be run with these flags, as far as that is known before any server
-// is started. The error says what to do about it.
+// preflight returns an error if none of the cells can be run with these flags, as far as that is known before any
+// server is started. The error says what to do about it.
 func (f *runFlags) preflight(specs []catalog.Spec) error {
 	options := f.clusterOptions(specs)
 	if len(f.Targets) == 0 {

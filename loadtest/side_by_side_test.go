@@ -41,9 +41,10 @@ func (c *counted) prepare(_ context.Context, spec catalog.Spec) cellEnvironment 
 func TestCellsRunSideBySide(t *testing.T) {
 	specs, err := scenario.Table.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
 	require.NoError(t, err)
+	progress := terminal.NewProgress(io.Discard, nil)
 	for _, atOnce := range []int{1, 4} {
 		env := &counted{}
-		s := &session{specs: specs, progress: terminal.NewProgress(io.Discard, nil), environment: env, history: &history.Run{}}
+		s := &session{specs: specs, progress: progress, environment: env, history: &history.Run{}}
 		done := make([]*history.Cell, len(specs))
 		require.NoError(t, s.sideBySide(t.Context(), done, 0, len(specs), atOnce))
 		assert.NotContains(t, done, (*history.Cell)(nil))
@@ -52,6 +53,6 @@ func TestCellsRunSideBySide(t *testing.T) {
 	}
 	why, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &session{specs: specs, progress: terminal.NewProgress(io.Discard, nil), environment: &counted{}, history: &history.Run{}}
+	s := &session{specs: specs, progress: progress, environment: &counted{}, history: &history.Run{}}
 	assert.Error(t, s.sideBySide(why, make([]*history.Cell, len(specs)), 0, len(specs), 4))
 }
