@@ -30,7 +30,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (code int) {
 		return exitCode(stderr, err)
 	}
 	defer func() { _ = c.Close() }()
-	redis, err := c.StartBackend(ctx, "")
+	redis, err := c.StartBackend(ctx)
 	if err != nil {
 		return exitCode(stderr, err)
 	}

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
@@ -41,29 +38,26 @@ type cellEnvironment struct {
 // started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped,
 // is gone with the process and reaches no other cell.
 type local struct {
-	cluster  *cluster.Cluster
-	servers  *cluster.Backend
-	stockapi string
-	client   *client.Client
-	janitor  *cluster.Instance // removes the products of cells that are over
+	cluster *cluster.Cluster
+	servers *cluster.Backend
+	client  *client.Client
+	janitor *cluster.Instance // removes the products of cells that are over
 }
 
 // startLocal starts the servers that all cells share, and the janitor.
 func (s *session) startLocal(ctx context.Context, c *cluster.Cluster) (*local, error) {
-	path, which, err := c.Stockapi(ctx)
+	if _, err := c.FindStockapi(ctx); err != nil {
+		return nil, err
+	}
+	servers, err := c.StartBackend(ctx)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := c.StartBackend(ctx, path)
+	janitor, err := c.StartInstance(ctx, "janitor", servers.Lasting(), false)
 	if err != nil {
 		return nil, err
 	}
-	servers.Stockapi = which
-	janitor, err := c.StartInstance(ctx, path, "janitor", servers.Lasting(), false)
-	if err != nil {
-		return nil, err
-	}
-	return &local{cluster: c, servers: servers, stockapi: path, client: s.client, janitor: janitor}, nil
+	return &local{cluster: c, servers: servers, client: s.client, janitor: janitor}, nil
 }
 
 func (l *local) backend() history.Backend { return l.servers.Backend }
@@ -119,16 +113,9 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 	if spec.Rung.OnZooKeeper() && fault {
 		flags = append(flags, "--zookeeper-session", spec.Scenario.SessionTimeout().String()) // its locks have no TTL
 	}
-	started := make([]*cluster.Instance, spec.Instances)
-	all, ctx := errgroup.WithContext(ctx)
-	for i := range started {
-		all.Go(func() (err error) {
-			started[i], err = l.cluster.StartInstance(ctx, l.stockapi, cluster.InstanceName(i), site.Backend(i), fault, flags...)
-			return err
-		})
-	}
-	err := all.Wait()
-	return slices.DeleteFunc(started, func(in *cluster.Instance) bool { return in == nil }), err
+	return cluster.StartAll(ctx, spec.Instances, func(ctx context.Context, i int) (*cluster.Instance, error) {
+		return l.cluster.StartInstance(ctx, cluster.InstanceName(i), site.Backend(i), fault, flags...)
+	})
 }
 
 // remote is the environment of a run that was given instances: all cells run on the same ones.

@@ -78,9 +78,9 @@ func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 	backendtest.Long(t) // it builds stockapi
 	c, ctx := newCluster(t)
 	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they start all at once
-	path, _, err := c.Stockapi(ctx)
+	_, err := c.FindStockapi(ctx)
 	require.NoError(t, err)
-	b, err := c.StartBackend(ctx, path)
+	b, err := c.StartBackend(ctx)
 	require.NoError(t, err)
 	for _, url := range append(b.Redlock, b.URL) {
 		refused(t, url)

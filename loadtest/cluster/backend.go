@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"stockapi/loadtest/history"
 )
 
@@ -51,11 +49,11 @@ func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 
 // StartBackend starts or reaches the servers that the options ask for, and the Redlock nodes. The embedded Redis runs
 // inside the stockapi executable. A database that was named is reached before anything is started.
-func (c *Cluster) StartBackend(ctx context.Context, stockapi string) (*Backend, error) {
+func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 	if err := c.reachSQL(ctx); err != nil {
 		return nil, err
 	}
-	kind, start := c.options.Backend, c.embedded(stockapi)
+	kind, start := c.options.Backend, c.embedded
 	_, missing := exec.LookPath("redis-server")
 	switch {
 	case kind == "redis-server" && missing != nil:
@@ -75,7 +73,7 @@ func (c *Cluster) StartBackend(ctx context.Context, stockapi string) (*Backend, 
 	if err != nil {
 		return nil, err
 	}
-	b.start = start
+	b.start, b.Stockapi = start, c.stockapiFrom
 	return b, errors.Join(c.placeSQL(ctx, b), c.startRedlock(ctx, b), c.reachZooKeeper(ctx, b))
 }
 
@@ -129,18 +127,9 @@ func (c *Cluster) startRedlock(ctx context.Context, b *Backend) error {
 	return err
 }
 
-// startNodes starts n independent nodes.
+// startNodes starts n independent nodes, and returns those that got ready.
 func (c *Cluster) startNodes(ctx context.Context, start starter, n int) ([]*Redis, error) {
-	nodes := make([]*Redis, n)
-	all, ctx := errgroup.WithContext(ctx)
-	for i := range nodes {
-		all.Go(func() (err error) {
-			nodes[i], err = c.startRedis(ctx, start, fmt.Sprintf("redlock node %d", i+1))
-			return err
-		})
-	}
-	if err := all.Wait(); err != nil {
-		return nil, err
-	}
-	return nodes, nil
+	return StartAll(ctx, n, func(ctx context.Context, i int) (*Redis, error) {
+		return c.startRedis(ctx, start, fmt.Sprintf("redlock node %d", i+1))
+	})
 }

@@ -21,6 +21,8 @@ type Cluster struct {
 	fail     context.CancelCauseFunc
 	options  Options
 
+	stockapi, stockapiFrom string // the executable, and where it is from: see FindStockapi
+
 	tasks sync.WaitGroup // background work, which ends with the context
 
 	mu       sync.Mutex

@@ -156,7 +156,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	assert.Equal(t, given.Addr().String(), site.Behind()[hostPort(site.Backend(0).SQL)])
 	site.Close()
 	require.NoError(t, given.Close())
-	_, err = c.StartBackend(ctx, "nothing is started")
+	_, err = c.StartBackend(ctx)
 	require.ErrorContains(t, err, "no database at mysql://"+given.Addr().String())
 	assert.NotContains(t, err.Error(), "secret")
 }

@@ -10,9 +10,15 @@ import (
 	"strings"
 )
 
-// Stockapi finds the executable to run, or builds it, and says where it is from: the one asked for, or else the one
-// beside this executable, the one on PATH, or one built from this module.
-func (c *Cluster) Stockapi(ctx context.Context) (path, which string, err error) {
+// FindStockapi finds the executable that the instances run, or builds it, and returns its path: the one asked for, or
+// else the one beside this executable, the one on PATH, or one built from this module.
+func (c *Cluster) FindStockapi(ctx context.Context) (path string, err error) {
+	c.stockapi, c.stockapiFrom, err = c.findStockapi(ctx)
+	return c.stockapi, err
+}
+
+// findStockapi also says where it is from.
+func (c *Cluster) findStockapi(ctx context.Context) (path, which string, err error) {
 	if want := c.options.Stockapi; want != "" {
 		path, err := exec.LookPath(want)
 		if err != nil {

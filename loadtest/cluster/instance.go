@@ -24,7 +24,7 @@ type Instance struct {
 // StartInstance starts a stockapi on a free port, with further flags if any, and waits until it is ready. With faults
 // set, requests may ask for faults.
 func (c *Cluster) StartInstance(
-	ctx context.Context, stockapi, name string, b *Backend, faults bool, flags ...string,
+	ctx context.Context, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
 	args := []string{"--instance", name,
 		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
@@ -45,10 +45,10 @@ func (c *Cluster) StartInstance(
 	args = append(append(args, c.options.Max.args()...), flags...)
 	env := append(environment(c.options.Token), "STOCKAPI_ADDR=127.0.0.1:0") // unless flags name an address
 	env = append(env, b.secrets()...)
-	p, url, err := c.startStockapi(ctx, stockapi, name, env, args)
+	p, url, err := c.startStockapi(ctx, name, env, args)
 	for begun := time.Now(); b.slow(err) && ctx.Err() == nil && time.Since(begun) < readyWithin; {
 		c.say("%s; starting it again", err)
-		p, url, err = c.startStockapi(ctx, stockapi, name, env, args)
+		p, url, err = c.startStockapi(ctx, name, env, args)
 	}
 	if err != nil {
 		return nil, err
@@ -75,10 +75,8 @@ func (b *Backend) secrets() []string {
 	return env
 }
 
-func (c *Cluster) startStockapi(
-	ctx context.Context, stockapi, name string, env, args []string,
-) (*child, string, error) {
-	p := &child{name: "stockapi " + name, cmd: exec.Command(stockapi, args...)}
+func (c *Cluster) startStockapi(ctx context.Context, name string, env, args []string) (*child, string, error) {
+	p := &child{name: "stockapi " + name, cmd: exec.Command(c.stockapi, args...)}
 	p.cmd.Env = env
 	url, err := c.start(ctx, p, readyLine)
 	return p, url, err

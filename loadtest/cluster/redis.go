@@ -104,16 +104,14 @@ func (c *Cluster) redisServer(ctx context.Context, name string, port int, settin
 	return p, err
 }
 
-// embedded returns a starter of the Redis that is built into stockapi. It has no settings.
-func (c *Cluster) embedded(stockapi string) starter {
-	return func(ctx context.Context, name string, port int, _ ...string) (*child, error) {
-		p := &child{name: "embedded " + name, cmd: exec.Command(stockapi, "redis",
-			"--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", filepath.Join(c.dir, "password"),
-			"--exit-with-stdin")}
-		p.cmd.Env = environment("")
-		_, err := c.start(ctx, p, says("redis://"))
-		return p, err
-	}
+// embedded is the starter of the Redis that is built into stockapi. It has no settings.
+func (c *Cluster) embedded(ctx context.Context, name string, port int, _ ...string) (*child, error) {
+	p := &child{name: "embedded " + name, cmd: exec.Command(c.stockapi, "redis",
+		"--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", filepath.Join(c.dir, "password"),
+		"--exit-with-stdin")}
+	p.cmd.Env = environment("")
+	_, err := c.start(ctx, p, says("redis://"))
+	return p, err
 }
 
 // withClient calls do with a client, and closes the client afterwards.

@@ -2,7 +2,10 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A Server is one lock server of a cell's own.
@@ -32,6 +35,22 @@ func (s *server) Restart(ctx context.Context) error {
 		s.child = p
 	}
 	return err
+}
+
+// StartAll starts n things side by side, by number from 0, and returns those that got ready.
+func StartAll[T any](
+	ctx context.Context, n int, start func(ctx context.Context, i int) (*T, error),
+) ([]*T, error) {
+	started := make([]*T, n)
+	all, ctx := errgroup.WithContext(ctx)
+	for i := range started {
+		all.Go(func() (err error) {
+			started[i], err = start(ctx, i)
+			return err
+		})
+	}
+	err := all.Wait()
+	return slices.DeleteFunc(started, func(one *T) bool { return one == nil }), err
 }
 
 // says is the readiness of a process whose address is known: a line of its output has that text.

@@ -32,8 +32,9 @@ func TestOwnRedisThatIsSlowIsWaitedForAndAForeignOneIsNot(t *testing.T) {
 		c, ctx := newCluster(t)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 		path := filepath.Join(t.TempDir(), "stockapi")
+		c.stockapi = path
 		require.NoError(t, os.WriteFile(path, []byte(hesitant), 0o700))
-		in, err := c.StartInstance(ctx, path, "a",
+		in, err := c.StartInstance(ctx, "a",
 			&Backend{Backend: history.Backend{Kind: kind}, URL: "redis://127.0.0.1:1"}, false)
 		if kind == "url" {
 			require.ErrorContains(t, err, "no Redis at")

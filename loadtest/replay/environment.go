@@ -17,10 +17,9 @@ import (
 type Environment struct {
 	Backend history.Backend
 
-	cluster  *cluster.Cluster
-	servers  *cluster.Backend
-	stockapi string
-	scripts  map[string]string
+	cluster *cluster.Cluster
+	servers *cluster.Backend
+	scripts map[string]string
 }
 
 // Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own,
@@ -42,17 +41,16 @@ func Open(ctx context.Context, of cluster.Options) (*Environment, context.Contex
 }
 
 func (e *Environment) begin(ctx context.Context) error {
-	path, which, err := e.cluster.Stockapi(ctx)
+	path, err := e.cluster.FindStockapi(ctx)
 	if err != nil {
 		return err
 	}
 	if e.scripts, err = scriptNames(ctx, path); err != nil {
 		return err
 	}
-	if e.servers, err = e.cluster.StartBackend(ctx, path); err != nil {
+	if e.servers, err = e.cluster.StartBackend(ctx); err != nil {
 		return err
 	}
-	e.servers.Stockapi, e.stockapi = which, path
 	e.Backend = e.servers.Backend
 	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/cluster"
@@ -40,15 +38,11 @@ func (r *replay) start(ctx context.Context) error {
 	if r.rung.OnNodes() {
 		names = append(names[:1], "1", "2", "3")
 	}
-	r.redises = make([]*cluster.Redis, len(names))
-	all, starting := errgroup.WithContext(ctx)
-	for i, name := range names {
-		all.Go(func() (err error) {
-			r.redises[i], err = r.cluster.StartRedis(starting, r.servers, "server "+name+" of a replay")
-			return err
-		})
-	}
-	if err := all.Wait(); err != nil {
+	var err error
+	r.redises, err = cluster.StartAll(ctx, len(names), func(ctx context.Context, i int) (*cluster.Redis, error) {
+		return r.cluster.StartRedis(ctx, r.servers, "server "+names[i]+" of a replay")
+	})
+	if err != nil {
 		return err
 	}
 	for i, name := range names {
@@ -61,22 +55,19 @@ func (r *replay) start(ctx context.Context) error {
 	return r.startInstances(ctx)
 }
 
-func (r *replay) startInstances(ctx context.Context) error {
-	r.instances = make([]*cluster.Instance, r.trace.Clients())
-	all, starting := errgroup.WithContext(ctx)
-	for i := range r.instances {
+func (r *replay) startInstances(ctx context.Context) (err error) {
+	reached := make([]*cluster.Backend, r.trace.Clients())
+	for i := range reached {
 		c := &participant{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, done: make(chan struct{})}
 		r.clients = append(r.clients, c)
-		reached, err := r.wire(c)
-		if err != nil {
-			return errors.Join(err, all.Wait())
-		}
-		all.Go(func() (err error) {
-			r.instances[i], err = r.cluster.StartInstance(starting, r.stockapi, c.Name, reached, false, r.flags()...)
+		if reached[i], err = r.wire(c); err != nil {
 			return err
-		})
+		}
 	}
-	return all.Wait()
+	r.instances, err = cluster.StartAll(ctx, len(reached), func(ctx context.Context, i int) (*cluster.Instance, error) {
+		return r.cluster.StartInstance(ctx, r.clients[i].Name, reached[i], false, r.flags()...)
+	})
+	return err
 }
 
 // flags are those of the instances. A command that waits at a wire must not time out.
@@ -111,11 +102,7 @@ func (r *replay) wire(c *participant) (*cluster.Backend, error) {
 // close ends the instances, the wires and the servers.
 func (r *replay) close() {
 	r.client.Close()
-	for i, in := range r.instances {
-		if in != nil {
-			cluster.Kill(r.instances[i : i+1])
-		}
-	}
+	cluster.Kill(r.instances)
 	var all sync.WaitGroup
 	for _, c := range r.clients {
 		for _, w := range c.wires {
@@ -127,9 +114,7 @@ func (r *replay) close() {
 		_ = one.rdb.Close()
 	}
 	for _, server := range r.redises {
-		if server != nil {
-			all.Go(server.Kill)
-		}
+		all.Go(server.Kill)
 	}
 	all.Wait()
 }
