@@ -3,6 +3,6 @@
 //
 //   - step.go: one step, and its kinds.
 //   - trace.go: a trace as text, written and read.
-//   - place.go: which of a client's waiting commands a step means, and what a step does in words.
+//   - text.go: what a step does, in words.
 //   - gate.go: what holds each command until its step is taken. resp.go: a command as it is sent.
 package schedule

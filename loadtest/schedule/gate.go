@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -92,8 +94,11 @@ func (cmd *Command) Text() string {
 	return CommandText(cmd.Name, cmd.Server.Name)
 }
 
-func (cmd *Command) place() Place {
-	return Place{Server: cmd.Server.Index, Name: cmd.Name, Key: cmd.Key(), Nth: cmd.Nth}
+// compare orders the commands of one client that wait at one time: by server, then by name, key and number. The digit
+// of a step counts in this order, which does not depend on which goroutine of the client came first.
+func (cmd *Command) compare(other *Command) int {
+	return cmp.Or(cmd.Server.Index-other.Server.Index, strings.Compare(cmd.Name, other.Name),
+		strings.Compare(cmd.Key(), other.Key()), cmd.Nth-other.Nth)
 }
 
 // Wait returns what the scheduler decides about a command. It returns TooLate if ended is closed first: the command is
@@ -164,7 +169,7 @@ func (g *Gate[C]) Of(c *Client) []C {
 			own = append(own, cmd)
 		}
 	}
-	slices.SortStableFunc(own, func(a, b C) int { return a.AtGate().place().Compare(b.AtGate().place()) })
+	slices.SortStableFunc(own, func(a, b C) int { return a.AtGate().compare(b.AtGate()) })
 	return own
 }
 

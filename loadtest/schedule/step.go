@@ -9,7 +9,7 @@ import (
 type Step struct {
 	Kind Kind
 	Who  int // the client, or for a fault of a server the lock server, both from 0
-	Nth  int // which of the client's waiting commands, from 0: see Place
+	Nth  int // which of the client's waiting commands, from 0, in the order of [Gate.Of]
 }
 
 // A Kind says what a step does.

@@ -112,10 +112,14 @@ func TestTheNameOfACommand(t *testing.T) {
 }
 
 func TestTheOrderOfWaitingCommands(t *testing.T) {
-	places := []Place{{0, "set", "", 0}, {1, "get", "b", 0}, {1, "set", "a", 7}, {1, "set", "b", 0}, {1, "set", "b", 1}}
-	for i, p := range places {
-		for j, other := range places {
-			assert.Equal(t, i < j, p.Compare(other) < 0, "%v %v", p, other)
+	command := func(server int, name, key string, nth int) *Command {
+		return &Command{Server: &Server{Index: server}, Name: name, Keys: []string{key}, Nth: nth}
+	}
+	commands := []*Command{command(0, "set", "", 0), command(1, "get", "b", 0), command(1, "set", "a", 7),
+		command(1, "set", "b", 0), command(1, "set", "b", 1)}
+	for i, c := range commands {
+		for j, other := range commands {
+			assert.Equal(t, i < j, c.compare(other) < 0, "%d %d", i, j)
 		}
 	}
 }

@@ -191,7 +191,7 @@ var table = []section{
 		{"a message is not held", by{test("./loadtest/replay TestAMessageIsHeld")},
 			edits{{"loadtest/replay/conn.go", "if !isMessage(reply) {", "if true {"}}},
 		{"which came first says which command is meant", by{test("./loadtest/replay TestWaitingCommandsAreOrdered")},
-			edits{{"loadtest/schedule/gate.go", "a.AtGate().place().Compare(b.AtGate().place())", "0"}}},
+			edits{{"loadtest/schedule/gate.go", "a.AtGate().compare(b.AtGate())", "0"}}},
 		{"keys that were set together expire one after the other", by{test("./loadtest/replay TestTimePassesToTheEnd")},
 			edits{{"loadtest/replay/clock.go", "now.Sub(p.passed)", "0"}}},
 		{"a command that waited at a wire took effect before", by{test("./loadtest/replay TestTheTimesOfACommand")},
