@@ -233,7 +233,7 @@ func (r *answersReader) notAsked(f *history.Finding) string {
 		return ""
 	case f.Verdict == history.Liveness:
 		return "no order is known to have been sent after a fault"
-	case f.Verdict == history.Order, f.Verdict == history.Herd:
+	case f.Verdict == history.InOrder, f.Verdict == history.Herd:
 		return "nobody knows who waited for the lock, and since when"
 	case len(r.lessors) > 1 || r.lessors[""]:
 		return fmt.Sprintf("the leases are of %d instances, and nobody knows whether they read one clock", len(r.lessors))

@@ -18,7 +18,7 @@ type document struct {
 
 // A documentCell holds the result of one rung under one kind of fault.
 type documentCell struct {
-	explore.Cell
+	explore.Exploration
 	Surprise string `json:"surprise,omitempty"` // in what it is not as expected
 }
 

@@ -85,7 +85,7 @@ func (p printer) cell(one *task) {
 }
 
 // column names a cell among those of its rung: by its fault and its situation.
-func column(c explore.Cell) string {
+func column(c explore.Exploration) string {
 	switch {
 	case c.Situation == "":
 		return c.Fault
@@ -98,7 +98,7 @@ func column(c explore.Cell) string {
 const nothingFound = "no violation within these bounds"
 
 // ran says how many schedules were run, and whether they are all that there are.
-func ran(c explore.Cell) string {
+func ran(c explore.Exploration) string {
 	text := count(c.Schedules, "schedule")
 	switch {
 	case !c.Exhausted:
@@ -110,14 +110,14 @@ func ran(c explore.Cell) string {
 }
 
 // inWords says what was found of a cell.
-func inWords(c explore.Cell) string {
+func inWords(c explore.Exploration) string {
 	if len(c.Found) == 0 {
 		return ran(c) + ": " + nothingFound
 	}
 	return ran(c) + ": " + strings.Join(broken(c), ", ") + " BROKEN"
 }
 
-func broken(c explore.Cell) (names []string) {
+func broken(c explore.Exploration) (names []string) {
 	for _, found := range c.Found {
 		names = append(names, string(found.Verdict))
 	}

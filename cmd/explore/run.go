@@ -22,7 +22,7 @@ import (
 type task struct {
 	rung   string
 	bounds explore.Bounds
-	cell   explore.Cell
+	cell   explore.Exploration
 	err    error
 	done   chan struct{}
 

@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Cell records the search of one rung under one kind of fault: how far it came, and what it found.
-type Cell struct {
+// An Exploration records the search of one rung under one kind of fault: how far it came, and what it found.
+type Exploration struct {
 	Rung      string           `json:"rung"`
 	Situation string           `json:"situation,omitempty"` // "" for the usual one
 	Fault     string           `json:"fault"`               // the kinds of faults, "none" without one
@@ -26,9 +26,9 @@ type Cell struct {
 	Found     []Counterexample `json:"violations"`
 }
 
-// Surprise returns in what a cell differs from its expectation, "" if it does not or if there is none. Only bounds of
+// Surprise returns in what a search differs from its expectation, "" if it does not or if there is none. Only bounds of
 // the usual kind have expectations.
-func (c Cell) Surprise() string {
+func (c Exploration) Surprise() string {
 	breaks, why, ok := catalog.ExpectSchedules(c.Rung, c.Situation, c.Fault)
 	if !ok {
 		return ""
@@ -48,12 +48,12 @@ func (c Cell) Surprise() string {
 
 // Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
 // schedule could not be repeated.
-func Explore(t *testing.T, rung string, b Bounds) (Cell, error) {
+func Explore(t *testing.T, rung string, b Bounds) (Exploration, error) {
 	s, err := newSearch(t, rung, b)
 	if err != nil {
-		return Cell{}, err
+		return Exploration{}, err
 	}
-	cell := Cell{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
+	cell := Exploration{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
 	if b.Plain {
 		cell.Exhausted = s.all()
 	} else {
@@ -147,7 +147,7 @@ func (s *search) isExpected(v history.Verdict) bool {
 // shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of
 // independent steps finds whether a verdict can be broken, and by how many faults, but it may skip the order with the
 // fewest switches. So here all orders are tried, those with few switches first.
-func (s *search) shorten(t *testing.T, cell *Cell) (map[history.Verdict]Counterexample, error) {
+func (s *search) shorten(t *testing.T, cell *Exploration) (map[history.Verdict]Counterexample, error) {
 	shortest := map[history.Verdict]Counterexample{}
 	for faults := 0; faults <= s.bounds.Faults; faults++ {
 		var wanted []history.Verdict

@@ -36,10 +36,10 @@ func once[T any](kind, rung string, b Bounds, search func() T) T {
 	return f.(func() T)()
 }
 
-func mustExplore(t *testing.T, rung string, b Bounds) Cell {
+func mustExplore(t *testing.T, rung string, b Bounds) Exploration {
 	t.Helper()
 	type found struct {
-		cell Cell
+		cell Exploration
 		err  error
 	}
 	f := once("explore", rung, b, func() found {
@@ -52,10 +52,10 @@ func mustExplore(t *testing.T, rung string, b Bounds) Cell {
 
 // reduced runs the reduced search of a cell, and does not look for shorter counterexamples. It returns the steps that
 // were taken too.
-func reduced(t *testing.T, rung string, b Bounds) (Cell, map[stepID]bool) {
+func reduced(t *testing.T, rung string, b Bounds) (Exploration, map[stepID]bool) {
 	t.Helper()
 	type found struct {
-		cell  Cell
+		cell  Exploration
 		taken map[stepID]bool
 		err   error
 	}
@@ -65,7 +65,7 @@ func reduced(t *testing.T, rung string, b Bounds) (Cell, map[stepID]bool) {
 			return found{err: err}
 		}
 		s.taken = map[stepID]bool{}
-		cell := Cell{Rung: rung, Fault: FaultNames(b), Exhausted: (&reduction{search: s}).all()}
+		cell := Exploration{Rung: rung, Fault: FaultNames(b), Exhausted: (&reduction{search: s}).all()}
 		cell.Schedules, cell.Found = s.complete, slices.Collect(maps.Values(s.best))
 		return found{cell, s.taken, s.diverged}
 	})
@@ -193,9 +193,9 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 // A cell that is not as expected says so, in both directions.
 func TestASurpriseIsSaid(t *testing.T) {
 	broken := []Counterexample{{Violation: Violation{Verdict: history.Stock}}}
-	assert.Contains(t, Cell{Rung: "v4", Fault: "none", Found: broken, Exhausted: true}.Surprise(), "stock should hold")
-	assert.Contains(t, Cell{Rung: "v0", Fault: "none", Exhausted: true}.Surprise(), "stock should break")
-	assert.Empty(t, Cell{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
+	assert.Contains(t, Exploration{Rung: "v4", Fault: "none", Found: broken, Exhausted: true}.Surprise(), "stock should hold")
+	assert.Contains(t, Exploration{Rung: "v0", Fault: "none", Exhausted: true}.Surprise(), "stock should break")
+	assert.Empty(t, Exploration{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
 }
 
 // A schedule goes one way, each time.

@@ -12,7 +12,7 @@ import (
 // Verdicts lists what is asked of every schedule, in the order in which it is printed. The last five are asked of the
 // rungs that promise it; see [promises].
 var Verdicts = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence,
-	history.Order, history.Nested, history.WakeUp, history.Undo, history.LostLease}
+	history.InOrder, history.Nested, history.WakeUp, history.Undo, history.LostLease}
 
 // A Violation says how a schedule breaks a verdict.
 type Violation struct {

@@ -12,7 +12,7 @@ import (
 
 // promises is what a rung has to promise for a verdict to be asked of it. The other verdicts are asked of all rungs.
 var promises = map[history.Verdict]lock.Promise{
-	history.Order:     lock.InOrder,
+	history.InOrder:   lock.InOrder,
 	history.Nested:    lock.Reentrant,
 	history.WakeUp:    lock.Notifies,
 	history.Undo:      lock.Undoes,
@@ -82,7 +82,7 @@ func (j *judge) lookAtMarks(cmd *command) {
 
 // lookAtTurn checks that a client that has got the lock was next. The line is that before its command.
 func (j *judge) lookAtTurn(c *client) {
-	if !j.w.promises(history.Order) {
+	if !j.w.promises(history.InOrder) {
 		return
 	}
 	for _, p := range j.line {
@@ -92,7 +92,7 @@ func (j *judge) lookAtTurn(c *client) {
 		case p.client == nil || p.isExpired():
 		case j.w.rung.Number == "v10" && !j.w.isReader(c): // of two writers, either may be next
 		default:
-			j.violate(history.Order, "%s got the lock past %s, which waited in line", c, p.client)
+			j.violate(history.InOrder, "%s got the lock past %s, which waited in line", c, p.client)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestTheJudgeObjects(t *testing.T) {
 			f.did(0, "eval:acquire-fair")
 			f.store.hold(f.key, "hash", "token", ttl)
 			f.did(1, "eval:acquire-fair")
-		}, history.Order},
+		}, history.InOrder},
 		"two have a lock at once": {"v11", func(f forger) {
 			f.store.hold(f.key, "zset", "one", ttl)
 			f.did(0, "eval:acquire-permit")

@@ -15,7 +15,7 @@ import (
 )
 
 // lengths returns the size of the shortest counterexample for each verdict: faults, switches, steps.
-func lengths(c Cell) map[history.Verdict][3]int {
+func lengths(c Exploration) map[history.Verdict][3]int {
 	sizes := map[history.Verdict][3]int{}
 	for _, one := range c.Found {
 		sizes[one.Verdict] = [3]int{one.Faults, one.Switches, len(one.Trace.Steps)}

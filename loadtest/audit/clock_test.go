@@ -11,7 +11,7 @@ import (
 
 // asksTimes are the questions that have to compare the times of orders.
 var asksTimes = []history.Verdict{
-	history.Exclusion, history.OwnRelease, history.Fence, history.Order, history.Herd,
+	history.Exclusion, history.OwnRelease, history.Fence, history.InOrder, history.Herd,
 }
 
 // Times of two hosts are not compared: two holders at once are not found, and nobody says that there were none.

@@ -12,19 +12,19 @@ import (
 // known to wait before the next one is sent.
 func inOrder(l *leases) history.Finding {
 	if !l.InLine {
-		return history.Finding{Verdict: history.Order, Result: history.NotApplicable}
+		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}
 	}
 	if why := l.clocks.notAsked(); why != "" {
-		return found(history.Order, history.NotApplicable, "%s", why)
+		return found(history.InOrder, history.NotApplicable, "%s", why)
 	}
 	if l.unanswered > 0 {
-		return found(history.Order, history.Indeterminate,
+		return found(history.InOrder, history.Indeterminate,
 			"%d orders were never answered: who was first cannot be told", l.unanswered)
 	}
 	if h := overtakings(l.inLine()); h.total > 0 {
-		return h.broken(history.Order, l.overtaking)
+		return h.broken(history.InOrder, l.overtaking)
 	}
-	return history.Finding{Verdict: history.Order, Result: history.OK}
+	return history.Finding{Verdict: history.InOrder, Result: history.OK}
 }
 
 // inLine returns the leases of the buyers in the order in which they came.

@@ -79,13 +79,13 @@ var changes = []struct {
 	{"a lease without a token", history.Fence, history.Indeterminate, "",
 		func(c *history.Cell) { c.Ops[2].Lease.Fence = 0 }},
 
-	{"no line", history.Order, history.NotApplicable, "", func(*history.Cell) {}},
-	{"a line", history.Order, history.OK, "", func(c *history.Cell) { c.InLine = true }},
+	{"no line", history.InOrder, history.NotApplicable, "", func(*history.Cell) {}},
+	{"a line", history.InOrder, history.OK, "", func(c *history.Cell) { c.InLine = true }},
 	// Order 3 came before order 1, and was served after order 2.
-	{"an order overtaken", history.Order, history.Broken,
+	{"an order overtaken", history.InOrder, history.Broken,
 		"order 1 on b came at +0.010 s and had the lock at +0.012 s, before order 3 on b, which had waited since +0.009 s",
 		func(c *history.Cell) { c.InLine, c.Ops[3].Sent = true, c.Ops[1].Sent-ms }},
-	{"a lost answer in a line", history.Order, history.Indeterminate, "", func(c *history.Cell) {
+	{"a lost answer in a line", history.InOrder, history.Indeterminate, "", func(c *history.Cell) {
 		c.InLine = true
 		lose(&c.Ops[2])
 	}},

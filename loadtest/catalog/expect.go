@@ -20,7 +20,7 @@ var (
 	Freed         = Outcome{history.OwnRelease}
 	OversoldFreed = Outcome{history.Stock, history.Exclusion, history.OwnRelease}
 	Stuck         = Outcome{history.Liveness}
-	Overtaken     = Outcome{history.Order}
+	Overtaken     = Outcome{history.InOrder}
 	Herded        = Outcome{history.Herd}
 )
 

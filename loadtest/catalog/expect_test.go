@@ -85,10 +85,10 @@ func TestVariantsOfVariantsInherit(t *testing.T) {
 
 // What is asked of a rung does not depend on the scenario, but for the one verdict that a scenario asks itself.
 func TestEveryVerdictHasAResult(t *testing.T) {
-	asks := Scenario{Asks: history.Order}.Expecting(everyRung())
+	asks := Scenario{Asks: history.InOrder}.Expecting(everyRung())
 	assert.Equal(t, map[history.Verdict]history.Result{
 		history.Stock: history.OK, history.Exclusion: history.NotApplicable, history.OwnRelease: history.NotApplicable,
-		history.Liveness: history.OK, history.Fence: history.NotApplicable, history.Order: history.OK,
+		history.Liveness: history.OK, history.Fence: history.NotApplicable, history.InOrder: history.OK,
 		history.Herd: history.NotApplicable,
 	}, asks.Expect[0].Results)
 }

@@ -174,7 +174,7 @@ var schedules = []struct {
 	)},
 	{"readers", "none", On("v10", Holds,
 		"a waiting writer keeps new readers out by its mark, which it renews in time")},
-	{"readers", "hold", On("v10", Outcome{history.Exclusion, history.Order},
+	{"readers", "hold", On("v10", Outcome{history.Exclusion, history.InOrder},
 		"a held writer does not renew its mark, nor its lease: the reader gets in")},
 	{"readers", "crash", On("v10", Holds, "the mark of a dead writer expires")},
 	{"readers", "give-up", On("v10", Holds, "a writer that gives up removes its mark")},

@@ -13,7 +13,7 @@ const (
 	OwnRelease Verdict = "own-release"
 	Liveness   Verdict = "liveness"
 	Fence      Verdict = "fence"
-	Order      Verdict = "order"
+	InOrder    Verdict = "order"
 	Herd       Verdict = "herd"
 )
 
@@ -26,7 +26,7 @@ const (
 )
 
 // Verdicts lists those of a cell that was run, but for Valid.
-var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, Order, Herd}
+var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, InOrder, Herd}
 
 // A Result is the answer to one of the questions.
 type Result string

@@ -17,7 +17,7 @@ var queueOrder = declare(catalog.Scenario{
 	Stops:     true,
 	Topology:  catalog.Topology{OwnLocks: true},
 	TTL:       longLease,
-	Asks:      history.Order,
+	Asks:      history.InOrder,
 }, injectQueueOrder,
 	on("v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"),
 	on("v7", overtaken, "a release wakes one waiter per instance, and the one that loses waits again behind the others"),

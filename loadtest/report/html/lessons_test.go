@@ -81,7 +81,7 @@ func TestTheMatrixTellsHowBadItIs(t *testing.T) {
 	doc := renderFound(t, found("pause", "v4", history.Stock, history.Exclusion, history.Liveness),
 		found("pause", "v15", history.Exclusion), found("pause", "v2", history.OwnRelease),
 		found("crash", "v1", history.Liveness), found("crash", "v5"), skipped,
-		found("queue-order", "v7", history.Order), found("herd", "v13", history.Herd))
+		found("queue-order", "v7", history.InOrder), found("herd", "v13", history.Herd))
 	for link, cell := range map[string][2]string{
 		"pause-v4": {"broken stock-broken surprise", "stock"}, "pause-v15": {"broken lock-broken", "lock"},
 		"pause-v2": {"broken lock-broken surprise", "lock"}, "crash-v1": {"broken stuck", "stuck"}, "crash-v5": {"ok", "ok"},

@@ -55,7 +55,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		return s
 	}
 	for _, v := range history.Verdicts {
-		if v == history.Order && !c.InLine || v == history.Herd && c.Waiting == 0 {
+		if v == history.InOrder && !c.InLine || v == history.Herd && c.Waiting == 0 {
 			continue // hardly any scenario asks
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Results[v], known))

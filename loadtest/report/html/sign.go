@@ -44,7 +44,7 @@ var violations = []struct {
 	{history.OwnRelease, lockSign, "An order removed a lock that was not its own"},
 	{history.Fence, lockSign, "The fencing tokens are not in order"},
 	{history.Liveness, stuckSign, "No order got through in time"},
-	{history.Order, orderSign, "Orders got the lock out of turn"},
+	{history.InOrder, orderSign, "Orders got the lock out of turn"},
 	{history.Herd, herdSign, "One release woke all who waited"},
 }
 
