@@ -38,6 +38,16 @@ type Order struct {
 	watches bool        // the next read is watched
 }
 
+// tell takes a step of the order, one at a time. Of a nil order there is nothing to tell.
+func (o *Order) tell(step func()) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	step()
+}
+
 // say prints a line. The caller holds o.mu, or is the only one that knows the order.
 func (o *Order) say(t tone, text string) {
 	if !o.end.IsZero() && !o.lost && o.released.IsZero() && time.Now().After(o.end) {
@@ -54,48 +64,47 @@ func (o *Order) tellOver() {
 
 // Busy tells that an attempt found the lock taken. It is told once, and only if the order waits for the lock.
 func (o *Order) Busy(err error, maxWait time.Duration) {
-	if o == nil || maxWait <= 0 || !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrNoQuorum) {
+	if maxWait <= 0 || !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrNoQuorum) {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.waiting {
-		o.waiting = true
-		o.say(slow, fmt.Sprintf("waits for the lock, %v at most", maxWait))
-	}
+	o.tell(func() {
+		if !o.waiting {
+			o.waiting = true
+			o.say(slow, fmt.Sprintf("waits for the lock, %v at most", maxWait))
+		}
+	})
 }
 
 // Has tells that the order has the lock, and from now on watches the lease: it tells the end of a lease whose rung
 // watches it, as soon as the rung finds out, and of one whose rung does not, by the TTL.
 func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.has = true
-	if lease.Token == "" {
-		o.say(plain, "takes no lock")
-		return
-	}
-	text := "has the lock"
-	if o.waiting {
-		text += fmt.Sprintf(" after %d ms", waited.Milliseconds())
-	}
-	text += ": token " + lease.Token[:min(len(lease.Token), 6)]
-	if lease.Fence > 0 {
-		text += fmt.Sprintf(", fence %d", lease.Fence)
-	}
-	switch until, watched := lease.ValidUntil(); {
-	case watched:
-		text += ", valid " + time.Until(until).Round(time.Millisecond).String()
-	case o.hasTTL:
-		o.prolong(time.Now())
-		text += fmt.Sprintf(", TTL %v", o.wants.TTL)
-	}
-	o.waiting = false
-	o.say(good, text)
-	o.unwatch = context.AfterFunc(lease.Context, func() { o.cancelled(context.Cause(lease.Context)) })
+	o.tell(func() {
+		o.has = true
+		if lease.Token == "" {
+			o.say(plain, "takes no lock")
+			return
+		}
+		text := "has the lock"
+		if o.waiting {
+			text += fmt.Sprintf(" after %d ms", waited.Milliseconds())
+		}
+		text += ": token " + lease.Token[:min(len(lease.Token), 6)]
+		if lease.Fence > 0 {
+			text += fmt.Sprintf(", fence %d", lease.Fence)
+		}
+		switch until, watched := lease.ValidUntil(); {
+		case watched:
+			text += ", valid " + time.Until(until).Round(time.Millisecond).String()
+		case o.hasTTL:
+			o.prolong(time.Now())
+			text += fmt.Sprintf(", TTL %v", o.wants.TTL)
+		}
+		o.waiting = false
+		o.say(good, text)
+		o.unwatch = context.AfterFunc(lease.Context, func() {
+			o.tell(func() { o.tellLost(context.Cause(lease.Context)) })
+		})
+	})
 }
 
 // prolong moves the end of a lease that the rung does not watch. Redis counted the TTL from before that reply, so the
@@ -107,19 +116,12 @@ func (o *Order) prolong(reply time.Time) {
 	}
 	o.end = reply.Add(o.wants.TTL)
 	o.atEnd = time.AfterFunc(time.Until(o.end), func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if !o.lost && o.released.IsZero() && !time.Now().Before(o.end) {
-			o.tellOver()
-		}
+		o.tell(func() {
+			if !o.lost && o.released.IsZero() && !time.Now().Before(o.end) {
+				o.tellOver()
+			}
+		})
 	})
-}
-
-// cancelled tells why the context of the work has ended.
-func (o *Order) cancelled(cause error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.tellLost(cause)
 }
 
 // tellLost tells that the rung has cancelled the work, unless the cause has nothing to do with the lease.
@@ -138,34 +140,29 @@ func (o *Order) tellLost(cause error) {
 
 // Works tells that the business work begins.
 func (o *Order) Works(work time.Duration) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.say(quiet, fmt.Sprintf("works for %v", work))
+	o.tell(func() { o.say(quiet, fmt.Sprintf("works for %v", work)) })
 }
 
 // Sold tells what the order took: the numbers of the units, product by product.
 func (o *Order) Sold(left []int64) {
-	if o == nil || o.wants.Items[0].Quantity == 0 {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = true
-	for i, item := range o.wants.Items {
-		units := fmt.Sprintf("unit %d", left[i]+1)
-		if item.Quantity > 1 {
-			units = fmt.Sprintf("units %d to %d", left[i]+1, left[i]+item.Quantity)
+	o.tell(func() {
+		if o.wants.Items[0].Quantity == 0 {
+			return
 		}
-		text := fmt.Sprintf("sold %s%s, wrote %d", units, o.of(item.Product), left[i])
-		if o.lost {
-			o.say(bad, text+", without a lease")
-		} else {
-			o.say(good, text)
+		o.ended = true
+		for i, item := range o.wants.Items {
+			units := fmt.Sprintf("unit %d", left[i]+1)
+			if item.Quantity > 1 {
+				units = fmt.Sprintf("units %d to %d", left[i]+1, left[i]+item.Quantity)
+			}
+			text := fmt.Sprintf("sold %s%s, wrote %d", units, o.of(item.Product), left[i])
+			if o.lost {
+				o.say(bad, text+", without a lease")
+			} else {
+				o.say(good, text)
+			}
 		}
-	}
+	})
 }
 
 // of names the product if the order has several.
@@ -178,61 +175,50 @@ func (o *Order) of(product string) string {
 
 // Failed tells why nothing was sold, once. A nil error is no failure.
 func (o *Order) Failed(err error) {
-	if o == nil || err == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended {
-		return
-	}
-	o.ended = true
-	o.tellLost(err)
-	verb := "not sold: "
-	if o.wants.Items[0].Quantity == 0 {
-		verb = "not read: "
-	}
-	switch {
-	case errors.Is(err, stock.ErrUnknown):
-		o.say(bad, "sold or not? the write was sent, and no reply came")
-	case errors.Is(err, stock.ErrStale):
-		o.say(bad, verb+"the stock refuses the older fence")
-	case errors.Is(err, lock.ErrLost):
-		o.say(bad, verb+lock.ErrLost.Error())
-	case errors.Is(err, context.Canceled):
-		o.say(slow, verb+"the client has gone")
-	default:
-		o.say(slow, verb+err.Error())
-	}
+	o.tell(func() {
+		if err == nil || o.ended {
+			return
+		}
+		o.ended = true
+		o.tellLost(err)
+		verb := "not sold: "
+		if o.wants.Items[0].Quantity == 0 {
+			verb = "not read: "
+		}
+		switch {
+		case errors.Is(err, stock.ErrUnknown):
+			o.say(bad, "sold or not? the write was sent, and no reply came")
+		case errors.Is(err, stock.ErrStale):
+			o.say(bad, verb+"the stock refuses the older fence")
+		case errors.Is(err, lock.ErrLost):
+			o.say(bad, verb+lock.ErrLost.Error())
+		case errors.Is(err, context.Canceled):
+			o.say(slow, verb+"the client has gone")
+		default:
+			o.say(slow, verb+err.Error())
+		}
+	})
 }
 
 // Nested tells that the work takes the order's own lock again, and what came of it.
 func (o *Order) Nested(step string) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.say(plain, step)
+	o.tell(func() { o.say(plain, step) })
 }
 
 // Released tells what the release found and did. Unlocked is the error of [lock.Lease].Unlock.
 func (o *Order) Released(lease *lock.Lease, unlocked error) {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.atEnd != nil {
-		o.atEnd.Stop()
-	}
-	if o.unwatch != nil {
-		o.unwatch()
-	}
-	o.released = time.Now()
-	if lease.Token != "" {
-		o.say(o.release(unlocked))
-	}
+	o.tell(func() {
+		if o.atEnd != nil {
+			o.atEnd.Stop()
+		}
+		if o.unwatch != nil {
+			o.unwatch()
+		}
+		o.released = time.Now()
+		if lease.Token != "" {
+			o.say(o.release(unlocked))
+		}
+	})
 }
 
 // release returns the line about a release. A DEL removes any key. If it was sent after the lease had ended and still
