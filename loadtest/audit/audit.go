@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"stockapi/loadtest/history"
 )
@@ -82,16 +84,8 @@ type violations struct {
 
 func (h *violations) add(one violation) {
 	h.total++
-	i := len(h.first)
-	for i > 0 && one.at < h.first[i-1].at {
-		i--
-	}
-	if i == maxEvidence {
-		return
-	}
-	h.first = append(h.first, violation{})
-	copy(h.first[i+1:], h.first[i:])
-	h.first[i] = one
+	h.first = append(h.first, one)
+	slices.SortStableFunc(h.first, func(a, b violation) int { return cmp.Compare(a.at, b.at) })
 	h.first = h.first[:min(len(h.first), maxEvidence)]
 }
 
