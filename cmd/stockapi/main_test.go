@@ -40,11 +40,17 @@ type running struct {
 // start starts an instance on a free port and waits until it is ready.
 func start(t testing.TB, args ...string) *running {
 	t.Helper()
+	return startOn(t, io.Discard, args...)
+}
+
+// startOn is start with a standard output.
+func startOn(t testing.TB, stdout io.Writer, args ...string) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{logs: newLogs(), end: cancel, done: make(chan error, 1)}
 	args = append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-delay", "0s",
 		"--sql", backendtest.SQLiteFile(t)}, args...)
-	go func() { r.done <- run(ctx, args, strings.NewReader(""), io.Discard, r.logs) }()
+	go func() { r.done <- run(ctx, args, strings.NewReader(""), stdout, r.logs) }()
 	t.Cleanup(func() {
 		cancel()
 		<-r.done

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,26 +14,13 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
-// startTelling is start with the standard output.
+// startTelling is start on an embedded Redis, with the standard output.
 func startTelling(t *testing.T, args ...string) (*running, *bytes.Buffer) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r, out := &running{logs: newLogs(), end: cancel, done: make(chan error, 1)}, new(bytes.Buffer)
-	args = append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-delay", "0s", "--redis", "embedded",
-		"--embedded-addr", "127.0.0.1:0", "--sql", backendtest.SQLiteFile(t)}, args...)
-	go func() { r.done <- run(ctx, args, strings.NewReader(""), out, r.logs) }()
-	t.Cleanup(cancel)
-	select {
-	case line := <-r.logs.ready:
-		r.url = line["url"].(string)
-	case err := <-r.done:
-		t.Fatal("not started: ", err)
-	}
-	return r, out
+	out := new(bytes.Buffer)
+	return startOn(t, out, append(args, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")...), out
 }
 
 var toldLine = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} order-\d+ +v5\.5 +\+\d+ ms [ !] \w[^\x1b]*$`)
