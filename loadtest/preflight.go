@@ -16,15 +16,17 @@ const (
 // preflight returns an error if none of the cells can be run with these flags, as far as that is known before any
 // server is started. The error says what to do about it.
 func (f *runFlags) preflight(specs []catalog.Spec) error {
-	options := f.clusterOptions(specs)
+	lacks := func(spec catalog.Spec) string { return notOn(spec, len(f.Targets)) }
 	if len(f.Targets) == 0 {
+		options := f.clusterOptions(specs)
 		if err := options.Check(); err != nil {
 			return err
 		}
+		lacks = func(spec catalog.Spec) string { return string(options.Lacks(spec)) }
 	}
 	first := ""
 	for _, spec := range specs {
-		why := f.lacks(&options, spec)
+		why := lacks(spec)
 		if why == "" {
 			return nil
 		}
@@ -33,14 +35,6 @@ func (f *runFlags) preflight(specs []catalog.Spec) error {
 		}
 	}
 	return fmt.Errorf("none of the cells can be run here: the first %s; %s", first, f.remedy(first))
-}
-
-// lacks returns why the cell cannot be run; empty if nothing is known against it.
-func (f *runFlags) lacks(options *cluster.Options, spec catalog.Spec) string {
-	if len(f.Targets) > 0 {
-		return notOn(spec, len(f.Targets))
-	}
-	return string(options.Lacks(spec))
 }
 
 // notOn returns why the cell cannot be run on so many instances that run already; empty if it can.

@@ -215,7 +215,9 @@ func (s *session) cell(
 	}
 	if env.err != nil || env.notRun != "" {
 		env.close()
-		return notRun(spec, product, env.notRun), env.err
+		cell = spec.NewCell(product)
+		cell.NotRun = env.notRun
+		return cell, env.err
 	}
 	own := s.newClient() // to close the connections of several cells would break requests of the others
 	defer func() {
@@ -243,14 +245,6 @@ func (s *session) sweep(ctx context.Context, product string, err error) {
 	defer s.mu.Unlock()
 	if s.swept == nil && (err == nil || errors.Is(err, context.Canceled)) {
 		s.swept = swept
-	}
-}
-
-// notRun is the cell of a spec that cannot take place here.
-func notRun(spec catalog.Spec, product, why string) *history.Cell {
-	return &history.Cell{
-		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, NotRun: why,
 	}
 }
 

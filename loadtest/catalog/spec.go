@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"time"
+
+	"stockapi/loadtest/history"
 )
 
 // A Spec is one cell that is to be run.
@@ -18,6 +20,13 @@ type Spec struct {
 // Title names the cell as histories do.
 func (s Spec) Title() string {
 	return fmt.Sprintf("%s %s %s", s.Scenario.Name, s.Rung.Number, s.Rung.Name)
+}
+
+// NewCell returns the cell before anything is recorded of it.
+func (s Spec) NewCell(product string) *history.Cell {
+	return &history.Cell{
+		Scenario: s.Scenario.Name, Rung: s.Rung.Number, Name: s.Rung.Name, Repetition: s.Repetition, Product: product,
+	}
 }
 
 // OnEnsemble reports whether the cell runs on an ensemble of ZooKeeper servers.

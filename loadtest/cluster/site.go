@@ -119,30 +119,26 @@ func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
 	case t.ReplicatedLocks:
 		s.whole.LockReplicas = 1
 		of := replication{replicas: 2, oneLink: t.OneLink, minReplicas: t.MinReplicas}
-		s.whole.Locks, err = s.replicated(ctx, "locks", of)
+		s.whole.Locks, err = s.replicate(ctx, "locks", nil, of)
 		if t.OneLink && err == nil {
 			s.oldSide = s.Pairs["locks"].primary.URL
 		}
 	case t.ReplicatedStock:
 		s.whole.Locks = s.whole.URL
-		s.whole.URL, err = s.replicated(ctx, "stock", replication{replicas: 1})
+		s.whole.URL, err = s.replicate(ctx, "stock", nil, replication{replicas: 1})
 	case t.ReplicatedNode:
 		s.whole.Redlock[2], err = s.replicate(ctx, "node 3", s.Servers["node 3"].(*Redis), replication{replicas: 1})
 	}
 	return err
 }
 
-// replicated starts a primary and its replicas, and returns their URL.
-func (s *Site) replicated(ctx context.Context, name string, o replication) (url string, err error) {
-	primary, err := s.cluster.startRedis(ctx, s.whole.start, name+" primary")
-	if err != nil {
-		return "", err
-	}
-	return s.replicate(ctx, name, primary, o)
-}
-
-// replicate starts the replicas of a primary, and returns their URL.
+// replicate starts the replicas of a primary, which it starts too unless there is one, and returns their URL.
 func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o replication) (url string, err error) {
+	if primary == nil {
+		if primary, err = s.cluster.startRedis(ctx, s.whole.start, name+" primary"); err != nil {
+			return "", err
+		}
+	}
 	s.Pairs[name], err = s.cluster.replicate(ctx, name, primary, o)
 	return s.Pairs[name].URL, err
 }

@@ -70,16 +70,14 @@ func (r *Runner) run(
 	ctx context.Context, spec catalog.Spec, product string, urls []string, steps func(*play),
 ) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
-		r = &Runner{Client: r.Client, Sent: r.Sent, Stalls: r.Stalls, Targets: r.Targets, Load: faultLoad}
+		with := *r
+		r, with.Load = &with, faultLoad
 		r.Load.TTL = spec.Scenario.Lease()
 		r.Load.Wait *= time.Duration(max(1, spec.Patience()))
 	}
-	c := &history.Cell{
-		Scenario: spec.Scenario.Name, Rung: spec.Rung.Number, Name: spec.Rung.Name, Repetition: spec.Repetition,
-		Product: product, Initial: r.Load.Stock, TTL: r.Load.TTL,
-		Limit: limit(spec.Scenario, r.Load.TTL, r.slack()), Start: time.Now(),
-		Longer: spec.Patience(),
-	}
+	c := spec.NewCell(product)
+	c.Initial, c.TTL, c.Longer, c.Start = r.Load.Stock, r.Load.TTL, spec.Patience(), time.Now()
+	c.Limit = limit(spec.Scenario, r.Load.TTL, r.slack())
 	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec, steps) })
 }
 
