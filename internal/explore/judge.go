@@ -7,6 +7,7 @@ import (
 
 	"stockapi/internal/stock"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // Verdicts lists what is asked of every schedule, in the order in which it is printed. The last five are asked of the
@@ -34,6 +35,14 @@ type named struct {
 }
 
 func (n named) String() string { return n.name }
+
+// called returns the name of a client in a sentence.
+func (c *client) called() string {
+	if c.Index < 0 {
+		return c.Name
+	}
+	return schedule.Person(c.Index)
+}
 
 // A judge asks its questions of what happens in the store. It looks at the servers after each step, and never asks a
 // client: a client that is wrong about its lock is the subject of the test.
@@ -93,7 +102,7 @@ func (j *judge) violate(v history.Verdict, format string, args ...any) {
 	}
 	for i, arg := range args {
 		if c, ok := arg.(*client); ok {
-			args[i] = named{c.Index, c.Name}
+			args[i] = named{c.Index, c.called()}
 		}
 	}
 	j.violated[v] = Violation{Verdict: v, At: j.w.steps, Because: fmt.Sprintf(format, args...), format: format, args: args}

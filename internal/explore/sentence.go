@@ -33,9 +33,9 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 func brief(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 
-// client names a client, with what happened to it before step number end: "a, whose lease ended at step 4,".
+// client names a client, with what happened to it before step number end: "Anna, whose lease ended at step 4,".
 func (s Story) client(who, end int) string {
-	name := schedule.ClientName(who)
+	name := schedule.Person(who)
 	if what := s.happened(who, end); len(what) > 0 {
 		return name + ", " + strings.Join(what, ", ") + ","
 	}
@@ -76,7 +76,7 @@ func (s Story) fault(i int) string {
 // ending says how a lease ended that was not given back.
 func (s Story) ending(i int) string {
 	if line := s.Lines[i]; line.Step.ByClient() {
-		return "was removed by " + schedule.ClientName(line.Step.Who)
+		return "was removed by " + schedule.Person(line.Step.Who)
 	}
 	return "was over"
 }
@@ -122,7 +122,7 @@ func (s Story) before(end int) string {
 			continue
 		}
 		if what := s.happened(who, end); len(what) > 0 {
-			fmt.Fprintf(&text, "%s, %s: ", schedule.ClientName(who), strings.Join(what, ", "))
+			fmt.Fprintf(&text, "%s, %s: ", schedule.Person(who), strings.Join(what, ", "))
 		}
 	}
 	return text.String()

@@ -98,8 +98,8 @@ func (s *seller) timingFor(op int32) timing {
 // whyNotSoldBy says why an order cannot have been sold by the one that it names, or returns "".
 func (b *books) whyNotSoldBy(op *history.Op) string {
 	says := func(when, why string, args ...any) string {
-		return fmt.Sprintf("%s on %s%s says that it was sold by order %s, %s",
-			order(b.Cell, op), op.Instance, when, b.Short(op.SoldBy), fmt.Sprintf(why, args...))
+		return fmt.Sprintf("%s on %s%s says that it was sold by %s, %s",
+			order(b.Cell, op), op.Instance, when, b.OrderName(op.SoldBy), fmt.Sprintf(why, args...))
 	}
 	s := b.sellers[op.SoldBy]
 	switch {
@@ -110,7 +110,7 @@ func (b *books) whyNotSoldBy(op *history.Op) string {
 	case s.instance != op.Instance:
 		return says("", "which is an order of %s", s.instance)
 	case s.soldBy != "":
-		return says("", "which was sold by order %s itself", b.Short(s.soldBy))
+		return says("", "which was sold by %s itself", b.OrderName(s.soldBy))
 	case !s.leased:
 		return says("", "which shows no lease")
 	case !s.ended:

@@ -41,10 +41,10 @@ func instance(c *history.Cell, op *history.Op) string {
 func before(c *history.Cell) string {
 	var text strings.Builder
 	for _, f := range c.Faults {
-		fmt.Fprintf(&text, "order %s on %s, %s at %s: ", c.Short(f.Order), f.Instance, f.Text, f.At)
+		fmt.Fprintf(&text, "%s on %s, %s at %s: ", c.OrderName(f.Order), f.Instance, f.Text, f.At)
 	}
 	return text.String()
 }
 
-// order returns a short name of an order.
-func order(c *history.Cell, op *history.Op) string { return "order " + c.Short(op.Order) }
+// order returns the name of an order.
+func order(c *history.Cell, op *history.Op) string { return c.OrderName(op.Order) }

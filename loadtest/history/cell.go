@@ -118,5 +118,17 @@ func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Run
 // Short returns an order's id without the product's name, which begins it.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
 
+// OrderName returns an order as a sentence names it: "Anna", "Bert", or "order 12".
+func (c *Cell) OrderName(order string) string {
+	switch short := c.Short(order); short {
+	case "anna":
+		return "Anna"
+	case "bert":
+		return "Bert"
+	default:
+		return "order " + short
+	}
+}
+
 // Finding returns the finding for v, NotApplicable if there is none.
 func (c *Cell) Finding(v Verdict) Finding { return FindingOf(c.Findings, v) }

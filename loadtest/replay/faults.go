@@ -89,7 +89,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 
 // note records a fault of a client's order.
 func (p *player) note(c *participant, begun time.Time, text string) {
-	p.fault(history.Fault{Order: product + "-" + c.Name, Instance: c.Name, Text: text,
+	p.fault(history.Fault{Order: product + "-" + c.order(), Instance: c.Name, Text: text,
 		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }
 
@@ -101,6 +101,6 @@ func (p *player) noteServer(begun time.Time, text string) {
 			victim = c
 		}
 	}
-	p.fault(history.Fault{Order: product + "-" + victim.Name, Instance: victim.Name, On: "locks",
+	p.fault(history.Fault{Order: product + "-" + victim.order(), Instance: victim.Name, On: "locks",
 		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
 }

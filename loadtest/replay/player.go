@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -280,3 +281,6 @@ func narrow(op *history.Op, start time.Time, log []*command) {
 		}
 	}
 }
+
+// order returns the id of a client's order, without the product.
+func (c *participant) order() string { return strings.ToLower(schedule.Person(c.Index)) }

@@ -139,7 +139,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		in := r.instances[i]
 		urls = append(urls, in.URL)
 		c.pid, c.kill = in.Pid(), in.Kill
-		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.Name, held) }
+		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.order(), held) }
 		for _, w := range c.wires {
 			behind[w.host()] = w.server.Host
 		}

@@ -40,7 +40,7 @@ func injectCrash(f *play) {
 	point := cmp.Or(f.rung.Gap, "before:"+f.rung.Write)
 	f.warmUp()
 	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
-	first := f.order(a, "1", client.Order{Fault: "crash@" + point})
+	first := f.order(a, "anna", client.Order{Fault: "crash@" + point})
 	first.waitDied(gone)
 	first.recordFault(begun, "killed %s", strings.Replace(point, ":", " ", 1))
 	f.probes = []int{b}

@@ -31,7 +31,7 @@ var hungHolder = declare(catalog.Scenario{
 // injectHungHolder lets a work longer than anybody waits. The fresh requests come while it works.
 func injectHungHolder(f *play) {
 	f.warmUp()
-	first := f.order(a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})
+	first := f.order(a, "anna", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})
 	first.waitHeld()
 	begun := time.Now()
 	first.endHold()

@@ -41,10 +41,10 @@ func injectLateRelease(f *play) {
 // holdPastLease holds the first order, on a, until the second, on b, holds the lock or has given up waiting for it.
 func (f *play) holdPastLease(fault, where string) (first, second *inFlight) {
 	f.warmUp()
-	first = f.order(a, "1", client.Order{Fault: fault})
+	first = f.order(a, "anna", client.Order{Fault: fault})
 	first.waitHeld()
 	begun := time.Now()
-	second = f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second = f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	second.waitHeldOrAnswered()
 	first.recordFault(begun, "held for %s %s under a lease of %s", seconds(time.Since(begun)), where, seconds(f.Load.TTL))
 	return first, second

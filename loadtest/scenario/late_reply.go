@@ -31,7 +31,7 @@ var lateReply = declare(catalog.Scenario{
 // injectLateReply delays the reply to a's acquire until b holds the lock or has given up.
 func injectLateReply(f *play) {
 	first, begun := f.acquireUnanswered((*cluster.Link).DelayResponses)
-	second := f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	second := f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	second.waitHeldOrAnswered()
 	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s",
 		seconds(time.Since(begun)), seconds(f.Load.TTL))

@@ -41,7 +41,7 @@ func (f *play) withoutQuorum() (first *inFlight, begun time.Time) {
 	begun = time.Now()
 	f.onAllLinks(nodes(1, 2), (*cluster.Link).Cut)
 	f.onAllLinks(nodes(3, 3), (*cluster.Link).DropRequests)
-	first = f.order(a, "1", client.Order{})
+	first = f.order(a, "anna", client.Order{})
 	first.waitAnswered()
 	return first, begun
 }
@@ -64,7 +64,7 @@ func (f *play) withoutMajority() (first *inFlight, begun time.Time, dead *cluste
 		_, failed := others[1].Leads(f.ctx)
 		return failed != nil
 	})
-	f.order(b, "2", client.Order{}).waitAnswered()
+	f.order(b, "bert", client.Order{}).waitAnswered()
 	return first, begun, dead
 }
 

@@ -32,10 +32,10 @@ var nested = declare(catalog.Scenario{
 func injectNested(f *play) {
 	f.warmUp()
 	begun := time.Now()
-	first := f.order(a, "1", client.Order{Caller: 1, Nested: true})
+	first := f.order(a, "anna", client.Order{Caller: 1, Nested: true})
 	first.waitAnswered()
 	first.recordFault(begun, "asking again for the lock that it holds")
-	second := f.order(b, "2", client.Order{Fault: "hold@before:" + f.rung.Write})
+	second := f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write})
 	second.waitHeld()
 	begun = time.Now()
 	third := f.order(a, "3", client.Order{Caller: 1})

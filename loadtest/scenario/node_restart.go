@@ -69,11 +69,11 @@ var delayedRestart = declare(catalog.Scenario{
 func injectDelayedRestart(f *play) {
 	f.warmUp()
 	f.kill(nodes(4, 5))
-	first := f.order(a, "1", client.Order{Fault: "hold@before:" + f.rung.Write})
+	first := f.order(a, "anna", client.Order{Fault: "hold@before:" + f.rung.Write})
 	first.waitHeld()
 	begun := time.Now()
 	f.kill(nodes(3, 3))
-	second := f.order(b, "2", client.Order{Wait: 8 * f.Load.TTL})
+	second := f.order(b, "bert", client.Order{Wait: 8 * f.Load.TTL})
 	first.finish()
 	f.sleepUntil(begun.Add(f.Load.TTL))
 	f.restart(nodes(3, 5))

@@ -32,7 +32,7 @@ func injectOppositeOrder(f *play) {
 		return client.Order{Items: items, Fault: "hold@after:" + f.rung.Acquire, Wait: f.Load.TTL}
 	}
 	begun := time.Now()
-	first, second := f.order(a, "1", with(one, two)), f.order(b, "2", with(two, one))
+	first, second := f.order(a, "anna", with(one, two)), f.order(b, "bert", with(two, one))
 	for _, o := range []*inFlight{first, second} {
 		o.waitHeld()
 	}

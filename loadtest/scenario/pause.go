@@ -40,10 +40,10 @@ func injectPause(f *play) {
 // for, a is continued. After a has ended it calls after.
 func (f *play) stopBeforeWrite(fault string, reached, after func(second *inFlight)) {
 	f.warmUp()
-	first := f.order(a, "1", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
+	first := f.order(a, "anna", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
 	first.waitStopped()
 	begun := time.Now()
-	second := f.order(b, "2", client.Order{Fault: fault, Wait: f.secondWait()})
+	second := f.order(b, "bert", client.Order{Fault: fault, Wait: f.secondWait()})
 	reached(second)
 	first.resume()
 	first.recordStop(begun, "stopped for %s before %s under a lease of %s", seconds(time.Since(begun)), f.rung.Write,

@@ -36,12 +36,12 @@ var pauseAtWork = declare(catalog.Scenario{
 func injectPauseAtWork(f *play) {
 	f.warmUp()
 	work := f.Load.TTL
-	first := f.order(a, "1", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: work, Wait: 4 * f.Load.TTL})
+	first := f.order(a, "anna", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: work, Wait: 4 * f.Load.TTL})
 	first.waitHeld()
 	first.endHold()
 	begun := time.Now()
 	first.stop()
-	f.order(b, "2", client.Order{Wait: f.secondWait()}).waitAnswered()
+	f.order(b, "bert", client.Order{Wait: f.secondWait()}).waitAnswered()
 	f.sleepUntil(begun.Add(work))
 	first.resume()
 	first.recordStop(begun, "stopped for %s at work under a lease of %s", seconds(time.Since(begun)), seconds(f.Load.TTL))

@@ -53,7 +53,7 @@ func (f *play) acquireUnanswered(fault func(*cluster.Link) error) (first *inFlig
 	before := f.keys()
 	f.onLinks(a, f.lockServers(), fault)
 	begun = time.Now()
-	first = f.order(a, "1", client.Order{})
+	first = f.order(a, "anna", client.Order{})
 	first.waitUntil(func() bool { return f.keys() > before })
 	return first, begun
 }

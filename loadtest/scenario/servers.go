@@ -88,7 +88,7 @@ func (f *play) queued() int64 {
 // loseLock holds a at the last moment before its write, and calls fault, by which the servers of its lock may lose the
 // lock. Then b sells, if it can, and a goes on.
 func (f *play) loseLock(text string, fault func()) {
-	first := f.order(a, "1", f.heldOrder())
+	first := f.order(a, "anna", f.heldOrder())
 	f.waitTaken(first)
 	begun := time.Now()
 	fault()
@@ -115,7 +115,7 @@ func (f *play) sellBeside(first *inFlight) {
 	if f.mayRefuse || f.rung.Quorum {
 		second.Wait = afterPromotion
 	}
-	f.order(b, "2", second).waitAnswered()
+	f.order(b, "bert", second).waitAnswered()
 	first.finish()
 }
 

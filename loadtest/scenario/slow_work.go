@@ -74,14 +74,14 @@ func (f *play) longWork() time.Duration { return f.Load.TTL * 5 / 2 }
 func (f *play) slowWork(with client.Order, fault func(), record func(first *inFlight, begun time.Time)) {
 	f.warmUp()
 	with.Fault, with.Work, with.Wait = "hold@"+f.rung.AfterRead(), f.longWork(), 4*f.Load.TTL
-	first := f.order(a, "1", with)
+	first := f.order(a, "anna", with)
 	first.waitHeld()
 	begun := time.Now()
 	if fault != nil {
 		fault()
 	}
 	first.endHold()
-	second := f.order(b, "2", client.Order{Wait: 4 * f.Load.TTL})
+	second := f.order(b, "bert", client.Order{Wait: 4 * f.Load.TTL})
 	first.waitAnswered()
 	record(first, begun)
 	second.waitAnswered()

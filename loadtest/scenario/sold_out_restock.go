@@ -27,11 +27,11 @@ func injectSoldOutRestock(f *play) {
 	url := f.cell.Instances[a].URL
 	f.must(f.Client.SetStock(f.ctx, url, f.cell.Product, 0))
 	begun := time.Now()
-	first := f.order(a, "1", client.Order{})
+	first := f.order(a, "anna", client.Order{})
 	first.waitAnswered()
 	f.must(f.Client.SetStock(f.ctx, url, f.cell.Product, f.cell.Initial))
 	first.recordFault(begun, "told that all is sold")
 	// A timer that was left running acts after half a lease, which cannot be seen from outside: wait for a whole lease.
 	f.sleepUntil(time.Now().Add(f.Load.TTL))
-	f.order(b, "2", client.Order{}).waitAnswered()
+	f.order(b, "bert", client.Order{}).waitAnswered()
 }

@@ -91,7 +91,7 @@ func (f *play) splitBrain(before, after func()) {
 	begun := time.Now()
 	f.must(f.locks().Partition(f.ctx))
 	before()
-	first := f.order(a, "1", f.heldOrder())
+	first := f.order(a, "anna", f.heldOrder())
 	f.waitTaken(first)
 	after()
 	first.recordFaultOn(lockServer, begun, time.Now(), "on the side of the old primary")

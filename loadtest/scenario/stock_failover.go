@@ -29,10 +29,10 @@ func injectStockFailover(f *play) {
 	f.warmUp()
 	pair := f.Targets.Pairs[stockServer]
 	f.must(pair.PauseReplication(f.ctx))
-	first := f.order(a, "1", client.Order{})
+	first := f.order(a, "anna", client.Order{})
 	first.waitAnswered()
 	begun := time.Now()
 	f.must(pair.FailOver(f.ctx))
 	first.recordFaultOn(stockServer, begun, time.Now(), "whose sale died with the stock's primary")
-	f.order(b, "2", client.Order{}).waitAnswered()
+	f.order(b, "bert", client.Order{}).waitAnswered()
 }

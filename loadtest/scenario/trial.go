@@ -43,9 +43,9 @@ func (r *Runner) Try(ctx context.Context, t Trial, rung, product string, urls []
 func trySlowWork(f *play) {
 	f.warmUp()
 	begun := time.Now()
-	first := f.order(a, "1", client.Order{Work: f.longWork(), Wait: 4 * f.Load.TTL})
+	first := f.order(a, "anna", client.Order{Work: f.longWork(), Wait: 4 * f.Load.TTL})
 	f.sleepUntil(begun.Add(f.Load.TTL / 4)) // nobody tells when it has the lock
-	second := f.order(f.other(), "2", client.Order{Wait: 4 * f.Load.TTL})
+	second := f.order(f.other(), "bert", client.Order{Wait: 4 * f.Load.TTL})
 	first.waitWorked(begun)
 	second.waitAnswered()
 }
@@ -55,9 +55,9 @@ func trySlowWork(f *play) {
 func tryLateRelease(f *play) {
 	f.warmUp()
 	begun := time.Now()
-	first := f.order(a, "1", client.Order{Work: f.Load.TTL * 3 / 2})
+	first := f.order(a, "anna", client.Order{Work: f.Load.TTL * 3 / 2})
 	f.sleepUntil(begun.Add(f.Load.TTL / 4))
-	second := f.order(f.other(), "2", client.Order{Work: f.Load.TTL, Wait: 4 * f.Load.TTL})
+	second := f.order(f.other(), "bert", client.Order{Work: f.Load.TTL, Wait: 4 * f.Load.TTL})
 	first.waitWorked(begun)
 	f.order(a, "3", client.Order{}).waitAnswered()
 	second.waitAnswered()

@@ -36,11 +36,11 @@ var waiterDies = declare(catalog.Scenario{
 // behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
 func injectWaiterDies(f *play) {
 	f.warmUp()
-	first := f.order(a, "1", client.Order{
+	first := f.order(a, "anna", client.Order{
 		Fault: "hold@" + f.rung.AfterRead(), Work: f.session, Wait: f.session, // it is held for a session
 	})
 	first.waitHeld()
-	second := f.waitForLock(b, "2")
+	second := f.waitForLock(b, "bert")
 	third := f.waitForLock(a, "3")
 	queued := f.queued()
 	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()

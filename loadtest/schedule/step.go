@@ -45,6 +45,18 @@ var verbs = [...]string{
 // clientNames has a letter for each client that a trace can name.
 const clientNames = "abc"
 
+// Person returns who orders from a client: Anna from a, Bert from b. Others go by the name of the client.
+func Person(who int) string {
+	switch who {
+	case 0:
+		return "Anna"
+	case 1:
+		return "Bert"
+	default:
+		return ClientName(who)
+	}
+}
+
 // ClientName returns the name of a client, a for 0.
 func ClientName(who int) string { return clientNames[who : who+1] }
 

@@ -158,7 +158,7 @@ func (d *drawing) ofTheDead(l *history.Lock, middle float64) {
 			}
 		}
 		if x0, x1 := d.x(from), d.x(to); x0 < x1 {
-			text, line := "perhaps the key of order "+short(d.cell, op)+", which died", middle-barHeight/2-6
+			text, line := "perhaps the key of "+d.cell.OrderName(op.Order)+", which died", middle-barHeight/2-6
 			d.rect("maybe "+d.colours[op.Instance], "", x0, x1, middle-barHeight/2, barHeight)
 			d.put("gone", append(d.within(x0, x1, line, text), spot{x0, line, text, ""})...)
 		}
@@ -173,7 +173,7 @@ func (d *drawing) busy(l *history.Lock, middle float64) {
 		if op.Outcome != history.Busy || op.Lease != nil || u.hi < d.lo || u.lo > d.hi || known(l, u) {
 			continue
 		}
-		title := "order " + short(d.cell, op) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
+		title := d.cell.OrderName(op.Order) + " was told, at " + d.when(op.Done) + ", that another holds the lock"
 		d.rect("busy", title, d.x(u.lo), max(d.x(u.hi), d.x(u.lo)+2), middle-barHeight/2, barHeight)
 	}
 }
@@ -221,12 +221,12 @@ const exact = 1.1e6
 
 // holdWords says whose lock it was and since when, inside, and how it ended, above.
 func (d *drawing) holdWords(h held, middle float64, wordy bool) {
-	name := short(d.cell, h.op)
+	order, name := clip(d.cell.OrderName(h.op.Order), 30), short(d.cell, h.op)
 	x0, x1 := d.x(h.from), d.x(h.at)
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
-	words := "held by order " + name
-	d.put("label", d.within(x0, x1, middle+4, words+", since "+d.moment(h.from), words, "order "+name, name)...)
+	words := "held by " + order
+	d.put("label", d.within(x0, x1, middle+4, words+", since "+d.moment(h.from), words, order, name)...)
 	if !wordy || !d.shows(h.at) || h.How == history.Released && x1-x0 < 30 && !d.window.focus[h.op.Order] {
 		return
 	}

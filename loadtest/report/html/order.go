@@ -129,7 +129,7 @@ func label(c *history.Cell, op *history.Op) string {
 		text += " " + clip(string(op.Outcome), 12)
 	}
 	if sharesLease(op) {
-		text += ", by " + clip(c.Short(op.SoldBy), 24)
+		text += ", by " + clip(c.OrderName(op.SoldBy), 30)
 	}
 	return text
 }
@@ -153,7 +153,7 @@ func sentence(c *history.Cell, op *history.Op) string {
 	if does == "" || sharesLease(op) || op.Phase == history.Reading {
 		return label(c, op)
 	}
-	return "order " + short(c, op) + " " + does
+	return clip(c.OrderName(op.Order), 30) + " " + does
 }
 
 // room is the height of a row above and below the middle of its bars.

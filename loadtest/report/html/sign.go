@@ -108,7 +108,7 @@ func (d *drawing) headline() {
 		words += ", stock safe"
 	}
 	if refused := d.refused(); f.Verdict == history.Exclusion && refused != nil {
-		what += "; the stock refused the late write of order " + short(d.cell, refused)
+		what += "; the stock refused the late write of " + d.cell.OrderName(refused.Order)
 	}
 	d.group("headline "+s.severity(), "")
 	d.sign(s, 14, d.top-36)

@@ -3,6 +3,7 @@ package html
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -79,4 +80,7 @@ func (s span) moment(ns float64) string { return millisAt(ns, roundStep(s.length
 // onStock reports whether the command reads or writes the stock.
 func onStock(cmd *history.Command) bool { return cmd.ReadsStock() || cmd.WritesStock() }
 
-func short(c *history.Cell, op *history.Op) string { return clip(c.Short(op.Order), 24) }
+// short is the name of an order where there is no room for a word besides: "Anna", or "12".
+func short(c *history.Cell, op *history.Op) string {
+	return clip(strings.TrimPrefix(c.OrderName(op.Order), "order "), 24)
+}

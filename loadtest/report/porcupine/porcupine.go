@@ -225,7 +225,7 @@ func units(op *history.Op) string {
 }
 
 func (w *Window) who(op *history.Op) string {
-	return "order " + w.cell.Short(op.Order) + " on " + op.Instance
+	return w.cell.OrderName(op.Order) + " on " + op.Instance
 }
 
 // notes returns the annotations of the picture: what was violated, and the faults.
