@@ -44,12 +44,12 @@ func TestCells(t *testing.T) {
 			`Do not compare the rungs' speed here`,
 			`v0\.5: [ab] sold unit \d+ to order \d+ at .* again to order \d+ at`,
 			`v5\.5 bounded 2 ok 50 100 0 0 0 0`,
-			`crash v1: order 1 on a, killed before set/stock at .*: a fresh request did not get through in \d+\.\d+s, ` +
+			`crash v1: Anna on a, killed before set/stock at .*: a fresh request did not get through in \d+\.\d+s, ` +
 				`b answered: 423`,
-			`pause v5\.5: b sold unit 98 to order 2 at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock under a lease ` +
-				`of \d\.\d+ s, sold unit 98 again to order 1 at \+\d\.\d+ s`,
-			` v3: order 1 on a, held for \d\.\d+ s before its release .* removed \S+ at .* although order 2 on b had taken it`,
-			`v6: b sold unit 98 to order 2 at \S+ s; a, one of whose three nodes restarted empty, sold unit 98 again`,
+			`pause v5\.5: b sold unit 98 to Bert at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock under a lease ` +
+				`of \d\.\d+ s, sold unit 98 again to Anna at \+\d\.\d+ s`,
+			` v3: Anna on a, held for \d\.\d+ s before its release .* removed \S+ at .* although Bert on b had taken it`,
+			`v6: b sold unit 98 to Bert at \S+ s; a, one of whose three nodes restarted empty, sold unit 98 again`,
 			`as expected \(46 of 46 cells; 4 not run\)`,
 		}, check: killedOrder},
 		"a file": {args: "--backend embedded --sql sqlite --rungs v12,v12-session " +
@@ -116,7 +116,7 @@ func killedOrder(t *testing.T, dir string) {
 	c := run.Cells[slices.IndexFunc(run.Cells, func(c *history.Cell) bool {
 		return c.Scenario == "crash" && c.Rung == "v1"
 	})]
-	killed := c.Ops[slices.IndexFunc(c.Ops, func(op history.Op) bool { return op.Order == c.Product+"-1" })]
+	killed := c.Ops[slices.IndexFunc(c.Ops, func(op history.Op) bool { return op.Order == c.Product+"-anna" })]
 	assert.Equal(t, history.NotSold, killed.Outcome)
 	assert.Contains(t, killed.Detail,
 		"a was killed (crash@before:set/stock) before this order's write of the stock was sent")

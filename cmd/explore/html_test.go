@@ -123,7 +123,7 @@ func TestThePageShowsEachShortestCounterexample(t *testing.T) {
 	for _, text := range []string{
 		"2 clients with an order each, 1 in stock, 1 fault in one schedule",
 		"There is no violation within these bounds.",
-		"b sold unit 1 at step 3; a sold unit 1 again at step 4.",
+		"Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4.",
 		"as expected (6 of 6 cells)",
 		"go run ./cmd/explore --replay v4:aa.expiry.bbba",
 	} {
@@ -156,16 +156,15 @@ func TestTheTimelineOfASchedule(t *testing.T) {
 	}
 	bars := of(all, "bar", "order")
 	require.Len(t, bars, 2)
-	assert.InDelta(t, x["1"], bars[0].number(t, "x"), 1, "a has the lock from step 1")
-	assert.InDelta(t, x["4"], bars[1].number(t, "x"), 1, "b has it from step 4")
+	assert.InDelta(t, x["1"], bars[0].number(t, "x"), 1, "Anna has the lock from step 1")
+	assert.InDelta(t, x["4"], bars[1].number(t, "x"), 1, "Bert has it from step 4")
 	end := bars[0].number(t, "x") + bars[0].number(t, "width")
 	assert.Greater(t, end, x["2"]+unit/2, "until the TTL is over, just before step 3")
 	assert.Less(t, end, x["3"])
-	assert.NotEmpty(t, of(all, "believes", "order"), "then a only believes that it holds the lock")
+	assert.NotEmpty(t, of(all, "believes", "order"), "then Anna only believes that it holds the lock")
 	assert.Len(t, of(all, "bar", "hold"), 2, "the lock key")
 	said := texts(all)
-	for _, text := range []string{"client a", "client b", "clock", "lock key", "order a sells unit 1",
-		"order b sells unit 1",
+	for _, text := range []string{"client a", "client b", "clock", "lock key", "Anna sells unit 1", "Bert sells unit 1",
 		"unit 1 sold twice",
 		"+2.001 s", "set lock", "get stock", "set stock"} {
 		assert.Contains(t, said, text)

@@ -39,7 +39,7 @@ func TestARungIsExplored(t *testing.T) {
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "stock BROKEN")
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
-	assert.Contains(t, out, "b sold unit 1 at step 3; a sold unit 1 again at step 4")
+	assert.Contains(t, out, "Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4")
 	assert.Contains(t, out, "no violation within these bounds")
 	assert.Contains(t, out, "as expected (2 of 2 cells)")
 }
@@ -97,7 +97,7 @@ func TestATraceIsReplayed(t *testing.T) {
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "b: sold unit 1")
-	assert.Contains(t, out, "stock BROKEN after 4 steps: b sold unit 1 at step 3; a sold unit 1 again at step 4")
+	assert.Contains(t, out, "stock BROKEN after 4 steps: Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4")
 }
 
 // Same bounds, same output, to the byte.

@@ -125,7 +125,7 @@ func TestATableIsPutBetweenItsMarks(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "before\n"+tableBegins+"\n| rung | the shortest of all, in a sentence | stock |\n|---|---|---|\n"+
-		"| v0 | b sold unit 1 at step 3; a sold unit 1 again at step 4 | **`v0:abba`** |\n"+
+		"| v0 | Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4 | **`v0:abba`** |\n"+
 		"| v4 | no violation within these bounds | |\n\n"+tableEnds+"after\n", string(text))
 	require.NoError(t, os.WriteFile(path, []byte("before\n"), 0o600))
 	code, _, errs = explored(t, "--rungs", "v0", "--markdown", path)

@@ -21,33 +21,33 @@ func TestSentences(t *testing.T) {
 		verdict history.Verdict
 		says    string
 	}{
-		{"v0:abba", history.Stock, "b sold unit 1 at step 3; a sold unit 1 again at step 4"},
+		{"v0:abba", history.Stock, "Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4"},
 		{"v4:aa.expiry.bbba", history.Stock,
-			"b sold unit 1 at step 6; a, whose lease of 2 s was over at step 3 (+2.001 s), " +
+			"Bert sold unit 1 at step 6; Anna, whose lease of 2 s was over at step 3 (+2.001 s), " +
 				"sold unit 1 again at step 7"},
 		{"v4:a.expiry.bba", history.Exclusion,
-			"a, whose lease of 2 s was over at step 2 (+2.001 s), and b both held the lock " +
+			"Anna, whose lease of 2 s was over at step 2 (+2.001 s), and Bert both held the lock " +
 				"from step 3 to step 5"},
 		{"v3:aaaa.expiry.ba", history.OwnRelease,
-			"a, whose lease of 2 s was over at step 5 (+2.001 s), removed the lock at step 7 " +
-				"although b had taken it at step 6"},
+			"Anna, whose lease of 2 s was over at step 5 (+2.001 s), removed the lock at step 7 " +
+				"although Bert had taken it at step 6"},
 		{"v4:aa.hold-a.bbba", history.Stock,
-			"b sold unit 1 at step 6; a, held for 2.001 s under a lease of 2 s at step 3, " +
+			"Bert sold unit 1 at step 6; Anna, held for 2.001 s under a lease of 2 s at step 3, " +
 				"sold unit 1 again at step 7"},
 		{"v1:aaa.node-empty-1.ba", history.OwnRelease,
-			"the lock server restarted empty at step 4: a removed the lock at step 6 " +
-				"although b had taken it at step 5"},
+			"the lock server restarted empty at step 4: Anna removed the lock at step 6 " +
+				"although Bert had taken it at step 5"},
 		{"v4:a.clock-jump-1.bba", history.Exclusion,
-			"the clock of the lock server jumped by 2 s at step 2: a and b both held the " +
+			"the clock of the lock server jumped by 2 s at step 2: Anna and Bert both held the " +
 				"lock from step 3 to step 5"},
 		{"v1:crash-after-a.b", history.Liveness,
-			"a, killed after setnx/lock at step 1: a fresh order did not get through in 4 s: " +
+			"Anna, killed after setnx/lock at step 1: a fresh order did not get through in 4 s: " +
 				"lock is held by another"},
 		{"v1:lose-reply-a.b.time", history.Liveness,
-			"a, whose reply to setnx/lock was lost at step 1: a fresh order did not get " +
+			"Anna, whose reply to setnx/lock was lost at step 1: a fresh order did not get " +
 				"through in 4 s: lock is held by another"},
 		{"v1:aaa.lose-request-a.b.time", history.Liveness,
-			"a, whose del/lock was lost on its way at step 4: a fresh order did not " +
+			"Anna, whose del/lock was lost on its way at step 4: a fresh order did not " +
 				"get through in 4 s: lock is held by another"},
 		{"v1:aaa.node-down-1.ab", history.Liveness,
 			"the lock server could not be reached from step 4 on: a fresh order did not " +
@@ -79,7 +79,7 @@ func TestACellOfAStory(t *testing.T) {
 	assert.Equal(t, history.Command{Node: "lock", Cmd: "set", Key: first.Key, Reply: "true", At: at(1), End: at(1)}, first)
 	assert.Equal(t, "1", cell.Ops[0].Trace[1].Reply)
 	ended := history.Command{Node: "lock", Cmd: history.EndedLock, Key: first.Key, At: at(3), End: at(3)}
-	assert.Equal(t, "10000-a", cell.Ops[0].Order)
+	assert.Equal(t, "10000-anna", cell.Ops[0].Order)
 	for i, op := range cell.Ops {
 		assert.Equal(t, i == 0, slices.Contains(op.Trace, ended), "only a's lease had ended")
 	}

@@ -45,12 +45,12 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64), Targets: &scenario.FaultTargets{}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
-	assert.Contains(t, cell.Aborted, "order p-1 was to be held (hold@before:release), but was answered: busy")
+	assert.Contains(t, cell.Aborted, "order p-anna was to be held (hold@before:release), but was answered: busy")
 	assert.Len(t, cell.Ops, 3, "two to open, and the one that was to be held")
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
 	surprises := specs[0].Scenario.Assess(cell).Surprises
 	require.NotEmpty(t, surprises)
-	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-1")
+	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-anna")
 	assert.Equal(t, 0, scenario.Table.Assess([]*history.Cell{cell})[0].Met)
 }
 

@@ -215,7 +215,7 @@ func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
 			Quantity: 100, SoldBy: "o1"})
 	doc := render(t, runOf(c))
 	sound(t, doc)
-	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by o1<", ">o3 refused, by o1<")
+	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by order o1<", ">o3 refused, by order o1<")
 }
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
