@@ -106,6 +106,14 @@ func TestAServerThatIsDownRefuses(t *testing.T) {
 	w.gate.Change(func() { w.server.Down = true })
 	w.closeIdle()
 	done := w.set(t, "k")
+	require.Eventually(t, func() bool {
+		select {
+		case <-done: // the client had not heard yet that its connection is closed
+			done = w.set(t, "k")
+		default:
+		}
+		return len(w.gate.Of(w.sender)) == 1
+	}, 5*time.Second, time.Millisecond)
 	require.True(t, w.gate.Decide(w.one(t, 1), schedule.Pass))
 	require.Error(t, <-done)
 	assert.False(t, w.redis.Exists("k"))

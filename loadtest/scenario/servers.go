@@ -93,7 +93,18 @@ func (f *play) loseLock(text string, fault func()) {
 	begun := time.Now()
 	fault()
 	first.recordFaultOn(lockServer, begun, time.Now(), "%s", text)
+	if !f.mayRefuse && !f.rung.Quorum {
+		f.waitReady(b) // it may not have heard yet that the server has closed its connections
+	}
 	f.sellBeside(first)
+}
+
+// waitReady waits until an instance reaches its servers.
+func (f *play) waitReady(at int) {
+	in, bound := f.cell.Instances[at], func() time.Duration { return barrierTimeout + f.slack() }
+	if !f.poll(bound, func() bool { return f.Client.Ready(f.ctx, in.URL) }) {
+		f.fail("%s does not reach its servers", in.Name)
+	}
 }
 
 // waitTaken waits until the order is held under its lock, or is answered if its lock may be refused.

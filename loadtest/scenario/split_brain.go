@@ -98,11 +98,3 @@ func (f *play) splitBrain(before, after func()) {
 	f.waitReady(b)
 	f.sellBeside(first)
 }
-
-// waitReady waits until an instance reaches its servers.
-func (f *play) waitReady(at int) {
-	in, bound := f.cell.Instances[at], func() time.Duration { return barrierTimeout + f.slack() }
-	if !f.poll(bound, func() bool { return f.Client.Ready(f.ctx, in.URL) }) {
-		f.fail("%s does not find the promoted primary", in.Name)
-	}
-}

@@ -467,7 +467,7 @@ var table = []section{
 			edits{{"internal/handlers/headers.go", "r.HEAD(path, handlers...)", "_ = path"}}},
 		{"an answer in JSON has no newline", by{test("./internal/handlers TestANewline")},
 			edits{{"internal/handlers/headers.go",
-				"err := json.NewEncoder(c.Writer).Encode(body); err != nil {",
+				"err := encoder.Encode(body); err != nil {",
 				"text, err := json.Marshal(body); err != nil || c.Writer.Size() > 0 {\n\t\t_ = err\n" +
 					"\t} else if _, err = c.Writer.Write(text); err != nil {"}}},
 		{"a lease that ends at work is not narrated", by{test("./internal/narrate TestTheEndOfAnUnwatchedLease")},
