@@ -27,7 +27,7 @@ func (s Story) Cell(v Violation) (*history.Cell, []history.Step) {
 			op.Lease = s.lease(who, op.Trace)
 		}
 		op.Trace = slices.Clip(op.Trace) // the story's own has no notes
-		c.Instances = append(c.Instances, history.Instance{Name: op.Instance})
+		c.Instances = append(c.Instances, history.Instance{Name: op.Instance, Clock: "virtual"})
 		c.Ops = append(c.Ops, op)
 	}
 	for i, line := range s.Lines {
@@ -36,6 +36,7 @@ func (s Story) Cell(v Violation) (*history.Cell, []history.Step) {
 		}
 	}
 	s.noteEnds(c, steps)
+	c.Left = &s.left
 	c.Findings = []history.Finding{s.finding(v)}
 	return c, steps
 }

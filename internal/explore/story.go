@@ -22,6 +22,7 @@ type Story struct {
 	Told   []string     // what the clients were told, in words
 	Broken []Violation
 	leases []lease // that there were
+	left   int64 // in stock at the end
 	err    error
 }
 
@@ -116,6 +117,7 @@ func (s *Story) end(w *world) {
 		}
 		c.answer(&s.Orders[i])
 	}
+	s.left = w.judge.left
 	for _, one := range w.judge.leases {
 		s.leases = append(s.leases, *one)
 	}

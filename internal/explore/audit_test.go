@@ -1,0 +1,60 @@
+package explore
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// isOpen reports whether the schedule ends before the order has given its lock back.
+func isOpen(op history.Op) bool { return op.Lease != nil && !op.Lease.ReleasedAt.Known() }
+
+// The audit judges every counterexample by its history alone, and says nothing else than the judge, who looks at the
+// servers' data. Of a command that arrives late it says unknown: its client was told nothing. Exclusion is asked in
+// another way, since an order that has written and not yet released breaks nothing here, so only an ok contradicts.
+func TestTheAuditSaysWhatTheJudgeSays(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../../loadtest/replay/counterexamples.txt")
+	require.NoError(t, err)
+	broken := map[history.Verdict]int{}
+	for line := range strings.Lines(string(file)) {
+		fields := strings.Fields(line)
+		if fields[0] == "#" {
+			continue
+		}
+		trace, err := schedule.ParseTrace(fields[2])
+		require.NoError(t, err)
+		story, err := Replay(t, trace, DefaultBounds())
+		require.NoError(t, err)
+		cell, _ := story.Cell(story.Broken[0])
+		found, _ := audit.Judge(cell)
+		for _, v := range []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness} {
+			breaks, result := story.Breaks(v), history.FindingOf(found, v).Result
+			switch late := strings.Contains(fields[2], ".late-"); {
+			case !breaks && v != history.Exclusion:
+				assert.NotEqual(t, history.Broken, result, "%s: %s", fields[2], v)
+			case breaks && late:
+			case breaks && v == history.Exclusion && slices.ContainsFunc(cell.Ops, isOpen):
+			case breaks && v == history.Exclusion:
+				assert.NotEqual(t, history.OK, result, "%s: %s", fields[2], v)
+			case breaks:
+				assert.Equal(t, history.Broken, result, "%s: %s", fields[2], v)
+			}
+			if breaks && result == history.Broken {
+				broken[v]++
+			}
+		}
+	}
+	assert.Greater(t, broken[history.Stock], 100)
+	assert.Greater(t, broken[history.Exclusion], 100)
+	assert.Greater(t, broken[history.OwnRelease], 20)
+	assert.Greater(t, broken[history.Liveness], 10)
+}
