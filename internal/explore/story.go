@@ -22,7 +22,7 @@ type Story struct {
 	Told   []string     // what the clients were told, in words
 	Broken []Violation
 	leases []lease // that there were
-	left   int64 // in stock at the end
+	left   int64   // in stock at the end
 	err    error
 }
 
