@@ -31,8 +31,8 @@ type judgeFlags struct {
 }
 
 // notTried says first what a clean result does not mean.
-const notTried = "nobody is killed, stopped or cut off, and no server fails over: a lock that a crash or a pause breaks " +
-	"passes this"
+const notTried = "nobody is killed, stopped or cut off, and no server fails over: a lock that a crash or a pause " +
+	"breaks passes this"
 
 // run tries the service and prints the verdicts. The exit code is 0 if nothing is BROKEN, 1 if something is, and 2 if a
 // verdict is unknown, or the service could not be tried.

@@ -56,8 +56,8 @@ func TestJudgeOfAShopThatDoesNotWork(t *testing.T) {
 func TestJudgeRefusesWhatItCannotAsk(t *testing.T) {
 	shop, _ := newShop()
 	url := shop.serve(t)
-	for _, args := range []string{"", "nowhere", "ftp://x", "http://127.0.0.1:1", url + " --rung v99", url + " --requests 0",
-		url + " --stock -1"} {
+	for _, args := range []string{"", "nowhere", "ftp://x", "http://127.0.0.1:1", url + " --rung v99",
+		url + " --requests 0", url + " --stock -1"} {
 		code, stdout, stderr := loadtest(t, slices.Concat([]string{"judge"}, strings.Fields(args))...)
 		assert.Equal(t, couldNotRun, code, args)
 		assert.Empty(t, stdout, args)

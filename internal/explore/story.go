@@ -49,8 +49,9 @@ const LongestRecovery = leaseTTL + liveMargin
 func (s *Story) begin(w *world) {
 	s.Trace.Rung, s.Trace.Situation = w.rung.Number, w.bounds.Situation
 	for _, c := range w.clients {
-		s.Orders = append(s.Orders, history.Op{Order: product + "-" + strings.ToLower(schedule.Person(c.Index)), Phase: history.Buy, Instance: c.Name,
-			Quantity: 1, Done: history.Never})
+		id := product + "-" + strings.ToLower(schedule.Person(c.Index))
+		s.Orders = append(s.Orders, history.Op{Order: id, Phase: history.Buy, Instance: c.Name, Quantity: 1,
+			Done: history.Never})
 	}
 }
 

@@ -147,7 +147,8 @@ func (f *Fault) isAt(cmd, on string) bool {
 func Reached(faults []*Fault, commands []string) error {
 	for _, f := range faults {
 		if !slices.ContainsFunc(commands, func(point string) bool { return f.isAt(split(point)) }) {
-			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.Cmd, strings.Join(named(commands), ", "))
+			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.Cmd,
+				strings.Join(named(commands), ", "))
 		}
 	}
 	return nil
