@@ -65,7 +65,7 @@ func (f *play) healAll() {
 // holdFirst sends the first order after the warm-up, to a, and waits until it is held with the lock.
 func (f *play) holdFirst() *inFlight {
 	f.warmUp()
-	first := f.order(a, "first", client.Order{Fault: "hold@before:" + f.rung.Write})
+	first := f.order(a, "anna", client.Order{Fault: "hold@before:" + f.rung.Write})
 	first.waitHeld()
 	return first
 }
