@@ -17,7 +17,7 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	Files   []string `arg:"" name:"file" help:"The file, or the directory that --out wrote. With --answers: a file for each load generator."`
+	Files   []string `arg:"" name:"file" help:"The file, or the directory of a run, such as out. With --answers: a file for each load generator."`
 	Verbose bool     `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 	Answers bool     `help:"The files are the answers that another load generator got, a JSON line each: docs/contract.md."`
 	Stock   int64    `placeholder:"N" help:"The stock before the first order of the answers."`
@@ -32,7 +32,7 @@ func (f *auditFlags) Validate() error {
 	case f.Answers && f.Left != nil && (*f.Left < 0 || *f.Left > f.Stock):
 		return errors.New("--left is from 0 to --stock")
 	case !f.Answers && (f.Stock != 0 || f.Left != nil):
-		return errors.New("--stock and --left are for --answers: what --out wrote has its own")
+		return errors.New("--stock and --left are for --answers: a run has its own")
 	case !f.Answers && len(f.Files) > 1:
 		return errors.New("several files are for --answers: judge the results of one run at a time")
 	}

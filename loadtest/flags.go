@@ -14,8 +14,8 @@ import (
 type commands struct {
 	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default. Unless told which, it runs the article's locks and the answers to them, where they differ."`
 	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit    auditFlags       `cmd:"" help:"Judge what --out wrote again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
-	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from what --out wrote."`
+	Audit    auditFlags       `cmd:"" help:"Judge the files of a run again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
+	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from the files of a run."`
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Judge    judgeFlags       `cmd:"" help:"Try a running service with all that takes no fault, and judge it without expecting anything."`
@@ -34,10 +34,10 @@ scenario, and "loadtest list" tells all of them. Fault scenarios have a load of 
 
 Examples:
   loadtest
-  loadtest all --out out
+  loadtest all
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
   loadtest --rungs v5 --scenarios pause
-  loadtest --backend redis://127.0.0.1:6379/5 --out out
+  loadtest --backend redis://127.0.0.1:6379/5 --out DIR
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest audit out
   loadtest audit --answers answers.jsonl --stock 100 --left 0

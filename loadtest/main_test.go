@@ -28,6 +28,7 @@ import (
 
 // TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and tests kill it.
 func TestMain(m *testing.M) {
+	defaultOut = ""
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "guardian":
 		cluster.Guard(os.Stdin)

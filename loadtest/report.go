@@ -16,7 +16,7 @@ import (
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
-	File   string `arg:"" help:"The file, or the directory that --out wrote."`
+	File   string `arg:"" help:"The file, or the directory of a run, such as out."`
 	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html, or report.html in the directory. Porcupine's pictures go to porcupine/ beside it."`
 	SVG    string `name:"svg" placeholder:"FILE" help:"Instead of the report draw the timeline of one cell, as an SVG file that needs nothing else."`
 	Cell   string `placeholder:"CELL" help:"Which cell --svg draws, by scenario and rung, such as \"pause v4\". Default: the first one whose stock a fault broke."`

@@ -29,10 +29,10 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	if err != nil {
 		return complain(stderr, err)
 	}
-	if err := checkOut(f.Out); err != nil {
+	if err := f.preflight(specs); err != nil {
 		return complain(stderr, err)
 	}
-	if err := f.preflight(specs); err != nil {
+	if err := f.openOut(stderr); err != nil {
 		return complain(stderr, err)
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
@@ -84,7 +84,26 @@ func (f *runFlags) write(run *history.Run, rows []*catalog.Row) error {
 	return report.WriteAll(f.Out, run, rows)
 }
 
-// checkOut finds out before the run, not after it, whether its results can be written.
+// defaultOut is where a run is kept if nobody says where. Tests set it to "": theirs are not.
+var defaultOut = "out"
+
+// openOut decides where the run is kept. If it cannot be kept where nobody asked for it, openOut says so, and the run
+// goes on.
+func (f *runFlags) openOut(stderr io.Writer) error {
+	asked := f.Out != ""
+	if !asked && !f.NoOut {
+		f.Out = defaultOut
+	}
+	err := checkOut(f.Out)
+	if err == nil || asked {
+		return err
+	}
+	f.Out = ""
+	fmt.Fprintf(stderr, "this run is not kept: %v\n", errors.Unwrap(err))
+	return nil
+}
+
+// checkOut finds out before a run, not after it, whether its results can be written.
 func checkOut(dir string) error {
 	if dir == "" {
 		return nil

@@ -279,3 +279,32 @@ func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 		assert.Equal(t, c.next, strings.Contains(stdout, "\nnext: `go run ./loadtest all`"), "%d %s", code, stdout)
 	}
 }
+
+// A run keeps itself: unless it is told not to, or cannot.
+func TestARunKeepsItself(t *testing.T) {
+	t.Chdir(t.TempDir())
+	defaultOut = "out"
+	defer func() { defaultOut = "" }()
+	url := bigShop().serve(t)
+	run := func(flags ...string) (stdout, stderr string) {
+		flags = append(flags, "--targets", url, "--requests", "10", "--stock", "3", "--rungs", "v4")
+		_, stdout, stderr = loadtest(t, flags...)
+		return stdout, stderr
+	}
+	stdout, _ := run("--no-out")
+	assert.NotContains(t, stdout, "page:")
+	assert.NoDirExists(t, "out")
+	for range 2 {
+		stdout, _ = run()
+		assert.Regexp(t, `\npage: out.report.html\n[^\n]*\n$`, stdout)
+		assert.FileExists(t, "out/report.html")
+	}
+	before, _ := filepath.Glob("out/runs/*/report.html")
+	assert.Len(t, before, 1)
+	require.NoError(t, os.RemoveAll("out"))
+	require.NoError(t, os.WriteFile("out", nil, 0o600))
+	stdout, stderr := run()
+	assert.Contains(t, stderr, "this run is not kept: ")
+	assert.Contains(t, stdout, "as expected")
+	assert.NotContains(t, stdout, "page:")
+}

@@ -12,11 +12,14 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and
-// Porcupine's pages. If the first two cannot be written, there is no report.
+// WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and Porcupine's pages.
+// Those of the run before move to a directory below. If the first two cannot be written, there is no report.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
+	if err := setAside(dir); err != nil {
+		return err
+	}
 	err := history.Write(filepath.Join(dir, history.Results), run)
-	matrix := history.WriteFile(filepath.Join(dir, "matrix.txt"), func(w io.Writer) error {
+	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}
 		p.Header(run)
 		p.Results(terminal.Outcome{
@@ -27,12 +30,12 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	if err := errors.Join(err, matrix); err != nil {
 		return err
 	}
-	return WritePage(run, rows, filepath.Join(dir, "report.html"))
+	return WritePage(run, rows, filepath.Join(dir, pageFile))
 }
 
 // Written reports whether a directory has the matrix and the page that WriteAll writes.
 func Written(dir string) bool {
-	for _, name := range []string{"matrix.txt", "report.html"} {
+	for _, name := range []string{matrixFile, pageFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return false
 		}

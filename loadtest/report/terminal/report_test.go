@@ -120,7 +120,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(text, "\n"), 30, text)
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
-		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures; --out DIR",
+		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures\n",
 		"\nas expected (90 of 90 cells)\nnext: `go run ./loadtest all`: "} {
 		assert.Contains(t, text, want)
 	}
@@ -150,9 +150,9 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 		}
 	}
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Out: "out"}, cells...),
-		"all figures: out/matrix.txt; every timeline: out/report.html\n")
+		" and all figures\npage: out/report.html\nas expected (")
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Read: "r.json"}, cells...),
-		"; loadtest report r.json makes the page\n", "a run that was read has no --out")
+		"page: loadtest report r.json makes it\n", "a run that was read has no --out")
 }
 
 func TestStories(t *testing.T) {

@@ -40,32 +40,35 @@ func (p Printer) Results(o Outcome) bool {
 		p.Crowds(crowds, o.Verbose)
 	}
 	p.Matrix(o.Rows)
-	if !o.Verbose {
-		p.more(o, left)
-	}
+	p.more(o, left)
 	good := p.Summary(o)
 	if o.First {
-		p.wrapped("", 2, "next: `go run ./loadtest all`: every rung, every scenario; `... list pause`: why; "+
-			"`... --out out`: a page of timelines")
+		p.wrapped("", 2, "next: `go run ./loadtest all`: every rung, every scenario; `... list pause`: why")
 	}
 	return good
 }
 
-// more says where that is which was left out.
+// more says where that is which was left out, and where the page is.
 func (p Printer) more(o Outcome, stories int) {
 	what := "all figures"
 	if stories > 0 {
 		what = plural(stories, "more story", "more stories") + " and " + what
 	}
-	switch page := filepath.Join(o.Out, "report.html"); {
+	page := "loadtest report " + o.Read + " makes it"
+	switch {
 	case o.Out != "":
-		what += ": " + filepath.Join(o.Out, "matrix.txt") + "; every timeline: " + page
+		what, page = filepath.Join(o.Out, "matrix.txt")+" has "+what, filepath.Join(o.Out, "report.html")
 	case o.Read != "":
-		what = "--verbose prints " + what + "; loadtest report " + o.Read + " makes the page"
+		what = "--verbose prints " + what
 	default:
-		what = "--verbose prints " + what + "; --out DIR writes them, and a page of timelines"
+		what, page = "--verbose prints "+what, ""
 	}
-	p.wrapped("", 2, what)
+	if !o.Verbose {
+		p.wrapped("", 2, what)
+	}
+	if page != "" {
+		fmt.Fprintln(p, "page: "+page)
+	}
 }
 
 func plural(n int, one, many string) string {

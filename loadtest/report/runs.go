@@ -1,0 +1,70 @@
+package report
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+const (
+	matrixFile, pageFile = "matrix.txt", "report.html"
+	// runsDir holds the runs before the last one, each in a directory that is named after the time of its end.
+	runsDir, runTime = "runs", "20060102-150405.000"
+	// keptRuns is how many of them are kept.
+	keptRuns = 5
+)
+
+// files are what [WriteAll] writes to a directory.
+var files = []string{history.Results, matrixFile, pageFile, porcupineDir}
+
+// setAside moves the files of the last run out of the way of those of the next one, and removes the oldest runs. It
+// touches no file that [WriteAll] does not write.
+func setAside(dir string) error {
+	last, err := os.Stat(filepath.Join(dir, history.Results))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	runs := filepath.Join(dir, runsDir)
+	to := filepath.Join(runs, last.ModTime().UTC().Format(runTime))
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range files {
+		err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return removeOldest(runs)
+}
+
+func removeOldest(runs string) error {
+	entries, err := os.ReadDir(runs) // by name, and so by time
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		_, err := time.Parse(runTime, e.Name())
+		return err != nil
+	})
+	for _, e := range entries[:max(0, len(entries)-keptRuns)] {
+		dir := filepath.Join(runs, e.Name())
+		pages, _ := filepath.Glob(filepath.Join(dir, porcupineDir, "*.html"))
+		for _, file := range pages {
+			_ = os.Remove(file)
+		}
+		for _, name := range files {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		_ = os.Remove(dir) // where a stranger's file is in it, it stays
+	}
+	return nil
+}

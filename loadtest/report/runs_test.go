@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// The address of the last run stays the same, a few before it are kept, and what others put there stays.
+func TestRunsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	count := func(pattern string) int {
+		found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		require.NoError(t, err)
+		return len(found)
+	}
+	write("mine.txt", "")
+	write("runs/notes/report.html", "")
+	for i := range keptRuns + 3 {
+		require.NoError(t, setAside(dir))
+		for _, name := range []string{history.Results, matrixFile, pageFile, "porcupine/pause-v4.html"} {
+			write(name, fmt.Sprint(i))
+		}
+		ended := time.Now().Add(time.Duration(i) * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, history.Results), ended, ended))
+		if i == 1 {
+			require.NoError(t, setAside(dir))
+			write("runs/"+ended.UTC().Format(runTime)+"/mine.txt", "")
+		}
+	}
+	assert.Equal(t, keptRuns, count("runs/*/porcupine/pause-v4.html"))
+	assert.Equal(t, keptRuns+1, count("runs/*/report.html"), "with the stranger's")
+	assert.Equal(t, 1, count("mine.txt")+count("runs/*/mine.txt")-1)
+	last, err := os.ReadFile(filepath.Join(dir, pageFile))
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprint(keptRuns+2), string(last))
+}
