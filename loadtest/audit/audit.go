@@ -24,6 +24,7 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	cover := b.coverage()
 	b.receipts, b.sends, b.refusals = nil, nil, nil // there may be a million of each, and the leases need memory too
 	l := readLeases(b)
+	l.stockSafe = answers[0].Result == history.OK
 	l.cover(cover)
 	answers[1], answers[5], answers[6] = exclusion(l), inOrder(l), herd(l)
 	answers[2], answers[4] = ownRelease(b), fence(b)

@@ -96,9 +96,31 @@ func (l *leases) overlap(h violation) history.Evidence {
 	if end > h.at {
 		long = fmt.Sprintf(" for %s ms", millis(end-h.at))
 	}
-	return evidence(fmt.Sprintf("%s on %s and %s on %s both held the lock%s at %s",
+	return evidence(l.refusedLate(&a, &b)+fmt.Sprintf("%s on %s and %s on %s both held the lock%s at %s",
 		order(l.Cell, &a), instance(l.Cell, &a), order(l.Cell, &b), instance(l.Cell, &b), long, h.at),
 		[]history.Instant{h.at, max(h.at, end)}, &a, &b)
+}
+
+// refusedLate says that the stock refused what one of two holders wrote, as the beginning of a sentence. It is empty if
+// the stock refused neither.
+func (l *leases) refusedLate(a, b *history.Op) string {
+	refused := func(op *history.Op) bool {
+		return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.RefusedByStock() })
+	}
+	if refused(b) {
+		a, b = b, a
+	}
+	if !refused(a) {
+		return ""
+	}
+	text := fmt.Sprintf("the stock refused %s's late write", order(l.Cell, a))
+	if l.stockSafe {
+		text = "lock broken, stock safe: " + text
+	}
+	if a.Lease.Fence != 0 && a.Lease.Fence < b.Lease.Fence {
+		text += fmt.Sprintf(" (token %d < %d)", l.Ordinal(a.Lease.Fence), l.Ordinal(b.Lease.Fence))
+	}
+	return text + "; "
 }
 
 // millis renders a time in ms. It shows zero only for zero.

@@ -63,3 +63,17 @@ func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Text: "killed"}}
 	judge(t, c, history.Exclusion, history.OK)
 }
+
+// Where the stock refuses the late write, the overlap harms nobody: that comes first.
+func TestExclusionSaysWhatTheStockRefused(t *testing.T) {
+	c := forge(5)
+	hold(c, 1, 25*ms)
+	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "refused")
+	c.Ops[1].Trace = append(c.Ops[1].Trace, history.Command{
+		Cmd: "eval:write", Key: "ProductStock_p", At: 24 * ms, End: 25 * ms, Err: "STALE a newer token has been seen",
+	})
+	assert.Contains(t, judge(t, c, history.Exclusion, history.Broken).Because,
+		"lock broken, stock safe: the stock refused order 1's late write (token 2 < 3); order 1 on b")
+	c.Ops[2].Units = c.Ops[0].Units
+	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "stock safe")
+}

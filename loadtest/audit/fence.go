@@ -146,12 +146,13 @@ func (l *grants) fellBack() *violations {
 func (l *grants) fellBackEvidence(one violation) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
 	return tokens(fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
-		order(l.Cell, &a), a.Lease.Fence, a.Lease.AcquiredAt, order(l.Cell, &b), b.Lease.Fence, b.Lease.AcquiredAt), &a, &b)
+		order(l.Cell, &a), l.Ordinal(a.Lease.Fence), a.Lease.AcquiredAt,
+		order(l.Cell, &b), l.Ordinal(b.Lease.Fence), b.Lease.AcquiredAt), &a, &b)
 }
 
 func (l *grants) sameTokenTwice(one violation) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
-	return tokens(fmt.Sprintf("%s and %s both got token %d", order(l.Cell, &a), order(l.Cell, &b), one.value), &a, &b)
+	return tokens(fmt.Sprintf("%s and %s both got token %d", order(l.Cell, &a), order(l.Cell, &b), l.Ordinal(one.value)), &a, &b)
 }
 
 func tokens(text string, a, b *history.Op) history.Evidence {

@@ -12,6 +12,8 @@ import (
 type leases struct {
 	*books
 	all []lease
+	// stockSafe means that the stock is right, whatever the lock did.
+	stockSafe bool
 	// alone means that no two of them can be compared.
 	alone bool
 }

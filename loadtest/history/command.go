@@ -84,6 +84,10 @@ func (c *Command) Succeeded() bool {
 	return err == nil && n > 0
 }
 
+// RefusedByStock reports whether the stock refused to be written: the fencing token was too old, or the stock had
+// changed since it was read.
+func (c *Command) RefusedByStock() bool { return c.WritesStock() && c.Refused() && !c.UnknownScript() }
+
 // ReadsStock reports whether the command reads the stock of a product.
 func (c *Command) ReadsStock() bool {
 	switch c.Cmd {

@@ -55,8 +55,7 @@ func (d *drawing) whyRefused(op *history.Op, cmd *history.Command) string {
 	if own == 0 || newest == 0 {
 		return "refused: token too old"
 	}
-	a, b := apart(own, newest)
-	return fmt.Sprintf("refused: token %s < %s", a, b)
+	return fmt.Sprintf("refused: token %d < %d", d.cell.Ordinal(own), d.cell.Ordinal(newest))
 }
 
 // showedToken reports whether the order had shown the stock its token by then.
@@ -67,17 +66,4 @@ func showedToken(op *history.Op, by history.Instant) bool {
 		}
 	}
 	return false
-}
-
-// apart renders two numbers without the digits that long ones begin with in common.
-func apart(a, b int64) (string, string) {
-	x, y := fmt.Sprint(a), fmt.Sprint(b)
-	same := 0
-	for len(x) == len(y) && same < len(x)-4 && x[same] == y[same] {
-		same++
-	}
-	if same < 3 {
-		return x, y
-	}
-	return "…" + x[same:], "…" + y[same:]
 }

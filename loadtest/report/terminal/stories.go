@@ -62,7 +62,27 @@ func (p Printer) Stories(rows []*catalog.Row, all bool) (left int) {
 	if len(stories) > 0 {
 		fmt.Fprintln(p)
 	}
+	if all {
+		p.tokens(rows)
+	}
 	return len(stories) - len(byRank)
+}
+
+// tokens prints the fencing tokens that stories number.
+func (p Printer) tokens(rows []*catalog.Row) {
+	rows = filter(rows, func(r *catalog.Row) bool {
+		_, said := storyOf(r)
+		return strings.Contains(said, "token ")
+	})
+	if len(rows) == 0 {
+		return
+	}
+	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, and not by counting: so "+
+		"they grow even when a restart or a failover has lost the last one)")
+	for _, r := range rows {
+		p.wrapped("  ", 4, fmt.Sprintf("%s %s: %s", r.Scenario.Name, r.Rung, strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")))
+	}
+	fmt.Fprintln(p)
 }
 
 // storiesOf returns the stories in the order of the rows, together those of a kind if so asked.

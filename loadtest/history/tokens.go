@@ -1,0 +1,22 @@
+package history
+
+import "slices"
+
+// Tokens returns the fencing tokens of the cell's orders, each once, the lowest first. It reads all orders.
+func (c *Cell) Tokens() []int64 {
+	var tokens []int64
+	for _, op := range c.All() {
+		if op.Lease != nil && op.Lease.Fence != 0 {
+			tokens = append(tokens, op.Lease.Fence)
+		}
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// Ordinal returns the place of a fencing token among those of the cell, counted from 1. Readers are told that instead
+// of the token: one that comes from a clock reads as a time.
+func (c *Cell) Ordinal(token int64) int {
+	i, _ := slices.BinarySearch(c.Tokens(), token)
+	return i + 1
+}
