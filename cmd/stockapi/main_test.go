@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +27,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "redis" || os.Args[1] == "--redis=embedded") {
 		main()
 	}
-	_ = flag.Set("test.parallel", "8") // those that are parallel wait, and compute little
+	race := debug.BuildSetting{Key: "-race", Value: "true"}
+	if info, known := debug.ReadBuildInfo(); known && !slices.Contains(info.Settings, race) {
+		_ = flag.Set("test.parallel", "8") // those that are parallel wait, and compute little, but for the race detector
+	}
 	goleak.VerifyTestMain(m)
 }
 
