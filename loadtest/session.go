@@ -138,7 +138,8 @@ const crowds = 2
 func (s *session) cells(ctx context.Context) error {
 	s.history.Backend = s.environment.backend()
 	s.progress.Clear()
-	terminal.NewPrinter(s.stdout).Header(s.history)
+	crowd := func(spec catalog.Spec) bool { return spec.Scenario.Crowd }
+	terminal.NewPrinter(s.stdout).Header(s.history, slices.ContainsFunc(s.specs, crowd))
 	s.progress.Expect(s.specs)
 	faults := slices.IndexFunc(s.specs, func(spec catalog.Spec) bool { return spec.Scenario.Fault() })
 	if faults < 0 {

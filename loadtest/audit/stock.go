@@ -70,21 +70,25 @@ func (b *books) balance() history.Finding {
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }
 
-// soldTwice returns each receipt for a unit that already has one.
+// soldTwice returns each receipt for a unit that already has one. It counts the units, as the figures do.
 func (b *books) soldTwice() *violations {
 	slices.SortFunc(b.receipts, func(x, y receipt) int {
 		return cmp.Or(cmp.Compare(x.unit, y.unit), cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op))
 	})
 	h := &violations{}
-	first := 0
+	first, units := 0, 0
 	for i := 1; i < len(b.receipts); i++ {
 		if b.receipts[i].unit != b.receipts[first].unit {
 			first = i
 			continue
 		}
+		if i == first+1 {
+			units++
+		}
 		r := b.receipts[i]
 		h.add(violation{at: r.done, a: b.receipts[first].op, b: r.op, value: r.unit})
 	}
+	h.total = units
 	return h
 }
 

@@ -1,6 +1,10 @@
 package history
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // Client says how well a load generator did its part in a cell. A cell is a measurement of the service only if the
 // generator kept up.
@@ -55,4 +59,12 @@ type Coverage struct {
 	// never were.
 	Resolved int `json:"resolved,omitempty"`
 	Unknown  int `json:"unknown,omitempty"`
+}
+
+// WouldShow says how frequent a fault would have shown. It is empty where the sales are too few to tell.
+func (v *Coverage) WouldShow() string {
+	if v.Rarer <= 0 || v.Rarer > 0.1 {
+		return ""
+	}
+	return fmt.Sprintf("a fault in one sale of %.0f or more would have shown (95 %%)", math.Floor(1/v.Rarer+1e-9))
 }

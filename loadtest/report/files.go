@@ -21,7 +21,7 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := history.Write(filepath.Join(dir, history.Results), run)
 	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}
-		p.Header(run)
+		p.Header(run, terminal.AnyCrowd(rows))
 		p.Results(terminal.Outcome{
 			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: true,
 		})

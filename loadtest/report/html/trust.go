@@ -31,7 +31,7 @@ func coverage(v *history.Coverage) (f facts) {
 	f.add(v.Removals > 0, "releases judged", "%d of %d", v.Judged, v.Removals)
 	f.add(v.LostReleases > 0, "releases without a reply", "%d", v.LostReleases)
 	f.add(v.Resolution > 0, "overlaps that would not show", "under %s", millis(v.Resolution))
-	f.add(v.Rarer > 0, "not excluded", "a fault rarer than 1 sale in %.0f", 1/v.Rarer)
+	f.add(v.WouldShow() != "", "enough to see", "%s", v.WouldShow())
 	f.add(v.Resolved > 0, "outcomes asked for later", "%d", v.Resolved)
 	f.add(true, "unknown outcomes", "%d", v.Unknown)
 	return f

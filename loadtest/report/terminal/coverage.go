@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -52,9 +51,7 @@ func restsOn(c *history.Cell) string {
 			ifAny(v.LostReleases, " and %d without a reply", v.LostReleases),
 		ifAny(v.Resolution, "clocks to %s ms", millis(v.Resolution)),
 		ifAny(v.Resolved+v.Unknown, "%d resolved later and %d unknown", v.Resolved, v.Unknown),
-	}
-	if v.Rarer > 0 {
-		said = append(said, fmt.Sprintf("rarer than 1 in %.0f not excluded", math.Floor(1/v.Rarer+1e-9)))
+		v.WouldShow(),
 	}
 	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), ", ")
 }

@@ -67,6 +67,9 @@ func crowdsOf(rows []*catalog.Row) []*catalog.Row {
 	})
 }
 
+// AnyCrowd reports whether any of the rows has figures of a crowd.
+func AnyCrowd(rows []*catalog.Row) bool { return len(crowdsOf(rows)) > 0 }
+
 // figures draws a table of the columns that fit.
 func (p Printer) figures(rows []*catalog.Row) []string {
 	cols := filter(columns, func(col column) bool {

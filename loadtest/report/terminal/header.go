@@ -11,8 +11,9 @@ import (
 const embeddedNote = "Do not compare the rungs' speed here: " +
 	"Lua is about 10 times slower on the embedded Redis than on Redis."
 
-// Header prints what was run, and on what. Its lines are wrapped on a terminal alone, since programs read them.
-func (p Printer) Header(run *history.Run) {
+// Header prints what was run, and on what; crowds says that the load of the run was used, and not only those of the
+// faults. Its lines are wrapped on a terminal alone, since programs read them.
+func (p Printer) Header(run *history.Run, crowds bool) {
 	m, l := run.Machine, run.Load
 	line := func(head, text string) {
 		text = history.Plain(text)
@@ -26,14 +27,16 @@ func (p Printer) Header(run *history.Run) {
 		run.ID, run.Started.Format(time.RFC3339), m.OS, m.Arch, m.CPUs, m.Go))
 	line("backend", run.Backend.Text)
 	line("stockapi", run.Backend.Stockapi)
-	loop := "closed loop"
-	if l.Rate > 0 {
-		loop = fmt.Sprintf("%g/s in an open loop", l.Rate)
-	}
-	line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s",
-		l.Requests, l.Stock, l.Concurrency, loop, l.Wait, l.TTL, l.Work))
-	if run.Backend.Kind == "embedded" {
-		line("", embeddedNote)
+	if crowds {
+		loop := "closed loop"
+		if l.Rate > 0 {
+			loop = fmt.Sprintf("%g/s in an open loop", l.Rate)
+		}
+		line("load", fmt.Sprintf("%d buyers of %d units, %d at once, %s; wait %s, ttl %s, work %s",
+			l.Requests, l.Stock, l.Concurrency, loop, l.Wait, l.TTL, l.Work))
+		if run.Backend.Kind == "embedded" {
+			line("", embeddedNote)
+		}
 	}
 	fmt.Fprintln(p)
 }

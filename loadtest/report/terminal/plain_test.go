@@ -35,7 +35,7 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		p := terminal.Printer{Writer: &out}
 		p.Header(&history.Run{
 			ID: evil, Backend: history.Backend{Text: evil, Stockapi: evil}, Machine: history.Machine{OS: evil},
-		})
+		}, true)
 		p.Results(terminal.Outcome{Rows: scenario.Table.Assess(cells), Verbose: verbose})
 		shown := terminal.NewProgress(&progress, nil)
 		for _, c := range cells {
