@@ -24,7 +24,7 @@ func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)
 	for _, r := range s.rungs(t) {
-		if slices.Contains(r.Needs, NeedSQL) || slices.Contains(r.Needs, NeedZooKeeper) {
+		if !slices.Contains(r.Needs, NeedRedis) && !slices.Contains(r.Needs, NeedRedlock) {
 			continue
 		}
 		t.Run(r.Number, func(t *testing.T) {

@@ -5,20 +5,16 @@ import (
 	"sync"
 )
 
-// mutex is v0.5: one mutex per product, in the memory of this process. LoadOrStore does in a process what SETNX does in
-// Redis. The holder stores a channel and closes it when it releases, which wakes the waiters ([untilReleased]). The
-// mutex excludes the requests of this instance, and none of another instance.
+// mutex is v0.5: one mutex per process. It guards all products, so that an order also waits for orders of other
+// products. It excludes the requests of this instance, and none of another instance.
 func mutex(runtime) TryLock {
-	var held sync.Map
-	return func(ctx context.Context, key string, _ Options) (*Lease, error) {
-		released := make(chan struct{})
-		theirs, taken := held.LoadOrStore(key, released)
-		if taken {
-			return nil, busyUntil{theirs.(chan struct{})}
+	var mu sync.Mutex
+	return func(ctx context.Context, _ string, _ Options) (*Lease, error) {
+		if !mu.TryLock() {
+			return nil, ErrBusy
 		}
 		unlock := func(context.Context) error {
-			held.Delete(key)
-			close(released)
+			mu.Unlock()
 			return nil
 		}
 		return &Lease{Context: ctx, Token: "1", unlock: unlock}, nil

@@ -61,36 +61,6 @@ func poll(ctx context.Context, maxWait time.Duration, delay Delay, attempt Attem
 	})
 }
 
-// busyUntil is [ErrBusy] with a channel that the holder closes when it releases the lock. Only a holder in the same
-// process can do that.
-type busyUntil struct{ released <-chan struct{} }
-
-func (b busyUntil) Error() string        { return ErrBusy.Error() }
-func (b busyUntil) Is(target error) bool { return target == ErrBusy }
-
-// untilReleased is the [Waiting] of v0.5: a waiter sleeps until the holder releases the lock. The release wakes all
-// waiters, and one of them gets in. In the memory of a process that takes microseconds; v13 shows what it costs when
-// they ask a server.
-func untilReleased(ctx context.Context, _ string, maxWait time.Duration, attempt Attempt) (*Lease, error) {
-	var busy busyUntil
-	try := func(ctx context.Context) (*Lease, error) {
-		lease, err := attempt(ctx)
-		errors.As(err, &busy)
-		return lease, err
-	}
-	return repeat(ctx, maxWait, try, func(ctx context.Context, deadline time.Time) bool {
-		timer := time.NewTimer(time.Until(deadline))
-		defer timer.Stop()
-		select {
-		case <-busy.released:
-		case <-timer.C:
-		case <-ctx.Done():
-			return false
-		}
-		return true
-	})
-}
-
 // repeat is the loop of a [Waiting]. Between two attempts it calls pause, which returns true when it is time for
 // another attempt, at the latest at the deadline, or false when ctx has ended.
 func repeat(
