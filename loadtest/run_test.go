@@ -276,7 +276,7 @@ func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 	} {
 		code, stdout, stderr := loadtest(t, append(c.args, targets...)...)
 		assert.Regexp(t, c.cells, stdout, stderr)
-		assert.Equal(t, c.next, strings.Contains(stdout, "\nnext: `go run ./loadtest all`"), "%d %s", code, stdout)
+		assert.Equal(t, c.next, strings.Contains(stdout, "Every rung: `go run ./loadtest all`"), "%d %s", code, stdout)
 	}
 }
 

@@ -31,8 +31,8 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
 		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
-			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, a fault in one sale of 33 or more "+
-			"would have shown (95 %)\n"+
+			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, a fault in one sale of 33 "+
+			"or more would have shown (95 %)\n"+
 			"  v17: 30000 sales, a fault in one sale of 10000 or more would have shown (95 %)\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }

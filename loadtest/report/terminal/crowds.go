@@ -103,7 +103,7 @@ func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
 		for _, col := range cols {
 			v := col.value(r, r.Shown())
 			if p.Colour && col.title == "verdict" {
-				v = colourOf(history.Worst(r.Shown().Findings)).Sprint(v)
+				v = colourOf(r.Shown().Findings).Sprint(v)
 			}
 			line = append(line, v)
 		}

@@ -43,17 +43,17 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	switch {
 	case c.NotRun != "":
-		return entry{text: notRun, colour: text.Colors{text.FgYellow}}
+		return entry{text: notRun, colour: text.Colors{text.FgMagenta}}
 	case c.Invalid != "":
-		return entry{text: notValid, colour: text.Colors{text.FgYellow}}
+		return entry{text: notValid, colour: text.Colors{text.FgMagenta}}
 	}
-	e := entry{text: inLetters(c.Findings), colour: colourOf(history.Worst(c.Findings))}
+	e := entry{text: inLetters(c.Findings), colour: colourOf(c.Findings)}
 	if c.Longer > 0 {
 		e.text += "~"
 	}
 	if len(r.Surprises)+len(r.Unknown) > 0 {
 		e.text += "!"
-		e.colour = text.Colors{text.FgYellow, text.Bold}
+		e.colour = append(e.colour, text.Bold, text.ReverseVideo)
 	}
 	if repeat > 1 && r.Met < repeat {
 		e.below = fmt.Sprintf("\n%d/%d", r.Met, r.Ran())
@@ -84,15 +84,12 @@ func lettersOf(fs []history.Finding, result history.Result) string {
 	return out.String()
 }
 
-func colourOf(worst history.Result) text.Colors {
-	switch worst {
-	case history.Broken:
-		return text.Colors{text.FgRed}
-	case history.OK:
-		return text.Colors{text.FgGreen}
-	default:
-		return text.Colors{text.FgYellow}
-	}
+// colourOf returns the colour of a cell, by the same severities as on the page.
+func colourOf(findings []history.Finding) text.Colors {
+	return text.Colors{map[severity]text.Color{
+		undecided: text.FgMagenta, unbroken: text.FgGreen,
+		neither: text.FgBlue, lockBroken: text.FgYellow, stockBroken: text.FgRed,
+	}[severityOf(findings)]}
 }
 
 // in renders the entry, in its colour if wanted.

@@ -36,10 +36,16 @@ func (p Printer) Matrix(rows []*catalog.Row) {
 		p.wrapped("", 2, fmt.Sprintf("each cell was run %d times; where not all were as expected, it says below how many "+
 			"of them were", g.repeat))
 	}
+	// Below a block come a blank line, the lesson, and the last words.
+	const below = 8
+	long := p.Height > 0 && len(g.scenarios)+below > p.Height
 	for from := 0; from < len(g.columns); {
 		to := g.fitting(from, p.width())
-		p.lines(g.block(from, to, p.Colour))
+		p.lines(g.block(from, to, p.Colour, long))
 		from = to
+	}
+	if long {
+		p.wrapped("", 2, g.legend())
 	}
 	p.notRunBecause(rows)
 }
@@ -97,8 +103,8 @@ func (g *grid) fitting(from, width int) (to int) {
 	return to
 }
 
-// block draws some of the columns.
-func (g *grid) block(from, to int, colour bool) []string {
+// block draws some of the columns. A long one has its heading also below.
+func (g *grid) block(from, to int, colour, long bool) []string {
 	head := table.Row{""}
 	for _, c := range g.columns[from:to] {
 		head = append(head, c.head)
@@ -110,6 +116,9 @@ func (g *grid) block(from, to int, colour bool) []string {
 			line = append(line, c.entries[i].in(colour))
 		}
 		t.AppendRow(line)
+	}
+	if long {
+		t.AppendFooter(head)
 	}
 	lines, _ := rendered(t)
 	return lines

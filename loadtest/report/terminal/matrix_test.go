@@ -2,6 +2,7 @@ package terminal_test
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,8 +121,21 @@ func TestColoursOfTheMatrix(t *testing.T) {
 	var out bytes.Buffer
 	terminal.Printer{Writer: &out, Colour: true}.Matrix(scenario.Table.Assess([]*history.Cell{
 		asExpected("crash", "v1"), asExpected("crash", "v4"), told("crash", "v5", "x"),
+		asExpected("pause", "v4"), asExpected("pause", "v15"),
 	}))
-	for _, want := range []string{"\x1b[31mL\x1b[0m", "\x1b[32mok\x1b[0m", "\x1b[33;1mS!\x1b[0m"} {
+	for _, want := range []string{"\x1b[34mL\x1b[0m", "\x1b[32mok\x1b[0m", "\x1b[31;1;7mS!\x1b[0m", "\x1b[31mSE\x1b[0m",
+		"\x1b[33mE\x1b[0m"} {
 		assert.Contains(t, out.String(), want)
+	}
+}
+
+// Of a matrix that is longer than the screen its end is seen: so the heading and the legend are there too.
+func TestALongMatrixEndsWithItsHeading(t *testing.T) {
+	rows := scenario.Table.Assess(cellsOf(t, someFaults, []string{"v1", "v4"}))
+	for height, headings := range map[int]int{0: 1, 24: 1, 10: 2} {
+		var out bytes.Buffer
+		terminal.Printer{Writer: &out, Width: 80, Height: height}.Matrix(rows)
+		assert.Len(t, regexp.MustCompile(`(?m)^ +v1 v4$`).FindAllString(out.String(), -1), headings, out.String())
+		assert.Equal(t, headings, strings.Count(out.String(), "what broke: "))
 	}
 }

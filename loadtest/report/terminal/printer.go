@@ -19,13 +19,15 @@ type Printer struct {
 	// Width is the width that no line exceeds, 0 for 120 columns.
 	Width  int
 	Colour bool
+	// Height is how many lines the terminal shows, 0 if it is none. A longer matrix has its heading also below.
+	Height int
 }
 
 // NewPrinter returns a printer to w, as wide as the terminal if w is one.
 func NewPrinter(w io.Writer) Printer {
 	p := Printer{Writer: w, Colour: Colourful(w)}
 	if t := Of(w); t != nil {
-		p.Width, _ = t.Size()
+		p.Width, p.Height = t.Size()
 	}
 	return p
 }
@@ -65,7 +67,7 @@ func trimmed(s string) []string {
 func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
 	t := table.NewWriter()
 	s := table.StyleLight
-	s.Format.Header = text.FormatDefault
+	s.Format.Header, s.Format.Footer = text.FormatDefault, text.FormatDefault
 	s.Options = table.Options{SeparateHeader: true}
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", " "
 	t.SetStyle(s)

@@ -72,7 +72,7 @@ func (p *Progress) Finished(c *catalog.Assessment) {
 	default:
 		columns, _ := p.terminal.Size()
 		var stays strings.Builder
-		Printer{&stays, columns, false}.wrapped("", 2, line)
+		Printer{Writer: &stays, Width: columns}.wrapped("", 2, line)
 		line = stays.String()
 	}
 	p.pace.done += p.pace.work[c.Scenario]

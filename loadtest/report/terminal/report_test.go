@@ -121,7 +121,11 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
 		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures\n",
-		"\nas expected (90 of 90 cells)\nnext: `go run ./loadtest all`: "} {
+		"\npause broke most: v2–v6 sold a unit twice: a stopped process does not see its lease expire.\n" +
+			"The stock of v15 held, though the lock broke: two",
+		" v1 (but not in crash) and v17 held.\n" +
+			"Why: `go run ./loadtest list pause`. Every rung: `go run ./loadtest all`.\n",
+		"\nas expected (90 of 90 cells)\n"} {
 		assert.Contains(t, text, want)
 	}
 	text = printed(terminal.Printer{Width: 80}, terminal.Outcome{First: true}, cells...)

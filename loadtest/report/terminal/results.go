@@ -27,8 +27,8 @@ type Outcome struct {
 // fewCrowds is the number of crowds whose figures are printed though not all was asked for.
 const fewCrowds = 16
 
-// Results prints the stories, the figures, the matrix and the summary, in this order: what a terminal still shows at
-// the end is the matrix. It returns what [Printer.Summary] does.
+// Results prints the stories, the figures, the matrix, what it teaches and the summary, in this order: what a terminal
+// still shows at the end is the matrix and its lesson. It returns what [Printer.Summary] does.
 func (p Printer) Results(o Outcome) bool {
 	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
@@ -40,12 +40,9 @@ func (p Printer) Results(o Outcome) bool {
 		p.Crowds(crowds, o.Verbose)
 	}
 	p.Matrix(o.Rows)
+	p.lesson(o)
 	p.more(o, left)
-	good := p.Summary(o)
-	if o.First {
-		p.wrapped("", 2, "next: `go run ./loadtest all`: every rung, every scenario; `... list pause`: why")
-	}
-	return good
+	return p.Summary(o)
 }
 
 // more says where that is which was left out, and where the page is.

@@ -77,10 +77,11 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, and not by counting: so "+
-		"they grow even when a restart or a failover has lost the last one)")
+	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, and not by counting: "+
+		"so they grow even when a restart or a failover has lost the last one)")
 	for _, r := range rows {
-		p.wrapped("  ", 4, fmt.Sprintf("%s %s: %s", r.Scenario.Name, r.Rung, strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")))
+		tokens := strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")
+		p.wrapped("  ", 4, fmt.Sprintf("%s %s: %s", r.Scenario.Name, r.Rung, tokens))
 	}
 	fmt.Fprintln(p)
 }
@@ -139,21 +140,26 @@ func (p Printer) story(s *story) {
 	}
 }
 
-// of names the cells of a story. Three rungs or more in a row become a range, which leaves out rungs that have no row.
+// of names the cells of a story.
 func (s *story) of() string {
-	names := []string{s.scenario}
-	for i := 0; i < len(s.at); {
+	return strings.Join(append([]string{s.scenario}, ranges(s.rungs, s.at)...), " ")
+}
+
+// ranges names rungs that stand at these positions. Three or more in a row become a range, which leaves out rungs that
+// have no row.
+func ranges(rungs []string, at []int) (names []string) {
+	for i := 0; i < len(at); {
 		n := 1
-		for i+n < len(s.at) && s.at[i+n] == s.at[i]+n {
+		for i+n < len(at) && at[i+n] == at[i]+n {
 			n++
 		}
 		if n < 3 {
 			n = 1
-			names = append(names, s.rungs[i])
+			names = append(names, rungs[i])
 		} else {
-			names = append(names, s.rungs[i]+"–"+s.rungs[i+n-1])
+			names = append(names, rungs[i]+"–"+rungs[i+n-1])
 		}
 		i += n
 	}
-	return strings.Join(names, " ")
+	return names
 }

@@ -1,0 +1,168 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// lesson prints in words what a run shows: what broke most and why, what held there, and where to look next. It tells
+// only of what is as expected, since it gives the reasons of the expectations.
+func (p Printer) lesson(o Outcome) {
+	rows := filter(o.Rows, func(r *catalog.Row) bool { return r.Ran() > 0 && len(r.Surprises)+len(r.Invalid) == 0 })
+	var next []string
+	if worst := mostBroken(rows); worst != "" {
+		p.broke(worst, rows)
+		next = append(next, "Why: `go run ./loadtest list "+worst+"`.")
+	}
+	if o.First {
+		next = append(next, "Every rung: `go run ./loadtest all`.")
+	}
+	if len(next) > 0 {
+		p.wrapped("", 2, strings.Join(next, " "))
+	}
+}
+
+// broke prints what broke in a scenario, and what held.
+func (p Printer) broke(worst string, rows []*catalog.Row) {
+	there := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst })
+	stock, lock := with(there, stockBroken), with(there, lockBroken)
+	main, did := stock, "sold a unit twice"
+	switch {
+	case len(stock) == 0 && len(lock) > 0:
+		main, lock, did = lock, nil, "let two orders in at once, or removed another's lock"
+	case len(stock) == 0:
+		main, did = with(there, neither), "let nobody through in time, or out of turn"
+	case slices.ContainsFunc(stock, func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }):
+		did = "broke the stock"
+	}
+	p.wrapped("", 2, fmt.Sprintf("%s broke most: %s %s: %s.", worst, listed(there, main), did, commonReason(main)))
+	held := ""
+	if len(lock) > 0 {
+		held = fmt.Sprintf("The stock of %s held, though the lock broke: %s. ", listed(there, lock), commonReason(lock))
+	}
+	if ok := with(there, unbroken); len(ok) > 0 {
+		held += except(rows, ok) + " held."
+	}
+	if held != "" {
+		p.wrapped("", 2, held)
+	}
+}
+
+// mostBroken returns the scenario of which most can be learnt: one that spares some rungs, and breaks the stock of more
+// of the others than any other scenario does. It is empty if nothing is broken.
+func mostBroken(rows []*catalog.Row) string {
+	type count struct{ ok, stock, broken int }
+	of, names := map[string]*count{}, []string{}
+	for _, r := range rows {
+		n := of[r.Scenario.Name]
+		if n == nil {
+			n = &count{}
+			of[r.Scenario.Name], names = n, append(names, r.Scenario.Name)
+		}
+		switch severityOf(r.Shown().Findings) {
+		case unbroken:
+			n.ok = 1
+		case stockBroken:
+			n.stock++
+			n.broken++
+		case lockBroken, neither:
+			n.broken++
+		}
+	}
+	worst, most := "", count{}
+	for _, name := range names {
+		n := of[name]
+		if n.broken > 0 && (worst == "" || slices.Compare([]int{n.ok, n.stock, n.broken},
+			[]int{most.ok, most.stock, most.broken}) > 0) {
+			worst, most = name, *n
+		}
+	}
+	return worst
+}
+
+func with(rows []*catalog.Row, s severity) []*catalog.Row {
+	return filter(rows, func(r *catalog.Row) bool { return severityOf(r.Shown().Findings) == s })
+}
+
+// listed names the rungs of some of the rows.
+func listed(all, some []*catalog.Row) string {
+	var rungs []string
+	var at []int
+	for _, r := range some {
+		rungs, at = append(rungs, r.Rung), append(at, slices.Index(all, r))
+	}
+	return and(ranges(rungs, at))
+}
+
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// commonReason returns the reason that is expected of most of the rows.
+func commonReason(rows []*catalog.Row) string {
+	of, why := map[string]int{}, ""
+	for _, r := range rows {
+		e, _ := r.Scenario.Expected(r.Rung)
+		if of[e.Why]++; of[e.Why] > of[why] {
+			why = e.Why
+		}
+	}
+	return why
+}
+
+// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one.
+func except(all, ok []*catalog.Row) string {
+	var names []string
+	for _, r := range ok {
+		name := r.Rung
+		for _, other := range all {
+			s := severityOf(other.Shown().Findings)
+			if other.Rung == r.Rung && s != unbroken && s != undecided {
+				name += " (but not in " + other.Scenario.Name + ")"
+				break
+			}
+		}
+		names = append(names, name)
+	}
+	return and(names)
+}
+
+// A severity is what is worst in a cell, as on the page.
+type severity int
+
+const (
+	undecided severity = iota
+	unbroken
+	neither    // stuck, or out of turn: the lock holds, and the stock is right
+	lockBroken // the stock is right
+	stockBroken
+)
+
+func severityOf(findings []history.Finding) severity {
+	switch history.Worst(findings) {
+	case history.OK:
+		return unbroken
+	case history.Broken:
+	default:
+		return undecided
+	}
+	worst := neither
+	for _, f := range findings {
+		switch {
+		case f.Result != history.Broken:
+		case f.Verdict == history.Stock:
+			return stockBroken
+		case f.Verdict == history.Exclusion || f.Verdict == history.OwnRelease || f.Verdict == history.Fence:
+			worst = lockBroken
+		}
+	}
+	return worst
+}
