@@ -36,7 +36,7 @@ Examples:
   loadtest
   loadtest all
   loadtest --rungs v0,v4 --scenarios two-instances --repeat 20
-  loadtest --rungs v5 --scenarios pause
+  loadtest pause v5 v15
   loadtest --backend redis://127.0.0.1:6379/5 --out DIR
   loadtest --targets http://127.0.0.1:5000,http://127.0.0.1:5010
   loadtest audit out
@@ -53,6 +53,7 @@ module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
 was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.
+"go run" makes each of them but 0 a 1.
 Of judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // exited carries kong's wish to exit, after --help, out of the parser.
@@ -77,7 +78,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	}()
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return nil, "", false, proposed(err)
+		return nil, "", false, err
 	}
 	for _, p := range parsed.Path {
 		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
@@ -88,17 +89,13 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 	return c, command, false, nil
 }
 
-// proposed adds to kong's error about an argument that is none the command that was meant, if one is like it.
-func proposed(err error) error {
-	argument, found := strings.CutPrefix(err.Error(), "unexpected argument ")
-	if !found {
-		return err
-	}
+// proposed says of an argument that is none which command was meant, if one is like it, or else what err says.
+func proposed(argument string, err error) error {
 	commands := []string{"run", "all", "audit", "report", "list", "replay", "judge", "contract"}
 	if near := catalog.DidYouMean(argument, commands); near != "" {
-		return fmt.Errorf("%w%s", err, near)
+		return fmt.Errorf("unexpected argument %s%s", argument, near)
 	}
-	return err
+	return fmt.Errorf("unexpected argument %s: %w", argument, err)
 }
 
 // help prints kong's help, and without a command also that of the command that needs not be named.

@@ -21,6 +21,13 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 		return complain(stderr, err)
 	}
 	scenarios, rungs := f.Scenarios, f.Rungs
+	for _, name := range f.Names {
+		s, r, err := scenario.Table.Sort([]string{name})
+		if err != nil {
+			return complain(stderr, proposed(name, err))
+		}
+		scenarios, rungs = append(scenarios, s...), append(rungs, r...)
+	}
 	first := !all && len(scenarios) == 0 && len(rungs) == 0
 	if first {
 		scenarios, rungs = scenario.Table.First()

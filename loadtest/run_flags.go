@@ -18,6 +18,7 @@ import (
 
 // runFlags are the flags of a run.
 type runFlags struct {
+	Names     []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs: pause v4."`
 	Rungs     []string `group:"what" placeholder:"RUNG" help:"Only these rungs, by number or by name."`
 	Scenarios []string `group:"what" placeholder:"NAME" help:"Only these scenarios."`
 	Repeat    int      `group:"what" default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`

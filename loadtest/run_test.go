@@ -62,6 +62,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"audit " + file, "not a usable history: it is cut short"},
 		{"audit /nonexistent", "/nonexistent"},
 		{"bogus", "unexpected argument bogus"},
+		{"puase v4", `there is no scenario or rung "puase", did you mean "pause"?`},
+		{"--scenarios PAUSE --rungs V0 NoLock", "no cell is left: pause does not apply to v0: it guards nothing"},
 		{"lst", `unexpected argument lst, did you mean "list"?`},
 		{"--bogus", "unknown flag --bogus"},
 	}

@@ -12,7 +12,7 @@ import (
 func TestNamesThatAreNearAreProposed(t *testing.T) {
 	for name, want := range map[string]string{
 		"v44":           `there is no rung "v44", did you mean "v4"?`,
-		"V4":            `there is no rung "V4", did you mean "v4"?`,
+		"V44":           `there is no rung "v44", did you mean "v4"?`,
 		"5.5":           `there is no rung "5.5", did you mean "v5.5"?`,
 		"lua-relase":    `there is no rung "lua-relase", did you mean "lua-release"?`,
 		"v15-write-ony": `there is no rung "v15-write-ony", did you mean "v15-write-only"?`,
@@ -28,6 +28,8 @@ func TestNamesThatAreNearAreProposed(t *testing.T) {
 	assert.ErrorContains(t, err, `there is no scenario "rain"; there are one-instance`)
 	_, err = scenario.Table.Part([]string{"pauze"})
 	assert.EqualError(t, err, `there is no scenario or rung "pauze", did you mean "pause"?`)
+	_, err = scenario.Table.Select([]string{"Pause"}, []string{"V4", "RedLock"}, 2, 1)
+	assert.NoError(t, err, "as texts spell them")
 	assert.Empty(t, catalog.DidYouMean("", []string{"auto"}))
 }
 

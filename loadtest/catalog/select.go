@@ -26,6 +26,7 @@ func (t Table) First() (scenarios, rungs []string) {
 // No names means all. A rung goes by number or by name. A name that is not known is an error, and so is a selection
 // without a cell.
 func (t Table) Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
+	scenarios, rungs = lower(scenarios), lower(rungs)
 	if err := known("scenario", scenarios, t.names()); err != nil {
 		return nil, err
 	}
@@ -70,16 +71,9 @@ func (t Table) noCell(scenarios, rungs []string) error {
 // them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
 // that is not known is an error.
 func (t Table) Part(names []string) (Table, error) {
-	if err := known("scenario or rung", names, slices.Concat(t.names(), rungNames())); err != nil {
+	scenarios, rungs, err := t.Sort(names)
+	if err != nil {
 		return nil, err
-	}
-	var scenarios, rungs []string
-	for _, n := range names {
-		if slices.Contains(t.names(), n) {
-			scenarios = append(scenarios, n)
-		} else {
-			rungs = append(rungs, n)
-		}
 	}
 	var part Table
 	for _, s := range t {
@@ -88,6 +82,31 @@ func (t Table) Part(names []string) (Table, error) {
 		}
 	}
 	return part, nil
+}
+
+// Sort returns which of the names are scenarios, and which are rungs; see [Table.Part].
+func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
+	names = lower(names)
+	if err := known("scenario or rung", names, slices.Concat(t.names(), rungNames())); err != nil {
+		return nil, nil, err
+	}
+	for _, n := range names {
+		if slices.Contains(t.names(), n) {
+			scenarios = append(scenarios, n)
+		} else {
+			rungs = append(rungs, n)
+		}
+	}
+	return scenarios, rungs, nil
+}
+
+// lower returns the names as the tables spell them: texts also say V4, and RedLock.
+func lower(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strings.ToLower(n)
+	}
+	return out
 }
 
 // with returns the scenario with these rungs alone.
