@@ -80,7 +80,7 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
+			err = errInterrupted
 		}
 	}
 	err = errors.Join(err, environment.Close())

@@ -50,6 +50,8 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	return f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were, and
 // keysLeft why keys may be left on servers that are still there; first says that nobody chose the cells.
 func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, stdout, stderr io.Writer) int {
@@ -66,6 +68,8 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	}
 	var code int
 	switch {
+	case errors.Is(err, errInterrupted) && len(rows) > 0: // the results say so
+		code = couldNotRun
 	case err != nil:
 		measured := len(run.Cells)
 		code = complain(stderr, fmt.Errorf("%w, with %d of %d cells measured", err, measured, run.Selected))

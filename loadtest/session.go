@@ -70,7 +70,7 @@ func (f *runFlags) measure(
 	defer s.client.Close()
 	err := s.carryOut(ctx)
 	if ctx.Err() != nil {
-		err = errors.New("interrupted")
+		err = errInterrupted
 	}
 	if err == nil {
 		err = s.spool.Err()
