@@ -42,12 +42,18 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 	if err := f.openOut(stderr); err != nil {
 		return complain(stderr, err)
 	}
+	predicted, err := f.predict(ctx, specs, os.Stdin, stderr)
+	if err != nil {
+		return complain(stderr, err)
+	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
 	session, err := f.measure(ctx, specs, shown, stdout)
 	defer func() { _ = session.spool.Close() }()
 	shown.Close()
-	return f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
+	code := f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
+	printScore(stdout, predicted, session.history.Cells)
+	return code
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -41,6 +41,7 @@ type runFlags struct {
 	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine. The five runs before it move to DIR/runs."`
 	NoOut   bool   `group:"output" xor:"out" help:"Keep nothing of the run."`
 	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
+	Predict bool   `group:"output" help:"Ask before the run which letters of each cell will break, and print afterwards how many cells you predicted."`
 }
 
 // groups are the groups of these flags in --help.

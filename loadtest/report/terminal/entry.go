@@ -63,7 +63,7 @@ func entryOf(r *catalog.Row, repeat int) entry {
 
 // inLetters returns the letters of the broken verdicts, and after a question mark those that are unknown.
 func inLetters(fs []history.Finding) string {
-	broken, unknown := lettersOf(fs, history.Broken), lettersOf(fs, history.Indeterminate)
+	broken, unknown := LettersOf(fs, history.Broken), LettersOf(fs, history.Indeterminate)
 	switch {
 	case unknown != "":
 		return broken + "?" + unknown
@@ -74,7 +74,8 @@ func inLetters(fs []history.Finding) string {
 	}
 }
 
-func lettersOf(fs []history.Finding, result history.Result) string {
+// LettersOf returns the letters of the verdicts with that result, in the order of the findings.
+func LettersOf(fs []history.Finding, result history.Result) string {
 	var out strings.Builder
 	for _, f := range fs {
 		if f.Result == result {

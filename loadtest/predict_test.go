@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
+)
+
+// predicted asks about the cells, and returns the letters of each and what was printed.
+func predicted(t *testing.T, scenarios, rungs []string, input string) (letters []string, said string) {
+	t.Helper()
+	specs, err := scenario.Table.Select(scenarios, rungs, 2, 2)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	ps, err := (&runFlags{Predict: true, Repeat: 2}).predict(t.Context(), specs, strings.NewReader(input), &out)
+	require.NoError(t, err)
+	for _, p := range ps {
+		letters = append(letters, p.letters)
+	}
+	return letters, out.String()
+}
+
+// A cell that is repeated is asked about once. Letters come in any order and case, with spaces or without.
+func TestPredictAsksAboutEachCell(t *testing.T) {
+	letters, said := predicted(t, []string{"pause"}, []string{"v3", "v4", "v5"}, "e s\nSE, R\nel\n\n")
+	assert.Equal(t, []string{"SE", "EL", ""}, letters)
+	const pauseV4 = "pause v4: which letters break? S E R L F, enter for none: "
+	assert.Equal(t, "pause v3: which letters break? S E R L F, enter for none: "+
+		pauseV4+"\"SE,R\" has others than S E R L F\n"+
+		pauseV4+"pause v5: which letters break? S E R L F, enter for none: ", said)
+}
+
+// Of a verdict that only one scenario asks, its letter is known there.
+func TestPredictKnowsTheLettersOfTheScenario(t *testing.T) {
+	letters, said := predicted(t, []string{"herd"}, []string{"v13"}, "h\n")
+	assert.Equal(t, []string{"H"}, letters)
+	assert.Contains(t, said, "S E R L F H, enter")
+	for _, s := range scenario.Table {
+		for _, e := range s.Expect {
+			for v, result := range e.Results {
+				known := usual + terminal.Letters[s.Asks]
+				assert.True(t, result == history.NotApplicable || strings.Contains(known, terminal.Letters[v]), s.Name, v)
+			}
+		}
+	}
+}
+
+func TestPredictTakesTheEndOfTheInputForNone(t *testing.T) {
+	letters, said := predicted(t, []string{"pause"}, []string{"v3", "v4", "v5"}, "s")
+	assert.Equal(t, []string{"S", "", ""}, letters)
+	assert.Equal(t, 2, strings.Count(said, "none: none, as the input has ended\n"), said)
+}
+
+func TestPredictEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	never, theirs := io.Pipe()
+	defer func() { _ = theirs.Close() }()
+	specs, err := scenario.Table.Select([]string{"pause"}, []string{"v4"}, 2, 1)
+	require.NoError(t, err)
+	_, err = (&runFlags{Predict: true, Repeat: 1}).predict(ctx, specs, never, &bytes.Buffer{})
+	require.ErrorContains(t, err, "interrupted")
+}
+
+// Only the cells that were measured count.
+func TestScoreOfPredictions(t *testing.T) {
+	pause, _ := scenario.Table.Find("pause")
+	asExpected := func(rung string) *history.Cell {
+		c := &history.Cell{Scenario: pause.Name, Rung: rung}
+		e, _ := pause.Expected(rung)
+		for _, v := range history.Verdicts {
+			c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: e.Results[v]})
+		}
+		return c
+	}
+	var out bytes.Buffer
+	expected := []prediction{
+		{"pause v4", "SE"}, {"pause v15", ""}, {"pause v17", ""}, {"pause v6", "S"}, {"pause v5", ""},
+	}
+	printScore(&out, expected, []*history.Cell{
+		asExpected("v4"), asExpected("v15"), asExpected("v17"),
+		{Scenario: pause.Name, Rung: "v6", NotRun: "needs nodes"},
+	})
+	assert.Equal(t, `
+cell       predicted  broke
+pause v4   SE         SE
+pause v15  none       E
+pause v17  none       none
+pause v6   S          not measured
+pause v5   none       not measured
+you predicted 2 of 3 cells
+`, out.String())
+}
+
+// Without anybody to answer, a run goes on, and its exit code is its own.
+func TestARunWithPredictions(t *testing.T) {
+	t.Parallel()
+	a, b := newShop()
+	args := []string{"--targets", a.serve(t) + "," + b.serve(t), "--requests", "10", "--stock", "3",
+		"--scenarios", "one-instance,two-instances", "--rungs", "v4", "--predict"}
+	code, stdout, stderr := untilMeasured(t, loadtest, args...)
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Contains(t, stderr, "enter for none: none, as the input has ended\n")
+	assert.True(t, strings.HasSuffix(stdout, "you predicted 2 of 2 cells\n"), stdout)
+}
