@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,6 +31,8 @@ type workshopPart struct {
 // and each line of the ```text block that follows has to be in its output: see broken. The lines of a block
 // ```text terminal=1 have to be in what that terminal has said, soon after the commands have ended. A block whose last
 // word is sample, as in ```json sample, shows something and promises nothing.
+//
+// A line that says "Start both terminals" or "Start terminal 2" stands for the document's first block of each.
 type workshopBlock struct {
 	line     int
 	other    bool // run elsewhere
@@ -60,6 +63,7 @@ type partsReader struct {
 	parts  []*workshopPart
 	block  *workshopBlock    // the last block of commands in this part
 	within func(line string) // takes the lines of the block that we are in
+	opened []*workshopBlock  // the first of each terminal
 }
 
 func (r *partsReader) read(number int, line string) error {
@@ -75,8 +79,33 @@ func (r *partsReader) read(number int, line string) error {
 		r.within(line)
 	case strings.HasPrefix(line, "## "):
 		r.parts, r.block = append(r.parts, &workshopPart{title: strings.TrimPrefix(line, "## ")}), nil
+	case startAgain.MatchString(line):
+		return r.startAgain(number, startAgain.FindStringSubmatch(line)[1])
 	}
 	return nil
+}
+
+var startAgain = regexp.MustCompile(`\bStart (?:both terminals|terminal (\d))\b`)
+
+// startAgain repeats the first block of a terminal, or of all if none is named.
+func (r *partsReader) startAgain(number int, terminal string) error {
+	found := false
+	for _, b := range r.opened {
+		if terminal == "" || terminal == strconv.Itoa(b.terminal) {
+			found = true
+			r.add(&workshopBlock{line: number, terminal: b.terminal, needs: b.needs, script: b.script, promises: b.promises})
+		}
+	}
+	if !found {
+		return fmt.Errorf("there was no such terminal: %q", terminal)
+	}
+	return nil
+}
+
+// add puts a block into the part that is being read.
+func (r *partsReader) add(b *workshopBlock) {
+	last := r.parts[len(r.parts)-1]
+	last.blocks, r.block = append(last.blocks, b), b
 }
 
 func (r *partsReader) begin(number int, info string) (err error) {
@@ -86,9 +115,13 @@ func (r *partsReader) begin(number int, info string) (err error) {
 	case strings.HasSuffix(info, " sample"):
 		r.within = func(string) {}
 	case !strings.HasPrefix(info, "text"):
-		r.block, err = newBlock(number, info)
-		last := r.parts[len(r.parts)-1]
-		last.blocks = append(last.blocks, r.block)
+		var b *workshopBlock
+		b, err = newBlock(number, info)
+		r.add(b)
+		sameTerminal := func(o *workshopBlock) bool { return o.terminal == b.terminal }
+		if b.terminal > 0 && !slices.ContainsFunc(r.opened, sameTerminal) {
+			r.opened = append(r.opened, b)
+		}
 		r.within = func(line string) { r.block.script += line + "\n" }
 	case r.block == nil:
 		return errors.New("a promise of no command")
@@ -208,12 +241,20 @@ func TestPartsOf(t *testing.T) {
 		parts[0].blocks)
 	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n",
 		said: map[int][]string{1: {"z"}}}}, parts[1].blocks)
+	parts, err = partsOf("## A\n```sh terminal=1\na\n```\n```sh terminal=2\nb\n```\n```text\nx\n```\n## B\n" +
+		"Start both terminals.\nStart terminal 2 again.\n")
+	require.NoError(t, err)
+	assert.Equal(t, []*workshopBlock{
+		{line: 12, terminal: 1, script: "a\n"},
+		{line: 12, terminal: 2, script: "b\n", promises: []string{"x"}},
+		{line: 13, terminal: 2, script: "b\n", promises: []string{"x"}},
+	}, parts[1].blocks)
 	for _, document := range []string{
 		"## A\n```\nnot run\n```\n", "## A\n```bash\nnot run\n```\n", "## A\n```text\nx\n```\n", "## A\n```sh\na\n",
 		"## A\n```sh\na\n```\n```text terminal=one\nx\n```\n",
 		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n",
 		"## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
-		"```sh\nbefore any heading\n```\n",
+		"```sh\nbefore any heading\n```\n", "## A\nStart both terminals.\n",
 	} {
 		_, err := partsOf(document)
 		assert.Error(t, err, document)
