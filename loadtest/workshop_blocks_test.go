@@ -110,10 +110,10 @@ func (r *partsReader) add(b *workshopBlock) {
 
 func (r *partsReader) begin(number int, info string) (err error) {
 	switch {
-	case len(r.parts) == 0:
-		return errors.New("a block under no heading")
 	case strings.HasSuffix(info, " sample"):
 		r.within = func(string) {}
+	case len(r.parts) == 0:
+		return errors.New("a block under no heading")
 	case !strings.HasPrefix(info, "text"):
 		var b *workshopBlock
 		b, err = newBlock(number, info)
