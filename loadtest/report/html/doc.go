@@ -2,7 +2,7 @@
 // the same history gives the same bytes. It judges nothing: the verdicts and the expectations are given.
 //
 // Reading order:
-//   - the page: page.go, lessons.go (its three findings), group.go (the cells of a scenario and their neighbours),
+//   - the page: page.go, lessons.go (its heading), group.go (the cells of a scenario and their neighbours),
 //     matrix.go, sign.go (what is worst in a cell: a word, a colour and a mark), section.go (one cell), trust.go,
 //     command.go;
 //   - what a timeline shows: span.go (times), window.go (which part of a cell), queue.go (orders that wait, a row for

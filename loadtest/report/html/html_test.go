@@ -294,7 +294,7 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 // What shows a few cells has them open. Of many, only the surprises are.
 func TestFewCellsAreOpen(t *testing.T) {
 	rungs := []string{"v1", "v2", "v3", "v4", "v5"}
-	for cells, open := range map[int]int{1: 1, 4: 4, 5: 0} {
+	for cells, open := range map[int]int{1: 1, 3: 3, 4: 0} {
 		run := runOf()
 		for i := range cells {
 			c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))

@@ -3,66 +3,141 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"html/template"
+	"slices"
+	"strings"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
 
-// finding is one thing that the run shows, for the top of the page: a label and a sentence with links.
-type finding struct {
-	Label string
-	Parts []part
+// A lesson is what the run shows, for the top of the page: a sentence with links, what the scenario does, and two of
+// its cells as pictures, a stock that broke and one that did not.
+type lesson struct {
+	Sentence []part
+	Does     string
+	Pictures []example
 }
 
 // part is a piece of a sentence; with a link it is one.
 type part struct{ Text, Link string }
 
-// findings tells three things of the run: which scenario breaks most rungs, which rungs hold there, and what one of
-// the broken cells shows. Without a broken cell there is nothing to tell.
-func findings(groups []*group) []finding {
+type example struct {
+	*section
+	Found string
+	SVG   template.HTML
+}
+
+// lessonOf tells of a few cells what broke in each. Of more it tells which scenario breaks the locks of most rungs, and
+// what survives it. Without a broken cell there is nothing to tell.
+func lessonOf(groups []*group, few bool) *lesson {
 	var worst *group
 	for _, g := range groups {
 		if len(g.with(isBroken)) > 0 && (worst == nil || g.instructive(worst) > 0) {
 			worst = g
 		}
 	}
-	if worst == nil {
+	switch {
+	case worst == nil:
 		return nil
+	case few:
+		return fewLessons(groups)
 	}
-	broken, stock := worst.with(isBroken), worst.with(isSign(stockSign))
-	most := fmt.Sprintf(" breaks %d of %d rungs, and the stock on %d of them",
-		len(broken), len(worst.with(ran)), len(stock))
-	if worst.Does != "" {
-		most += ": " + worst.Does
+	most := fmt.Sprintf(" breaks %d of %d rungs", len(worst.with(isBroken)), len(worst.with(ran)))
+	leases := slices.DeleteFunc(worst.with(ran), func(s *section) bool { return !expires(s) })
+	holds := func(s *section) bool { return !isBroken(s.row.Shown().Cell) }
+	if len(leases) > 1 && len(worst.with(isLockBroken)) > 0 && !slices.ContainsFunc(leases, holds) {
+		most = " breaks every lock that expires"
 	}
-	out := []finding{{"Breaks most", []part{{worst.Name, worst.ID}, {most + ".", ""}}}}
-	held := append(worst.listed("", okSign), worst.listed(" Lock broken, stock right: ", lockSign)...)
-	if len(held) > 0 {
-		out = append(out, finding{"Holds there", held})
+	l := &lesson{Does: worst.Does, Sentence: []part{{article(worst.Name), worst.ID}, {most, ""}}}
+	broken := worst.firstOf(func(s *section) bool { return s.sign == stockSign })
+	stands := worst.firstOf(survives)
+	if len(stands) > 0 {
+		l.Sentence = append(l.Sentence, part{"; ", ""})
+		l.Sentence = append(append(l.Sentence, listed(stands)...), part{map[bool]string{
+			true: " survives it", false: " survive it"}[len(stands) == 1], ""})
 	}
-	example := append(stock, broken...)[0]
-	return append(out, finding{"For example", []part{{example.Title, example.ID}, {": " + example.Story, ""}}})
+	l.Sentence = append(l.Sentence, part{".", ""})
+	if len(broken) > 0 && len(stands) > 0 {
+		for _, s := range []*section{broken[len(broken)-1], stands[0]} { // the strongest that breaks, and the first to hold
+			c := s.row.Shown().Cell
+			l.Pictures = append(l.Pictures, example{s, s.inWords(c), small(c)})
+		}
+	}
+	return l
 }
 
-// instructive compares how much can be learnt of two scenarios: more of one that breaks most rungs and yet not all.
+// fewLessons is a sentence about each cell.
+func fewLessons(groups []*group) *lesson {
+	l := &lesson{}
+	for _, g := range groups {
+		for _, s := range g.with(ran) {
+			if len(l.Sentence) > 0 {
+				l.Sentence = append(l.Sentence, part{"; ", ""})
+			}
+			l.Sentence = append(l.Sentence, part{s.Title, s.ID}, part{": " + s.inWords(s.row.Shown().Cell), ""})
+		}
+	}
+	l.Sentence = append(l.Sentence, part{".", ""})
+	return l
+}
+
+// article puts an article before a scenario that is named by a noun: "A pause".
+func article(name string) string {
+	if strings.Contains(name, "-") {
+		return name
+	}
+	return "A " + name
+}
+
+// instructive compares how much can be learnt of locks from two scenarios: more of one that breaks the most locks, and
+// yet not all.
 func (g *group) instructive(h *group) int {
 	someHold := func(g *group) int { return min(len(g.with(ran))-len(g.with(isBroken)), 1) }
-	return cmp.Or(someHold(g)-someHold(h), len(g.with(isBroken))-len(h.with(isBroken)))
+	locks := func(g *group) int { return len(g.with(isLockBroken)) }
+	return cmp.Or(someHold(g)-someHold(h), locks(g)-locks(h), len(g.with(isBroken))-len(h.with(isBroken)))
 }
 
-// listed is a sentence of the rungs that have that sign, empty if there is none.
-func (g *group) listed(label string, s sign) []part {
-	out := []part{{label, ""}}
-	for i, s := range g.with(isSign(s)) {
-		if i > 0 {
-			out = append(out, part{", ", ""})
+// listed is a list of rungs: those whose lock is broken are listed for their stock.
+func listed(sections []*section) (out []part) {
+	for i, s := range sections {
+		text := s.row.Rung
+		if s.sign == lockSign {
+			text += "’s stock"
 		}
-		out = append(out, part{rungName(s.row.Rung, s.row.Name), s.ID})
+		between := ", "
+		if i == len(sections)-1 {
+			between = " and "
+		}
+		if i > 0 {
+			out = append(out, part{between, ""})
+		}
+		out = append(out, part{text, s.ID})
 	}
-	if len(out) == 1 {
-		return nil
+	return out
+}
+
+// firstOf returns the sections that ran and are as is says: of the article and the answers to it, if there are any.
+func (g *group) firstOf(is func(*section) bool) []*section {
+	all := slices.DeleteFunc(g.with(ran), func(s *section) bool { return !is(s) })
+	if first := slices.DeleteFunc(slices.Clone(all), notFirst); len(first) > 0 {
+		return first
 	}
-	return append(out, part{".", ""})
+	return all
+}
+
+func notFirst(s *section) bool { return !catalog.RungOf(s.row.Rung).First }
+
+// expires reports whether time ends the rung's lock. A database ends a session with its connection alone.
+func expires(s *section) bool {
+	r := catalog.RungOf(s.row.Rung)
+	return r.Kind != "" && r.Kind != catalog.NoLock && !r.OnSession() && !r.Endless
+}
+
+// survives reports whether the stock is right, and not because the lock waits for ever.
+func survives(s *section) bool {
+	return (s.sign == okSign || s.sign == lockSign) && !catalog.RungOf(s.row.Rung).Endless
 }
 
 // with returns the sections whose cell is as is says.
@@ -79,6 +154,10 @@ func (g *group) with(is func(*history.Cell) bool) []*section {
 func ran(c *history.Cell) bool { return c.NotRun == "" }
 
 func isBroken(c *history.Cell) bool { return ran(c) && audit.Story(c.Findings) != "" }
+
+func isLockBroken(c *history.Cell) bool {
+	return ran(c) && c.Finding(history.Exclusion).Result == history.Broken
+}
 
 func isSign(s sign) func(*history.Cell) bool {
 	return func(c *history.Cell) bool { return signOf(c) == s }

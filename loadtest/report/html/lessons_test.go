@@ -35,43 +35,49 @@ func renderFound(t *testing.T, cells ...*history.Cell) string {
 	return doc
 }
 
-// top returns the findings at the top of the page, one a line, without markup.
-func top(doc string) []string {
-	_, list, _ := strings.Cut(doc, `<ul class="findings">`)
-	list, _, _ = strings.Cut(list, "</ul>")
-	list = regexp.MustCompile("<[^>]*>").ReplaceAllString(list, "")
-	return strings.FieldsFunc(list, func(r rune) bool { return r == '\n' })
+// top returns the heading of the page without markup.
+func top(doc string) string {
+	_, heading, _ := strings.Cut(doc, "<h1>")
+	heading, _, _ = strings.Cut(heading, "</h1>")
+	return regexp.MustCompile("<[^>]*>").ReplaceAllString(heading, "")
 }
 
-func TestTheTopOfThePageTellsThreeThings(t *testing.T) {
-	doc := renderFound(t,
-		found("two-instances", "v0", history.Stock), found("two-instances", "v4"),
-		found("pause", "v4", history.Stock, history.Exclusion), found("pause", "v5", history.Exclusion),
-		found("pause", "v15", history.Exclusion), found("pause", "v17"),
-		found("crash", "v1", history.Liveness), found("crash", "v4"), found("crash", "v5"))
-	assert.Equal(t, []string{
-		"Breaks most pause breaks 3 of 4 rungs, and the stock on 1 of them: SIGSTOP at the last instant before the write, " +
-			"until a second has sold.",
-		"Holds there v17 name. Lock broken, stock right: v5 name, v15 name.",
-		"For example pause × v4 name: the story of pause × v4",
-	}, top(doc))
-	assert.Contains(t, doc, `<a href="#~pause">pause</a> breaks`)
-	assert.Contains(t, doc, `<a href="#pause-v17">v17 name</a>`)
+func TestTheTopOfThePageIsALesson(t *testing.T) {
+	cells := []*history.Cell{
+		found("two-instances", "v0", history.Stock), found("two-instances", "v4"), found("pause", "v1"),
+		found("pause", "v4", history.Stock, history.Exclusion), found("pause", "v6", history.Stock, history.Exclusion),
+		found("pause", "v8", history.Stock, history.Exclusion), found("pause", "v15", history.Exclusion),
+		found("pause", "v17"), found("pause", "v18", history.Exclusion), found("crash", "v1", history.Liveness),
+	}
+	doc := renderFound(t, cells...)
+	assert.Equal(t, "A pause breaks every lock that expires; v15’s stock and v17 survive it.", top(doc))
+	assert.Contains(t, doc, `<a href="#~pause">A pause</a> breaks`)
+	assert.Contains(t, doc, `<a href="#pause-v17">v17</a>`)
+	_, pair, _ := strings.Cut(doc, `<div class="pair">`)
+	pair, _, _ = strings.Cut(pair, "</div>\n<p")
+	assert.Regexp(t, `(?s)pause × v6 name</a>.*<svg.*pause × v15 name</a>.*lock broken, stock safe.*<svg`, pair)
+	doc = renderFound(t, append(cells, found("pause", "v5"))...)
+	assert.Equal(t, "A pause breaks 5 of 8 rungs; v5, v15’s stock and v17 survive it.", top(doc))
 }
 
 // Where nothing holds there is nothing to learn from what holds: another scenario comes first.
 func TestAScenarioThatBreaksAllIsNotTheWholeLesson(t *testing.T) {
 	all := []*history.Cell{
 		found("stock-failover", "v4", history.Stock), found("stock-failover", "v17", history.Stock),
+		found("stock-failover", "v6", history.Stock), found("stock-failover", "v5", history.Stock),
 	}
-	lines := top(renderFound(t, append(all, found("pause", "v4", history.Stock), found("pause", "v17"))...))
-	assert.Contains(t, lines[0], "pause breaks 1 of 2 rungs, and the stock on 1 of them")
-	assert.Equal(t, "Holds there v17 name.", lines[1])
-	lines = top(renderFound(t, all...))
-	assert.Len(t, lines, 2)
-	assert.Contains(t, lines[0], "stock-failover breaks 2 of 2 rungs")
-	assert.Contains(t, lines[1], "For example stock-failover × v4 name")
-	assert.Empty(t, top(renderFound(t, found("pause", "v17"))), "nothing is broken")
+	assert.Equal(t, "stock-failover breaks 4 of 4 rungs.", top(renderFound(t, all...)))
+	all = append(all, found("pause", "v16", history.Stock), found("pause", "v17"))
+	assert.Equal(t, "A pause breaks 1 of 2 rungs; v17 survives it.", top(renderFound(t, all...)))
+}
+
+// Of a few cells the top says what broke in each. They come before the matrix, and are open.
+func TestAFewCellsComeFirst(t *testing.T) {
+	doc := renderFound(t, found("pause", "v4", history.Stock), found("pause", "v17"))
+	assert.Equal(t, "pause × v4 name: stock broken; pause × v17 name: ok.", top(doc))
+	assert.Less(t, strings.Index(doc, `<section id="pause-v4"`), strings.Index(doc, `id="matrix"`))
+	assert.Equal(t, 2, strings.Count(doc, ` open="open"`))
+	assert.NotContains(t, top(renderFound(t, found("pause", "v17"))), "pause", "nothing is broken")
 }
 
 // The matrix tells with a word, a sign and a colour how bad it is.

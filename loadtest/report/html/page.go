@@ -45,7 +45,8 @@ type page struct {
 	Sheet
 	Good      bool
 	Outcome   string
-	Findings  []finding
+	Lesson    *lesson
+	Few       bool // cells, so that they come before the matrix
 	Facts     facts
 	Embedded  bool // the Redis, which is slower than others
 	Surprises []surprise
@@ -61,8 +62,8 @@ type page struct {
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
 const maxSurprises = 12
 
-// fewCells is the greatest number of cells that are all open from the start.
-const fewCells = 4
+// fewCells is the greatest number of cells that come first on the page, all open.
+const fewCells = 3
 
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
@@ -95,7 +96,7 @@ func (p printable) Write(b []byte) (int, error) {
 func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) *page {
 	p := &page{
 		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
-		Embedded: run.Backend.Kind == "embedded",
+		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
 	}
 	links, open := Names(rows), 0
 	var sections []*section
@@ -103,7 +104,7 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 		s := newSection(run, r, links[i])
 		s.Porcupine = pages[r.Shown().Cell]
 		told := slices.Concat(r.Surprises, r.Unknown)
-		if len(told) > 0 && open < maxSurprises || len(rows) <= fewCells {
+		if len(told) > 0 && open < maxSurprises || p.Few {
 			s.Open, open = true, open+1
 		}
 		sections = append(sections, s)
@@ -115,7 +116,7 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
 	p.Groups = groupsOf(sections)
-	p.Matrix, p.Signs, p.Findings = newMatrix(p.Groups, rows), signsIn(p.Groups), findings(p.Groups)
+	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, p.Few)
 	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
 	words, good := terminal.Outcome{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,

@@ -103,10 +103,7 @@ func (d *drawing) headline() {
 		return
 	}
 	s, what := signOfAll(f), happened(f)
-	words := s.Words
-	if s == lockSign && d.cell.Finding(history.Stock).Result == history.OK {
-		words += ", stock safe"
-	}
+	words := s.inWords(d.cell)
 	if refused := d.refused(); f.Verdict == history.Exclusion && refused != nil {
 		what += "; the stock refused the late write of " + d.cell.OrderName(refused.Order)
 	}
@@ -117,6 +114,14 @@ func (d *drawing) headline() {
 	}
 	d.put("verdict", spot{x: 26, y: d.top - 32, text: words})
 	d.end()
+}
+
+// inWords adds to the words whether the stock of the cell is right although its lock is broken.
+func (s sign) inWords(c *history.Cell) string {
+	if s == lockSign && c.Finding(history.Stock).Result == history.OK {
+		return s.Words + ", stock safe"
+	}
+	return s.Words
 }
 
 // refused returns an order whose write the stock refused.
