@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -152,6 +153,24 @@ var Rungs = []Rung{
 		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v18"}},
+}
+
+// RungGroups lists the groups of the ladder, as reports choose rungs by them.
+var RungGroups = []string{"article", "exhibits", "Redisson", "SQL and ZooKeeper", "hot"}
+
+// Group returns which of them the rung is in. An exhibit is named after the rung that it is compared with.
+func (r Rung) Group() string {
+	switch {
+	case strings.Contains(r.Number, "-"):
+		return "exhibits"
+	case r.OnSQL(), r.OnZooKeeper():
+		return "SQL and ZooKeeper"
+	case r.Acquire == "eval:acquire-handoff":
+		return "hot"
+	case slices.Contains([]string{"v7", "v8", "v9", "v10", "v11"}, r.Number):
+		return "Redisson"
+	}
+	return "article"
 }
 
 // OnNodes reports whether the lock lies on several independent nodes.

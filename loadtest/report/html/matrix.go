@@ -10,11 +10,16 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// matrix has a line per scenario and a column per rung. All of it fits on one screen, so a cell has room for one word.
+// matrix has a line per scenario and a column per rung. All of it fits the width of a screen: of many
+// columns a cell has room for its sign, of few for a word.
 type matrix struct {
-	Rungs []string // number and name
-	Lines []matrixLine
+	Rungs  []column
+	Groups []string // of the ladder, those that have a column
+	Lines  []matrixLine
 }
+
+// column is a rung, by number and name, and its group.
+type column struct{ Title, Group string }
 
 type matrixLine struct {
 	*group
@@ -33,7 +38,12 @@ func newMatrix(groups []*group, rows []*catalog.Row) matrix {
 	columns = slices.CompactFunc(columns, func(a, b *catalog.Row) bool { return a.Rung == b.Rung })
 	m := matrix{}
 	for _, r := range columns {
-		m.Rungs = append(m.Rungs, rungName(r.Rung, r.Name))
+		m.Rungs = append(m.Rungs, column{rungName(r.Rung, r.Name), catalog.RungOf(r.Rung).Group()})
+	}
+	for _, name := range catalog.RungGroups {
+		if slices.ContainsFunc(m.Rungs, func(c column) bool { return c.Group == name }) {
+			m.Groups = append(m.Groups, name)
+		}
 	}
 	for _, g := range groups {
 		line := matrixLine{g, make([]matrixCell, len(columns))}

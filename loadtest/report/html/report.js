@@ -40,9 +40,39 @@
       const at = line?.cells[column];
       if (!at) return;
       const next = at.querySelector("a");
-      if (next) return next.focus();
+      if (next?.offsetParent) return next.focus();
     }
   };
+
+  // The matrix has the rungs of a group alone, the lines with something broken, and what is searched for.
+  const tools = document.querySelector(".tools");
+  const choose = () => {
+    const grid = document.getElementById("matrix"), [head, ...lines] = grid.querySelectorAll("tr");
+    const group = tools.querySelector("[aria-pressed=true]").dataset.group;
+    const only = tools.querySelector("[type=checkbox]").checked;
+    const word = tools.querySelector("[type=search]").value.trim().toLowerCase();
+    const has = (e) => e.textContent.toLowerCase().includes(word), heads = [...head.cells].slice(1);
+    const inHeads = word ? heads.some(has) : false; // the script has no "and", because a report is XML too
+    const shown = heads.map((e) => [e.dataset.group, ""].includes(group) ? !inHeads || has(e) : false);
+    for (const line of [head, ...lines]) shown.forEach((show, i) => { line.cells[i + 1].hidden = !show; });
+    for (const line of lines) {
+      const found = inHeads || has(line.cells[0]), broken = line.querySelector("td.broken:not([hidden])");
+      line.hidden = !found || (only ? !broken : false);
+    }
+    const columns = shown.filter(Boolean).length;
+    grid.style.setProperty("--cols", columns);
+    grid.classList.toggle("words", 14 >= columns);
+    grid.classList.toggle("only", only);
+  };
+  if (tools) {
+    tools.hidden = false;
+    tools.addEventListener("input", choose);
+    tools.addEventListener("click", ({ target }) => {
+      if (!target.matches("button")) return;
+      tools.querySelectorAll("button").forEach((b) => b.setAttribute("aria-pressed", b === target));
+      choose();
+    });
+  }
 
   addEventListener("toggle", (e) => { if (e.target.open) fill(e.target); }, true);
   addEventListener("hashchange", follow);
