@@ -152,7 +152,8 @@ func (l *grants) fellBackEvidence(one violation) history.Evidence {
 
 func (l *grants) sameTokenTwice(one violation) history.Evidence {
 	a, b := *l.At(int(one.a)), *l.At(int(one.b))
-	return tokens(fmt.Sprintf("%s and %s both got token %d", order(l.Cell, &a), order(l.Cell, &b), l.Ordinal(one.value)), &a, &b)
+	return tokens(fmt.Sprintf("%s and %s both got token %d",
+		order(l.Cell, &a), order(l.Cell, &b), l.Ordinal(one.value)), &a, &b)
 }
 
 func tokens(text string, a, b *history.Op) history.Evidence {

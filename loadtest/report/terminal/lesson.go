@@ -122,15 +122,15 @@ func commonReason(rows []*catalog.Row) string {
 func except(all, ok []*catalog.Row) string {
 	var names []string
 	for _, r := range ok {
-		name := r.Rung
+		broken := ""
 		for _, other := range all {
 			s := severityOf(other.Shown().Findings)
 			if other.Rung == r.Rung && s != unbroken && s != undecided {
-				name += " (but not in " + other.Scenario.Name + ")"
+				broken = " (but not in " + other.Scenario.Name + ")"
 				break
 			}
 		}
-		names = append(names, name)
+		names = append(names, r.Rung+broken)
 	}
 	return and(names)
 }

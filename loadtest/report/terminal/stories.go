@@ -77,7 +77,7 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, and not by counting: "+
+	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, not by counting: "+
 		"so they grow even when a restart or a failover has lost the last one)")
 	for _, r := range rows {
 		tokens := strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")
