@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 // The example in another language fulfils the contract, and is judged like any service: the atomic one sells no unit
 // twice, and the naive one is found out, whatever they claim to be.
 func TestAShopInAnotherLanguage(t *testing.T) {
+	backendtest.Long(t)
 	const twice = `python sold unit \d+ to order \d+ at \+\S+ s; \S+ sold unit \d+ again to order \d+ at`
 	for _, c := range []struct {
 		flags []string

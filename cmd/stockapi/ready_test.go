@@ -25,6 +25,7 @@ func (r *running) becomes(t *testing.T, status int) {
 // An instance whose orders all fail is not ready, though its Redis answers a ping; and the log says why.
 func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	backendtest.Require(t)
+	backendtest.Long(t)
 	for name, c := range map[string]struct {
 		breaks, mends [][]any
 		says          string

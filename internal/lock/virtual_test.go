@@ -27,12 +27,13 @@ func onEmbedded(t *testing.T, id string, nodes int, test func(t *testing.T, s *s
 }
 
 // onEachShop runs a test of a rung on each kind of server: on the embedded Redis as onEmbedded does, and on
-// redis-server in real time.
+// redis-server in real time, which go test -short skips.
 func onEachShop(t *testing.T, id string, nodes int, test func(t *testing.T, s *shop, r Rung)) {
 	t.Helper()
 	t.Run(backendtest.Embedded, func(t *testing.T) { onEmbedded(t, id, nodes, test) })
 	t.Run(backendtest.RedisServer, func(t *testing.T) {
 		backendtest.Require(t)
+		backendtest.Long(t)
 		test(t, newShop(t, backendtest.StartRedis, nodes), rung(t, id))
 	})
 }

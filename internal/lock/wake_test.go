@@ -70,6 +70,7 @@ func onEachTopology(t *testing.T, ids []string, test func(t *testing.T, s *shop,
 			t.Parallel()
 			onEachShop(t, id, 0, test)
 			t.Run("cluster", func(t *testing.T) {
+				backendtest.Long(t)
 				test(t, shopOn(t, &backendtest.Server{URL: backendtest.StartCluster(t)}), rung(t, id))
 			})
 		})

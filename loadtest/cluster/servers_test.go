@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/catalog"
 )
 
@@ -96,6 +97,7 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 // A Sentinel that does not promote by itself, for want of a replica that it has heard of lately, is asked to. One that
 // waits for a minute stands for it.
 func TestAnOverduePromotionIsAskedFor(t *testing.T) {
+	backendtest.Long(t)
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/catalog"
 )
 
@@ -25,6 +26,7 @@ func needZooKeeper(t *testing.T) {
 	if missing != "" {
 		t.Skip(missing)
 	}
+	backendtest.Long(t)
 }
 
 func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
