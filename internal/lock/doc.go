@@ -50,8 +50,8 @@
 //   - renewer.go renews the leases from v5.5 on, timer.go those of v5, and later.go begins that when it is due.
 //     lease.go is the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is
 //     indeterminate.
-//   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue, and cohort.go in the memory
-//     of an instance, on v18 and v19. What the orders of one lease of v19 do together is in package batch.
+//   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue, and cohort.go in the
+//     memory of an instance, on v18 and v19. What the orders of one lease of v19 do together is in package batch.
 //   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,
 //     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
 //     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
