@@ -204,7 +204,7 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
 	assert.Equal(t, 2, strings.Count(doc, ": sold\nsent"), "a tooltip for each order")
-	says(t, doc, "o2: removed by o1 at 3001 ms")
+	says(t, doc, "order o2: removed by order o1 at 3001 ms")
 }
 
 func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
@@ -215,7 +215,8 @@ func TestAnOrderThatAnotherSoldForSaysSo(t *testing.T) {
 			Quantity: 100, SoldBy: "o1"})
 	doc := render(t, runOf(c))
 	sound(t, doc)
-	says(t, doc, ">order o1 sells unit 100<", ">o2 → 99, by order o1<", ">o3 refused, by order o1<")
+	says(t, doc, ">order o1 sells unit 100<", ">order o2 sells unit 99, by order o1<",
+		">order o3 is refused, by order o1<")
 }
 
 func TestADeathIsSeenByWhatItLeaves(t *testing.T) {

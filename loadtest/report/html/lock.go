@@ -123,7 +123,7 @@ func (d *drawing) why(e history.End) string {
 	case history.Released:
 		return "released"
 	case history.Removed:
-		return "removed by " + short(d.cell, d.cell.At(int(e.By)))
+		return "removed by " + named(d.cell, d.cell.At(int(e.By)))
 	case history.Expired:
 		return "TTL over"
 	case history.SessionOver:
@@ -221,7 +221,7 @@ const exact = 1.1e6
 
 // holdWords says whose lock it was and since when, inside, and how it ended, above.
 func (d *drawing) holdWords(h held, middle float64, wordy bool) {
-	order, name := clip(d.cell.OrderName(h.op.Order), 30), short(d.cell, h.op)
+	order, name := named(d.cell, h.op), short(d.cell, h.op)
 	x0, x1 := d.x(h.from), d.x(h.at)
 	d.group("hold "+d.colours[h.op.Instance], "")
 	defer d.end()
@@ -239,7 +239,7 @@ func (d *drawing) holdWords(h held, middle float64, wordy bool) {
 		class = "overlabel"
 	}
 	var spots []spot
-	for _, text := range []string{name + ": " + why + at + d.moment(h.at), why} {
+	for _, text := range []string{order + ": " + why + at + d.moment(h.at), order + ": " + why, why} {
 		spots = append(spots, spot{x1, line, text, "end"}, spot{x1 - 3, line, text, ""}, spot{x1, line, text, "middle"})
 	}
 	d.put(class, spots...)

@@ -28,7 +28,7 @@ type bar struct {
 
 func (d *drawing) newBar(op *history.Op) *bar {
 	a := tenure(op)
-	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lossOf(op), label: label(d.cell, op)}
+	b := &bar{op: op, x0: d.x(a.lo), x1: d.x(a.hi), end: d.lossOf(op), label: sentence(d.cell, op)}
 	if neverEnded(op) {
 		b.x1 = d.right()
 	}
@@ -43,26 +43,35 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	case refusedWriteOf(op) != nil:
 		b.below = lineBelow
 	}
+	wordy := d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0
+	if !wordy && (d.beside(b, b.label) || d.beside(b, label(d.cell, op))) {
+		return b
+	}
 	need := textWidth(b.label) + 18
-	switch {
-	case d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0:
-		b.tall, b.label = true, sentence(d.cell, op)
-		need = textWidth(b.label) + 18
-		b.labelX = max(min(b.x0, d.right()-need), gutter)
+	b.tall, b.labelX = true, max(min(b.x0, d.right()-need), gutter)
+	if wordy {
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
 		if d.outlived(b) {
 			b.from = min(b.from, d.x(b.ended()))
 		}
+	}
+	return b
+}
+
+// beside gives a bar that label, to its right or to its left. It reports whether there is room.
+func (d *drawing) beside(b *bar, label string) bool {
+	need := textWidth(label)*1.06 + 20
+	switch {
 	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+12, b.x1+need
 	case b.from-need >= gutter:
+		b.labelX = b.from - 8
 		b.from -= need
-		b.labelX = b.from + 4
 	default:
-		b.tall = true
-		b.labelX = max(min(b.x0, d.right()-need), gutter)
+		return false
 	}
-	return b
+	b.label = label
+	return true
 }
 
 // refusedWriteOf returns the first command of an order by which it wrote and which the stock refused.
@@ -114,7 +123,7 @@ func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
 }
 
-// label is an order's id and its outcome, such as "12 → 84", and under whose lease it was served, if not its own.
+// label is a sentence in short, such as "12 → 84".
 func label(c *history.Cell, op *history.Op) string {
 	text := short(c, op)
 	switch {
@@ -128,32 +137,39 @@ func label(c *history.Cell, op *history.Op) string {
 	default:
 		text += " " + clip(string(op.Outcome), 12)
 	}
-	if sharesLease(op) {
-		text += ", by " + clip(c.OrderName(op.SoldBy), 30)
-	}
-	return text
+	return text + servedBy(c, op)
 }
 
-// sharesLease reports whether the order says that it was served under another's lease.
-func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
+// servedBy says under whose lease the order was served, if it says that it was another's.
+func servedBy(c *history.Cell, op *history.Op) string {
+	if op.SoldBy == "" || op.Lease != nil {
+		return ""
+	}
+	return ", by " + clip(c.OrderName(op.SoldBy), 30)
+}
 
-// sentence is a label in words, such as "order 12 sells unit 84".
+// sentence says what became of an order, such as "order 12 sells unit 84".
 func sentence(c *history.Cell, op *history.Op) string {
 	first := firstEvidence(c)
 	does := map[history.Outcome]string{
 		history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
 		history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
 	}[op.Outcome]
-	if op.Outcome == history.Sold && len(op.Units) == 1 {
+	switch n := len(op.Units); {
+	case op.Outcome != history.Sold:
+	case op.Phase == history.Reading:
+		does = "reads the stock"
+	case n == 0:
+		does = "sells"
+	case n > 1:
+		does = fmt.Sprintf("sells units %d to %d", op.Units[0], op.Units[n-1])
+	default:
 		does = fmt.Sprintf("sells unit %d", op.Units[0])
 		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit && op.Done.Known() {
 			does += " again"
 		}
 	}
-	if does == "" || sharesLease(op) || op.Phase == history.Reading {
-		return label(c, op)
-	}
-	return clip(c.OrderName(op.Order), 30) + " " + does
+	return named(c, op) + " " + cmp.Or(does, clip(string(op.Outcome), 12)) + servedBy(c, op)
 }
 
 // room is the height of a row above and below the middle of its bars.
@@ -236,7 +252,11 @@ func (d *drawing) words(b *bar, middle float64) {
 	defer d.end()
 	line := middle - barHeight/2 - 6
 	if !b.tall {
-		d.put("label", spot{b.labelX, middle + 4, b.label, ""})
+		anchor := ""
+		if b.labelX < b.x0 {
+			anchor = "end"
+		}
+		d.put("label", spot{b.labelX, middle + 4, b.label, anchor})
 		return
 	}
 	if d.outlived(b) && d.shows(b.ended()) {
@@ -244,13 +264,17 @@ func (d *drawing) words(b *bar, middle float64) {
 		d.put("overlabel", spot{x + 4, line, d.why(b.end), ""}, spot{x - 4, line, d.why(b.end), "end"})
 	}
 	const apart = 12.0 // from the rings around sales
-	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
-	if d.outlived(b) {
-		spots = append(spots, spot{d.x(b.ended()) - 6, line, b.label, "end"})
+	var spots []spot
+	for _, text := range []string{b.label, label(d.cell, b.op)} {
+		spots = append(spots, spot{b.labelX, line, text, ""}, spot{b.x0 - 6, line, text, "end"})
+		if d.outlived(b) {
+			spots = append(spots, spot{d.x(b.ended()) - 6, line, text, "end"})
+		}
+		spots = append(spots, d.within(b.x0, b.x1, line, text)...)
+		spots = append(spots, spot{b.x0 - apart, middle + 4, text, "end"}, spot{b.x1 + apart, middle + 4, text, ""})
+		spots = append(spots, d.within(b.x0, d.right(), line, text)...)
 	}
-	spots = append(spots, d.within(b.x0, b.x1, line, b.label)...)
-	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
-	d.put("label", append(spots, d.within(b.x0, d.right(), line, b.label)...)...)
+	d.put("label", spots...)
 	d.put("label", d.within(d.x(underWay(b.op).lo), b.x0, middle+4, "waits")...)
 	d.refusal(b, middle)
 	d.faultWords(b, line)

@@ -108,8 +108,10 @@ func (d *drawing) queued(op *history.Op, at turn, middle float64) {
 	d.rect("bar", "", x0, x1, middle-barHeight/2, barHeight, "rx", 1.5)
 	d.taken = append(d.taken, box{x0, middle - barHeight/2, x1, middle + barHeight/2})
 	d.faults(op, middle)
-	name := short(d.cell, op) + " on " + clip(op.Instance, 8)
-	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{gutter + 4, middle - 1, name, ""})
+	on := " on " + clip(op.Instance, 8)
+	name, brief := named(d.cell, op)+on, short(d.cell, op)+on
+	d.put("label", spot{sent - 6, middle + 4, name, "end"}, spot{sent - 6, middle + 4, brief, "end"},
+		spot{gutter + 4, middle - 1, brief, ""})
 	words := at.words(op, d.window.wakes)
 	d.put("turn", spot{x1 + 6, middle + 4, words, ""}, spot{x0 - 6, middle + 4, words, "end"})
 }

@@ -80,6 +80,17 @@ func (s span) moment(ns float64) string { return millisAt(ns, roundStep(s.length
 // onStock reports whether the command reads or writes the stock.
 func onStock(cmd *history.Command) bool { return cmd.ReadsStock() || cmd.WritesStock() }
 
+// named is the name of an order: "Anna", "order 12", or what it is there for.
+func named(c *history.Cell, op *history.Op) string {
+	switch short := c.Short(op.Order); {
+	case strings.HasPrefix(short, "opening-"):
+		return "opening order"
+	case strings.HasPrefix(short, "probe-"):
+		return "fresh request"
+	}
+	return clip(c.OrderName(op.Order), 30)
+}
+
 // short is the name of an order where there is no room for a word besides: "Anna", or "12".
 func short(c *history.Cell, op *history.Op) string {
 	return clip(strings.TrimPrefix(c.OrderName(op.Order), "order "), 24)

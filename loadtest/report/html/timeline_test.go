@@ -123,7 +123,7 @@ func TestTheEndOfALeaseIsDrawn(t *testing.T) {
 	assert.InDelta(t, 9+1000, timeAt(t, first, ends), 5, "the acquire ended at 9 ms, and the TTL is 1 s")
 	assert.Subset(t, texts(first), []string{
 		"TTL over", "holds the lock", "believes it holds the lock",
-		"held by order 1, since 9 ms", "1: TTL over at 1009 ms",
+		"held by order 1, since 9 ms", "order 1: TTL over at 1009 ms",
 	})
 }
 
@@ -239,7 +239,7 @@ func TestTheDecisiveMomentIsEnlarged(t *testing.T) {
 	all := drawn(t, gap())
 	require.Len(t, all, 2, "who removed whose lock is 3 ms of 550")
 	assert.Len(t, of(all[1], "cross", "hold"), 1)
-	assert.Contains(t, texts(all[1]), "2: removed by 1 at 541.00 ms")
+	assert.Contains(t, texts(all[1]), "order 2: removed by order 1 at 541.00 ms")
 	from, to := timeAt(t, all[1], 104), timeAt(t, all[1], 1066)
 	assert.Less(t, from, 537.0)
 	assert.Greater(t, to, 541.0)
@@ -277,7 +277,7 @@ func TestAQueueIsDrawnByArrival(t *testing.T) {
 		}
 	}
 	assert.Len(t, of(all[0], "fault", "order"), 24, "each of these orders was held up for a while")
-	assert.Subset(t, texts(all[0]), []string{"first on a", "1 on a", "2 on b", "turn 1", "turn 2", "turn 24"})
+	assert.Subset(t, texts(all[0]), []string{"first on a", "order 1 on a", "order 2 on b", "turn 1", "turn 2", "turn 24"})
 
 	all = drawn(t, line("v4", map[int]int{3: 28, 28: 3}))
 	assert.Subset(t, texts(all[0]), []string{
