@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"stockapi/loadtest/history"
 )
@@ -44,10 +45,10 @@ func (d *drawing) newBar(op *history.Op) *bar {
 		b.below = lineBelow
 	}
 	wordy := d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0
-	if !wordy && (d.beside(b, b.label) || d.beside(b, label(d.cell, op))) {
+	need := textWidth(b.label) + 18
+	if !wordy && (d.beside(b, b.label) || b.x1-b.x0 < need && d.beside(b, label(d.cell, op))) {
 		return b
 	}
-	need := textWidth(b.label) + 18
 	b.tall, b.labelX = true, max(min(b.x0, d.right()-need), gutter)
 	if wordy {
 		b.from, b.to = min(b.from, b.labelX), max(b.to+6, b.labelX+need)
@@ -257,6 +258,7 @@ func (d *drawing) words(b *bar, middle float64) {
 			anchor = "end"
 		}
 		d.put("label", spot{b.labelX, middle + 4, b.label, anchor})
+		d.reads(b, middle)
 		return
 	}
 	if d.outlived(b) && d.shows(b.ended()) {
@@ -275,7 +277,10 @@ func (d *drawing) words(b *bar, middle float64) {
 		spots = append(spots, d.within(b.x0, d.right(), line, text)...)
 	}
 	d.put("label", spots...)
-	d.put("label", d.within(d.x(underWay(b.op).lo), b.x0, middle+4, "waits")...)
+	if d.window.whole { // the line of the wait is drawn
+		d.put("label", d.within(d.x(underWay(b.op).lo), b.x0, middle+4, "waits")...)
+	}
+	d.reads(b, middle)
 	d.refusal(b, middle)
 	d.faultWords(b, line)
 	d.inside(b, middle)
@@ -295,6 +300,35 @@ func (d *drawing) refusal(b *bar, middle float64) {
 			return
 		}
 	}
+}
+
+// reads says beside each ring what was read: in the bar, or above it if its row has a line for words.
+func (d *drawing) reads(b *bar, middle float64) {
+	for i := range b.op.Trace {
+		cmd := &b.op.Trace[i]
+		text := whatItRead(cmd)
+		if text == "" || !d.shows(float64(cmd.End)) {
+			continue
+		}
+		x, spots := d.x(float64(cmd.End)), []spot(nil)
+		if room := textWidth(text)*1.06 + 12; x+room <= b.x1 {
+			spots = append(spots, spot{x + 6, middle + 4, text, ""})
+		} else if x-room >= b.x0 {
+			spots = append(spots, spot{x - 6, middle + 4, text, "end"})
+		}
+		if line := middle - barHeight/2 - 6; b.tall {
+			spots = append(spots, spot{x, line, text, "middle"}, spot{x, line, text, ""}, spot{x, line, text, "end"})
+		}
+		d.put("inside", spots...)
+	}
+}
+
+// whatItRead says what a command read of the stock, nothing if it read none or its reply is no number.
+func whatItRead(cmd *history.Command) string {
+	if _, err := strconv.ParseInt(cmd.Reply, 10, 64); err != nil || !cmd.ReadsStock() || !cmd.End.Known() {
+		return ""
+	}
+	return "reads " + cmd.Reply
 }
 
 // inside says in a bar that its order holds the lock, and then that it only believes so.
@@ -351,7 +385,7 @@ func (d *drawing) commands(b *bar, middle float64) {
 		case w == unsureWrite:
 			d.diamond("unsure", "no reply to this write: "+clip(cmd.Err, 60), x, middle)
 		case onStock(cmd):
-			d.el("circle", "", "class", "read", "cx", x, "cy", middle, "r", 3.2)
+			d.el("circle", whatItRead(cmd), "class", "read", "cx", x, "cy", middle, "r", 3.2)
 			d.reserve(x, middle, 3.2)
 		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)

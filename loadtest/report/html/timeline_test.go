@@ -523,3 +523,23 @@ func TestAHerdIsDrawn(t *testing.T) {
 	assert.Len(t, of(first, "turn", "overtaken"), 22)
 	assert.Empty(t, of(first, "inside", ""), "nobody holds the lock while it waits")
 }
+
+// Without a lock all buyers of a crowd read the same: a few of them are enough to see it.
+func TestWithoutALockFiveBuyersReadTheSame(t *testing.T) {
+	var ops []history.Op
+	for i := range 30 {
+		op := sale(fmt.Sprint("o", i), "a", 100, history.Instant(10+i), history.Instant(100+i))
+		op.Lease = nil
+		ops = append(ops, op)
+	}
+	c := cellOf("one-instance", "v0", ops...)
+	c.Findings = []history.Finding{{Verdict: history.Stock, Result: history.Broken, Evidence: []history.Evidence{
+		{Text: "unit 100", Unit: 100, Orders: []string{"o7", "o8"}, At: []history.Instant{107 * ms, 108 * ms}},
+	}}}
+	doc := render(t, runOf(c))
+	first := timelinesOf(t, doc)[0]
+	says(t, doc, "5 of the 30 orders that bought unit 100, of 30 orders in the cell.")
+	assert.Len(t, of(first, "bar", "order"), 5)
+	reads := slices.DeleteFunc(texts(first), func(text string) bool { return !strings.HasPrefix(text, "reads ") })
+	assert.Equal(t, slices.Repeat([]string{"reads 100"}, 5), reads)
+}

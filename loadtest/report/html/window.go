@@ -13,6 +13,9 @@ import (
 // maxOrders bounds the orders of one timeline: more cannot be distinguished.
 const maxOrders = 20
 
+// maxBuyers bounds the buyers of one unit that are shown without a lock: what they read is what matters of them.
+const maxBuyers = 5
+
 // window is the part of a cell that a timeline shows.
 type window struct {
 	span
@@ -40,7 +43,9 @@ func choose(c *history.Cell) window {
 		w.takeAll(c)
 	case !around.empty():
 		w.span = around
-		w.takeAround(c)
+		if !w.takeBuyers(c) {
+			w.takeAround(c)
+		}
 	default:
 		w.takeFirst(c)
 	}
@@ -106,15 +111,37 @@ func (w *window) takeAll(c *history.Cell) {
 	w.caption = fmt.Sprintf("All %d orders of the cell.", c.Len())
 }
 
+// takeBuyers takes the orders without a lease that bought the unit of the violation: its own, then those that began
+// nearest to them. It returns false if its own had leases.
+func (w *window) takeBuyers(c *history.Cell) bool {
+	unit := evidenceOf(w.finding).Unit
+	bought := func(op *history.Op) bool { return op.Lease == nil && slices.Contains(op.Units, unit) }
+	all := w.take(c, bought, w.nearest)
+	if all < 2 {
+		w.ops = nil
+		return false
+	}
+	w.ops = w.ops[:min(len(w.ops), maxBuyers)]
+	for _, op := range w.ops {
+		w.join(active(op))
+	}
+	w.caption = fmt.Sprintf("%d of the %d orders that bought unit %d, of %d orders in the cell.",
+		len(w.ops), all, unit, c.Len())
+	return true
+}
+
 // takeAround takes the orders of the violation first, then those that ended within its time, then those that began
 // nearest to it.
 func (w *window) takeAround(c *history.Cell) {
-	near := w.take(c, func(op *history.Op) bool { return active(op).meets(w.span) }, func(a, b *history.Op) int {
-		return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
-	})
+	near := w.take(c, func(op *history.Op) bool { return active(op).meets(w.span) }, w.nearest)
 	w.caption = fmt.Sprintf(
 		"Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
 		len(w.ops), c.Len(), near)
+}
+
+// nearest compares two orders by how much they matter, and then by how near they began to the window.
+func (w *window) nearest(a, b *history.Op) int {
+	return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
 }
 
 // rank puts the violation's own orders first, then those with a fault, then those that ended in the window.
