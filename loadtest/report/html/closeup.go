@@ -17,11 +17,6 @@ const maxCloseUps = 3
 // earlier one shows as well is not drawn again.
 func closeUps(c *history.Cell, w window) []window {
 	shown := []window{w}
-	if w.queue {
-		if near, worth := w.handOver(); worth {
-			shown = append(shown, near)
-		}
-	}
 	for _, f := range c.Findings {
 		at := w.decisive(f)
 		seen := func(w window) bool { return w.makesOut(at) }
@@ -77,8 +72,15 @@ func (w *window) zoom(at span) {
 	}
 	whole := w.span
 	w.lo, w.hi = max(at.lo-air, whole.lo), min(at.hi+air, whole.hi)
-	if w.queue {
-		return // all rows, because what matters is who came before whom
+	if w.queue { // the rows of the violation alone: the whole queue is above
+		ops, turns := w.ops, w.turns
+		w.ops, w.turns = nil, nil
+		for i, op := range ops {
+			if w.focus[op.Order] {
+				w.ops, w.turns = append(w.ops, op), append(w.turns, turns[i])
+			}
+		}
+		return
 	}
 	w.ops = slices.DeleteFunc(slices.Clone(w.ops), func(op *history.Op) bool {
 		s := active(op)

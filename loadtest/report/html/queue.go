@@ -57,29 +57,6 @@ func (w *window) takeQueue(c *history.Cell) {
 	}
 }
 
-// handOver returns the time in which the lock went from one to the next, enlarged, if that is short.
-func (w window) handOver() (window, bool) {
-	at := noSpan()
-	for i, op := range w.ops {
-		if i == 0 {
-			at.include(op.Lease.ReleasedAt)
-		} else {
-			at.include(op.Lease.AcquiredAt)
-		}
-	}
-	if at.empty() || at.length() > w.length()/3 {
-		return w, false
-	}
-	near, whole := w, w.span
-	near.lo, near.hi = max(at.lo-at.length()*0.2, whole.lo), min(at.hi+at.length()*0.3, whole.hi)
-	if near.lo >= near.hi {
-		return w, false
-	}
-	near.caption = fmt.Sprintf("The lock goes from order to order, %.0f times as large: %s to %s.",
-		w.length()/near.length(), near.moment(near.lo), near.moment(near.hi))
-	return near, true
-}
-
 // queue draws the orders that waited in line: a row for each as they arrived, the wait, and in which turn it got the
 // lock.
 func (d *drawing) queue() {
