@@ -47,6 +47,7 @@ type facts struct {
 	StepsRight      bool // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
 	HeadingInView   bool // of the open cell
+	NamesStay       bool // those of its lanes, when its timeline is scrolled sideways
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -67,6 +68,7 @@ func TestTheReportInABrowser(t *testing.T) {
 			assert.Contains(t, f.Open, open)
 			assert.Positive(t, f.Figures)
 			assert.True(t, f.HeadingInView)
+			assert.True(t, f.NamesStay)
 			assert.True(t, f.StepsRight)
 			assert.NotEmpty(t, f.Next)
 			assert.Equal(t, f.Next, f.NextByKey)

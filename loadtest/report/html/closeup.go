@@ -26,7 +26,7 @@ func closeUps(c *history.Cell, w window) []window {
 		near := w
 		near.focus, near.finding = focusOf(evidenceOf(f)), f
 		near.zoom(at)
-		if near.lo < near.hi && near.length() < w.length() {
+		if near.lo < near.hi && near.length() < w.length() && len(near.ops) > 0 {
 			near.caption = fmt.Sprintf("The moment itself, %.0f times as large: %s to %s.",
 				w.length()/near.length(), near.moment(near.lo), near.moment(near.hi))
 			shown = append(shown, near)

@@ -203,6 +203,7 @@ func TestTheTimelineOfAPause(t *testing.T) {
 	assert.Equal(t, legend+2, count(es, "rect", "fault"))
 	assert.Equal(t, legend+2, count(es, "rect", "stopped"))
 	assert.Equal(t, 3, count(es, "rect", "lane"), "two instances and the lock")
+	assert.Equal(t, 3, count(es, "rect", "head"), "their names, which stay when it is scrolled")
 	assert.Equal(t, 2, strings.Count(doc, ": sold\nsent"), "a tooltip for each order")
 	says(t, doc, "order o2: removed by order o1 at 3001 ms")
 }

@@ -32,6 +32,7 @@ type drawing struct {
 	top, y float64
 	// backgrounds are those of the lanes. They lie below the lines of the axis, and all else above them.
 	backgrounds svg
+	heads       svg // the names of the lanes once more: they stay when the timeline is scrolled sideways
 	// colours gives each instance its own, the same in every lane.
 	colours map[string]string
 }
@@ -172,17 +173,23 @@ func (d *drawing) laneOf(instance string) string {
 // lane draws the background of a lane, and its name.
 func (d *drawing) lane(name string, height float64) {
 	d.backgrounds.rect("lane", "", 0, d.width, d.y, height, "rx", 4.0)
-	d.text("name", clip(name, 14), 8, d.y+16)
+	d.heads.rect("head", "", 0, gutter, d.y, height)
+	for _, s := range []*svg{&d.svg, &d.heads} {
+		s.text("name", clip(name, 14), 8, d.y+16)
+	}
 	d.taken = append(d.taken, spot{x: 8, y: d.y + 16, text: clip(name, 14)}.box())
 }
 
-// whole is the timeline as an element of a page.
+// whole is the timeline as elements of a page: the names of its lanes lie upon it.
 func (d *drawing) whole() string {
 	s := &svg{}
 	s.tag("svg", "class", "timeline "+signOf(d.cell).severity(),
 		"viewBox", fmt.Sprintf("0 0 %g %s", d.width, number(d.y+2)), "role", "img",
 		"aria-label", "timeline: "+clip(d.window.caption, 300))
 	s.WriteString(">" + d.content() + "</svg>")
+	s.tag("svg", "class", "heads", "viewBox", fmt.Sprintf("0 0 %g %s", gutter, number(d.y+2)), "aria-hidden", "true",
+		"style", fmt.Sprintf("width:%.3f%%", gutter/d.width*100))
+	s.WriteString(">" + d.heads.String() + "</svg>")
 	return s.String()
 }
 
