@@ -3,6 +3,8 @@ package html_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -79,6 +81,17 @@ func TestTheReportInABrowser(t *testing.T) {
 		assert.Equal(t, strings.Count(page, "<figure>"), f.Figures)
 		assert.Contains(t, f.Open, open)
 	})
+	t.Run("shown again, from a file", func(t *testing.T) {
+		sum := sha256.Sum256([]byte(shownAgain))
+		own := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "' "
+		driven := strings.Replace(page, "script-src ", own, 1) + "<script>" + shownAgain + "</script>"
+		file := filepath.Join(t.TempDir(), "report.html")
+		require.NoError(t, os.WriteFile(file, []byte(driven), 0o600))
+		dom := b.run(t, "--virtual-time-budget=5000", "--dump-dom", "file://"+file+"#"+open)
+		title := regexp.MustCompile("<title>(.*)</title>").FindStringSubmatch(dom)
+		require.Len(t, title, 2)
+		assert.Equal(t, "reload at 700, #"+open+": "+open+" queue-order-v8", title[1])
+	})
 	t.Run("on paper", func(t *testing.T) {
 		file := filepath.Join(t.ArtifactDir(), "report.pdf")
 		b.run(t, "--print-to-pdf="+file, b.server.URL+"/report.html#"+open)
@@ -90,6 +103,24 @@ func TestTheReportInABrowser(t *testing.T) {
 		assert.Less(t, pages, 40, "of the cells that are closed, paper has the stories alone")
 	})
 }
+
+// shownAgain hides the page and shows it again, with one more cell open. Then the title says what became of it.
+const shownAgain = `
+const opened = () => [...document.querySelectorAll("details.cell[open] > section")].map((s) => s.id);
+const kind = performance.getEntriesByType("navigation")[0].type, wanted = ["pause-v4", "queue-order-v8"];
+if (kind !== "reload") document.querySelectorAll("details.cell").forEach((cell) => {
+  cell.open = wanted.includes(cell.querySelector("section").id);
+});
+setTimeout(() => {
+  document.title = kind + " at " + scrollY + ", " + location.hash + ": " + opened().join(" ");
+  if (kind === "reload") return;
+  scrollTo(0, 700);
+  for (const state of ["hidden", "visible"]) {
+    Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }
+}, 100);
+`
 
 // wholeRun returns the run of STOCKAPI_RESULTS. Without it, it forges one: every cell of the table, all but the first
 // as expected.
@@ -200,9 +231,9 @@ func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts 
 	}
 }
 
-// run runs the browser until it ends. No name can be resolved there, nothing may be asked for beside the page, and the
+// run runs the browser until it ends, and returns what it printed. No name can be resolved there, nothing may be asked for beside the page, and the
 // page must log no error and violate no policy.
-func (b *browser) run(t *testing.T, args ...string) {
+func (b *browser) run(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -210,8 +241,8 @@ func (b *browser) run(t *testing.T, args ...string) {
 		"--hide-scrollbars", "--user-data-dir=" + t.TempDir(), "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 		"--enable-logging=stderr", "--window-size=1440,900", "--no-pdf-header-footer"}
 	command := exec.CommandContext(ctx, b.program, append(common, args...)...)
-	var log bytes.Buffer
-	command.Stderr = &log
+	var log, printed bytes.Buffer
+	command.Stdout, command.Stderr = &printed, &log
 	require.NoError(t, command.Run(), log.String())
 	for line := range strings.Lines(log.String()) {
 		if !strings.Contains(line, "Blocked script execution") { // as it was asked to
@@ -219,4 +250,5 @@ func (b *browser) run(t *testing.T, args ...string) {
 		}
 	}
 	assert.Empty(t, b.asked)
+	return printed.String()
 }

@@ -96,4 +96,23 @@
 
   document.querySelectorAll("details[open]").forEach(fill);
   follow();
+
+  // A new run may have been written here meanwhile. Nothing may be asked for, so the tab reloads itself whenever it is
+  // shown again, and the entry of the history keeps what was open and where the reader was.
+  const cells = [...document.querySelectorAll("details.cell")], id = (cell) => cell.querySelector("section").id;
+  let hidden = false;
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") hidden = true;
+    else if (hidden) {
+      history.replaceState({ open: cells.filter((cell) => cell.open).map(id), y: scrollY }, "");
+      location.reload();
+    }
+  });
+  if (history.state) {
+    cells.forEach((cell) => { if (cell.open = history.state.open.includes(id(cell))) fill(cell); });
+    scrollTo(0, history.state.y);
+    history.replaceState(null, "");
+  }
+  document.querySelector(".cells")?.insertAdjacentHTML("beforebegin",
+    '<p class="note">This tab loads the newest run that was written here whenever it is shown again.</p>');
 })();
