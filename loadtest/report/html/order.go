@@ -46,7 +46,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	}
 	wordy := d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0
 	need := textWidth(b.label) + 18
-	if !wordy && (d.beside(b, b.label) || b.x1-b.x0 < need && d.beside(b, label(d.cell, op))) {
+	if !wordy && (d.beside(b, b.label) || b.to-b.from < need && d.beside(b, label(d.cell, op))) {
 		return b
 	}
 	b.tall, b.labelX = true, max(min(b.x0, d.right()-need), gutter)
@@ -65,7 +65,7 @@ func (d *drawing) beside(b *bar, label string) bool {
 	switch {
 	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+12, b.x1+need
-	case b.from-need >= gutter:
+	case b.from-need >= gutter && b.x0-b.from < need: // no long wait is between them
 		b.labelX = b.from - 8
 		b.from -= need
 	default:
