@@ -46,7 +46,7 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	}
 	wordy := d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0
 	need := textWidth(b.label) + 18
-	if !wordy && (d.beside(b, b.label) || b.to-b.from < need && d.beside(b, label(d.cell, op))) {
+	if !wordy && d.beside(b) {
 		return b
 	}
 	b.tall, b.labelX = true, max(min(b.x0, d.right()-need), gutter)
@@ -59,9 +59,9 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	return b
 }
 
-// beside gives a bar that label, to its right or to its left. It reports whether there is room.
-func (d *drawing) beside(b *bar, label string) bool {
-	need := textWidth(label)*1.06 + 20
+// beside puts the label of a bar to its right or to its left. It reports whether there is room.
+func (d *drawing) beside(b *bar) bool {
+	need := textWidth(b.label)*1.06 + 20
 	switch {
 	case b.x1+need <= d.right():
 		b.labelX, b.to = b.x1+12, b.x1+need
@@ -71,7 +71,6 @@ func (d *drawing) beside(b *bar, label string) bool {
 	default:
 		return false
 	}
-	b.label = label
 	return true
 }
 
@@ -122,23 +121,6 @@ func (d *drawing) lossOf(op *history.Op) history.End {
 // neverEnded reports whether the order's end is unknown: it got no answer, and its lease names no release.
 func neverEnded(op *history.Op) bool {
 	return !op.Done.Known() && (op.Lease == nil || !op.Lease.ReleasedAt.Known())
-}
-
-// label is a sentence in short, such as "12 → 84".
-func label(c *history.Cell, op *history.Op) string {
-	text := short(c, op)
-	switch {
-	case op.Outcome == history.Sold && len(op.Units) > 0:
-		text += fmt.Sprintf(" → %d", op.Units[0])
-		if n := len(op.Units); n > 1 {
-			text += fmt.Sprintf("…%d", op.Units[n-1])
-		}
-	case op.Outcome == history.Sold && op.Phase == history.Reading:
-		text += " read"
-	default:
-		text += " " + clip(string(op.Outcome), 12)
-	}
-	return text + servedBy(c, op)
 }
 
 // servedBy says under whose lease the order was served, if it says that it was another's.
@@ -266,17 +248,13 @@ func (d *drawing) words(b *bar, middle float64) {
 		d.put("overlabel", spot{x + 4, line, d.why(b.end), ""}, spot{x - 4, line, d.why(b.end), "end"})
 	}
 	const apart = 12.0 // from the rings around sales
-	var spots []spot
-	for _, text := range []string{b.label, label(d.cell, b.op)} {
-		spots = append(spots, spot{b.labelX, line, text, ""}, spot{b.x0 - 6, line, text, "end"})
-		if d.outlived(b) {
-			spots = append(spots, spot{d.x(b.ended()) - 6, line, text, "end"})
-		}
-		spots = append(spots, d.within(b.x0, b.x1, line, text)...)
-		spots = append(spots, spot{b.x0 - apart, middle + 4, text, "end"}, spot{b.x1 + apart, middle + 4, text, ""})
-		spots = append(spots, d.within(b.x0, d.right(), line, text)...)
+	spots := []spot{{b.labelX, line, b.label, ""}, {b.x0 - 6, line, b.label, "end"}}
+	if d.outlived(b) {
+		spots = append(spots, spot{d.x(b.ended()) - 6, line, b.label, "end"})
 	}
-	d.put("label", spots...)
+	spots = append(spots, d.within(b.x0, b.x1, line, b.label)...)
+	spots = append(spots, spot{b.x0 - apart, middle + 4, b.label, "end"}, spot{b.x1 + apart, middle + 4, b.label, ""})
+	d.put("label", append(spots, d.within(b.x0, d.right(), line, b.label)...)...)
 	if d.window.whole { // the line of the wait is drawn
 		d.put("label", d.within(d.x(underWay(b.op).lo), b.x0, middle+4, "waits")...)
 	}
