@@ -231,8 +231,8 @@ func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts 
 	}
 }
 
-// run runs the browser until it ends, and returns what it printed. No name can be resolved there, nothing may be asked for beside the page, and the
-// page must log no error and violate no policy.
+// run runs the browser until it ends, and returns what it printed. No name can be resolved there, nothing may be asked
+// for beside the page, and the page must log no error and violate no policy.
 func (b *browser) run(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
