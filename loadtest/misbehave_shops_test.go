@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -342,7 +344,8 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "all sold by the first of the day", rung: "v19",
 		bend: together(func(o, _ *order, firsts []*order) {
-			if o.number > 10 { // it was sent when an order of the first batch had been answered
+			n, err := strconv.Atoi(strings.TrimPrefix(o.id, o.product+"-"))
+			if err != nil || n > 10 { // it was sent when an order of the first batch had been answered
 				o.doc["sold_by"] = firsts[0].id
 			}
 		}),
