@@ -112,7 +112,7 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	fmt.Fprintln(r.stdout)
 	for _, op := range cell.All() {
 		if op.Phase == history.Buy {
-			fmt.Fprintf(r.stdout, "%s: %s\n", cell.Short(op.Order), ended(op))
+			fmt.Fprintf(r.stdout, "%s: %s\n", op.Instance, ended(op))
 		}
 	}
 	for _, f := range cell.Findings {
