@@ -27,7 +27,7 @@ type Rung struct {
 	Layout string
 	// Shelf is the kind of shelf that the rung sells from. Most rungs sell from the plain one, which relies on the lock.
 	Shelf stock.Kind
-	// Promises is what the rung promises besides.
+	// Promises are the properties of the rung that not every rung has.
 	Promises Promise
 	// Sends are the commands by which an order takes the lock, keeps it and gives it back, as a trace names them.
 	Sends string
@@ -303,13 +303,13 @@ var ErrNoRung = errors.New("no such rung")
 // proposes the one whose number or name is nearest.
 func Find(id string) (Rung, error) {
 	var known []string
-	near, least := "", 3
+	near, least, lower := "", 3, strings.ToLower(id)
 	for _, r := range Ladder() {
 		for _, name := range []string{r.Number, r.Name} {
-			if strings.EqualFold(id, name) {
+			if lower == name {
 				return r, nil
 			}
-			if far := levenshtein.ComputeDistance(strings.ToLower(id[:min(len(id), 32)]), name); far < least {
+			if far := levenshtein.ComputeDistance(lower[:min(len(lower), 32)], name); far < least {
 				near, least = fmt.Sprintf(" (did you mean %s?)", name), far
 			}
 		}

@@ -449,8 +449,12 @@ func TestRungsThatLackTheirBackend(t *testing.T) {
 	}
 	_, err := s.Decrease(context.Background(), "v6", order())
 	require.ErrorIs(t, err, ErrUnavailable)
-	_, err = s.Decrease(context.Background(), "v99", order())
-	require.ErrorIs(t, err, ErrNoRung)
+	for _, none := range []string{"v99", "\u017fetnx"} { // a letter that is s in another case
+		_, err = s.Decrease(context.Background(), none, order())
+		require.ErrorIs(t, err, ErrNoRung)
+	}
+	_, err = New("a", nil, nil, lock.Backends{}, NewMetrics("a"), slog.New(slog.DiscardHandler)).Commands("v4")
+	require.ErrorIs(t, err, ErrNoRung, "the ladder has it, and this shop has not")
 }
 
 // Every script that a rung sends is known by a name in the traces, redsync's own included.

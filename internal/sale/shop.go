@@ -86,8 +86,10 @@ func (s *Shop) find(id string) (*rung, error) {
 	if r, ok := s.byID[strings.ToLower(id)]; ok {
 		return r, nil
 	}
-	_, err := lock.Find(id)
-	return nil, err
+	if _, err := lock.Find(id); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w here: %s", ErrNoRung, id) // the ladder has it, and the shop was given another one
 }
 
 // Commands lists the commands that an order on a rung may send, as traces name them, or returns ErrNoRung.
