@@ -41,7 +41,7 @@ func versionOf(info *debug.BuildInfo) string {
 		cmp.Or(revision(info), "unknown"), info.GoVersion, platform())
 }
 
-// devel is what Go calls the version of a build of which it knows none.
+// devel is the version that Go gives a build whose version it does not know.
 const devel = "(devel)"
 
 // revision returns the commit that it was built from, with +dirty if files were changed since; empty if not known.

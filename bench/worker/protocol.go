@@ -46,7 +46,7 @@ type Result struct {
 	Workers []Tally `json:"workers"`
 }
 
-// A Tally is what one worker did.
+// A Tally counts the outcomes of one worker's orders.
 type Tally struct {
 	// Done counts the operations that ended while it was measured.
 	Done int64 `json:"done"`

@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// promises is what a rung has to promise for a verdict to be asked of it. The other verdicts are asked of all rungs.
+// promises maps a verdict to the property of the rungs of which it is asked. The others are asked of all rungs.
 var promises = map[history.Verdict]lock.Promise{
 	history.InOrder:   lock.InOrder,
 	history.Nested:    lock.Reentrant,

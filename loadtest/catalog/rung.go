@@ -44,9 +44,9 @@ type Shelf struct {
 	Fenced bool
 }
 
-// Lock names the commands by which an order takes the lock and gives it back, as the points of faults are called.
+// Lock names the command by which an order takes the lock, as the point of a fault is called, and says what ends it.
 type Lock struct {
-	Acquire, Release string
+	Acquire string
 	// Taken is the command after which an order knows that the lock is taken, and will be woken when it is free.
 	Taken string
 	// Gap is the point at which a crash hurts most, if that is not before the write of the stock.
@@ -83,13 +83,13 @@ var (
 // The shelf and the locks that several rungs have in common.
 var (
 	plain    = Shelf{Read: "get/stock", Write: "set/stock"}
-	compared = Lock{Acquire: "set/lock", Release: "eval:release"}     // removed only if it is the owner's
-	numbered = Lock{Acquire: "eval:acquire", Release: "eval:release"} // drawn together with a fencing token
-	permit   = Lock{Acquire: "eval:acquire-permit", Release: "eval:release"}
-	bySQL    = Lock{Acquire: "sql:acquire", Release: "sql:release"}
+	compared = Lock{Acquire: "set/lock"}     // removed only if it is the owner's
+	numbered = Lock{Acquire: "eval:acquire"} // drawn together with a fencing token
+	permit   = Lock{Acquire: "eval:acquire-permit"}
+	bySQL    = Lock{Acquire: "sql:acquire"}
 
 	reentrant = Lock{
-		Acquire: "eval:acquire-reentrant", Release: "eval:release-reentrant", Taken: "eval:acquire-reentrant",
+		Acquire: "eval:acquire-reentrant", Taken: "eval:acquire-reentrant",
 	}
 )
 
@@ -98,45 +98,45 @@ var Rungs = []Rung{
 	{Number: "v0", First: true, Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
 	{Number: "v0.5", First: true, Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
 	{Number: "v1", First: true, Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "setnx", Release: "del/lock", Endless: true}},
+		Lock: Lock{Acquire: "setnx", Endless: true}},
 	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "setnx", Release: "del/lock", Gap: "after:setnx", Blind: true}},
+		Lock: Lock{Acquire: "setnx", Gap: "after:setnx", Blind: true}},
 	{Number: "v2", First: true, Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
+		Lock: Lock{Acquire: "set/lock", Blind: true}},
 	{Number: "v3", First: true, Name: "owner-check", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "set/lock", Release: "del/lock", Blind: true}},
+		Lock: Lock{Acquire: "set/lock", Blind: true}},
 	{Number: "v4", First: true, Name: "lua-release", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5", First: true, Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5.5", First: true, Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v5.7", Name: "replicated", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock:    Lock{Acquire: "set/lock", Release: "eval:release", Replicated: true},
+		Lock:    Lock{Acquire: "set/lock", Replicated: true},
 		Variant: Variant{Of: "v5.5", When: "on a Redis without replicas"}},
 	{Number: "v6", First: true, Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "set/lock", Release: "eval:release", Quorum: true}},
+		Lock: Lock{Acquire: "set/lock", Quorum: true}},
 	{Number: "v7", Name: "reentrant", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant},
 	{Number: "v7-cached", Name: "cached-reentrancy", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant,
 		Variant: Variant{Of: "v7"}},
 	{Number: "v8", Name: "fair", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "eval:acquire-fair", Release: "eval:release-fair", Taken: "eval:acquire-fair", Queue: true}},
+		Lock: Lock{Acquire: "eval:acquire-fair", Taken: "eval:acquire-fair", Queue: true}},
 	{Number: "v9", Name: "multilock", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v9-naive", Name: "one-by-one", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared,
 		Variant: Variant{Of: "v9", When: "when an order names one product"}},
 	{Number: "v9-nodes", Name: "every-node", Kind: Nodes, Asked: locked, Shelf: plain, Lock: compared},
 	{Number: "v10", Name: "readwrite", Kind: Redis, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "eval:acquire-write", Release: "eval:release"}},
+		Lock: Lock{Acquire: "eval:acquire-write"}},
 	{Number: "v11", Name: "semaphore", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v11-two", Name: "two-permits", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
 	{Number: "v12", Name: "sql-row", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
 	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Asked: locked, Shelf: plain,
-		Lock: Lock{Acquire: "sql:acquire", Release: "sql:release", Endless: true}},
+		Lock: Lock{Acquire: "sql:acquire", Endless: true}},
 	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Asked: locked, Shelf: plain, Lock: bySQL},
 	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
-		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch"}},
+		Lock: Lock{Acquire: "zk:create", Taken: "zk:watch"}},
 	{Number: "v14", Name: "zk-sequential", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
-		Lock: Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch", Queue: true}},
+		Lock: Lock{Acquire: "zk:create", Taken: "zk:watch", Queue: true}},
 	{Number: "v14-hasty", Name: "zk-hasty", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
-		Lock:    Lock{Acquire: "zk:create", Release: "zk:delete", Taken: "zk:watch", Queue: true},
+		Lock:    Lock{Acquire: "zk:create", Taken: "zk:watch", Queue: true},
 		Variant: Variant{Of: "v14"}},
 	{Number: "v15", First: true, Name: "fenced", Kind: Redis, Asked: fenced, Lock: numbered,
 		Shelf: Shelf{Read: "eval:read", Write: "eval:write", Fenced: true}},
@@ -146,11 +146,11 @@ var Rungs = []Rung{
 	{Number: "v17", First: true, Name: "atomic", Kind: NoLock, Asked: lockless,
 		Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
 	{Number: "v18", Name: "handoff", Kind: Redis, Asked: fenced,
-		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
+		Lock:    Lock{Acquire: "eval:acquire-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v15"}},
 	{Number: "v19", Name: "combining", Kind: Redis, Asked: fenced,
-		Lock:    Lock{Acquire: "eval:acquire-handoff", Release: "eval:release-handoff"},
+		Lock:    Lock{Acquire: "eval:acquire-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v18"}},
 }
