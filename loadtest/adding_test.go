@@ -113,7 +113,7 @@ func TestAddingARungAndAScenario(t *testing.T) {
 		return string(out)
 	}
 	run("go", "build", "-overlay", overlay, "-o", dir+string(filepath.Separator), "./cmd/stockapi", "./loadtest")
-	out := run(filepath.Join(dir, "loadtest"), "run", "--backend", "embedded", "--rungs", "v4,v44",
+	out := run(filepath.Join(dir, "loadtest"), "run", "--no-out", "--backend", "embedded", "--rungs", "v4,v44",
 		"--scenarios", "two-instances,drizzle,late-release")
 	assert.Contains(t, out, "as expected (6 of 6 cells)")
 	asked := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/",

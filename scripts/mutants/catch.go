@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,7 +93,7 @@ func (c cell) catch(ctx context.Context, m *broken) (string, error) {
 		return "", err
 	}
 	words := strings.Fields(string(c))
-	args := append([]string{"--scenarios", words[0], "--rungs"}, words[1:]...)
+	args := slices.Concat([]string{"--scenarios", words[0], "--rungs"}, words[1:], []string{"--no-out"})
 	var out string
 	for range 2 { // exit code 2 says that the run could not be made, and nothing of the mutant
 		if out, err = m.runWith(ctx, "LOADTEST_STOCKAPI="+program, m.root, m.loadtest, args...); exitCode(err) != 2 {
