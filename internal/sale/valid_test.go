@@ -56,10 +56,9 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 			o.TTL = 10 * time.Second
 			receipt, err := s.Decrease(trace.WithFaults(context.Background(), "1", faults), id, o)
 			require.NoError(t, err)
-			valid := *receipt.Lease.ValidMS
-			assert.LessOrEqual(t, valid, 10_000-receipt.WaitedMS-500, "the TTL, less the time spent, less the drift")
-			assert.Less(t, valid, 7000.0)
-			assert.Positive(t, valid)
+			// Not less what the receipt says was waited: that clock starts before the rung's own.
+			assert.LessOrEqual(t, *receipt.Lease.ValidMS, 10_000-3000-500.0, "the TTL, less the time spent, less the drift")
+			assert.Positive(t, *receipt.Lease.ValidMS)
 		})
 	}
 }
