@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // passTime lets time pass until a client moves that is not held, or until just after the next key expires.
@@ -88,8 +89,8 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 }
 
 // firstWaiting returns the first command that waits of each client that has one and lives.
-func (p *player) firstWaiting() map[*participant]*command {
-	waiting := map[*participant]*command{}
+func (p *player) firstWaiting() map[*participant]*wire.Command {
+	waiting := map[*participant]*wire.Command{}
 	for _, c := range p.clients {
 		if own := p.gate.Of(&c.Client); !c.Dead && len(own) > 0 {
 			waiting[c] = own[0]

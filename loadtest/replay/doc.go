@@ -2,14 +2,13 @@
 // its own, the servers are Redis servers, and the commands are carried out in the order of the trace. What came out is
 // judged as any cell.
 //
-// Each instance reaches each server over a wire, which knows the protocol of Redis. A command that comes to a wire
-// waits there until the trace lets it through. The instances know nothing of that: they run the code that they always
-// run. Time is real, so a lease of the replay lasts for seconds.
+// Each instance reaches each server over a wire of loadtest/wire. A command that comes to a wire waits there until the
+// trace lets it through. Time is real, so a lease of the replay lasts for seconds.
 //
 // # Reading order
 //
-//   - times.go: how long things last. Steps, traces and the gate are those of loadtest/schedule.
-//   - resp.go, wire.go, conn.go, gate.go: a command's way to a server, and what the trace may decide about it.
+//   - times.go: how long things last. Steps and traces are those of loadtest/schedule.
+//   - gate.go: the gate of the wires, and what clients do there by themselves.
 //   - quiet.go: when an instance has nothing left to do. holds.go: what the servers hold.
 //   - player.go, faults.go, clock.go: the steps of one trace.
 //   - environment.go, replay.go: the servers and instances of one replay, from their start to the verdicts.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // An Environment starts the servers and the instances of replays. Several can be under way.
@@ -45,7 +44,7 @@ func (e *Environment) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.scripts, err = scriptNames(ctx, path); err != nil {
+	if e.scripts, err = wire.ScriptNames(ctx, path); err != nil {
 		return err
 	}
 	if e.servers, err = e.cluster.StartBackend(ctx); err != nil {
@@ -57,21 +56,6 @@ func (e *Environment) begin(ctx context.Context) error {
 
 // Close ends all that was started.
 func (e *Environment) Close() error { return e.cluster.Close() }
-
-// scriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders the commands of a client by
-// their names.
-func scriptNames(ctx context.Context, path string) (map[string]string, error) {
-	out, err := exec.CommandContext(ctx, path, "scripts").Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s scripts: %w; replay needs a stockapi of its own build", path, err)
-	}
-	names := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		digest, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		names[digest] = name
-	}
-	return names, nil
-}
 
 // virtual returns why a trace can be run in virtual time alone; empty if it can be replayed.
 func virtual(t schedule.Trace) string {

@@ -69,8 +69,8 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 		p.gate.Change(func() { node.Down = true })
 		for _, c := range p.clients {
 			for _, w := range c.wires {
-				if w.server == node.Server {
-					w.closeIdle()
+				if w.Server == node.Server {
+					w.CloseIdle()
 				}
 			}
 		}

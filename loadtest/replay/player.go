@@ -8,6 +8,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // A player plays the steps of one trace.
@@ -30,7 +31,7 @@ type participant struct {
 	schedule.Client
 	pid   int
 	kill  func()
-	wires []*wire
+	wires []*wire.Wire
 	buy   func(ctx context.Context) history.Op
 
 	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent
@@ -147,7 +148,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 		p.die(c)
 		return nil
 	case schedule.CrashAfter:
-		cmd.delivered = make(chan struct{})
+		cmd.Delivered = make(chan struct{})
 		if err := p.decide(ctx, cmd, schedule.Pass); err != nil {
 			return err
 		}
@@ -160,9 +161,9 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	case schedule.Drop:
 		err = p.decide(ctx, cmd, schedule.Refuse)
 	default:
-		if p.givesUpNext(i, c) && !cmd.Message && !cmd.subscribes { // its caller goes before the reply comes: see giveUp
+		if p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes { // its caller goes before the reply comes: see giveUp
 			c.reply = make(chan struct{})
-			cmd.delivered = c.reply
+			cmd.Delivered = c.reply
 		}
 		err = p.decide(ctx, cmd, schedule.Pass)
 	}
@@ -171,14 +172,14 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 }
 
 // decide lets a command go, and waits until the server has answered, or never will.
-func (p *player) decide(ctx context.Context, cmd *command, d schedule.Decision) error {
+func (p *player) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision) error {
 	if !p.gate.Decide(cmd, d) {
 		return fmt.Errorf("%s has closed the connection of %s", cmd.Client.Name, cmd.Text())
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case <-cmd.done:
+	case <-cmd.Done():
 		return nil
 	case <-timer.C:
 		return fmt.Errorf("%s was not answered within %s", cmd.Text(), patience)
@@ -188,7 +189,7 @@ func (p *player) decide(ctx context.Context, cmd *command, d schedule.Decision) 
 }
 
 // await returns the command of a client that a step names. It sends the order first, if need be.
-func (p *player) await(ctx context.Context, c *participant, nth int) (*command, error) {
+func (p *player) await(ctx context.Context, c *participant, nth int) (*wire.Command, error) {
 	p.send(ctx, c)
 	for begun := time.Now(); ; {
 		p.settle(ctx)
@@ -255,31 +256,16 @@ func (p *player) end() (ops []history.Op) {
 		}
 		c.leave()
 		<-c.done
-		log, wrote := p.gate.logOf(&c.Client)
+		log, wrote := p.gate.LogOf(&c.Client)
 		if c.Dead && !wrote && c.op.Outcome == history.Unknown {
 			c.op.Outcome, c.op.Detail = history.NotSold,
 				c.Name+" was killed before this order's write of the stock was sent; "+c.op.Detail
 			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
 		}
-		narrow(&c.op, p.start, log)
+		wire.Narrow(&c.op, p.start, log)
 		ops = append(ops, c.op)
 	}
 	return ops
-}
-
-// narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
-// instance knows only when it sent a command itself, which then may have waited at a wire for seconds.
-func narrow(op *history.Op, start time.Time, log []*command) {
-	for i := range op.Trace {
-		one := &op.Trace[i]
-		for _, cmd := range log {
-			sent, answered := history.At(start, cmd.sent), history.At(start, cmd.answered)
-			if cmd.Name == one.Cmd && cmd.Server.Host == one.Node && one.At <= sent && answered <= one.End {
-				one.At, one.End = sent, answered
-				break
-			}
-		}
-	}
 }
 
 // order returns the id of a client's order, without the product.

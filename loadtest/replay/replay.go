@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // A replay holds the servers, wires and instances of one replay.
@@ -81,12 +82,12 @@ func (r *replay) wire(c *participant) (*cluster.Backend, error) {
 	reached := *r.servers
 	reached.SQL, reached.ZooKeeper, reached.Redlock = "", "", nil
 	for _, one := range r.stores {
-		w, err := newWire(r.gate, &c.Client, one.Server, r.times.lost)
+		w, err := wire.New(r.gate.Gate, &c.Client, one.Server, r.times.lost)
 		if err != nil {
 			return nil, err
 		}
 		c.wires = append(c.wires, w)
-		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.rdb.Options().Password), Host: w.host()}).String()
+		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.rdb.Options().Password), Host: w.Host()}).String()
 		switch {
 		case one.Index == 0:
 			reached.URL = at
@@ -141,7 +142,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		c.pid, c.kill = in.Pid(), in.Kill
 		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.order(), held) }
 		for _, w := range c.wires {
-			behind[w.host()] = w.server.Host
+			behind[w.Host()] = w.Server.Host
 		}
 	}
 	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],

@@ -1,11 +1,13 @@
-package replay
+package wire
 
 import (
-	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/alicebob/miniredis/v2/proto"
 
 	"stockapi/loadtest/schedule"
 )
@@ -89,11 +91,58 @@ func (r request) digest() string {
 	return ""
 }
 
+// call returns what a request that runs a script has in common with the one that sends it again whole.
+func (r request) call() string {
+	return strings.Join(append([]string{r.digest()}, r.cmds[0][2:]...), " ")
+}
+
+// isScript reports whether a command of this name runs a script.
+func isScript(name string) bool {
+	return strings.EqualFold(name, "eval") || strings.EqualFold(name, "evalsha")
+}
+
+// args returns the first command that does something by itself.
+func (r request) args() []string {
+	for i, args := range r.cmds {
+		if verb := r.verb(i); verb != "watch" && verb != "multi" && !slices.Contains(setup, verb) {
+			return args
+		}
+	}
+	return r.cmds[0]
+}
+
 // isMessage reports whether a reply is a message that was published.
-func isMessage(reply []byte) bool {
-	kind, rest, _ := bytes.Cut(reply, []byte("3\r\n"))
-	return len(kind) == 1 && bytes.HasPrefix(rest, []byte("$7\r\nmessage\r\n"))
+func isMessage(reply string) bool {
+	kind, rest, _ := strings.Cut(reply, "3\r\n")
+	return len(kind) == 1 && strings.HasPrefix(rest, "$7\r\nmessage\r\n")
 }
 
 // isUnknownScript reports whether a server answers that it does not know a script. The client then sends it whole.
-func isUnknownScript(reply []byte) bool { return bytes.HasPrefix(reply, []byte("-NOSCRIPT")) }
+func isUnknownScript(reply string) bool { return strings.HasPrefix(reply, "-NOSCRIPT") }
+
+// longestReply is how many characters of a value in a reply are shown.
+const longestReply = 60
+
+// replyText returns a reply as redis-cli prints it, but on one line and shortened, and whether there is an error in it.
+func replyText(reply string) (text string, failed bool) {
+	text = strings.TrimSuffix(reply[1:], "\r\n")
+	switch kind := reply[0]; {
+	case kind == '-':
+		return text, true
+	case kind == '_', text == "-1" && kind != ':':
+		return "(nil)", false
+	case kind == '$':
+		if text, _ = proto.ReadString(reply); len(text) > longestReply {
+			text = strings.ToValidUTF8(text[:longestReply], "") + "…"
+		}
+		return strconv.Quote(text), false
+	case strings.ContainsRune("*~>%", rune(kind)):
+		all, _ := proto.ReadArray(reply)
+		for i, one := range all {
+			part, wrong := replyText(one)
+			all[i], failed = part, failed || wrong
+		}
+		return "[" + strings.Join(all, " ") + "]", failed
+	}
+	return text, false
+}

@@ -1,4 +1,4 @@
-package replay
+package wire
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // A wired is a client that reaches a Redis over a wire whose gate is closed.
 type wired struct {
-	*wire
+	*Wire
 	redis *miniredis.Miniredis
 	rdb   *redis.Client
 }
@@ -25,22 +25,22 @@ var testScript = redis.NewScript("return redis.call('INCR', KEYS[1])")
 func newWired(t *testing.T) *wired {
 	t.Helper()
 	redisServer := miniredis.RunT(t)
-	g := newGate(map[string]string{testScript.Hash(): "count"})
+	g := NewGate(map[string]string{testScript.Hash(): "count"})
 	server := &schedule.Server{Name: "stock", Host: redisServer.Addr()}
-	w, err := newWire(g, &schedule.Client{Name: "a"}, server, 50*time.Millisecond)
+	w, err := New(g, &schedule.Client{Name: "a"}, server, 50*time.Millisecond)
 	require.NoError(t, err)
-	rdb := redis.NewClient(&redis.Options{Addr: w.host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+	rdb := redis.NewClient(&redis.Options{Addr: w.Host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 	t.Cleanup(func() {
 		_ = rdb.Close()
 		w.Close()
 	})
 	require.NoError(t, rdb.Ping(t.Context()).Err())
-	g.begin()
+	g.Begin()
 	return &wired{w, redisServer, rdb}
 }
 
 // one waits until so many commands wait, and returns the last one.
-func (w *wired) one(t *testing.T, n int) *command {
+func (w *wired) one(t *testing.T, n int) *Command {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == n }, 5*time.Second, time.Millisecond)
 	return w.gate.Of(w.sender)[n-1]
@@ -48,7 +48,7 @@ func (w *wired) one(t *testing.T, n int) *command {
 
 // wrote reports whether a write of the stock was sent on.
 func (w *wired) wrote() bool {
-	_, wrote := w.gate.logOf(w.sender)
+	_, wrote := w.gate.LogOf(w.sender)
 	return wrote
 }
 
@@ -69,7 +69,7 @@ func TestAWireHoldsACommandUntilItIsLetThrough(t *testing.T) {
 	assert.False(t, w.redis.Exists("k"))
 	require.True(t, w.gate.Decide(cmd, schedule.Pass))
 	require.NoError(t, <-done)
-	<-cmd.done
+	<-cmd.Done()
 	assert.True(t, w.redis.Exists("k"))
 	assert.True(t, w.wrote())
 	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it waits no more")
@@ -81,7 +81,7 @@ func TestARequestIsLost(t *testing.T) {
 	cmd := w.one(t, 1)
 	begun := time.Now()
 	require.True(t, w.gate.Decide(cmd, schedule.LostRequest))
-	<-cmd.done
+	<-cmd.Done()
 	require.Error(t, <-done)
 	assert.GreaterOrEqual(t, time.Since(begun), w.lost)
 	assert.False(t, w.redis.Exists("k"))
@@ -93,7 +93,7 @@ func TestAReplyIsLost(t *testing.T) {
 	done := w.set(t, "k")
 	cmd := w.one(t, 1)
 	require.True(t, w.gate.Decide(cmd, schedule.LostReply))
-	<-cmd.done
+	<-cmd.Done()
 	assert.True(t, w.redis.Exists("k"))
 	require.Error(t, <-done)
 	assert.True(t, w.wrote())
@@ -103,8 +103,8 @@ func TestAReplyIsLost(t *testing.T) {
 
 func TestAServerThatIsDownRefuses(t *testing.T) {
 	w := newWired(t)
-	w.gate.Change(func() { w.server.Down = true })
-	w.closeIdle()
+	w.gate.Change(func() { w.Server.Down = true })
+	w.CloseIdle()
 	done := w.set(t, "k")
 	require.Eventually(t, func() bool {
 		select {
@@ -117,7 +117,7 @@ func TestAServerThatIsDownRefuses(t *testing.T) {
 	require.True(t, w.gate.Decide(w.one(t, 1), schedule.Pass))
 	require.Error(t, <-done)
 	assert.False(t, w.redis.Exists("k"))
-	w.gate.Change(func() { w.server.Down = false })
+	w.gate.Change(func() { w.Server.Down = false })
 	w.gate.OpenAll()
 	assert.NoError(t, <-w.set(t, "k"))
 }
@@ -126,7 +126,7 @@ func TestARequestWhoseConnectionIsClosedIsNeverSentOn(t *testing.T) {
 	w := newWired(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	impatient := redis.NewClient(&redis.Options{Addr: w.host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true,
+	impatient := redis.NewClient(&redis.Options{Addr: w.Host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true,
 		ContextTimeoutEnabled: true})
 	defer impatient.Close()
 	require.Error(t, impatient.Set(ctx, "k", "1", 0).Err())
@@ -147,7 +147,7 @@ func TestAScriptIsOneStep(t *testing.T) {
 		cmd := w.one(t, 1)
 		assert.Equal(t, "eval:count", cmd.Name)
 		require.True(t, w.gate.Decide(cmd, d))
-		<-cmd.done
+		<-cmd.Done()
 		n, err := w.redis.Get("n")
 		require.NoError(t, err)
 		assert.Equal(t, "1", n, "it was carried out, once")
@@ -206,52 +206,6 @@ func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
 	assert.Empty(t, messages)
 }
 
-// come brings commands to a gate, one after the other.
-func (g *gate) come(t *testing.T, commands ...*command) {
-	t.Helper()
-	for _, cmd := range commands {
-		before := g.Happened()
-		go g.wait(cmd, t.Context().Done())
-		require.Eventually(t, func() bool { return g.Happened() > before }, 5*time.Second, time.Millisecond)
-	}
-}
-
-// waits returns a command that waits at a gate.
-func waits(c *participant, server int, name string) *command {
-	return &command{Command: schedule.Command{Client: &c.Client, Name: name, Message: name == "message",
-		Server: &schedule.Server{Index: server, Name: []string{"stock", "lock"}[server]}}}
-}
-
-func named(index int, name string) *participant {
-	return &participant{Client: schedule.Client{Index: index, Name: name}}
-}
-
-// The order in which a client's commands are named does not depend on which came first.
-func TestWaitingCommandsAreOrdered(t *testing.T) {
-	g := newGate(nil)
-	g.begin()
-	c := named(0, "a")
-	g.come(t, waits(c, 1, "set"), waits(c, 0, "set"), waits(c, 1, "eval:renew"), waits(c, 0, "get"),
-		waits(named(1, "b"), 0, "get"))
-	assert.Equal(t, "a (get stock), a2 (set stock), a3 (eval:renew lock), a4 (set lock)", g.text([]*participant{c}))
-	assert.Equal(t, "nothing", g.text(nil))
-}
-
-// What a client sends by itself while another one's step is taken came because time has passed.
-func TestACommandThatComesEarlyIsNoted(t *testing.T) {
-	g := newGate(nil)
-	g.begin()
-	a, b := named(0, "a"), named(1, "b")
-	g.stepping = &a.Client
-	g.come(t, waits(a, 0, "get"))
-	assert.False(t, g.takeEarly())
-	g.come(t, waits(b, 0, "message"))
-	assert.False(t, g.takeEarly(), "a message comes from another client")
-	g.come(t, waits(b, 0, "get"))
-	assert.True(t, g.takeEarly())
-	assert.False(t, g.takeEarly())
-}
-
 func TestRequestsAreReadToTheirEnd(t *testing.T) {
 	const get, multi, exec = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*1\r\n$5\r\nMULTI\r\n", "*1\r\n$4\r\nEXEC\r\n"
 	for text, whole := range map[string]bool{
@@ -266,4 +220,109 @@ func TestRequestsAreReadToTheirEnd(t *testing.T) {
 		_, _, err := parseRequest([]byte(text))
 		assert.Error(t, err, text)
 	}
+}
+
+// watch notes what a gate tells of its commands.
+func (w *wired) watch() (seen chan Seen) {
+	seen = make(chan Seen, 100)
+	w.gate.Watch = func(s Seen) { seen <- s }
+	return seen
+}
+
+func TestAWatcherSeesWhatBecomesOfACommand(t *testing.T) {
+	w := newWired(t)
+	seen := w.watch()
+	done := w.set(t, "k")
+	waits := <-seen
+	assert.Equal(t, Waiting, waits.State)
+	assert.Equal(t, []string{"set", "k", "1"}, waits.Args)
+	assert.Equal(t, "k", waits.On())
+	assert.False(t, waits.Came.IsZero())
+	assert.True(t, waits.Sent.IsZero())
+	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == 1 }, 5*time.Second, time.Millisecond)
+	assert.Empty(t, seen, "it is held")
+	w.gate.OpenAll()
+	require.NoError(t, <-done)
+	sent, answered := <-seen, <-seen
+	assert.Equal(t, []State{Sent, Done}, []State{sent.State, answered.State})
+	assert.Equal(t, []int{waits.ID, waits.ID}, []int{sent.ID, answered.ID})
+	assert.False(t, sent.Sent.Before(waits.Came))
+	assert.False(t, answered.Answered.Before(sent.Sent))
+	assert.Equal(t, "OK", answered.Reply)
+	assert.False(t, answered.Failed)
+
+	last := func(args ...any) Seen {
+		_ = w.rdb.Do(t.Context(), args...).Err()
+		<-seen
+		<-seen
+		return <-seen
+	}
+	get := last("GET", "k")
+	assert.Equal(t, waits.ID+1, get.ID)
+	assert.Equal(t, `"1"`, get.Reply)
+	assert.Equal(t, "(nil)", last("GET", "none").Reply)
+	assert.Equal(t, "1", last("DEL", "k").Reply)
+	wrong := last("LPOP")
+	assert.True(t, wrong.Failed)
+	assert.Contains(t, wrong.Reply, "ERR wrong number of arguments")
+	assert.Empty(t, wrong.On())
+	stale := last("EVAL", "return redis.error_reply('STALE 2')", "1", "lock", "token")
+	assert.Equal(t, "lock", stale.On())
+	assert.Equal(t, "STALE 2", stale.Reply)
+	assert.True(t, stale.Failed)
+	assert.Empty(t, seen)
+}
+
+func TestAWatcherSeesOneCommandOfATransaction(t *testing.T) {
+	w := newWired(t)
+	seen := w.watch()
+	w.gate.OpenAll()
+	_, err := w.rdb.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
+		p.Set(t.Context(), "k", "1", 0)
+		return p.Get(t.Context(), "k").Err()
+	})
+	require.NoError(t, err)
+	<-seen
+	<-seen
+	exec := <-seen
+	assert.Equal(t, []string{"set", "k", "1"}, exec.Args)
+	assert.Equal(t, `[OK "1"]`, exec.Reply)
+}
+
+// A script that the server does not know is no failure: it is sent again whole.
+func TestAWatcherSeesAScriptOnce(t *testing.T) {
+	w := newWired(t)
+	seen := w.watch()
+	w.gate.OpenAll()
+	require.NoError(t, testScript.Run(t.Context(), w.rdb, []string{"n"}).Err())
+	assert.Equal(t, []State{Waiting, Sent}, []State{(<-seen).State, (<-seen).State})
+	count := <-seen
+	assert.Equal(t, Done, count.State)
+	assert.Equal(t, "1", count.Reply)
+	assert.Equal(t, "n", count.On())
+	assert.False(t, count.Failed)
+	assert.Empty(t, seen)
+}
+
+// What breaks the connections loses the commands that wait, and a server that is down refuses on the new ones.
+func TestABrokenWireIsLikeAServerThatIsGone(t *testing.T) {
+	w := newWired(t)
+	seen := w.watch()
+	done := w.set(t, "k")
+	w.one(t, 1)
+	w.Break()
+	require.Error(t, <-done)
+	<-seen
+	lost := <-seen
+	assert.Equal(t, Done, lost.State)
+	assert.Equal(t, schedule.TooLate, lost.Decision)
+	assert.Empty(t, lost.Reply)
+
+	w.gate.OpenAll()
+	w.gate.Change(func() { w.Server.Down = true })
+	require.Error(t, <-w.set(t, "k"))
+	<-seen
+	assert.Equal(t, schedule.Refuse, (<-seen).Decision)
+	w.gate.Change(func() { w.Server.Down = false })
+	require.NoError(t, <-w.set(t, "k"))
 }

@@ -1,8 +1,10 @@
-package replay
+package wire
 
 import (
 	"bufio"
+	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 
 // A conn is one connection of the instance, and the one to the server that belongs to it.
 type conn struct {
-	*wire
+	*Wire
 	instance, upstream net.Conn
 	replies            *bufio.Reader
 
@@ -125,58 +127,59 @@ func (c *conn) isSubscribed() bool {
 	return c.subscribed
 }
 
-// request does with a request what the trace decides. It returns false if the connection is of no more use.
+// request does with a request what its gate decides. It returns false if the connection is of no more use.
 func (c *conn) request(r request) bool {
 	cmd, again := c.again(r)
-	if !again {
-		cmd = c.gate.newCommand(c.sender, c.server, r)
-		c.gate.wait(cmd, c.gone)
+	if again {
+		c.gate.Change(func() { cmd.Sent = time.Now() })
+	} else {
+		cmd = c.gate.newCommand(c.sender, c.Server, r)
+		c.gate.Wait(cmd, c.gone)
 	}
-	switch cmd.decision {
+	switch cmd.Decision {
 	case schedule.Pass, schedule.LostReply:
 		return c.answer(cmd, r)
 	case schedule.LostRequest:
-		cmd.finish()
+		c.gate.finish(cmd)
 		c.breakLater()
 	case schedule.Refuse:
 		c.reset()
 	}
-	cmd.finish()
+	c.gate.finish(cmd)
 	return false
 }
 
-// answer sends a request on, and its reply back unless the trace says otherwise.
-func (c *conn) answer(cmd *command, r request) bool {
-	cmd.sent = time.Now()
-	reply, ok := c.carryOut(r)
-	if ok && isUnknownScript(reply) { // the client sends it again, and only then the server carries it out
-		c.remember(r.digest(), cmd)
-		return c.write(reply)
+// answer sends a request on, and its reply back unless its gate says otherwise.
+func (c *conn) answer(cmd *Command, r request) bool {
+	replies, ok := c.carryOut(r)
+	if ok && isUnknownScript(replies[0]) { // the client sends it again, and only then the server carries it out
+		c.remember(r, cmd)
+		return c.write(replies...)
 	}
 	if ok {
-		c.gate.record(cmd)
+		c.gate.record(cmd, replies[len(replies)-1])
 	}
-	defer cmd.finish()
+	defer c.gate.finish(cmd)
 	switch {
 	case !ok:
 		return false
-	case cmd.decision == schedule.LostReply:
-		cmd.finish()
+	case cmd.Decision == schedule.LostReply:
+		c.gate.finish(cmd)
 		c.breakLater()
 		return false
-	case cmd.delivered != nil:
-		cmd.finish()
+	case cmd.Delivered != nil:
+		c.gate.finish(cmd)
 		select {
-		case <-cmd.delivered:
+		case <-cmd.Delivered:
 		case <-c.gone:
 			return false
 		}
 	}
-	return c.write(reply)
+	return c.write(replies...)
 }
 
 // carryOut sends a request to the server, and returns the replies to all of its commands.
-func (c *conn) carryOut(r request) (replies []byte, ok bool) {
+func (c *conn) carryOut(r request) (replies []string, ok bool) {
 	if _, err := c.upstream.Write(r.raw); err != nil {
 		return nil, false
 	}
@@ -185,19 +188,19 @@ func (c *conn) carryOut(r request) (replies []byte, ok bool) {
 		if err != nil {
 			return replies, false
 		}
-		replies = append(replies, reply...)
+		replies = append(replies, reply)
 	}
 	return replies, true
 }
 
-// forward sends a request on and its replies back, whatever the trace says.
+// forward sends a request on and its replies back, whatever its gate says.
 func (c *conn) forward(r request) bool {
 	replies, ok := c.carryOut(r)
-	return ok && c.write(replies)
+	return ok && c.write(replies...)
 }
 
-func (c *conn) write(reply []byte) bool {
-	_, err := c.instance.Write(reply)
+func (c *conn) write(replies ...string) bool {
+	_, err := io.WriteString(c.instance, strings.Join(replies, ""))
 	return err == nil
 }
 
@@ -212,12 +215,12 @@ func (c *conn) breakLater() {
 	}
 }
 
-// subscribe has the server carry out a subscription when the trace lets it through. From then on the server sends what
+// subscribe has the server carry out a subscription when its gate lets it through. From then on the server sends what
 // it likes.
 func (c *conn) subscribe(r request) bool {
-	cmd := c.gate.newCommand(c.sender, c.server, r)
-	if c.gate.wait(cmd, c.gone) != schedule.Pass {
-		cmd.finish()
+	cmd := c.gate.newCommand(c.sender, c.Server, r)
+	if c.gate.Wait(cmd, c.gone) != schedule.Pass {
+		c.gate.finish(cmd)
 		return false
 	}
 	c.mu.Lock()
@@ -227,38 +230,37 @@ func (c *conn) subscribe(r request) bool {
 	if first {
 		c.all.Go(func() { c.deliver(cmd) })
 	} else {
-		cmd.finish()
+		c.gate.finish(cmd)
 	}
 	_, err := c.upstream.Write(r.raw)
 	return err == nil
 }
 
-// deliver passes on what the server sends on a subscription. A message waits until the trace lets it through, and so
+// deliver passes on what the server sends on a subscription. A message waits until its gate lets it through, and so
 // does what comes after it.
-func (c *conn) deliver(subscription *command) {
+func (c *conn) deliver(subscription *Command) {
 	defer c.close()
-	defer subscription.finish()
+	defer c.gate.finish(subscription)
 	for {
-		text, err := proto.Read(c.replies)
+		reply, err := proto.Read(c.replies)
 		if err != nil {
 			return
 		}
-		reply := []byte(text)
 		if !isMessage(reply) {
 			if !c.write(reply) {
 				return
 			}
-			subscription.finish()
+			c.gate.finish(subscription)
 			continue
 		}
-		cmd := &command{Command: schedule.Command{Client: c.sender, Server: c.server, Name: "message", Message: true},
-			done: make(chan struct{})}
-		switch c.gate.wait(cmd, c.gone) {
+		cmd := &Command{done: make(chan struct{}), Seen: Seen{
+			Command: schedule.Command{Client: c.sender, Server: c.Server, Name: "message", Message: true}}}
+		switch c.gate.Wait(cmd, c.gone) {
 		case schedule.Pass:
 			c.write(reply)
 		case schedule.TooLate, schedule.Fail:
 			return
 		}
-		cmd.finish()
+		c.gate.finish(cmd)
 	}
 }

@@ -1,0 +1,72 @@
+package replay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// come brings commands to a gate, one after the other.
+func (g *gate) come(t *testing.T, commands ...*wire.Command) {
+	t.Helper()
+	for _, cmd := range commands {
+		before := g.Happened()
+		go g.Wait(cmd, t.Context().Done())
+		require.Eventually(t, func() bool { return g.Happened() > before }, 5*time.Second, time.Millisecond)
+	}
+}
+
+// waits returns a command that waits at a gate.
+func waits(c *participant, server int, name string) *wire.Command {
+	return &wire.Command{Seen: wire.Seen{Command: schedule.Command{Client: &c.Client, Name: name,
+		Message: name == "message", Server: &schedule.Server{Index: server, Name: []string{"stock", "lock"}[server]}}}}
+}
+
+func named(index int, name string) *participant {
+	return &participant{Client: schedule.Client{Index: index, Name: name}}
+}
+
+// The order in which a client's commands are named does not depend on which came first.
+func TestWaitingCommandsAreOrdered(t *testing.T) {
+	g := newGate(nil)
+	g.begin()
+	c := named(0, "a")
+	g.come(t, waits(c, 1, "set"), waits(c, 0, "set"), waits(c, 1, "eval:renew"), waits(c, 0, "get"),
+		waits(named(1, "b"), 0, "get"))
+	assert.Equal(t, "a (get stock), a2 (set stock), a3 (eval:renew lock), a4 (set lock)", g.text([]*participant{c}))
+	assert.Equal(t, "nothing", g.text(nil))
+}
+
+// What a client sends by itself while another one's step is taken came because time has passed.
+func TestACommandThatComesEarlyIsNoted(t *testing.T) {
+	g := newGate(nil)
+	g.begin()
+	a, b := named(0, "a"), named(1, "b")
+	g.stepping = &a.Client
+	g.come(t, waits(a, 0, "get"))
+	assert.False(t, g.takeEarly())
+	g.come(t, waits(b, 0, "message"))
+	assert.False(t, g.takeEarly(), "a message comes from another client")
+	g.come(t, waits(b, 0, "get"))
+	assert.True(t, g.takeEarly())
+	assert.False(t, g.takeEarly())
+}
+
+// An instance that gives a command up while no time is to pass has timed out: the replay is too slow.
+func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
+	g := newGate(nil)
+	g.begin()
+	c := named(0, "a")
+	gone := make(chan struct{})
+	close(gone)
+	assert.Equal(t, schedule.TooLate, g.Wait(waits(c, 0, "get"), gone))
+	assert.Empty(t, g.given, "time passes")
+	g.still = true
+	assert.Equal(t, schedule.TooLate, g.Wait(waits(c, 0, "get"), gone))
+	assert.Equal(t, "a gave up get stock", g.given)
+}

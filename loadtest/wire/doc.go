@@ -1,0 +1,10 @@
+// Package wire stands between an instance and the Redis servers that it uses. Each instance reaches each server over a
+// wire of its own, which knows the protocol of Redis. A command that comes to a wire waits there until its gate lets it
+// through, and the wire can lose it, or its reply. The instances know nothing of that: they run the code that they
+// always run.
+//
+//   - gate.go: what a wire knows of a command, and the gate at which it waits. Clients, servers and decisions are of
+//     loadtest/schedule.
+//   - wire.go, conn.go: a command's way to a server. resp.go: its text, and that of the reply.
+//   - narrow.go: which commands an order sent. scripts.go: the names of scripts.
+package wire

@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"stockapi/loadtest/schedule"
+)
+
+// A Gate holds the commands that have come to the wires until they are let through.
+type Gate struct {
+	*schedule.Gate[*Command]
+
+	// Watch, unless nil, is told of each command as its state changes. It must not block, and is called without the
+	// gate's lock. It is set before a command comes.
+	Watch func(Seen)
+
+	scripts map[string]string // the names of scripts, by digest
+
+	// The gate's lock guards these.
+	came int        // counts the commands
+	log  []*Command // that are decided about
+}
+
+// NewGate returns a gate that is open: instances start first. Scripts are the names of scripts, by digest.
+func NewGate(scripts map[string]string) *Gate {
+	g := &Gate{Gate: schedule.NewGate[*Command](), scripts: scripts}
+	g.OpenAll()
+	return g
+}
+
+// A Command waits at a wire. So does a message of a subscription, before its receiver gets it.
+type Command struct {
+	Seen // the gate's lock guards it
+
+	// Delivered, unless nil, is closed when the reply may be passed on. It is set while the command waits.
+	Delivered chan struct{}
+
+	done  chan struct{}
+	ended sync.Once
+}
+
+// A Seen is a command as its wire has seen it so far.
+type Seen struct {
+	schedule.Command
+	ID         int // counts the commands of a gate, from 1
+	Subscribes bool
+	// Args are those of the first command of a request, without WATCH, MULTI and what concerns the connection alone.
+	Args []string
+
+	State    State
+	Decision schedule.Decision // once it waits no more
+
+	Came     time.Time
+	Sent     time.Time // when it was sent on; zero: it was not
+	Answered time.Time // when its reply had come; zero: it has not
+	Reply    string    // as text that is short: OK, (nil), 1, "98", or an error; of several replies the last, as of EXEC
+	Failed   bool      // the reply is an error
+}
+
+// A State is how far a command has come.
+type State uint8
+
+// The states. A command that is not sent on goes from the first to the last.
+const (
+	Waiting State = iota // at its gate
+	Sent                 // to its server
+	Done                 // the server has answered, or never will
+)
+
+// Done is closed when the server has answered, or never will.
+func (cmd *Command) Done() <-chan struct{} { return cmd.done }
+
+// On returns the first key of a command, as its client sent it; "" if it has none.
+func (s *Seen) On() string {
+	switch {
+	case len(s.Args) > 3 && isScript(s.Args[0]):
+		if n, err := strconv.Atoi(s.Args[2]); err != nil || n == 0 {
+			return ""
+		}
+		return s.Args[3]
+	case len(s.Args) > 1 && !isScript(s.Args[0]):
+		return s.Args[1]
+	}
+	return ""
+}
+
+// writesStock reports whether a command writes the stock.
+func (s *Seen) writesStock() bool {
+	return s.Server.Index == 0 && slices.Contains([]string{"set", "exec", "eval:write", "eval:take"}, s.Name)
+}
+
+// isSentOn reports whether a command that waits no more is sent to its server.
+func (s *Seen) isSentOn() bool {
+	return s.Decision == schedule.Pass || s.Decision == schedule.LostReply
+}
+
+// newCommand describes a request for the gate. Keys are not named: they would change the order in which a trace counts
+// the waiting commands, and a replay has one lock.
+func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
+	return &Command{done: make(chan struct{}), Seen: Seen{
+		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
+		Args:    r.args(), Subscribes: r.subscribes()}}
+}
+
+// change changes what is seen of a command, and tells the watcher.
+func (g *Gate) change(cmd *Command, do func()) {
+	var seen Seen
+	g.Change(func() {
+		do()
+		seen = cmd.Seen
+	})
+	if g.Watch != nil {
+		g.Watch(seen)
+	}
+}
+
+// Wait returns what is decided about a command. It returns TooLate if gone is closed first: a request whose client has
+// closed the connection is never sent on.
+func (g *Gate) Wait(cmd *Command, gone <-chan struct{}) schedule.Decision {
+	g.change(cmd, func() {
+		g.came++
+		cmd.ID, cmd.Came = g.came, time.Now()
+	})
+	d := g.Gate.Wait(cmd, gone)
+	g.change(cmd, func() {
+		cmd.Decision, cmd.State = d, Done
+		if cmd.isSentOn() {
+			cmd.State, cmd.Sent = Sent, time.Now()
+		}
+		g.log = append(g.log, cmd)
+	})
+	return d
+}
+
+// record notes the reply of a server.
+func (g *Gate) record(cmd *Command, reply string) {
+	text, failed := replyText(reply)
+	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
+}
+
+// finish says that the server has answered, or never will.
+func (g *Gate) finish(cmd *Command) {
+	cmd.ended.Do(func() {
+		if cmd.State != Done { // only what serves the command changes it
+			g.change(cmd, func() { cmd.State = Done })
+		}
+		close(cmd.done)
+	})
+}
+
+// Begin makes the commands wait from now on. What the clients have sent before, as they started, does not count.
+func (g *Gate) Begin() {
+	g.Close()
+	g.Change(func() { g.log = nil })
+}
+
+// LogOf returns the commands of a client that servers have answered, and whether a write of the stock was sent on.
+func (g *Gate) LogOf(c *schedule.Client) (answered []*Command, wrote bool) {
+	g.Change(func() {
+		for _, cmd := range g.log {
+			if cmd.Client != c {
+				continue
+			}
+			wrote = wrote || cmd.writesStock() && cmd.isSentOn()
+			if !cmd.Answered.IsZero() {
+				answered = append(answered, cmd)
+			}
+		}
+	})
+	return answered, wrote
+}

@@ -1,0 +1,35 @@
+package wire
+
+import (
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// Narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
+// instance knows only when it sent a command itself, which then may have waited at a wire for seconds. Narrow returns
+// those commands of the log that were the order's own. Of several that it may have been, one is that which came next
+// after the instance had sent it.
+func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
+	for i := range op.Trace {
+		one := &op.Trace[i]
+		var best *Command
+		for _, cmd := range log {
+			if cmd.Name == one.Cmd && cmd.Server.Host == one.Node &&
+				one.At <= history.At(start, cmd.Sent) && history.At(start, cmd.Answered) <= one.End &&
+				(best == nil || away(one, start, cmd) < away(one, start, best)) {
+				best = cmd
+			}
+		}
+		if best != nil {
+			one.At, one.End = history.At(start, best.Sent), history.At(start, best.Answered)
+			own = append(own, best)
+		}
+	}
+	return own
+}
+
+// away returns how far the time at which a command came is from that at which an instance sent one.
+func away(one *history.Command, start time.Time, cmd *Command) history.Instant {
+	return max(one.At-history.At(start, cmd.Came), history.At(start, cmd.Came)-one.At)
+}

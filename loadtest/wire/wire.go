@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"stockapi/loadtest/schedule"
+)
+
+// A Wire is the way of one instance to one server. It knows where a command ends and where a reply does, so it can
+// hold, lose or refuse a single one.
+type Wire struct {
+	Server *schedule.Server
+
+	gate   *Gate
+	sender *schedule.Client
+	lost   time.Duration // until the connection breaks whose request or reply was lost
+
+	listener net.Listener
+	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	conns   map[*conn]bool
+	unknown map[string]*Command // by their call: scripts that the server did not know, and that are sent again whole
+}
+
+// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after a time.
+func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start a wire to %s: %w", to.Name, err)
+	}
+	w := &Wire{Server: to, gate: g, sender: from, lost: lost, listener: l, conns: map[*conn]bool{},
+		unknown: map[string]*Command{}}
+	w.all.Go(w.accept)
+	return w, nil
+}
+
+// Host returns the address that the instance connects to.
+func (w *Wire) Host() string { return w.listener.Addr().String() }
+
+func (w *Wire) accept() {
+	for {
+		instance, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		w.all.Go(func() { w.serve(instance) })
+	}
+}
+
+// serve connects a connection of the instance with the server.
+func (w *Wire) serve(instance net.Conn) {
+	upstream, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.Background(), "tcp", w.Server.Host)
+	if err != nil {
+		_ = instance.Close()
+		return
+	}
+	c := &conn{Wire: w, instance: instance, upstream: upstream, replies: bufio.NewReader(upstream),
+		came: make(chan []byte), gone: make(chan struct{})}
+	if !w.add(c) {
+		c.close()
+		return
+	}
+	defer w.remove(c)
+	w.all.Go(c.read)
+	c.run()
+}
+
+func (w *Wire) add(c *conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.conns[c] = true
+	}
+	return !w.closed
+}
+
+func (w *Wire) remove(c *conn) {
+	c.close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.conns, c)
+}
+
+// Break breaks all connections, as a server does that is gone. New ones are accepted.
+func (w *Wire) Break() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.conns {
+		c.reset()
+	}
+}
+
+// CloseIdle closes the connections on which no command waits and no subscription is.
+func (w *Wire) CloseIdle() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.conns {
+		if c.isIdle() {
+			c.close()
+		}
+	}
+}
+
+// Close ends the wire, and waits until nothing of it is left.
+func (w *Wire) Close() {
+	_ = w.listener.Close()
+	w.mu.Lock()
+	w.closed = true
+	for c := range w.conns {
+		c.close()
+	}
+	w.mu.Unlock()
+	w.all.Wait()
+}
+
+// remember notes a script that the server does not know. The client sends it whole at once: that is the same step.
+func (w *Wire) remember(r request, cmd *Command) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unknown[r.call()] = cmd
+}
+
+// again returns the command that a script belongs to which is sent again whole.
+func (w *Wire) again(r request) (*Command, bool) {
+	if r.verb(0) != "eval" || r.digest() == "" {
+		return nil, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	cmd, ok := w.unknown[r.call()]
+	delete(w.unknown, r.call())
+	return cmd, ok
+}
