@@ -47,6 +47,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runRedis(ctx, args[1:], stdin, stdout, stderr)
 	case "ready":
 		return runReady(ctx, args[1:], stdout)
+	case "source":
+		return runSource(args[1:], stdout)
 	case "scripts":
 		return runScripts(args[1:], stdout)
 	}

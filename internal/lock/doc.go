@@ -57,4 +57,5 @@
 //     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
 //   - naive_ttl.go ends the locks of v12-naive in tests on a database that other people use.
 //   - foreign.go names a key that holds something other than a lock of the rung.
+//   - source.go hands out the code of a rung.
 package lock
