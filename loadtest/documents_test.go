@@ -46,6 +46,34 @@ func TestDocuments(t *testing.T) {
 	all.Wait()
 }
 
+// workshopInChinese is WORKSHOP.md in Chinese. TestDocuments does not do it again: it has the very same blocks.
+const workshopInChinese = "../WORKSHOP.zh.md"
+
+// TestWorkshopInChinese compares the headings and the blocks of the two, in their order.
+func TestWorkshopInChinese(t *testing.T) {
+	assert.Equal(t, skeleton(t, "../WORKSHOP.md"), skeleton(t, workshopInChinese))
+}
+
+// skeleton returns the blocks of a document as they are, and the levels of its headings.
+func skeleton(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	within := false
+	for line := range strings.Lines(string(data)) {
+		level, _, heading := strings.Cut(line, "# ")
+		fence := strings.HasPrefix(line, "```")
+		switch {
+		case within || fence:
+			lines = append(lines, line)
+		case heading && strings.Trim(level, "#") == "":
+			lines = append(lines, level)
+		}
+		within = within != fence
+	}
+	return lines
+}
+
 // texts is the document whose rows name a load test each.
 const texts = "../docs/texts.md"
 
@@ -91,8 +119,10 @@ func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range documents(t) {
-		document, _ := readDocument(t, path)
+	for _, path := range append(documents(t), workshopInChinese) {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		document := string(data)
 		for _, command := range commandsIn(document) {
 			if !strings.Contains(run.String(), command) {
 				assert.NoError(t, others.runs(command), path)

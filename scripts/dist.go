@@ -30,7 +30,8 @@ import (
 var (
 	systems   = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 	programs  = []string{"./cmd/stockapi", "./loadtest"}
-	documents = []string{"README.md", "WORKSHOP.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*"}
+	documents = []string{"README.md", "WORKSHOP.md", "WORKSHOP.zh.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md",
+		"docs/*"}
 	// flags are those of the build; the packages that are linked depend on them.
 	flags = []string{"-tags", "nomsgpack"}
 )
