@@ -19,6 +19,7 @@ type commands struct {
 	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
 	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
 	Judge    judgeFlags       `cmd:"" help:"Try a running service with all that takes no fault, and judge it without expecting anything."`
+	Stage    stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: it predicts, buys, breaks the lock and sees it: docs/teaching.md."`
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
@@ -47,6 +48,7 @@ Examples:
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest contract http://127.0.0.1:5000
   loadtest judge http://127.0.0.1:5000 http://127.0.0.1:5010
+  loadtest stage --lan
 
 Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtest, else from PATH, else built from this
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
@@ -91,7 +93,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, command string
 
 // proposed says of an argument that is none which command was meant, if one is like it, or else what err says.
 func proposed(argument string, err error) error {
-	commands := []string{"run", "all", "audit", "report", "list", "replay", "judge", "contract"}
+	commands := []string{"run", "all", "audit", "report", "list", "replay", "judge", "stage", "contract"}
 	if near := catalog.DidYouMean(argument, commands); near != "" {
 		return fmt.Errorf("unexpected argument %s%s", argument, near)
 	}

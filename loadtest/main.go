@@ -42,6 +42,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.Replay.run(ctx, stdout, stderr)
 	case "judge":
 		return c.Judge.run(ctx, stdout, stderr)
+	case "stage":
+		return c.Stage.run(ctx, stdout, stderr)
 	case "contract":
 		return c.Contract.run(ctx, stdout, stderr)
 	case "guardian":

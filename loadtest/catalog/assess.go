@@ -91,7 +91,7 @@ type difference struct {
 // differences returns all differences of a cell, whether it is valid or not.
 func (s Scenario) differences(c *history.Cell) []difference {
 	e, known := s.Expected(c.Rung)
-	if c.IsReplay() {
+	if c.IsUnlisted() {
 		return unbroken(c)
 	}
 	if !known {

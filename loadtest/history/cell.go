@@ -70,8 +70,17 @@ const replayed = "replay "
 // ReplayOf returns the name of the scenario of a cell that is the replay of a trace.
 func ReplayOf(trace string) string { return replayed + trace }
 
-// IsReplay reports whether the cell is the replay of a trace. What is expected of it stands in Breaks, not in a table.
-func (c *Cell) IsReplay() bool { return strings.HasPrefix(c.Scenario, replayed) }
+// staged begins the name of the scenario of a cell that is a round on a stage.
+const staged = "stage "
+
+// StageOf returns the name of the scenario of a cell that is a round on a stage.
+func StageOf(title string) string { return staged + title }
+
+// IsUnlisted reports whether the cell is a replay, or a round on a stage. What is expected of it stands in Breaks, not
+// in a table.
+func (c *Cell) IsUnlisted() bool {
+	return strings.HasPrefix(c.Scenario, replayed) || strings.HasPrefix(c.Scenario, staged)
+}
 
 // An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
 type Instance struct {

@@ -78,7 +78,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	case schedule.NodeBack:
 		p.gate.Change(func() { node.Down = false })
 	case schedule.NodeEmpty:
-		err = node.rdb.FlushAll(ctx).Err()
+		err = node.Redis.FlushAll(ctx).Err()
 		p.noteServer(begun, "lost all its data")
 	default:
 		err = errors.New(virtual(p.trace))

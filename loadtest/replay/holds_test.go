@@ -16,7 +16,7 @@ func newTestStore(t *testing.T) *store {
 	t.Helper()
 	s, err := newStore(1, "lock", "redis://"+miniredis.RunT(t).Addr())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.rdb.Close() })
+	t.Cleanup(func() { _ = s.Redis.Close() })
 	return s
 }
 
@@ -26,21 +26,21 @@ func TestWhatALockServerHolds(t *testing.T) {
 	assert.Equal(t, "lock: free", s.text(ctx, ""))
 	deadline := float64(time.Now().Add(30 * time.Second).UnixMilli())
 	for _, err := range []error{
-		s.rdb.Set(ctx, "{k}:fence", "7", time.Minute).Err(), // outlasts the lock
-		s.rdb.LPush(ctx, "{k}:queue", "x").Err(),            // holds nothing
-		s.rdb.Set(ctx, "key", "token", 0).Err(),
+		s.Redis.Set(ctx, "{k}:fence", "7", time.Minute).Err(), // outlasts the lock
+		s.Redis.LPush(ctx, "{k}:queue", "x").Err(),            // holds nothing
+		s.Redis.Set(ctx, "key", "token", 0).Err(),
 	} {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "lock: a", s.text(ctx, "a"))
 	assert.Equal(t, "lock: a", s.text(ctx, "b"), "it still is a's")
-	require.NoError(t, s.rdb.Del(ctx, "key").Err())
+	require.NoError(t, s.Redis.Del(ctx, "key").Err())
 	assert.Equal(t, "lock: free", s.text(ctx, ""))
-	require.NoError(t, s.rdb.HSet(ctx, "key", "token", 1).Err())
-	require.NoError(t, s.rdb.PExpire(ctx, "key", 20*time.Second).Err())
+	require.NoError(t, s.Redis.HSet(ctx, "key", "token", 1).Err())
+	require.NoError(t, s.Redis.PExpire(ctx, "key", 20*time.Second).Err())
 	assert.Regexp(t, `^lock: b (1\d|20)\.\d\d s$`, s.text(ctx, "b"))
-	require.NoError(t, s.rdb.Del(ctx, "key").Err())
-	require.NoError(t, s.rdb.Do(ctx, "ZADD", "key", strconv.FormatFloat(deadline, 'f', 0, 64), "one", 1, "long ago").Err())
+	require.NoError(t, s.Redis.Del(ctx, "key").Err())
+	require.NoError(t, s.Redis.Do(ctx, "ZADD", "key", strconv.FormatFloat(deadline, 'f', 0, 64), "one", 1, "long ago").Err())
 	assert.Regexp(t, `^lock: \? (2\d|30)\.\d\d s$`, s.text(ctx, ""))
 	ends, err := s.expiries(ctx)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestTimePassesToTheEndOfWhatWasSetTogether(t *testing.T) {
 	assert.WithinDuration(t, now.Add(usual.idle), until, time.Second, "nothing expires")
 	for i, ttl := range []time.Duration{5, 7, 60} {
 		of := []*store{first, second, second}[i]
-		require.NoError(t, of.rdb.Set(t.Context(), strconv.Itoa(i), "x", ttl*time.Second).Err())
+		require.NoError(t, of.Redis.Set(t.Context(), strconv.Itoa(i), "x", ttl*time.Second).Err())
 	}
 	until, err = p.expiry(t.Context())
 	require.NoError(t, err)

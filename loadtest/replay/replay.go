@@ -87,7 +87,7 @@ func (r *replay) wire(c *participant) (*cluster.Backend, error) {
 			return nil, err
 		}
 		c.wires = append(c.wires, w)
-		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.rdb.Options().Password), Host: w.Host()}).String()
+		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.Redis.Options().Password), Host: w.Host()}).String()
 		switch {
 		case one.Index == 0:
 			reached.URL = at
@@ -112,7 +112,7 @@ func (r *replay) close() {
 	}
 	all.Wait()
 	for _, one := range r.stores {
-		_ = one.rdb.Close()
+		_ = one.Redis.Close()
 	}
 	for _, server := range r.redises {
 		all.Go(server.Kill)
@@ -140,7 +140,9 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		in := r.instances[i]
 		urls = append(urls, in.URL)
 		c.pid, c.kill = in.Pid(), in.Kill
-		c.buy = func(ctx context.Context) history.Op { return runner.Send(ctx, cell, i, c.order(), held) }
+		c.buy = func(ctx context.Context) history.Op {
+			return runner.Send(ctx, cell, i, c.order(), client.Order{Timeout: held})
+		}
 		for _, w := range c.wires {
 			behind[w.Host()] = w.Server.Host
 		}

@@ -15,9 +15,14 @@ import (
 // WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and Porcupine's pages.
 // Those of the run before move to a directory below. If the first two cannot be written, there is no report.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
-	if err := setAside(dir); err != nil {
+	if err := SetAside(dir); err != nil {
 		return err
 	}
+	return Write(dir, run, rows)
+}
+
+// Write is WriteAll without moving anything: it replaces the files of the same run.
+func Write(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := history.Write(filepath.Join(dir, history.Results), run)
 	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}

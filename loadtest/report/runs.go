@@ -13,18 +13,20 @@ import (
 
 const (
 	matrixFile, pageFile = "matrix.txt", "report.html"
+	// StageLog and StageSheet are the log of a class on the stage, and the page with its rounds.
+	StageLog, StageSheet = "stage.jsonl", "stage.html"
 	// runsDir holds the runs before the last one, each in a directory that is named after the time of its end.
 	runsDir, runTime = "runs", "20060102-150405.000"
 	// keptRuns is how many of them are kept.
 	keptRuns = 5
 )
 
-// files are what [WriteAll] writes to a directory.
-var files = []string{history.Results, matrixFile, pageFile, porcupineDir}
+// files are what [WriteAll] and a class on the stage write to a directory.
+var files = []string{history.Results, matrixFile, pageFile, porcupineDir, StageLog, StageSheet}
 
-// setAside moves the files of the last run out of the way of those of the next one, and removes the oldest runs. It
-// touches no file that [WriteAll] does not write.
-func setAside(dir string) error {
+// SetAside moves the files of the last run out of the way of those of the next one, and removes the oldest runs. It
+// touches no file that is not of a run.
+func SetAside(dir string) error {
 	last, err := os.Stat(filepath.Join(dir, history.Results))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

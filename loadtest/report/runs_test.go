@@ -30,14 +30,14 @@ func TestRunsAreKept(t *testing.T) {
 	write("mine.txt", "")
 	write("runs/notes/report.html", "")
 	for i := range keptRuns + 3 {
-		require.NoError(t, setAside(dir))
+		require.NoError(t, SetAside(dir))
 		for _, name := range []string{history.Results, matrixFile, pageFile, "porcupine/pause-v4.html"} {
 			write(name, fmt.Sprint(i))
 		}
 		ended := time.Now().Add(time.Duration(i) * time.Hour)
 		require.NoError(t, os.Chtimes(filepath.Join(dir, history.Results), ended, ended))
 		if i == 1 {
-			require.NoError(t, setAside(dir))
+			require.NoError(t, SetAside(dir))
 			write("runs/"+ended.UTC().Format(runTime)+"/mine.txt", "")
 		}
 	}

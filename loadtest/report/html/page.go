@@ -24,6 +24,9 @@ var (
 	legendLayout string
 )
 
+// Palette returns the styles of colours and of marks, for another page that draws timelines.
+func Palette() string { return palette + timelineStyle }
+
 //go:embed report.js
 var script string
 

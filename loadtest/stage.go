@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/stage"
+)
+
+// stageFlags are the flags of the command stage.
+type stageFlags struct {
+	LAN        bool   `name:"lan" help:"Let phones of the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
+	LANTeacher bool   `name:"lan-teacher" help:"Let the local network reach the wall and its controls too, with a code of their own."`
+	Port       int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
+	Rounds     string `placeholder:"FILE" help:"The rounds, instead of the workshop's: see docs/teaching.md."`
+	Language   string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
+	Replay     string `placeholder:"FILE" help:"Show the class again whose log this is, such as out/stage.jsonl."`
+	Backend    string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
+	Out        string `default:"out" placeholder:"DIR" help:"Write the log, stage.jsonl, the page with all rounds, stage.html, and the files of a run to DIR."`
+}
+
+// run shows the stage until it is interrupted, and returns the exit code.
+func (f *stageFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	if err := f.show(ctx, stdout, stderr); err != nil {
+		return complain(stderr, fmt.Errorf("stage: %w", err))
+	}
+	return asExpected
+}
+
+func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
+	if f.Replay != "" {
+		return f.again(ctx, stdout)
+	}
+	rounds, err := stage.ReadRounds(f.Rounds, f.Language)
+	if err != nil {
+		return fmt.Errorf("--rounds: %w", err)
+	}
+	if err := checkOut(f.Out); err != nil {
+		return err
+	}
+	wall, err := f.listen(ctx, f.Port, f.LANTeacher)
+	if err != nil {
+		return err
+	}
+	defer wall.Close()
+	phones, err := f.listen(ctx, f.Port+1, f.LAN)
+	if err != nil {
+		return err
+	}
+	defer phones.Close()
+	log, err := f.log()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
+	defer progress.Close()
+	progress.Status(func() string { return "starting Redis and stockapi…" })
+	room := stage.NewCode()
+	s, ctx, err := stage.Open(ctx, stage.Options{
+		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
+		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: room,
+		Phones: reachedAt(phones) + "/" + room,
+	})
+	progress.Clear()
+	if err != nil {
+		return err
+	}
+	teacher, address := "", "http://"+reachedAt(wall)+"/"
+	if f.LANTeacher {
+		teacher = rand.Text()
+		address += "?code=" + teacher
+	}
+	fmt.Fprintf(stdout, "the wall, with the teacher's controls: %s\nthe phones: http://%s/%s\n"+
+		"Ctrl-C ends the class, which is kept in %s\n", address, reachedAt(phones), room, f.Out)
+	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(teacher), phones: s.Phones()})
+	return errors.Join(err, s.Close())
+}
+
+// log begins the log of the class, and moves what is kept of the run before out of its way.
+func (f *stageFlags) log() (*os.File, error) {
+	if err := report.SetAside(f.Out); err != nil {
+		return nil, err
+	}
+	return os.Create(filepath.Join(f.Out, report.StageLog))
+}
+
+// keep writes what there is of the class so far.
+func (f *stageFlags) keep(s *stage.Stage) error {
+	run := s.Run(thisBuild())
+	return errors.Join(report.Write(f.Out, run, scenario.Table.Assess(run.Cells)),
+		history.WriteFile(filepath.Join(f.Out, report.StageSheet), s.WriteSheet))
+}
+
+// again shows a class of another day.
+func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
+	file, err := os.Open(f.Replay)
+	if err != nil {
+		return fmt.Errorf("--replay: %w", err)
+	}
+	defer file.Close()
+	recording, err := stage.ReadRecording(file, f.Language)
+	if err != nil {
+		return fmt.Errorf("--replay: %s: %w", f.Replay, err)
+	}
+	wall, err := f.listen(ctx, f.Port, false)
+	if err != nil {
+		return err
+	}
+	defer wall.Close()
+	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", reachedAt(wall))
+	go recording.Play(ctx)
+	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
+}
+
+// listen listens on loopback, or for the whole local network.
+func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (net.Listener, error) {
+	host := "127.0.0.1"
+	if lan {
+		host = ""
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("%w: choose another port with --port", err)
+	}
+	return l, nil
+}
+
+// reachedAt returns the address at which others reach what listens here. Nothing is sent to find that out.
+func reachedAt(l net.Listener) string {
+	at := netip.MustParseAddrPort(l.Addr().String())
+	if !at.Addr().IsUnspecified() {
+		return at.String()
+	}
+	host := "127.0.0.1"
+	if way, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // an address of nobody
+		host = way.LocalAddr().(*net.UDPAddr).IP.String()
+		_ = way.Close()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
+}
+
+// serve answers until ctx ends, and returns why it ended, nil if somebody asked for that.
+func serve(ctx context.Context, pages map[net.Listener]http.Handler) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for l, page := range pages {
+		server := &http.Server{Handler: page, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+			MaxHeaderBytes: 16 << 10}
+		go func() { cancel(server.Serve(l)) }()
+		defer server.Close()
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

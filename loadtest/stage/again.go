@@ -1,0 +1,106 @@
+package stage
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A Recording is a class of another day: its events, shown again at the pace at which they came.
+type Recording struct {
+	Stage
+	lines []recorded
+	skip  chan struct{}
+}
+
+type recorded struct {
+	At   float64 `json:"at"`
+	Kind string  `json:"kind"`
+	text json.RawMessage
+}
+
+// maxRecorded bounds a line of a recording.
+const maxRecorded = 4 << 20
+
+// ReadRecording reads the log of a class. One that was cut short is shown as far as it goes.
+func ReadRecording(from io.Reader, language string) (*Recording, error) {
+	r := &Recording{skip: make(chan struct{})}
+	r.record, r.options.Language = newRecord(nil), language
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxRecorded)
+	for lines.Scan() {
+		one := recorded{text: json.RawMessage(append([]byte(nil), lines.Bytes()...))}
+		if err := json.Unmarshal(one.text, &one); err != nil || one.Kind == "" {
+			if len(r.lines) > 0 {
+				break
+			}
+			return nil, errors.New("it is not the log of a class: stage.jsonl")
+		}
+		r.lines = append(r.lines, one)
+	}
+	if len(r.lines) == 0 {
+		return nil, errors.Join(errors.New("it has no events"), lines.Err())
+	}
+	return r, nil
+}
+
+// longest is the longest pause of a class that is shown again as it was.
+const longest = 3 * time.Second
+
+// Play shows the events until ctx ends.
+func (r *Recording) Play(ctx context.Context) {
+	r.ctx = ctx
+	skipping := false
+	for i, one := range r.lines {
+		if skipping && one.Kind == "phase" {
+			skipping = false
+		}
+		if i > 0 && !skipping {
+			gap := time.Duration((one.At - r.lines[i-1].At) * float64(time.Millisecond))
+			select {
+			case <-time.After(min(max(gap, 0), longest)):
+			case <-r.skip:
+				skipping = true
+			case <-ctx.Done():
+				return
+			}
+		}
+		r.record.show(one)
+	}
+	<-ctx.Done()
+}
+
+// show appends an event of another day. The clock is that of the day.
+func (r *record) show(one recorded) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.start = time.Now().Add(-time.Duration(one.At * float64(time.Millisecond)))
+	r.keep(one.Kind, one.text)
+}
+
+// Wall returns the handler of the wall, whose only control jumps ahead to the next phase.
+func (r *Recording) Wall() http.Handler {
+	mux := http.NewServeMux()
+	r.wall(mux)
+	mux.Handle("POST /do", handler(func(w http.ResponseWriter, q *http.Request) error {
+		var a action
+		if err := read(q, &a); err != nil {
+			return err
+		}
+		if a.Do != "next" {
+			return fmt.Errorf("%w while a class is shown again", errUnknown)
+		}
+		select {
+		case r.skip <- struct{}{}:
+		case <-time.After(time.Second):
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}))
+	return guarded(mux)
+}

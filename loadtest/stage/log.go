@@ -1,0 +1,89 @@
+package stage
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// A record is the log of a class: numbered events, each a line of JSON. What it is given goes to a file as well. It
+// remembers those since the current round began: whoever comes late gets them all, and sees what the others see.
+type record struct {
+	start time.Time
+
+	mu      sync.Mutex
+	file    io.Writer
+	err     error
+	last    int
+	round   int // counts the rounds that have begun, so that a reader notices that one has
+	events  []json.RawMessage
+	changed chan struct{} // closed when an event has come
+}
+
+func newRecord(file io.Writer) *record {
+	return &record{start: time.Now(), file: file, changed: make(chan struct{})}
+}
+
+// since returns a moment as the log has it: in milliseconds since the class began.
+func (r *record) since(t time.Time) float64 { return float64(t.Sub(r.start).Microseconds()) / 1000 }
+
+// add appends an event. Data is a struct or a map with the fields of its kind.
+func (r *record) add(kind string, data any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head, _ := json.Marshal(struct {
+		N    int     `json:"n"`
+		At   float64 `json:"at"`
+		Kind string  `json:"kind"`
+	}{r.last + 1, r.since(time.Now()), kind})
+	fields, err := json.Marshal(data)
+	if err != nil {
+		r.err = errors.Join(r.err, err)
+		return
+	}
+	line := append(head[:len(head)-1], ',')
+	r.keep(kind, append(line, fields[1:]...))
+}
+
+// keep keeps an event, which has the number that is next.
+func (r *record) keep(kind string, line json.RawMessage) {
+	r.last++
+	if kind == "round" {
+		r.round++
+		r.events = nil
+	}
+	r.events = append(r.events, line)
+	if r.file != nil && r.err == nil {
+		_, r.err = r.file.Write(append(line[:len(line):len(line)], '\n'))
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// A reader has seen the first events of a round.
+type reader struct {
+	round, seen int
+	told        time.Time // when it last got a message
+}
+
+// next returns the events that a reader has not seen, and whether a round has begun since: then these are all events of
+// the round. Changed is closed when there are more.
+func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.round != r.round {
+		at.round, at.seen, fresh = r.round, 0, true
+	}
+	events = r.events[at.seen:]
+	at.seen = len(r.events)
+	return events, fresh, r.changed
+}
+
+// Err returns why the log could not be written, if so.
+func (r *record) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}

@@ -1,0 +1,149 @@
+package stage
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/schedule"
+)
+
+// A Round is one exercise: a rung, a situation, and a question to the class.
+type Round struct {
+	Title     string        `yaml:"title"`
+	Rung      string        `yaml:"rung"`
+	Next      string        `yaml:"next"` // the rung whose code is shown as the difference; may be empty
+	Situation string        `yaml:"situation"`
+	Question  string        `yaml:"question"`
+	Lease     time.Duration `yaml:"lease"`
+	Work      time.Duration `yaml:"work"`  // of an order, between its read and its write
+	Wait      time.Duration `yaml:"wait"`  // of an order, for the lock, at most
+	Fault     string        `yaml:"fault"` // of the first order at a, in stockapi's grammar
+	Trace     string        `yaml:"trace"` // played command by command, instead of orders by hand
+	Do        []string      `yaml:"do"`    // what the teacher does
+	Look      string        `yaml:"look"`
+
+	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if it is done so
+	Twice  string `yaml:"twice"`  // how many units are then sold twice: 0, 1 or more
+
+	rung  catalog.Rung
+	steps []schedule.Step
+	diff  []line // what the next rung changes
+}
+
+//go:embed rounds.*.yaml
+var ownRounds embed.FS
+
+// ReadRounds reads the rounds of a file, or without one those of the workshop, in that language.
+func ReadRounds(file, language string) ([]Round, error) {
+	if file == "" {
+		text, err := ownRounds.ReadFile("rounds." + language + ".yaml")
+		if err != nil {
+			return nil, err
+		}
+		return parseRounds(text)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	rounds, err := parseRounds(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return rounds, nil
+}
+
+// maxRounds bounds a file: each round has a place in the menu.
+const maxRounds = 40
+
+func parseRounds(text []byte) ([]Round, error) {
+	var rounds []Round
+	if err := yaml.UnmarshalWithOptions(text, &rounds, yaml.DisallowUnknownField()); err != nil {
+		return nil, errors.New(yaml.FormatError(err, false, false))
+	}
+	if len(rounds) == 0 || len(rounds) > maxRounds {
+		return nil, fmt.Errorf("it has %d rounds, not 1 to %d", len(rounds), maxRounds)
+	}
+	for i := range rounds {
+		if err := rounds[i].complete(); err != nil {
+			return nil, fmt.Errorf("round %d: %w", i+1, err)
+		}
+	}
+	return rounds, nil
+}
+
+// complete checks a round, and fills in what it leaves out.
+func (r *Round) complete() error {
+	r.rung = catalog.RungOf(r.Rung)
+	if r.Lease == 0 {
+		r.Lease = 8 * time.Second
+	}
+	if r.Wait == 0 {
+		r.Wait = 20 * time.Second
+	}
+	switch {
+	case r.rung.Number == "":
+		return fmt.Errorf("there is no rung %q", r.Rung)
+	case r.rung.Kind != catalog.Redis && r.rung.Kind != catalog.Nodes && r.rung.Kind != catalog.NoLock:
+		return fmt.Errorf("%s cannot be shown: its locks are not in Redis", r.Rung)
+	case r.Next != "" && catalog.RungOf(r.Next).Number == "":
+		return fmt.Errorf("next: there is no rung %q", r.Next)
+	case r.Title == "":
+		return errors.New("it has no title")
+	case r.Lease < time.Second || r.Lease > time.Minute:
+		return fmt.Errorf("lease: %v is not between 1s and 1m; 6s to 10s leave time to act", r.Lease)
+	case r.Work < 0 || r.Work > 20*time.Second:
+		return fmt.Errorf("work: %v is not between 0s and 20s", r.Work)
+	case r.Wait < 0 || r.Wait > time.Minute:
+		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
+	case !lettersOnly(r.Breaks):
+		return fmt.Errorf("breaks: %q is not some of the letters %s", r.Breaks, letters)
+	case r.Twice != "" && !slices.Contains(counts, r.Twice):
+		return fmt.Errorf("twice: %q is none of %s", r.Twice, strings.Join(counts, ", "))
+	}
+	return r.readTrace()
+}
+
+// readTrace reads the trace, which may have commands of a and b, and time that passes.
+func (r *Round) readTrace() error {
+	if r.Trace == "" {
+		return nil
+	}
+	trace, err := schedule.ParseTrace(r.Trace)
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	if trace.Rung != r.Rung || trace.Situation != "" {
+		return fmt.Errorf("trace: %s is not one of %s with two orders", r.Trace, r.Rung)
+	}
+	for _, step := range trace.Steps {
+		if step.Kind > schedule.Expiry || step.Who > 1 || step.Nth > 0 {
+			return fmt.Errorf("trace: the step %s cannot be shown: there are a, b, time and expiry", step)
+		}
+	}
+	r.steps = trace.Steps
+	return nil
+}
+
+// letters are those of the verdicts that a class votes about, and counts the numbers of units sold twice.
+const letters = "SERL"
+
+var counts = []string{"0", "1", "more"}
+
+// lettersOnly reports whether a text has some of the letters, each at most once.
+func lettersOnly(text string) bool {
+	for i, c := range text {
+		if !strings.ContainsRune(letters, c) || strings.ContainsRune(text[:i], c) {
+			return false
+		}
+	}
+	return true
+}
