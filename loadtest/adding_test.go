@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An addition is an edit of one file: what comes before the first text that has to be there, or a file that is new.
+// An addition is an edit of one file: what comes before the first text that has to be there, or the whole file.
 type addition struct{ file, before, text string }
 
 // newRung is v4 with a release of its own. These five edits are all that a rung takes; CONTRIBUTING.md says which.
@@ -103,25 +105,69 @@ func TestAddingARungAndAScenario(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	overlay := overlaid(t, dir, append(newRung, newScenario...))
-	run := func(program string, args ...string) string {
-		t.Helper()
+	assigned := assignments(t)
+	overlay := overlaid(t, dir, slices.Concat(assigned, newRung, newScenario))
+	run := func(program string, args ...string) (string, error) {
 		cmd := exec.Command(program, args...)
 		cmd.Dir, cmd.Env = "..", append(os.Environ(), "LOADTEST_STOCKAPI="+filepath.Join(dir, "stockapi"))
 		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return string(out)
+		return string(out), err
 	}
-	run("go", "build", "-overlay", overlay, "-o", dir+string(filepath.Separator), "./cmd/stockapi", "./loadtest")
-	out := run(filepath.Join(dir, "loadtest"), "run", "--no-out", "--backend", "embedded", "--rungs", "v4,v44",
-		"--scenarios", "two-instances,drizzle,late-release")
-	assert.Contains(t, out, "as expected (6 of 6 cells)")
-	asked := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/",
+	cells := func(rungs, scenarios string) (string, error) {
+		return run(filepath.Join(dir, "loadtest"), "run", "--no-out", "--backend", "embedded", "--rungs", rungs,
+			"--scenarios", scenarios)
+	}
+	out, err := run("go", "build", "-overlay", overlay, "-o", dir+string(filepath.Separator), "./cmd/stockapi",
+		"./loadtest")
+	require.NoError(t, err, out)
+	rungs, all := "v4,v44", "as expected (6 of 6 cells)"
+	if assigned != nil {
+		out, err = cells("v99-stub", "two-instances")
+		assert.Error(t, err, out)
+		assert.Contains(t, out, "v99-stub stub: stock was expected to be ok and is BROKEN")
+		rungs, all = "v4,v44,v99-solved", "as expected (8 of 8 cells)" // drizzle skips it
+	}
+	out, err = cells(rungs, "two-instances,drizzle,late-release")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, all)
+	asked, err := run("go", "test", "-overlay", overlay, "-v", "-run", "TestConformance$/embedded/rungs/v44/",
 		"./internal/lock")
+	require.NoError(t, err, asked)
 	assert.Contains(t, asked, "--- PASS: TestConformance/embedded/rungs/v44/releases_only_its_own")
 }
 
-// overlaid writes the changed files, and the file that the go command's -overlay takes.
+// assignments returns the edits of scripts/assign for two rungs that have to do what v4 does: v99-stub as it was
+// assigned, and v99-solved, which is v4. It returns none where there is no bash.
+func assignments(t *testing.T) (edits []addition) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return nil
+	}
+	known := []string{"internal/lock/ladder.go", "internal/lock/conformance_test.go", "loadtest/catalog/rung.go"}
+	dir := t.TempDir()
+	for _, file := range append(known, "scripts/assign") {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o750))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
+	}
+	for _, name := range []string{"stub", "solved"} {
+		out, err := exec.Command(bash, filepath.Join(dir, "scripts/assign"), "v4", name).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	for _, file := range append(known, "internal/lock/v99_stub.go") {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		edits = append(edits, addition{file, "", string(text)})
+	}
+	v4, err := os.ReadFile("../internal/lock/v4_lua_release.go")
+	require.NoError(t, err)
+	solved := strings.ReplaceAll(string(v4), "luaRelease", "solvedLock")
+	return append(edits, addition{"internal/lock/v99_solved.go", "", solved})
+}
+
+// overlaid writes the changed files, and the file that the go command's -overlay takes. A file can be edited twice.
 func overlaid(t *testing.T, dir string, edits []addition) (overlay string) {
 	t.Helper()
 	replace := map[string]string{}
@@ -130,7 +176,7 @@ func overlaid(t *testing.T, dir string, edits []addition) (overlay string) {
 		require.NoError(t, err)
 		text := e.text
 		if e.before != "" {
-			old, err := os.ReadFile(original)
+			old, err := os.ReadFile(cmp.Or(replace[original], original))
 			require.NoError(t, err)
 			require.Contains(t, string(old), e.before, e.file)
 			text = strings.Replace(string(old), e.before, e.text+e.before, 1)

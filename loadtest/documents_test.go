@@ -134,6 +134,7 @@ func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 		}
 	}
 	assert.Error(t, others.runs("go run ./loadtest --bogus"))
+	assert.Error(t, others.runs("go run ./loadtest stage --bogus"))
 	assert.Error(t, others.runs("go test -run NoSuchTest ./loadtest"))
 	assert.Error(t, others.runs("make bogus"))
 	assert.Error(t, others.runs(`go run ./scripts/mutants "bogus"`))
@@ -206,6 +207,9 @@ func (e runElsewhere) runs(command string) error {
 		if name := strings.Trim(strings.TrimPrefix(command, mutants), `"`); strings.Contains(e.scripts, name) {
 			return nil
 		}
+	case strings.HasPrefix(command, "go run ./loadtest stage"): // runs until Ctrl-C, and has tests of its own
+		_, _, _, err := parse(words[3:], io.Discard, io.Discard)
+		return err
 	case strings.HasPrefix(words[0], "scripts/"):
 		_, err := os.Stat(filepath.Join("..", words[0]))
 		return err

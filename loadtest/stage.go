@@ -75,19 +75,19 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
 		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: room,
-		Phones: reachedAt(phones) + "/" + room,
+		Address: reachedAt(ctx, phones) + "/" + room,
 	})
 	progress.Clear()
 	if err != nil {
 		return err
 	}
-	teacher, address := "", "http://"+reachedAt(wall)+"/"
+	teacher, address := "", "http://"+reachedAt(ctx, wall)+"/"
 	if f.LANTeacher {
 		teacher = rand.Text()
 		address += "?code=" + teacher
 	}
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: %s\nthe phones: http://%s/%s\n"+
-		"Ctrl-C ends the class, which is kept in %s\n", address, reachedAt(phones), room, f.Out)
+		"Ctrl-C ends the class, which is kept in %s\n", address, reachedAt(ctx, phones), room, f.Out)
 	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(teacher), phones: s.Phones()})
 	return errors.Join(err, s.Close())
 }
@@ -123,7 +123,7 @@ func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	defer wall.Close()
-	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", reachedAt(wall))
+	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", reachedAt(ctx, wall))
 	go recording.Play(ctx)
 	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
 }
@@ -142,13 +142,13 @@ func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (net.Listen
 }
 
 // reachedAt returns the address at which others reach what listens here. Nothing is sent to find that out.
-func reachedAt(l net.Listener) string {
+func reachedAt(ctx context.Context, l net.Listener) string {
 	at := netip.MustParseAddrPort(l.Addr().String())
 	if !at.Addr().IsUnspecified() {
 		return at.String()
 	}
 	host := "127.0.0.1"
-	if way, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // an address of nobody
+	if way, err := new(net.Dialer).DialContext(ctx, "udp4", "192.0.2.1:9"); err == nil { // of nobody
 		host = way.LocalAddr().(*net.UDPAddr).IP.String()
 		_ = way.Close()
 	}
@@ -160,10 +160,11 @@ func serve(ctx context.Context, pages map[net.Listener]http.Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for l, page := range pages {
-		server := &http.Server{Handler: page, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:    time.Minute,
 			MaxHeaderBytes: 16 << 10}
 		go func() { cancel(server.Serve(l)) }()
-		defer server.Close()
+		defer func() { _ = server.Close() }()
 	}
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {

@@ -31,12 +31,16 @@ var (
 	systems   = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 	programs  = []string{"./cmd/stockapi", "./loadtest"}
 	documents = []string{"README.md", "WORKSHOP.md", "WORKSHOP.zh.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md",
-		"docs/*"}
+		"docs/*", rounds}
 	// flags are those of the build; the packages that are linked depend on them.
 	flags = []string{"-tags", "nomsgpack"}
 )
 
-const dist = "dist"
+const (
+	dist = "dist"
+	// rounds are the stage's, for teachers to copy. In the archive their folder's name is the program's.
+	rounds = "loadtest/stage/rounds.*.yaml"
+)
 
 func main() {
 	wanted := os.Args[1:]
@@ -106,6 +110,9 @@ func fill(dir, goos, goarch string) error {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				return err
+			}
+			if pattern == rounds {
+				path = filepath.Base(path)
 			}
 			if err := os.WriteFile(filepath.Join(dir, path), text, 0o644); err != nil {
 				return err

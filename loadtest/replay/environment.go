@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stockapi/loadtest/catalog"
@@ -13,49 +12,15 @@ import (
 )
 
 // An Environment starts the servers and the instances of replays. Several can be under way.
-type Environment struct {
-	Backend history.Backend
-
-	cluster *cluster.Cluster
-	servers *cluster.Backend
-	scripts map[string]string
-}
+type Environment struct{ *wire.Testbed }
 
 // Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own,
 // the returned context ends with that as its cause.
 func Open(ctx context.Context, of cluster.Options) (*Environment, context.Context, error) {
 	of.Product = "lt-replay"
-	if err := of.Check(); err != nil {
-		return nil, ctx, err
-	}
-	c, ctx, err := cluster.New(ctx, of)
-	if err != nil {
-		return nil, ctx, err
-	}
-	e := &Environment{cluster: c}
-	if err := e.begin(ctx); err != nil {
-		return nil, ctx, errors.Join(err, c.Close())
-	}
-	return e, ctx, nil
+	b, ctx, err := wire.Open(ctx, of)
+	return &Environment{b}, ctx, err
 }
-
-func (e *Environment) begin(ctx context.Context) error {
-	path, err := e.cluster.FindStockapi(ctx)
-	if err != nil {
-		return err
-	}
-	if e.scripts, err = wire.ScriptNames(ctx, path); err != nil {
-		return err
-	}
-	if e.servers, err = e.cluster.StartBackend(ctx); err != nil {
-		return err
-	}
-	e.Backend = e.servers.Backend
-	return nil
-}
-
-// Close ends all that was started.
-func (e *Environment) Close() error { return e.cluster.Close() }
 
 // virtual returns why a trace can be run in virtual time alone; empty if it can be replayed.
 func virtual(t schedule.Trace) string {

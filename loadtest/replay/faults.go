@@ -15,7 +15,7 @@ import (
 // close, or it could answer its caller.
 func (p *player) die(c *participant) {
 	p.gate.Change(func() { c.Dead = true })
-	c.kill()
+	c.In.Kill()
 	p.gate.Retire(&c.Client)
 }
 
@@ -68,7 +68,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	case schedule.NodeDown:
 		p.gate.Change(func() { node.Down = true })
 		for _, c := range p.clients {
-			for _, w := range c.wires {
+			for _, w := range c.Wires {
 				if w.Server == node.Server {
 					w.CloseIdle()
 				}

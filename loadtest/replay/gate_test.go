@@ -28,7 +28,7 @@ func waits(c *participant, server int, name string) *wire.Command {
 }
 
 func named(index int, name string) *participant {
-	return &participant{Client: schedule.Client{Index: index, Name: name}}
+	return &participant{End: &wire.End{Client: schedule.Client{Index: index, Name: name}}}
 }
 
 // The order in which a client's commands are named does not depend on which came first.

@@ -43,14 +43,6 @@ type store struct {
 	owners map[string]string // by token: the client whose step made it
 }
 
-func newStore(index int, name, url string) (*store, error) {
-	of, err := wire.NewStore(index, name, url)
-	if err != nil {
-		return nil, err
-	}
-	return &store{of, map[string]string{}}, nil
-}
-
 // expiries returns when the keys of a lock server, and the members with a deadline, end that have not ended.
 func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 	all, err := s.Entries(ctx)

@@ -10,14 +10,16 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/wire"
 )
 
 func newTestStore(t *testing.T) *store {
 	t.Helper()
-	s, err := newStore(1, "lock", "redis://"+miniredis.RunT(t).Addr())
+	s, err := wire.NewStore(1, "lock", "redis://"+miniredis.RunT(t).Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Redis.Close() })
-	return s
+	return &store{s, map[string]string{}}
 }
 
 // What a lock server holds is told in any layout, and whose it is.
@@ -40,7 +42,8 @@ func TestWhatALockServerHolds(t *testing.T) {
 	require.NoError(t, s.Redis.PExpire(ctx, "key", 20*time.Second).Err())
 	assert.Regexp(t, `^lock: b (1\d|20)\.\d\d s$`, s.text(ctx, "b"))
 	require.NoError(t, s.Redis.Del(ctx, "key").Err())
-	require.NoError(t, s.Redis.Do(ctx, "ZADD", "key", strconv.FormatFloat(deadline, 'f', 0, 64), "one", 1, "long ago").Err())
+	until := strconv.FormatFloat(deadline, 'f', 0, 64)
+	require.NoError(t, s.Redis.Do(ctx, "ZADD", "key", until, "one", 1, "long ago").Err())
 	assert.Regexp(t, `^lock: \? (2\d|30)\.\d\d s$`, s.text(ctx, ""))
 	ends, err := s.expiries(ctx)
 	require.NoError(t, err)

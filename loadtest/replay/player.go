@@ -28,11 +28,8 @@ type player struct {
 
 // A participant is a client of the trace: its instance, and its order.
 type participant struct {
-	schedule.Client
-	pid   int
-	kill  func()
-	wires []*wire.Wire
-	buy   func(ctx context.Context) history.Op
+	*wire.End
+	buy func(ctx context.Context) history.Op
 
 	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent
 	done  chan struct{}
@@ -213,7 +210,7 @@ func (p *player) settle(ctx context.Context) {
 	var pids []int
 	for _, c := range p.clients {
 		if !c.Dead {
-			pids = append(pids, c.pid)
+			pids = append(pids, c.In.Pid())
 		}
 	}
 	settle(ctx, p.gate, pids)

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"sync"
 	"time"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/schedule"
@@ -24,50 +21,28 @@ type replay struct {
 	rung  catalog.Rung
 	times times
 
-	gate      *gate
-	redises   []*cluster.Redis
-	stores    []*store // the first keeps the stock, the others the locks
-	clients   []*participant
-	instances []*cluster.Instance
-	client    *client.Client
+	gate    *gate
+	rig     *wire.Rig
+	stores  []*store // the first keeps the stock, the others the locks
+	clients []*participant
+	client  *client.Client
 }
 
 // start starts the servers, then the wires and the instances. The gate is open meanwhile.
-func (r *replay) start(ctx context.Context) error {
-	r.gate, r.client = newGate(r.scripts), client.New(4, "")
+func (r *replay) start(ctx context.Context) (err error) {
+	r.gate, r.client = newGate(r.Scripts), client.New(4, "")
 	names := []string{"stock", "lock"}
 	if r.rung.OnNodes() {
 		names = append(names[:1], "1", "2", "3")
 	}
-	var err error
-	r.redises, err = cluster.StartAll(ctx, len(names), func(ctx context.Context, i int) (*cluster.Redis, error) {
-		return r.cluster.StartRedis(ctx, r.servers, "server "+names[i]+" of a replay")
-	})
-	if err != nil {
-		return err
+	r.rig, err = r.Start(ctx, wire.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
+		Ends: r.trace.Clients(), Flags: r.flags(), Lost: r.times.lost})
+	for _, one := range r.rig.Stores {
+		r.stores = append(r.stores, &store{one, map[string]string{}})
 	}
-	for i, name := range names {
-		one, err := newStore(i, name, r.redises[i].URL)
-		if err != nil {
-			return err
-		}
-		r.stores = append(r.stores, one)
+	for _, c := range r.rig.Ends {
+		r.clients = append(r.clients, &participant{End: c, done: make(chan struct{})})
 	}
-	return r.startInstances(ctx)
-}
-
-func (r *replay) startInstances(ctx context.Context) (err error) {
-	reached := make([]*cluster.Backend, r.trace.Clients())
-	for i := range reached {
-		c := &participant{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, done: make(chan struct{})}
-		r.clients = append(r.clients, c)
-		if reached[i], err = r.wire(c); err != nil {
-			return err
-		}
-	}
-	r.instances, err = cluster.StartAll(ctx, len(reached), func(ctx context.Context, i int) (*cluster.Instance, error) {
-		return r.cluster.StartInstance(ctx, r.clients[i].Name, reached[i], false, r.flags()...)
-	})
 	return err
 }
 
@@ -77,47 +52,10 @@ func (r *replay) flags() []string {
 		"--retry", r.times.retry.String(), "--redlock-retry", r.times.retry.String()}
 }
 
-// wire starts the wires of an instance, and returns the servers as it reaches them.
-func (r *replay) wire(c *participant) (*cluster.Backend, error) {
-	reached := *r.servers
-	reached.SQL, reached.ZooKeeper, reached.Redlock = "", "", nil
-	for _, one := range r.stores {
-		w, err := wire.New(r.gate.Gate, &c.Client, one.Server, r.times.lost)
-		if err != nil {
-			return nil, err
-		}
-		c.wires = append(c.wires, w)
-		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.Redis.Options().Password), Host: w.Host()}).String()
-		switch {
-		case one.Index == 0:
-			reached.URL = at
-		case r.rung.OnNodes():
-			reached.Redlock = append(reached.Redlock, at)
-		default:
-			reached.Locks = at
-		}
-	}
-	return &reached, nil
-}
-
 // close ends the instances, the wires and the servers.
 func (r *replay) close() {
 	r.client.Close()
-	cluster.Kill(r.instances)
-	var all sync.WaitGroup
-	for _, c := range r.clients {
-		for _, w := range c.wires {
-			all.Go(w.Close)
-		}
-	}
-	all.Wait()
-	for _, one := range r.stores {
-		_ = one.Redis.Close()
-	}
-	for _, server := range r.redises {
-		all.Go(server.Kill)
-	}
-	all.Wait()
+	r.rig.Close()
 }
 
 // play plays the trace, from filling the shelf to the verdicts.
@@ -132,25 +70,17 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 	if err != nil {
 		return nil, err
 	}
-	behind := map[string]string{}
-	runner := &scenario.Runner{Client: r.client, Targets: &scenario.FaultTargets{Behind: behind},
+	runner := &scenario.Runner{Client: r.client, Targets: &scenario.FaultTargets{Behind: r.rig.Behind()},
 		Load: history.Load{Stock: cell.Initial, Wait: wait, TTL: r.times.lease}}
-	var urls []string
 	for i, c := range r.clients {
-		in := r.instances[i]
-		urls = append(urls, in.URL)
-		c.pid, c.kill = in.Pid(), in.Kill
 		c.buy = func(ctx context.Context) history.Op {
 			return runner.Send(ctx, cell, i, c.order(), client.Order{Timeout: held})
-		}
-		for _, w := range c.wires {
-			behind[w.Host()] = w.Server.Host
 		}
 	}
 	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
 		nodes: r.stores[1:], start: cell.Start, show: show,
 		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
-	err = runner.Play(ctx, cell, urls, func(ctx context.Context) error {
+	err = runner.Play(ctx, cell, r.rig.URLs(), func(ctx context.Context) error {
 		r.gate.begin()
 		err := p.play(ctx)
 		var probes []int
@@ -178,7 +108,7 @@ func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 	if r.rung.OnNodes() {
 		return 0, nil
 	}
-	ladder, err := r.client.Ladder(ctx, r.instances[0].URL)
+	ladder, err := r.client.Ladder(ctx, r.clients[0].In.URL)
 	if err != nil {
 		return 0, err
 	}

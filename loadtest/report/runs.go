@@ -13,8 +13,10 @@ import (
 
 const (
 	matrixFile, pageFile = "matrix.txt", "report.html"
-	// StageLog and StageSheet are the log of a class on the stage, and the page with its rounds.
-	StageLog, StageSheet = "stage.jsonl", "stage.html"
+	// StageLog is the log of a class on the stage.
+	StageLog = "stage.jsonl"
+	// StageSheet is the page with its rounds.
+	StageSheet = "stage.html"
 	// runsDir holds the runs before the last one, each in a directory that is named after the time of its end.
 	runsDir, runTime = "runs", "20060102-150405.000"
 	// keptRuns is how many of them are kept.

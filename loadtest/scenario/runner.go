@@ -99,8 +99,8 @@ func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play 
 	return ctx.Err()
 }
 
-// Send sends an order for one unit of the cell's product to the instance of that number, and waits for its end. With has
-// how long it waits at most, and its fault and its work, if they are not those of the load.
+// Send sends an order for one unit of the cell's product to the instance of that number, and waits for its end. With
+// has how long it waits at most, its fault, and its work if that is not the load's.
 func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, with client.Order) history.Op {
 	o := r.order(c, id, 1)
 	o.Timeout, o.Fault, o.Work = with.Timeout, with.Fault, cmp.Or(with.Work, o.Work)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -30,7 +29,7 @@ const maxRecorded = 4 << 20
 // ReadRecording reads the log of a class. One that was cut short is shown as far as it goes.
 func ReadRecording(from io.Reader, language string) (*Recording, error) {
 	r := &Recording{skip: make(chan struct{})}
-	r.record, r.options.Language = newRecord(nil), language
+	r.record, r.Language, r.words = newRecord(nil), language, wordsOf(language)
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxRecorded)
 	for lines.Scan() {
@@ -87,20 +86,16 @@ func (r *record) show(one recorded) {
 func (r *Recording) Wall() http.Handler {
 	mux := http.NewServeMux()
 	r.wall(mux)
-	mux.Handle("POST /do", handler(func(w http.ResponseWriter, q *http.Request) error {
-		var a action
-		if err := read(q, &a); err != nil {
-			return err
-		}
+	r.controls(mux, func(ctx context.Context, a action) error {
 		if a.Do != "next" {
-			return fmt.Errorf("%w while a class is shown again", errUnknown)
+			return refusal{malformed, "error.action"}
 		}
 		select {
 		case r.skip <- struct{}{}:
-		case <-time.After(time.Second):
+		case <-time.After(longest):
+		case <-ctx.Done():
 		}
-		w.WriteHeader(http.StatusNoContent)
 		return nil
-	}))
+	})
 	return guarded(mux)
 }

@@ -2,8 +2,6 @@ package stage
 
 import (
 	"crypto/rand"
-	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +21,11 @@ const (
 // A class is who is there, and what they have said.
 type class struct {
 	persons []*person
-	byID    map[string]*person
 	lan     bool           // somebody has come from another machine
 	turns   map[string]int // votes whose command is next, by instance
 }
+
+func newClass() *class { return &class{turns: map[string]int{}} }
 
 // A person is known by a secret that its phone keeps, so that reload, sleep and another network make it nobody else.
 type person struct {
@@ -51,14 +50,13 @@ type vote struct {
 	Twice   string `json:"twice"`
 }
 
-// A tap is an order of a person.
+// A tap is an order of a person, by the id that its phone gave it.
 type tap struct {
-	ID    string  `json:"tap"`
-	State string  `json:"state"` // sent or done
-	Order string  `json:"order"`
-	Said  string  `json:"outcome,omitempty"`
-	Units []int64 `json:"units,omitempty"`
-	Why   string  `json:"detail,omitempty"`
+	ID      string  `json:"tap"`
+	State   string  `json:"state"` // sent or done
+	Outcome string  `json:"outcome,omitempty"`
+	Units   []int64 `json:"units,omitempty"`
+	Detail  string  `json:"detail,omitempty"`
 }
 
 // A soldTwice is a unit that a person has, and who else has it.
@@ -67,41 +65,25 @@ type soldTwice struct {
 	With []string `json:"with"`
 }
 
-var (
-	errFull  = errors.New("the class is full")
-	errNow   = errors.New("not now")
-	errOften = errors.New("that is too often")
-)
-
-func newClass() *class { return &class{byID: map[string]*person{}, turns: map[string]int{}} }
-
-// join adds a person, who buys from a if its number is even.
+// join adds a person. Every second one buys from a.
 func (c *class) join(lan bool) (*person, error) {
-	if len(c.persons) == len(animals) {
-		return nil, errFull
-	}
 	n := len(c.persons)
+	if n == len(animals) {
+		return nil, refusal{tooMany, "error.full"}
+	}
 	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2}
-	c.persons = append(c.persons, p)
-	c.byID[p.id] = p
-	c.lan = c.lan || lan
+	c.persons, c.lan = append(c.persons, p), c.lan || lan
 	return p, nil
 }
 
-// tell wakes the streams of all phones.
-func (c *class) tell() {
+// find returns the person with that id.
+func (c *class) find(id string) (*person, error) {
 	for _, p := range c.persons {
-		p.tell()
-	}
-}
-
-func (p *person) tell() {
-	for _, changed := range p.streams {
-		select {
-		case changed <- struct{}{}:
-		default: // it is about to look
+		if p.id == id {
+			return p, nil
 		}
 	}
+	return nil, refusal{nobody, "error.person"}
 }
 
 // begin forgets what belonged to the round before.
@@ -112,16 +94,33 @@ func (c *class) begin() {
 	}
 }
 
-// here counts those whose phone is connected, and voted those who have voted, the first time or the second.
+// here counts those whose phone is connected.
 func (c *class) here() (n int) {
 	for _, p := range c.persons {
-		if len(p.streams) > 0 {
-			n++
-		}
+		n += min(len(p.streams), 1)
 	}
 	return n
 }
 
+// tell wakes the pages of a person. One that is about to look needs no waking.
+func (p *person) tell() {
+	for _, stream := range p.streams {
+		select {
+		case stream <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// check returns an error for a vote that is none.
+func (v *vote) check() error {
+	if !lettersOnly(v.Letters) || !slices.Contains(counts, v.Twice) {
+		return refusal{malformed, "error.ballot"}
+	}
+	return nil
+}
+
+// voted counts those who have voted, the first time or the second.
 func (c *class) voted(second int) (n int) {
 	for _, p := range c.persons {
 		if p.votes[second] != nil {
@@ -131,33 +130,23 @@ func (c *class) voted(second int) (n int) {
 	return n
 }
 
-// check returns an error for a vote that is none.
-func (v *vote) check() error {
-	if !lettersOnly(v.Letters) || !slices.Contains(counts, v.Twice) {
-		return errors.New("a vote has some of the letters " + letters + " and 0, 1 or more units")
-	}
-	return nil
-}
-
-// A count is what a class has voted, when the vote is closed.
+// A count is what a class has voted.
 type count struct {
 	Letters map[string]int `json:"letters"`
 	Twice   map[string]int `json:"twice"`
 }
 
-func (c *class) count(second int) *count {
-	n := &count{Letters: map[string]int{}, Twice: map[string]int{}}
+func (c *class) count(second int) count {
+	n := count{map[string]int{}, map[string]int{}}
 	for _, p := range c.persons {
-		v := p.votes[second]
-		if v == nil {
-			continue
-		}
-		n.Twice[v.Twice]++
-		for _, letter := range v.Letters {
-			n.Letters[string(letter)]++
-		}
-		if v.Letters == "" {
-			n.Letters["none"]++
+		if v := p.votes[second]; v != nil {
+			n.Twice[v.Twice]++
+			for _, letter := range v.Letters {
+				n.Letters[string(letter)]++
+			}
+			if v.Letters == "" {
+				n.Letters["none"]++
+			}
 		}
 	}
 	return n
@@ -187,49 +176,27 @@ func (c *class) decided() (at string) {
 	return at
 }
 
-// find returns the tap of that id.
-func (p *person) find(id string) *tap {
-	i := slices.IndexFunc(p.taps, func(t *tap) bool { return t.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return p.taps[i]
-}
-
 // mayTap returns why a person may not order now.
 func (p *person) mayTap() error {
 	if len(p.taps) >= maxTaps || time.Since(p.tapped) < tapGap {
-		return errOften
+		return refusal{tooMany, "error.often"}
 	}
 	return nil
 }
 
-// perRound is what a prediction can earn: a point for each letter, and one for the number of units.
-const perRound = len(letters) + 1
-
-// score gives points for predictions, not for haste: a point for each verdict that a person foretold, and one for the
-// number of units sold twice. It returns the points of those who have voted.
-func (c *class) score(broken, twice string) map[*person]int {
-	points := map[*person]int{}
+// sharedBy tells the persons of a unit that was sold more than once of each other.
+func (c *class) sharedBy(unit int64, buyers []string) {
 	for _, p := range c.persons {
-		v := p.votes[0]
-		if v == nil {
+		if !slices.Contains(buyers, p.name) {
 			continue
 		}
-		n := 0
-		for _, letter := range letters {
-			if strings.ContainsRune(v.Letters, letter) == strings.ContainsRune(broken, letter) {
-				n++
-			}
+		i := slices.IndexFunc(p.twice, func(t soldTwice) bool { return t.Unit == unit })
+		if i < 0 {
+			i, p.twice = len(p.twice), append(p.twice, soldTwice{Unit: unit})
 		}
-		if v.Twice == twice {
-			n++
-		}
-		points[p] = n
-		p.points += n
-		p.of += perRound
+		p.twice[i].With = slices.DeleteFunc(slices.Clone(buyers), func(name string) bool { return name == p.name })
+		p.tell()
 	}
-	return points
 }
 
 // A winner is one of the best of a round.
@@ -239,19 +206,27 @@ type winner struct {
 	Points int    `json:"points"`
 }
 
-// best returns those with the most points, three at most.
-func best(points map[*person]int) []winner {
-	all := []winner{}
-	for _, p := range slices.SortedFunc(maps.Keys(points), func(p, q *person) int {
-		if points[p] != points[q] {
-			return points[q] - points[p]
+// score gives points for predictions, not for haste: a point for each verdict that a person foretold, and one for the
+// number of units sold twice. It returns those with the most points, three at most.
+func (c *class) score(broken, twice string) []winner {
+	best := []winner{}
+	for _, p := range c.persons {
+		v := p.votes[0]
+		if v == nil {
+			continue
 		}
-		return strings.Compare(p.name, q.name)
-	}) {
-		all = append(all, winner{p.name, p.colour, points[p]})
+		points := 0
+		for _, letter := range letters {
+			if strings.ContainsRune(v.Letters, letter) == strings.ContainsRune(broken, letter) {
+				points++
+			}
+		}
+		if v.Twice == twice {
+			points++
+		}
+		p.points, p.of = p.points+points, p.of+len(letters)+1
+		best = append(best, winner{p.name, p.colour, points})
 	}
-	return all[:min(len(all), 3)]
+	slices.SortStableFunc(best, func(a, b winner) int { return b.Points - a.Points })
+	return best[:min(len(best), 3)]
 }
-
-// countOf names a number of units as votes do.
-func countOf(twice int) string { return counts[min(twice, len(counts)-1)] }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,8 +44,7 @@ func (r *record) add(kind string, data any) {
 		r.err = errors.Join(r.err, err)
 		return
 	}
-	line := append(head[:len(head)-1], ',')
-	r.keep(kind, append(line, fields[1:]...))
+	r.keep(kind, slices.Concat(head[:len(head)-1], []byte(","), fields[1:]))
 }
 
 // keep keeps an event, which has the number that is next.
@@ -56,7 +56,7 @@ func (r *record) keep(kind string, line json.RawMessage) {
 	}
 	r.events = append(r.events, line)
 	if r.file != nil && r.err == nil {
-		_, r.err = r.file.Write(append(line[:len(line):len(line)], '\n'))
+		_, r.err = r.file.Write(slices.Concat(line, []byte("\n")))
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})

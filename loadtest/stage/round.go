@@ -1,10 +1,12 @@
 package stage
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +63,12 @@ func ReadRounds(file, language string) ([]Round, error) {
 	return rounds, nil
 }
 
-// maxRounds bounds a file: each round has a place in the menu.
-const maxRounds = 40
+const (
+	maxRounds = 40 // each has a place in the menu
+	maxLease  = time.Minute
+	maxWait   = time.Minute
+	maxWork   = 20 * time.Second
+)
 
 func parseRounds(text []byte) ([]Round, error) {
 	var rounds []Round
@@ -98,18 +104,25 @@ func (r *Round) complete() error {
 		return fmt.Errorf("next: there is no rung %q", r.Next)
 	case r.Title == "":
 		return errors.New("it has no title")
-	case r.Lease < time.Second || r.Lease > time.Minute:
+	}
+	return errors.Join(r.checkBounds(), r.readTrace())
+}
+
+// checkBounds returns which duration, letter or number is not one that is possible.
+func (r *Round) checkBounds() error {
+	switch {
+	case r.Lease < time.Second || r.Lease > maxLease:
 		return fmt.Errorf("lease: %v is not between 1s and 1m; 6s to 10s leave time to act", r.Lease)
-	case r.Work < 0 || r.Work > 20*time.Second:
+	case r.Work < 0 || r.Work > maxWork:
 		return fmt.Errorf("work: %v is not between 0s and 20s", r.Work)
-	case r.Wait < 0 || r.Wait > time.Minute:
+	case r.Wait < 0 || r.Wait > maxWait:
 		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
 	case !lettersOnly(r.Breaks):
 		return fmt.Errorf("breaks: %q is not some of the letters %s", r.Breaks, letters)
 	case r.Twice != "" && !slices.Contains(counts, r.Twice):
 		return fmt.Errorf("twice: %q is none of %s", r.Twice, strings.Join(counts, ", "))
 	}
-	return r.readTrace()
+	return nil
 }
 
 // readTrace reads the trace, which may have commands of a and b, and time that passes.
@@ -146,4 +159,17 @@ func lettersOnly(text string) bool {
 		}
 	}
 	return true
+}
+
+// compare finds the lines that differ between the rung and the next one. Without the code there are none to show.
+func (r *Round) compare(ctx context.Context, stockapi string) {
+	texts := [2]string{}
+	for i, number := range []string{r.Rung, r.Next} {
+		text, err := exec.CommandContext(ctx, stockapi, "source", number).Output()
+		if r.Next == "" || err != nil {
+			return
+		}
+		_, texts[i], _ = strings.Cut(string(text), "\n)\n") // its imports
+	}
+	r.diff = diff(texts[0], texts[1])
 }

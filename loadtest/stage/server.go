@@ -1,12 +1,15 @@
 package stage
 
 import (
+	"cmp"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,7 +31,7 @@ const (
 	phoneGap = 250 * time.Millisecond
 	// writeTime bounds a write to a page that does not read.
 	writeTime = 5 * time.Second
-	// maxStreams bounds the streams of a person, and of all walls.
+	// maxStreams bounds the streams of a person, and maxWalls those of all walls.
 	maxStreams = 4
 	maxWalls   = 20
 )
@@ -37,42 +40,58 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A failure is an error with the status of its answer.
-type failure struct {
+// The statuses of what is refused.
+const (
+	malformed = http.StatusBadRequest
+	nobody    = http.StatusNotFound
+	tooMany   = http.StatusTooManyRequests
+)
+
+// A refusal is why something is not done, by its key in the words of the page.
+type refusal struct {
 	status int
-	text   string
+	key    string
 }
 
-func (f failure) Error() string { return f.text }
+// Error returns the reason in English.
+func (r refusal) Error() string { return cmp.Or(wordsOf("en")[r.key], r.key) }
+
+// refuse is the refusal of what cannot be done now.
+func refuse(key string) error { return refusal{http.StatusConflict, key} }
+
+// wordsOf returns the words of a language: the texts of the pages, by key.
+func wordsOf(language string) (words map[string]string) {
+	if text, err := web.ReadFile("web/words." + language + ".json"); err == nil {
+		_ = json.Unmarshal(text, &words) // a test reads both
+	}
+	return words
+}
 
 // handler returns a handler that answers an error of do.
-func handler(do func(http.ResponseWriter, *http.Request) error) http.Handler {
+func (s *Stage) handler(do func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err := do(w, r)
 		if err == nil {
 			return
 		}
-		f := failure{http.StatusConflict, err.Error()}
-		_ = errors.As(err, &f)
-		switch {
-		case errors.Is(err, errFull), errors.Is(err, errOften):
-			f.status = http.StatusTooManyRequests
-		case errors.Is(err, errUnknown):
-			f.status = http.StatusBadRequest
+		status, text := http.StatusConflict, err.Error()
+		var refused refusal
+		if errors.As(err, &refused) {
+			status, text = refused.status, cmp.Or(s.words[refused.key], text)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(f.status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": f.text})
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
 	})
 }
 
-// read decodes the body of a request.
-func read(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
+// read decodes the body of a request, which has to come in time.
+func read(w http.ResponseWriter, r *http.Request, into any) error {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(writeTime))
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return failure{http.StatusBadRequest, "not the JSON that was expected: " + err.Error()}
+		return refusal{malformed, "error.json"}
 	}
 	return nil
 }
@@ -89,7 +108,7 @@ func (s *Stage) files(mux *http.ServeMux) {
 		_, _ = fmt.Fprint(w, html.Palette())
 	})
 	mux.HandleFunc("GET /words.json", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, web, "web/words."+s.options.Language+".json")
+		http.ServeFileFS(w, r, web, "web/words."+s.Language+".json")
 	})
 }
 
@@ -139,7 +158,7 @@ func (s *Stage) Teacher(code string) http.Handler {
 	s.wall(mux)
 	mux.HandleFunc("GET /qr.svg", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
-		code, err := go_qr.EncodeText("http://"+s.options.Phones, go_qr.Medium)
+		code, err := go_qr.EncodeText("http://"+s.Address, go_qr.Medium)
 		if err == nil {
 			err = code.WriteAsSVG(go_qr.NewQrCodeImgConfig(8, 2), w)
 		}
@@ -147,18 +166,23 @@ func (s *Stage) Teacher(code string) http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	})
-	mux.Handle("POST /do", handler(func(w http.ResponseWriter, r *http.Request) error {
+	s.controls(mux, s.act)
+	return guarded(behind(code, mux))
+}
+
+// controls serves the controls of a wall.
+func (s *Stage) controls(mux *http.ServeMux, act func(context.Context, action) error) {
+	mux.Handle("POST /do", s.handler(func(w http.ResponseWriter, r *http.Request) error {
 		var a action
-		if err := read(r, &a); err != nil {
+		if err := read(w, r, &a); err != nil {
 			return err
 		}
-		if err := s.act(r.Context(), a); err != nil {
+		if err := act(r.Context(), a); err != nil {
 			return err
 		}
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}))
-	return guarded(behind(code, mux))
 }
 
 // behind lets in who has the code, which a cookie then remembers.
@@ -188,56 +212,30 @@ func (s *Stage) Phones() http.Handler {
 	page := func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, web, "web/phone.html") }
 	mux.HandleFunc("GET /{$}", page)
 	mux.HandleFunc("GET /{code}", page)
-	mux.Handle("POST /join", handler(s.join))
-	mux.Handle("GET /me", handler(s.streamPhone))
-	mux.Handle("POST /vote", s.person(func(p *person, m message) (int, error) {
-		v := vote{m.Letters, m.Twice}
-		if err := v.check(); err != nil {
-			return 0, failure{http.StatusBadRequest, err.Error()}
-		}
-		switch s.phase {
-		case voting:
-			p.votes[0] = &v
-		case asking:
-			p.votes[1] = &v
-		default:
-			return 0, errNow
-		}
-		s.class.tell() // how many have voted
-		return http.StatusNoContent, nil
-	}))
-	mux.Handle("POST /buy", s.person(func(p *person, m message) (int, error) {
-		switch {
-		case m.Tap == "" || len(m.Tap) > 64:
-			return 0, failure{http.StatusBadRequest, "a tap has an id of 1 to 64 characters"}
-		case p.find(m.Tap) != nil: // it was heard
-			return http.StatusAccepted, nil
-		case s.phase != buying:
-			return 0, errNow
-		}
-		if err := p.mayTap(); err != nil {
-			return 0, err
-		}
-		s.order(p, m.Tap)
-		return http.StatusAccepted, nil
-	}))
-	mux.Handle("POST /turn", s.person(func(p *person, m message) (int, error) {
-		if m.At != "a" && m.At != "b" {
-			return 0, failure{http.StatusBadRequest, "a turn is a's or b's"}
-		}
-		if !s.turning() {
-			return 0, errNow
-		}
-		s.class.takeTurn(p, m.At)
-		p.tell()
-		return http.StatusNoContent, nil
-	}))
+	mux.Handle("POST /join", s.handler(s.join))
+	mux.Handle("GET /me", s.handler(s.streamPhone))
+	for path, do := range map[string]func(*person, message) error{
+		"/vote": s.takeVote, "/buy": s.takeTap, "/turn": s.takeTurn,
+	} {
+		mux.Handle("POST "+path, s.handler(func(w http.ResponseWriter, r *http.Request) error {
+			var m message
+			if err := read(w, r, &m); err != nil {
+				return err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			p, err := s.class.find(m.ID)
+			if err == nil {
+				err = do(p, m)
+			}
+			if err == nil {
+				s.tellClass()
+				w.WriteHeader(http.StatusNoContent)
+			}
+			return err
+		}))
+	}
 	return guarded(mux)
-}
-
-// turning reports whether the class may say whose command is next. The caller has the lock.
-func (s *Stage) turning() bool {
-	return s.phase == buying && s.shop.held.Load() && len(s.shop.round.steps) == 0
 }
 
 // A message is what a phone sends.
@@ -249,38 +247,63 @@ type message struct {
 	At      string `json:"at"`
 }
 
-// person handles the message of a person. Do has the lock, and returns the status of the answer.
-func (s *Stage) person(do func(*person, message) (int, error)) http.Handler {
-	return handler(func(w http.ResponseWriter, r *http.Request) error {
-		var m message
-		if err := read(r, &m); err != nil {
-			return err
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p := s.class.byID[m.ID]
-		if p == nil {
-			return failure{http.StatusNotFound, "nobody has this id: join"}
-		}
-		status, err := do(p, m)
-		if err != nil {
-			return err
-		}
-		s.tellClass()
-		w.WriteHeader(status)
+// takeVote takes the vote of a person, or changes it. The caller has the lock.
+func (s *Stage) takeVote(p *person, m message) error {
+	v := vote{m.Letters, m.Twice}
+	if err := v.check(); err != nil {
+		return err
+	}
+	if s.phase != voting && s.phase != asking {
+		return refuse("error.now")
+	}
+	p.votes[s.asked()] = &v
+	return nil
+}
+
+// takeTap takes an order of a person. One that was taken before is not taken again. The caller has the lock.
+func (s *Stage) takeTap(p *person, m message) error {
+	const longest = 64
+	switch {
+	case m.Tap == "" || len(m.Tap) > longest:
+		return refusal{malformed, "error.json"}
+	case slices.ContainsFunc(p.taps, func(t *tap) bool { return t.ID == m.Tap }):
 		return nil
-	})
+	case s.phase != buying:
+		return refuse("error.now")
+	}
+	if err := p.mayTap(); err != nil {
+		return err
+	}
+	s.order(p, m.Tap)
+	return nil
+}
+
+// takeTurn notes whose command a person wants next. The caller has the lock.
+func (s *Stage) takeTurn(p *person, m message) error {
+	switch {
+	case m.At != "a" && m.At != "b":
+		return refusal{malformed, "error.json"}
+	case !s.turning():
+		return refuse("error.now")
+	}
+	s.class.takeTurn(p, m.At)
+	return nil
+}
+
+// turning reports whether the class may say whose command is next. The caller has the lock.
+func (s *Stage) turning() bool {
+	return s.phase == buying && s.shop.held.Load() && len(s.shop.round.steps) == 0
 }
 
 func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	var m struct {
 		Code string `json:"code"`
 	}
-	if err := read(r, &m); err != nil {
+	if err := read(w, r, &m); err != nil {
 		return err
 	}
-	if !strings.EqualFold(m.Code, s.options.Code) {
-		return failure{http.StatusForbidden, "that is not the code on the wall"}
+	if !strings.EqualFold(m.Code, s.Code) {
+		return refusal{http.StatusForbidden, "error.code"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

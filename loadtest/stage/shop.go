@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,13 +12,13 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
-	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
 
 const (
 	product = "10000"
 	onShelf = 100 // units at the start of a round
+	slowBy  = 5   // half leases that a work takes which is made slow: longer than v5.5 renews one
 	// held is an instance's timeout for a server: longer than a class needs to decide whose command is next.
 	held = 10 * time.Minute
 	// nodeTime is its timeout for a Redlock node.
@@ -30,18 +29,12 @@ const (
 	margin = 2 * time.Second
 )
 
-// servers starts what the shops of a class run on.
-type servers struct {
-	cluster *cluster.Cluster
-	backend *cluster.Backend
-	scripts map[string]string // the names of scripts, by digest
-	token   string            // the instances' admin token
-}
+// house are the persons of the teacher, who buy at a and at b.
+var house = [...]string{"anna", "bert"}
 
 // A shop is that of one round: a Redis of its own, Redlock's nodes if need be, two instances, and the wires between
 // them. All end with the round, so nothing of it reaches the next one.
 type shop struct {
-	*servers
 	round  *Round
 	record *record
 	client *client.Client
@@ -49,183 +42,126 @@ type shop struct {
 	cell   *history.Cell
 	ctx    context.Context
 	cancel context.CancelFunc
-
-	gate    *wire.Gate
-	held    atomic.Bool // commands wait at the gate, one step at a time
-	redises []*cluster.Redis
-	stores  []*wire.Store // as the stage itself reaches the servers; the first has the stock
-	sites   [2]*site
-
-	open chan struct{} // closed when the shelf is full
-	over chan struct{} // closed when no more orders come
-	tell func()        // wakes the phones
+	gate   *wire.Gate
+	held   atomic.Bool // commands wait at the gate, one step at a time
+	rig    *wire.Rig
+	sites  []*site
+	over   chan struct{} // closed when no more orders come
+	played chan struct{} // closed when all has ended
+	next   int           // the step of the trace that is next
 
 	mu     sync.Mutex
+	open   bool // the shelf is full
 	orders []*order
-	sold   map[int64][]*order
+	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
 	faults []history.Fault
 	watch  watch
-	next   int // the step of the trace that is next
 }
 
-// A site is an instance with its wires.
+// A site is an instance with what is brought on it. The shop's lock guards it.
 type site struct {
-	*schedule.Client
-	in      *cluster.Instance
-	wires   []*wire.Wire
-	servers []*schedule.Server // at the other ends of the wires
-	state   string             // up, stopped, dead, cut, slow
-	since   time.Time          // when it got into this state
-	faulted bool               // the round's fault has been given to an order
-	gone    <-chan struct{}    // closed when its process has exited
+	*wire.End
+	state   string          // up, stopped, dead, cut, slow
+	since   time.Time       // when it got into this state
+	faulted bool            // the round's fault has been given to an order
+	gone    <-chan struct{} // closed when its process has exited
 }
 
 // An order is one of the round.
 type order struct {
 	id     string
 	person string
-	colour int
 	at     int
 	sent   time.Time
-	done   chan struct{}
-	op     *history.Op // once done is closed
 	slow   bool
+	op     *history.Op // nil until it has ended
+	done   chan struct{}
 }
 
-// newShop starts the shop of a round.
-func newShop(ctx context.Context, s *servers, r *Round, rec *record, tell func()) (*shop, error) {
-	sh := &shop{servers: s, round: r, record: rec, client: client.New(64, s.token), gate: wire.NewGate(s.scripts),
-		open: make(chan struct{}), over: make(chan struct{}), tell: tell, sold: map[int64][]*order{},
-		watch: watch{owners: map[string]string{}}}
-	sh.ctx, sh.cancel = context.WithCancel(ctx)
-	sh.gate.Watch = sh.saw
-	if err := sh.start(); err != nil {
-		sh.close()
+// newShop starts the shop of a round, and calls judged when the round has come to its verdicts, or cannot.
+func newShop(
+	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, judged func(*shop, error),
+) (*shop, error) {
+	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
+		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.gate.Watch = s.saw
+	opened := make(chan error, 1)
+	go func() {
+		defer close(s.played)
+		err := s.start(b)
+		if err == nil {
+			err = s.play(func() { opened <- nil })
+			judged(s, err)
+		}
+		opened <- err
+		<-s.ctx.Done()
+		s.client.Close()
+		s.rig.Close()
+	}()
+	err := <-opened
+	if err != nil {
+		s.close()
 		return nil, err
 	}
-	return sh, nil
+	return s, nil
 }
 
-// start starts the servers, then the wires and the instances.
-func (s *shop) start() (err error) {
+// close ends all of the shop.
+func (s *shop) close() {
+	s.cancel()
+	<-s.played
+}
+
+// start starts the servers, the wires and the instances.
+func (s *shop) start(b *wire.Testbed) (err error) {
 	names := []string{"redis"}
 	if s.round.rung.OnNodes() {
 		for i := range scenario.RedlockNodes {
 			names = append(names, fmt.Sprintf("node %d", i+1))
 		}
 	}
-	s.redises, err = cluster.StartAll(s.ctx, len(names), func(ctx context.Context, i int) (*cluster.Redis, error) {
-		return s.cluster.StartRedis(ctx, s.backend, names[i]+" of a round")
-	})
+	s.rig, err = b.Start(s.ctx, wire.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
+		Ends: 2, Faults: true, Lost: time.Second, Flags: []string{"--redis-timeout", held.String(),
+			"--redlock-timeout", nodeTime.String(), "--retry", retry.String(), "--redlock-retry", retry.String()}})
 	if err != nil {
 		return err
 	}
-	for i, name := range names {
-		one, err := wire.NewStore(i, name, s.redises[i].URL)
-		if err != nil {
-			return err
-		}
-		s.stores = append(s.stores, one)
-	}
-	var reached [2]*cluster.Backend
-	for i := range s.sites {
-		s.sites[i] = &site{Client: &schedule.Client{Index: i, Name: schedule.ClientName(i)}, state: "up"}
-		if reached[i], err = s.wire(s.sites[i]); err != nil {
-			return err
-		}
-	}
-	flags := []string{"--redis-timeout", held.String(), "--redlock-timeout", nodeTime.String(),
-		"--retry", retry.String(), "--redlock-retry", retry.String()}
-	instances, err := cluster.StartAll(s.ctx, len(s.sites), func(ctx context.Context, i int) (*cluster.Instance, error) {
-		return s.cluster.StartInstance(ctx, s.sites[i].Name, reached[i], true, flags...)
-	})
-	for i, in := range instances {
-		at := s.sites[i]
-		at.in, at.gone = in, in.ExpectExit() // whoever kills it
-		go func() {
+	for _, end := range s.rig.Ends {
+		at := &site{End: end, state: "up", gone: end.In.ExpectExit()}
+		s.sites = append(s.sites, at)
+		go func() { // whoever kills it
 			<-at.gone
 			s.died(at)
 		}()
 	}
-	return err
+	return nil
 }
 
-// wire starts the wires of an instance, and returns the servers as it reaches them.
-func (s *shop) wire(at *site) (*cluster.Backend, error) {
-	reached := *s.backend
-	reached.SQL, reached.ZooKeeper, reached.Locks, reached.Redlock = "", "", "", nil
-	for _, one := range s.stores {
-		server := *one.Server // its own: a cut is one of this instance alone
-		w, err := wire.New(s.gate, at.Client, &server, time.Second)
-		if err != nil {
-			return nil, err
-		}
-		at.wires, at.servers = append(at.wires, w), append(at.servers, &server)
-		way := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.Redis.Options().Password), Host: w.Host()}).String()
-		if one.Index == 0 {
-			reached.URL = way
-		} else {
-			reached.Redlock = append(reached.Redlock, way)
-		}
-	}
-	return &reached, nil
-}
-
-// close ends the instances, the wires and the servers.
-func (s *shop) close() {
-	s.cancel()
-	s.client.Close()
-	var all sync.WaitGroup
-	for _, at := range s.sites {
-		if at == nil {
-			continue
-		}
-		if at.in != nil {
-			all.Go(at.in.Kill)
-		}
-		for _, w := range at.wires {
-			all.Go(w.Close)
-		}
-	}
-	all.Wait()
-	for _, one := range s.stores {
-		_ = one.Redis.Close()
-	}
-	for _, server := range s.redises {
-		all.Go(server.Kill)
-	}
-	all.Wait()
-}
-
-// play is the round from filling the shelf to the verdicts. It takes orders until over is closed.
-func (s *shop) play(title string) (*history.Cell, error) {
-	s.cell = &history.Cell{Scenario: history.StageOf(title), Rung: s.round.rung.Number, Name: s.round.rung.Name,
-		Repetition: 1, Product: product, Initial: onShelf, TTL: s.round.Lease, Limit: s.round.Lease + margin,
-		Start: time.Now()}
-	behind := map[string]string{}
-	var urls []string
-	for _, at := range s.sites {
-		urls = append(urls, at.in.URL)
-		for i, w := range at.wires {
-			behind[w.Host()] = at.servers[i].Host
-		}
-	}
-	s.runner = &scenario.Runner{Client: s.client, Targets: &scenario.FaultTargets{Behind: behind},
+// play is the round from filling the shelf, when it calls open, to the verdicts. It takes orders until over is closed.
+func (s *shop) play(open func()) error {
+	s.cell = &history.Cell{Scenario: history.StageOf(s.round.Title), Rung: s.round.rung.Number,
+		Name: s.round.rung.Name, Repetition: 1, Product: product, Initial: onShelf, TTL: s.round.Lease,
+		Limit: s.round.Lease + margin, Start: time.Now()}
+	s.runner = &scenario.Runner{Client: s.client, Targets: &scenario.FaultTargets{Behind: s.rig.Behind()},
 		Load: history.Load{Stock: onShelf, Wait: s.round.Wait, TTL: s.round.Lease, Work: s.round.Work}}
-	err := s.runner.Play(s.ctx, s.cell, urls, func(ctx context.Context) error {
-		close(s.open)
+	err := s.runner.Play(s.ctx, s.cell, s.rig.URLs(), func(ctx context.Context) error {
+		s.mu.Lock()
+		s.open = true
+		s.mu.Unlock()
 		go s.poll(ctx)
+		open()
 		select {
 		case <-s.over:
+			return s.finish(ctx)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		return s.finish(ctx)
 	})
 	if err == nil && s.cell.NotRun != "" {
 		err = errors.New(s.cell.NotRun)
 	}
-	return s.cell, err
+	return err
 }
 
 // finish lets everything go on, waits for the orders to end, and asks for the lock once more.
@@ -238,21 +174,18 @@ func (s *shop) finish(ctx context.Context) error {
 			s.makeWell(at)
 		}
 	}
-	s.mu.Unlock()
-	s.stepping(false)
-	if !s.ended(ctx, s.round.Wait+s.longWork()+margin) {
-		s.cancel()
-	}
-	s.mu.Lock()
-	s.cell.Faults = s.faults
 	orders := s.orders
 	s.mu.Unlock()
+	s.stepping(false)
 	for _, o := range orders {
 		<-o.done
 		if err := s.cell.Add(o.op); err != nil {
 			return err
 		}
 	}
+	s.mu.Lock()
+	s.cell.Faults = s.faults
+	s.mu.Unlock()
 	s.cell.Elapsed = time.Since(s.cell.Start)
 	if len(alive) == 0 || ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -260,41 +193,24 @@ func (s *shop) finish(ctx context.Context) error {
 	return s.runner.Probe(ctx, s.cell, alive, false)
 }
 
-// ended waits until all orders have ended, at most for so long.
-func (s *shop) ended(ctx context.Context, within time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	s.mu.Lock()
-	orders := s.orders
-	s.mu.Unlock()
-	for _, o := range orders {
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
+// longWork is that of an order whose work is made slow.
+func (s *shop) longWork() time.Duration { return s.round.Lease * slowBy / 2 }
+
+// buyAs lets Anna buy at a, or Bert at b.
+func (s *shop) buyAs(who int) {
+	s.buy(house[who], -1-who, who, func(*history.Op, map[int64][]string) {})
 }
 
-// longWork is that of an order whose work is made slow: longer than its lease, and than v5.5 renews one.
-func (s *shop) longWork() time.Duration { return s.round.Lease * 5 / 2 }
-
-// buy sends an order of a person, and calls then when it has ended. It returns the order's id.
-func (s *shop) buy(person string, colour, to int, then func(*order)) (id string) {
+// buy sends an order of a person. When it has ended it calls then, with the buyers of those of its units that were sold
+// before.
+func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shared map[int64][]string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, nth := s.sites[to], 1
-	for _, o := range s.orders {
-		if o.person == person {
-			nth++
-		}
+	at, o := s.sites[to], &order{id: person, person: person, at: to, sent: time.Now(), done: make(chan struct{})}
+	for n := 2; s.find(o.id) != nil; n++ {
+		o.id = fmt.Sprintf("%s-%d", person, n)
 	}
-	o := &order{id: person, person: person, colour: colour, at: to, sent: time.Now(), done: make(chan struct{})}
-	if nth > 1 {
-		o.id = fmt.Sprintf("%s-%d", person, nth)
-	}
-	with := client.Order{Timeout: held}
+	with := client.Order{Timeout: s.round.Wait + s.longWork() + held}
 	if to == 0 && !at.faulted {
 		at.faulted, with.Fault = true, s.round.Fault
 	}
@@ -302,38 +218,31 @@ func (s *shop) buy(person string, colour, to int, then func(*order)) (id string)
 		o.slow, with.Work = true, s.longWork()
 	}
 	s.orders = append(s.orders, o)
-	s.record.add("order", orderEvent{Order: o.id, Person: person, Colour: colour, Instance: at.Name, State: "sent",
-		Sent: s.record.since(o.sent)})
+	told := event{"order": o.id, "person": person, "colour": colour, "instance": at.Name, "state": "sent",
+		"sent": s.record.since(o.sent)}
+	s.record.add("order", told)
 	go func() {
 		op := s.runner.Send(s.ctx, s.cell, to, o.id, with)
-		s.end(o, &op)
-		then(o)
+		then(&op, s.end(o, &op, told))
+		close(o.done)
 	}()
-	return o.id
 }
 
-// An orderEvent is what the wall is told of an order.
-type orderEvent struct {
-	Order    string   `json:"order"`
-	Person   string   `json:"person"`
-	Colour   int      `json:"colour"`
-	Instance string   `json:"instance"`
-	State    string   `json:"state"`
-	Sent     float64  `json:"sent"`
-	Done     float64  `json:"done,omitempty"`
-	Outcome  string   `json:"outcome,omitempty"`
-	Units    []int64  `json:"units,omitempty"`
-	Detail   string   `json:"detail,omitempty"`
-	Acquired *float64 `json:"acquired,omitempty"`
-	Released *float64 `json:"released,omitempty"`
-	Lost     bool     `json:"lost,omitempty"`
-	Commands []int    `json:"commands,omitempty"`
+// find returns the order of that id. The caller has the lock.
+func (s *shop) find(id string) *order {
+	for _, o := range s.orders {
+		if o.id == id {
+			return o
+		}
+	}
+	return nil
 }
 
-// end keeps what became of an order. One of an instance that died before it wrote has not sold.
-func (s *shop) end(o *order, op *history.Op) {
+// end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
+// instance that died before it wrote has not sold.
+func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]string) {
 	at := s.sites[o.at]
-	log, _ := s.gate.LogOf(at.Client)
+	log, _ := s.gate.LogOf(&at.Client)
 	own := wire.Narrow(op, s.cell.Start, log)
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
@@ -352,46 +261,34 @@ func (s *shop) end(o *order, op *history.Op) {
 		s.note(o, o.sent, fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),
 			s.round.Lease.Seconds()), false)
 	}
-	e := orderEvent{Order: o.id, Person: o.person, Colour: o.colour, Instance: at.Name, State: "done",
-		Sent: s.record.since(o.sent), Done: s.record.since(time.Now()), Outcome: string(op.Outcome), Units: op.Units,
-		Detail: op.Detail}
-	if l := op.Lease; l != nil {
-		e.Acquired, e.Released, e.Lost = s.moment(l.AcquiredAt), s.moment(l.ReleasedAt), l.Lost
-		s.watch.owners[l.Token] = o.id
-	}
-	for _, cmd := range own {
-		e.Commands = append(e.Commands, cmd.ID)
-	}
 	o.op = op
-	close(o.done)
-	s.record.add("order", e)
-	if op.Outcome == history.Sold {
-		s.count(o)
+	commands := []int{}
+	for _, cmd := range own {
+		commands = append(commands, cmd.ID)
 	}
-}
-
-// count notes whose units an order has sold, and tells of those that have been sold before.
-func (s *shop) count(o *order) {
-	for _, unit := range o.op.Units {
+	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
+	told["outcome"], told["units"], told["detail"] = op.Outcome, op.Units, op.Detail
+	if l := op.Lease; l != nil {
+		told["acquired"], told["released"], told["lost"] = s.moment(l.AcquiredAt), s.moment(l.ReleasedAt), l.Lost
+		s.watch.owns(l.Token, o.id)
+	}
+	s.record.add("order", told)
+	if op.Outcome != history.Sold {
+		return nil
+	}
+	shared = map[int64][]string{}
+	for _, unit := range op.Units {
 		s.sold[unit] = append(s.sold[unit], o)
-		if all := s.sold[unit]; len(all) > 1 {
-			var orders, persons []string
-			for _, other := range all {
-				orders, persons = append(orders, other.id), append(persons, other.person)
-			}
-			s.record.add("twice", map[string]any{"unit": unit, "orders": orders, "persons": persons})
+		if len(s.sold[unit]) == 1 {
+			continue
 		}
+		var orders []string
+		for _, one := range s.sold[unit] {
+			orders, shared[unit] = append(orders, one.id), append(shared[unit], one.person)
+		}
+		s.record.add("twice", event{"unit": unit, "orders": orders, "persons": shared[unit]})
 	}
-}
-
-// buyers returns who has bought a unit, in the order of the receipts.
-func (s *shop) buyers(unit int64) (persons []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.sold[unit] {
-		persons = append(persons, o.person)
-	}
-	return persons
+	return shared
 }
 
 // moment returns an instant of the cell as the log has it, nil if it never came.
@@ -419,42 +316,39 @@ func (s *shop) underWay(at *site) (all []*order) {
 	return all
 }
 
-// buttons are the faults that can be brought here.
-func (s *shop) buttons() []string {
-	all := []string{"continue", "kill", "cut", "slow", "step"}
-	if cluster.CanStop {
-		all = append(all, "pause")
-	}
-	return all
+// isWell reports whether nothing is brought on the instance of that number.
+func (s *shop) isWell(number int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sites[number].state == "up"
 }
-
-var errDead = errors.New("it is dead: R begins the round anew")
 
 // bring brings a fault on an instance, or ends what it has.
 func (s *shop) bring(name string, at *site) error {
 	if name == "kill" {
-		at.in.Kill()
+		at.In.Kill()
 		s.died(at)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at.state == "dead" {
-		return fmt.Errorf("%s: %w", at.Name, errDead)
-	}
-	switch name {
-	case "pause":
-		if err := at.in.Stop(); err != nil {
+	switch {
+	case at.state == "dead":
+		return refuse("error.dead")
+	case name == "continue":
+		s.makeWell(at)
+	case at.state != "up" && at.state != "slow":
+		return refuse("error.ill")
+	case name == "pause":
+		if err := at.In.Stop(); err != nil {
 			return err
 		}
 		s.set(at, "stopped")
-	case "cut":
-		s.set(at, "cut")
+	case name == "cut":
 		s.reach(at, false)
-	case "slow":
+		s.set(at, "cut")
+	default:
 		s.set(at, "slow")
-	case "continue":
-		s.makeWell(at)
 	}
 	return nil
 }
@@ -462,20 +356,14 @@ func (s *shop) bring(name string, at *site) error {
 // set says in which state an instance is now. The caller has the lock.
 func (s *shop) set(at *site, state string) {
 	at.state, at.since = state, time.Now()
-	s.record.add("fault", map[string]any{"instance": at.Name, "state": state})
+	s.record.add("fault", event{"instance": at.Name, "state": state})
 }
 
 // reach lets an instance reach its servers, or not.
 func (s *shop) reach(at *site, well bool) {
-	s.gate.Change(func() {
-		for _, server := range at.servers {
-			server.Down = !well
-		}
-	})
-	if !well {
-		for _, w := range at.wires {
-			w.Break()
-		}
+	for _, w := range at.Wires {
+		s.gate.Change(func() { w.Server.Down = !well })
+		w.Break()
 	}
 }
 
@@ -494,21 +382,21 @@ func (s *shop) died(at *site) {
 
 // makeWell ends what an instance suffers from, and records it of the orders that suffered too. The caller has the lock.
 func (s *shop) makeWell(at *site) {
-	state, since := at.state, at.since
 	for _, o := range s.underWay(at) {
-		lasted := time.Since(since).Seconds()
-		switch state {
+		lasted := time.Since(at.since).Seconds()
+		switch at.state {
 		case "stopped":
-			s.note(o, since, fmt.Sprintf("stopped for %.1f s under a lease of %.1f s", lasted, s.round.Lease.Seconds()), true)
+			s.note(o, at.since, fmt.Sprintf("stopped for %.1f s under a lease of %.1f s", lasted,
+				s.round.Lease.Seconds()), true)
 		case "cut":
-			s.note(o, since, fmt.Sprintf("cut off from Redis for %.1f s", lasted), false)
+			s.note(o, at.since, fmt.Sprintf("cut off from Redis for %.1f s", lasted), false)
 		}
 	}
-	if state == "cut" {
+	if at.state == "cut" {
 		s.reach(at, true)
 	}
 	if cluster.CanStop {
-		_ = at.in.Continue() // a fault of the round may have stopped it
+		_ = at.In.Continue() // a fault of the round may have stopped it just now
 	}
 	s.set(at, "up")
 }

@@ -2,8 +2,7 @@ package stage
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"stockapi/loadtest/schedule"
@@ -26,15 +25,11 @@ func (s *shop) stepping(begin bool) {
 
 // tellSteps tells the wall how far the trace is, if there is one.
 func (s *shop) tellSteps(stepping bool) {
-	type step struct {
-		Text string `json:"text"`
-		Done bool   `json:"done"`
-	}
-	trace := []step{}
+	trace := []event{}
 	for i, one := range s.round.steps {
-		trace = append(trace, step{one.String(), i < s.next})
+		trace = append(trace, event{"text": one.String(), "done": i < s.next})
 	}
-	s.record.add("step", map[string]any{"stepping": stepping, "trace": trace})
+	s.record.add("step", event{"stepping": stepping, "trace": trace})
 }
 
 // step lets the next command through: that of the trace, or else that of an instance, or of either if at is "".
@@ -49,7 +44,7 @@ func (s *shop) step(ctx context.Context, at string) error {
 	}
 	var oldest *wire.Command
 	for _, site := range s.sites {
-		waiting := s.gate.Of(site.Client)
+		waiting := s.gate.Of(&site.Client)
 		if len(waiting) == 0 || at != "" && at != site.Name {
 			continue
 		}
@@ -58,7 +53,7 @@ func (s *shop) step(ctx context.Context, at string) error {
 		}
 	}
 	if oldest == nil {
-		return errors.New("no command waits: let somebody buy")
+		return refuse("error.idle")
 	}
 	return s.pass(ctx, oldest)
 }
@@ -68,17 +63,13 @@ func (s *shop) take(ctx context.Context, step schedule.Step) error {
 	if step.Kind == schedule.Time || step.Kind == schedule.Expiry {
 		return s.expire(ctx)
 	}
-	site := s.sites[step.Who]
 	s.mu.Lock()
-	sent := false
-	for _, o := range s.orders {
-		sent = sent || o.at == step.Who
-	}
+	sent := slices.ContainsFunc(s.orders, func(o *order) bool { return o.at == step.Who })
 	s.mu.Unlock()
 	if !sent {
 		s.buyAs(step.Who)
 	}
-	cmd, err := s.await(ctx, site)
+	cmd, err := s.await(ctx, s.sites[step.Who])
 	if err != nil {
 		return err
 	}
@@ -88,18 +79,18 @@ func (s *shop) take(ctx context.Context, step schedule.Step) error {
 // await waits for a command of an instance at its wires.
 func (s *shop) await(ctx context.Context, at *site) (*wire.Command, error) {
 	for begun := time.Now(); time.Since(begun) < stepTime && ctx.Err() == nil; {
-		if waiting := s.gate.Of(at.Client); len(waiting) > 0 {
+		if waiting := s.gate.Of(&at.Client); len(waiting) > 0 {
 			return waiting[0], nil
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return nil, fmt.Errorf("%s sends nothing: its order has ended, or waits", at.Name)
+	return nil, refuse("error.idle")
 }
 
 // pass lets a command through, and waits for its answer.
 func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
 	if !s.gate.Decide(cmd, schedule.Pass) {
-		return errors.New("its instance has given that command up")
+		return refuse("error.idle") // its instance has given it up
 	}
 	select {
 	case <-cmd.Done():
@@ -112,20 +103,10 @@ func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
 // expire waits until all leases that Redis holds are over.
 func (s *shop) expire(ctx context.Context) error {
 	for begun := time.Now(); time.Since(begun) < s.round.Lease+stepTime && ctx.Err() == nil; {
-		now, err := s.look(ctx)
-		if err != nil {
+		if now, _, err := s.look(ctx); err != nil || len(now.Keys) == 0 {
 			return err
-		}
-		if len(now.Keys) == 0 {
-			return nil
 		}
 		time.Sleep(pollGap)
 	}
-	return errors.New("the key does not expire")
+	return refuse("error.endless")
 }
-
-// house are the persons of the teacher, who buy at a and at b.
-var house = [...]string{"anna", "bert"}
-
-// buyAs lets Anna buy at a, or Bert at b.
-func (s *shop) buyAs(who int) { s.buy(house[who], -1-who, who, func(*order) {}) }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"stockapi/loadtest/schedule"
 )
 
 // A stream sends messages to a page until the page has gone or does not read.
@@ -60,58 +62,23 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A phoneState is all that a phone shows.
-type phoneState struct {
-	Person   string      `json:"person"`
-	Colour   int         `json:"colour"`
-	Instance string      `json:"instance"`
-	Phase    string      `json:"phase"`
-	Round    phoneRound  `json:"round"`
-	Voted    bool        `json:"voted"`
-	Vote     *vote       `json:"vote"`
-	Votes    int         `json:"votes"`
-	Here     int         `json:"here"`
-	Buying   bool        `json:"buying"`
-	Orders   []*tap      `json:"orders"`
-	Twice    []soldTwice `json:"twice"`
-	Turn     bool        `json:"turn"`
-	MyTurn   string      `json:"myturn"`
-	Points   int         `json:"points"`
-	Of       int         `json:"of"`
-	Verdict  string      `json:"verdict"`
-}
-
-type phoneRound struct {
-	Number   int    `json:"number"`
-	Of       int    `json:"of"`
-	Title    string `json:"title"`
-	Question string `json:"question"`
-	Rung     string `json:"rung"`
-}
-
-// state is what the phone of a person shows. The caller has the lock.
-func (s *Stage) state(p *person) phoneState {
-	r := &s.rounds[s.number]
-	second := 0
-	if s.phase != ready && s.phase != voting && s.phase != buying {
-		second = 1
-	}
-	const shownOrders, shownTwice, shownText = 3, 4, 120
-	orders := []*tap{}
+// state is all that the phone of a person shows: less than 1 kB. The caller has the lock.
+func (s *Stage) state(p *person) any {
+	const shownOrders, shownTwice, shownText, shownTitle = 3, 3, 60, 80
+	r, asked, orders, verdict := &s.Rounds[s.number], s.asked(), []tap{}, ""
 	for _, t := range p.taps[max(0, len(p.taps)-shownOrders):] {
-		one := *t
-		one.Why = cut(one.Why, shownText)
-		orders = append(orders, &one)
+		orders = append(orders, tap{t.ID, t.State, t.Outcome, t.Units, cut(t.Detail, shownText)})
 	}
-	state := phoneState{Person: p.name, Colour: p.colour, Instance: s.shop.sites[p.at].Name, Phase: s.phase,
-		Round: phoneRound{s.number + 1, len(s.rounds), cut(r.Title, shownText), cut(r.Question, shownText), r.Rung},
-		Voted: p.votes[second] != nil, Vote: p.votes[second], Votes: s.class.voted(second), Here: s.class.here(),
-		Buying: s.phase == buying && len(p.taps) < maxTaps, Orders: orders, Twice: p.twice[max(0, len(p.twice)-shownTwice):],
-		Turn: s.turning(), MyTurn: p.turn, Points: p.points, Of: p.of}
 	if s.phase == judged {
-		state.Verdict = broken(s.cells[len(s.cells)-1])
+		verdict = broken(s.cells[len(s.cells)-1])
 	}
-	return state
+	return event{"person": p.name, "colour": p.colour, "instance": schedule.ClientName(p.at), "phase": s.phase,
+		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, shownTitle),
+			"question": cut(r.Question, shownTitle), "rung": r.Rung},
+		"voted": p.votes[asked] != nil, "vote": p.votes[asked], "votes": s.class.voted(asked), "here": s.class.here(),
+		"buying": s.phase == buying && len(p.taps) < maxTaps, "orders": orders,
+		"twice": p.twice[max(0, len(p.twice)-shownTwice):], "turn": s.turning(), "myturn": p.turn,
+		"points": p.points, "of": p.of, "verdict": verdict}
 }
 
 // cut returns the beginning of a text.
@@ -125,10 +92,10 @@ func cut(text string, most int) string {
 // streamPhone sends a phone its state whenever that has changed. A phone that reads slowly gets the latest one.
 func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 	s.mu.Lock()
-	p := s.class.byID[r.URL.Query().Get("id")]
-	if p == nil {
+	p, err := s.class.find(r.URL.Query().Get("id"))
+	if err != nil {
 		s.mu.Unlock()
-		return failure{http.StatusNotFound, "nobody has this id: join"}
+		return err
 	}
 	mine := make(chan struct{}, 1)
 	mine <- struct{}{}
@@ -137,14 +104,12 @@ func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 		p.streams = p.streams[1:]
 	}
 	p.streams = append(p.streams, mine)
-	s.class.tell()
 	s.tellClass()
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		p.streams = slices.DeleteFunc(p.streams, func(c chan struct{}) bool { return c == mine })
-		s.class.tell()
 		s.tellClass()
 	}()
 	out := newStream(w)

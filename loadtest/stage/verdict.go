@@ -1,82 +1,111 @@
 package stage
 
 import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
 	"strings"
-	"time"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 )
 
-// A findingEvent is one of the audit's answers.
-type findingEvent struct {
-	Letter  string `json:"letter"`
-	Verdict string `json:"verdict"`
-	Result  string `json:"result"`
-	Because string `json:"because,omitempty"`
-}
-
-// judged shows what the audit says of a round.
-func (s *Stage) judged(j judgement) {
+// judged shows what the audit says of a round, unless the next one has begun.
+func (s *Stage) judged(of *shop, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j.err != nil {
-		if s.ctx.Err() == nil {
-			s.record.add("trouble", map[string]any{"error": j.err.Error()})
-		}
+	if s.phase != judging || of.ctx.Err() != nil {
 		return
 	}
-	cell := j.cell
-	s.cells = append(s.cells, cell)
-	findings := []findingEvent{}
+	if err != nil {
+		s.record.add("trouble", event{"error": err.Error()})
+		return
+	}
+	cell := of.cell
+	findings := []event{}
 	for _, f := range cell.Findings {
-		letter := terminal.Letters[f.Verdict]
-		if f.Verdict == history.Valid && f.Result == history.OK || f.Result == history.NotApplicable {
-			continue
+		if f.Result != history.NotApplicable && (f.Verdict != history.Valid || f.Result != history.OK) {
+			findings = append(findings, event{"letter": terminal.Letters[f.Verdict], "verdict": f.Verdict,
+				"result": f.Result, "because": f.Because})
 		}
-		findings = append(findings, findingEvent{letter, string(f.Verdict), string(f.Result), f.Because})
 	}
-	points := s.class.score(broken(cell), countOf(cell.SoldTwice()))
-	s.sheet = append(s.sheet, page{Cell: cell, Round: &s.rounds[s.number], First: s.class.count(0),
-		Second: s.class.count(1), Best: best(points)})
-	left := int64(-1)
-	if cell.Left != nil {
-		left = *cell.Left
-	}
-	s.record.add("verdict", map[string]any{"findings": findings, "story": audit.Story(cell.Findings),
-		"sold": cell.Tally().Sold, "left": left, "twice": cell.SoldTwice(), "best": best(points)})
+	best := s.class.score(broken(cell), counts[min(cell.SoldTwice(), len(counts)-1)])
+	s.cells = append(s.cells, cell)
+	s.sheet = append(s.sheet, page{cell, of.round, s.class.count(0), s.class.count(1), best})
+	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
+		"sold": cell.Tally().Sold, "left": cell.Left, "twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
-	if s.options.Keep != nil {
-		go s.keep()
-	}
+	go func() {
+		s.acting.Lock() // the files are those of all rounds so far
+		defer s.acting.Unlock()
+		if err := s.Keep(s); err != nil {
+			s.record.add("trouble", event{"error": err.Error()})
+		}
+	}()
 }
 
 // broken returns the letters of those verdicts of a cell that broke and that a class votes about.
 func broken(cell *history.Cell) string {
-	var text strings.Builder
 	all := terminal.LettersOf(cell.Findings, history.Broken)
-	for _, letter := range letters {
-		if strings.ContainsRune(all, letter) {
-			text.WriteRune(letter)
+	return strings.Map(func(letter rune) rune {
+		if !strings.ContainsRune(all, letter) {
+			return -1
+		}
+		return letter
+	}, letters)
+}
+
+// Run describes the class as a run, whose cells are the rounds that were judged.
+func (s *Stage) Run(build string) *history.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &history.Run{ID: "stage", Started: s.record.start, Loadtest: build, Selected: len(s.cells),
+		Machine: history.ThisMachine(), Backend: s.bed.Backend, Cells: slices.Clone(s.cells),
+		Load: history.Load{Requests: len(animals), Concurrency: len(animals), Stock: onShelf, Wait: maxWait, Repeat: 1}}
+}
+
+// A page of the sheet is a round with what the class said, before and after, and the verdict.
+type page struct {
+	Cell          *history.Cell
+	Round         *Round
+	First, Second count
+	Best          []winner
+}
+
+//go:embed sheet.gohtml
+var sheetText string
+
+// WriteSheet writes the page with all rounds of a class, votes beside verdicts.
+func (s *Stage) WriteSheet(w io.Writer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sheet, err := template.New("sheet").Funcs(template.FuncMap{
+		"word":   func(key string) string { return s.words[key] },
+		"votes":  count.text,
+		"broken": broken,
+		"story":  func(c *history.Cell) string { return audit.Story(c.Findings) },
+	}).Parse(sheetText)
+	if err != nil {
+		return err
+	}
+	return sheet.Execute(w, event{"Pages": s.sheet, "Started": s.record.start.Format("2006-01-02 15:04")})
+}
+
+// text tells what was voted: "S 7, E 9, ×1 8".
+func (n count) text() string {
+	var parts []string
+	for _, letter := range append(strings.Split(letters, ""), "none") {
+		if n.Letters[letter] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", letter, n.Letters[letter]))
 		}
 	}
-	return text.String()
-}
-
-// keep writes what there is so far.
-func (s *Stage) keep() {
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	if err := s.options.Keep(s); err != nil {
-		s.record.add("trouble", map[string]any{"error": err.Error()})
+	for _, twice := range counts {
+		if n.Twice[twice] > 0 {
+			parts = append(parts, fmt.Sprintf("×%s: %d", twice, n.Twice[twice]))
+		}
 	}
-}
-
-// Run describes the class as a run, whose cells are its rounds.
-func (s *Stage) Run(build string) *history.Run {
-	cells := s.Cells()
-	return &history.Run{ID: "stage", Started: s.record.start, Loadtest: build, Selected: len(cells),
-		Machine: history.ThisMachine(), Backend: s.servers.backend.Backend, Cells: cells,
-		Load: history.Load{Stock: onShelf, Repeat: 1, Requests: len(animals), Concurrency: len(animals), Wait: time.Minute}}
+	return strings.Join(parts, ", ")
 }

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,7 @@ import (
 
 // A watch is what the stage has seen at Redis in a round.
 type watch struct {
-	takes  []take            // the last successful acquires
-	owners map[string]string // orders by token, as their receipts told it
+	takes  []take
 	writes []write
 	failed [2]time.Time // when an acquire of an instance was last shown that failed
 }
@@ -23,7 +23,7 @@ type watch struct {
 // A take is a successful acquire of an instance.
 type take struct {
 	at    int
-	order string // the only one under way there then; "" if there were several
+	order string // "" while that is not known, as several were under way
 	key   string
 	args  []string
 }
@@ -36,80 +36,67 @@ type write struct {
 
 // wrote reports whether an order may have written: its instance has, since the order was sent.
 func (w *watch) wrote(o *order) bool {
-	for _, one := range w.writes {
-		if one.at == o.at && one.sent.After(o.sent) {
-			return true
+	return slices.ContainsFunc(w.writes, func(one write) bool { return one.at == o.at && one.sent.After(o.sent) })
+}
+
+// owns notes whose a token was, as a receipt tells. One that all locks have tells nothing.
+func (w *watch) owns(token, order string) {
+	for i := range w.takes {
+		if one := &w.takes[i]; len(token) > 1 && slices.Contains(one.args, token) {
+			one.order = order
 		}
 	}
-	return false
 }
 
 // failedGap is the least time between two acquires of an instance that failed and are shown.
 const failedGap = 400 * time.Millisecond
 
-// A commandEvent is what the wall is told of a command.
-type commandEvent struct {
-	ID       int     `json:"id"`
-	Instance string  `json:"instance"`
-	Server   string  `json:"server"`
-	Text     string  `json:"text"`
-	Role     string  `json:"role"`
-	State    string  `json:"state"`
-	Came     float64 `json:"came"`
-	Sent     float64 `json:"sent,omitempty"`
-	Done     float64 `json:"done,omitempty"`
-	Reply    string  `json:"reply,omitempty"`
-	OK       bool    `json:"ok,omitempty"`
-	Refused  bool    `json:"refused,omitempty"`
-}
-
 // saw is told of each command that comes to a wire, is sent on, and is answered.
 func (s *shop) saw(cmd wire.Seen) {
-	select {
-	case <-s.open:
-	default:
-		return // the instances start
-	}
-	traced := history.Command{Cmd: cmd.Name, Key: cmd.On(), Reply: cmd.Reply}
-	if cmd.Failed {
-		traced.Reply, traced.Err = "", cmd.Reply
-	}
-	e := commandEvent{ID: cmd.ID, Instance: cmd.Client.Name, Server: cmd.Server.Name, Text: shown(cmd), State: "done",
-		Role: role(&traced), Came: s.record.since(cmd.Came), Sent: s.record.since(cmd.Sent),
-		Done: s.record.since(cmd.Answered), Reply: short(cmd.Reply), OK: !cmd.Failed, Refused: traced.RefusedByStock()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case cmd.Sent.IsZero():
-		e.State, e.Sent, e.Done, e.OK = "waiting", 0, 0, false
-		if !s.held.Load() {
-			return
-		}
-	case cmd.Answered.IsZero():
-		if e.Role == "write" {
-			s.watch.writes = append(s.watch.writes, write{cmd.Client.Index, cmd.Sent})
-		}
-		e.State, e.Done, e.OK = "sent", 0, false
-		if !s.held.Load() {
-			return
-		}
-	case e.Role == "acquire":
-		e.OK = traced.Succeeded()
-		if e.OK {
-			s.took(cmd)
-		} else if last := &s.watch.failed[cmd.Client.Index]; time.Since(*last) < failedGap && !s.held.Load() {
-			return
-		} else {
-			*last = time.Now()
-		}
+	if !s.open || cmd.Message { // the instances start
+		return
 	}
-	s.record.add("cmd", e)
+	e, at, held := s.told(&cmd), cmd.Client.Index, s.held.Load()
+	switch {
+	case cmd.State == wire.Sent && e["role"] == "write":
+		s.watch.writes = append(s.watch.writes, write{at, cmd.Sent})
+	case cmd.State != wire.Done || e["role"] != "acquire":
+	case e["ok"] == true:
+		s.took(at, &cmd)
+	case !held && time.Since(s.watch.failed[at]) < failedGap:
+		return
+	default:
+		s.watch.failed[at] = time.Now()
+	}
+	if held || cmd.State == wire.Done { // or else it is answered at once
+		s.record.add("cmd", e)
+	}
+}
+
+// told is what the wall is told of a command.
+func (s *shop) told(cmd *wire.Seen) event {
+	of := history.Command{Cmd: cmd.Name, Key: cmd.On(), Reply: cmd.Reply}
+	if cmd.Failed {
+		of.Reply, of.Err = "", cmd.Reply
+	}
+	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": shown(cmd),
+		"role": role(&of), "state": "waiting", "came": s.record.since(cmd.Came)}
+	if !cmd.Sent.IsZero() {
+		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
+	}
+	if cmd.State == wire.Done {
+		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(cmd.Reply)
+		e["ok"], e["refused"] = !cmd.Failed && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
+	}
+	return e
 }
 
 // took keeps an acquire that succeeded. The caller has the lock.
-func (s *shop) took(cmd wire.Seen) {
-	one := take{at: cmd.Client.Index, key: cmd.On(), args: cmd.Args}
-	if here := s.underWay(s.sites[one.at]); len(here) == 1 {
+func (s *shop) took(at int, cmd *wire.Seen) {
+	one := take{at: at, key: cmd.On(), args: cmd.Args}
+	if here := s.underWay(s.sites[at]); len(here) == 1 {
 		one.order = here[0].id
 	}
 	const kept = 100
@@ -135,17 +122,18 @@ func role(c *history.Command) string {
 }
 
 // shown is a command as the wall shows it: a script by its name, and tokens by their beginning.
-func shown(cmd wire.Seen) string {
-	args := cmd.Args[min(1, len(cmd.Args)):]
-	name := strings.ToUpper(cmd.Name)
-	if script, ok := strings.CutPrefix(cmd.Name, "eval:"); ok && len(args) > 2 {
-		name, args = "EVAL "+script, args[2:]
-	}
-	words := []string{name}
-	for _, arg := range args {
-		words = append(words, short(arg))
-	}
+func shown(cmd *wire.Seen) string {
 	const most = 7
+	words := slices.Clone(cmd.Args)
+	if len(words) > 0 {
+		words[0] = strings.ToUpper(cmd.Name)
+	}
+	if script, ok := strings.CutPrefix(cmd.Name, "eval:"); ok && len(words) > 2 {
+		words = append([]string{"EVAL", script}, words[3:]...)
+	}
+	for i := range words {
+		words[i] = short(words[i])
+	}
 	if len(words) > most {
 		words = append(words[:most], "…")
 	}
@@ -154,9 +142,10 @@ func shown(cmd wire.Seen) string {
 
 // short returns the beginning of what is too long for the wall: a token, say.
 func short(text string) string {
+	const token, long, begins = 26, 60, 4
 	text = history.Plain(text)
-	if r := []rune(text); len(r) == 26 && strings.ToUpper(text) == text || len(r) > 60 {
-		return string(r[:4]) + "…"
+	if len(text) == token && strings.ToUpper(text) == text || len(text) > long {
+		return string([]rune(text)[:begins]) + "…"
 	}
 	return text
 }
@@ -169,12 +158,10 @@ type holding struct {
 	Order    string  `json:"order"`
 	Instance string  `json:"instance"`
 	TTL      float64 `json:"ttl"` // in milliseconds; -1: it has none
-
-	until time.Time
 }
 
-// A lockEvent is what the servers hold.
-type lockEvent struct {
+// A holdings is what the servers hold.
+type holdings struct {
 	Keys  []holding `json:"keys"`
 	Queue int64     `json:"queue"`
 	Fence int64     `json:"fence"`
@@ -191,93 +178,77 @@ const (
 func (s *shop) poll(ctx context.Context) {
 	ticker := time.NewTicker(pollGap)
 	defer ticker.Stop()
-	var told lockEvent
+	var told holdings
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now, err := s.look(ctx)
-		if err != nil {
-			continue
-		}
 		s.lookForStops()
-		drains := false
-		for _, key := range now.Keys {
-			drains = drains || key.TTL >= 0
-		}
-		if !same(&told, now) || drains && n%toldEach == 0 {
-			told = *now
+		now, drains, err := s.look(ctx)
+		if err == nil && (drains && n%toldEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
+			told = now
 			s.record.add("lock", now)
 		}
 	}
 }
 
-// same reports whether two looks differ in no more than how long leases still last.
-func same(a, b *lockEvent) bool {
-	plain := func(e *lockEvent) lockEvent {
-		bare := *e
-		bare.Keys = nil
-		for _, key := range e.Keys {
-			key.TTL, key.until = 0, time.Time{}
-			bare.Keys = append(bare.Keys, key)
-		}
-		return bare
+// bare returns the holdings without how long leases still last.
+func (h holdings) bare() holdings {
+	h.Keys = slices.Clone(h.Keys)
+	for i := range h.Keys {
+		h.Keys[i].TTL = 0
 	}
-	return reflect.DeepEqual(plain(a), plain(b))
+	return h
 }
 
-func (s *shop) look(ctx context.Context) (*lockEvent, error) {
-	e := &lockEvent{Keys: []holding{}}
-	for i, store := range s.stores {
+// look returns what the servers hold, and whether any of it ends by itself.
+func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) {
+	now.Keys = []holding{}
+	for _, store := range s.rig.Stores {
 		entries, err := store.Entries(ctx)
 		if err != nil {
-			return nil, err
+			return now, false, err
 		}
 		for _, one := range entries {
 			if !strings.HasPrefix(one.Key, "{") { // a queue, or its deadlines
-				e.Keys = append(e.Keys, s.holding(store.Name, one))
+				now.Keys = append(now.Keys, s.holding(store.Name, one))
+				drains = drains || !one.Until.IsZero()
 			}
 		}
-		if i == 0 {
-			e.count(ctx, store.Redis)
-		}
 	}
-	return e, nil
+	now.count(ctx, s.rig.Stores[0].Redis)
+	return now, drains, nil
 }
 
 // count counts what is not held: the units that are left, the fence, and who waits in line.
-func (e *lockEvent) count(ctx context.Context, rdb *redis.Client) {
-	e.Left, _ = rdb.Get(ctx, "ProductStock_"+product).Int64()
-	keys, _ := rdb.Keys(ctx, "*").Result()
+func (h *holdings) count(ctx context.Context, rdb *redis.Client) {
+	h.Left, _ = rdb.Get(ctx, "ProductStock_"+product).Int64()
+	keys, _ := rdb.Keys(ctx, "{*").Result()
 	for _, key := range keys {
-		switch {
-		case strings.HasSuffix(key, ":fence"):
-			e.Fence, _ = rdb.Get(ctx, key).Int64()
-		case rdb.Type(ctx, key).Val() == "list":
-			e.Queue += rdb.LLen(ctx, key).Val()
+		if strings.HasSuffix(key, ":fence") {
+			n, _ := rdb.Get(ctx, key).Int64()
+			h.Fence = max(h.Fence, n)
+		} else if rdb.Type(ctx, key).Val() == "list" {
+			h.Queue += rdb.LLen(ctx, key).Val()
 		}
 	}
 }
 
-// holding says who has a key: who made it, as far as that is known.
+// holding says who has a key: whose the last command was that made it.
 func (s *shop) holding(server string, one wire.Entry) holding {
-	h := holding{Server: server, Key: one.Key, Token: short(one.Token), TTL: -1, until: one.Until}
+	h := holding{Server: server, Key: one.Key, Token: short(one.Token), TTL: -1}
 	if !one.Until.IsZero() {
 		h.TTL = float64(time.Until(one.Until).Milliseconds())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, take := range s.watch.takes { // the last one counts
-		for _, arg := range take.args {
-			if take.key == one.Key && arg == one.Token {
-				h.Instance, h.Order = s.sites[take.at].Name, take.order
-			}
+	for _, take := range slices.Backward(s.watch.takes) {
+		if take.key == one.Key && slices.Contains(take.args, one.Token) {
+			h.Instance, h.Order = s.sites[take.at].Name, take.order
+			break
 		}
-	}
-	if order := s.watch.owners[one.Token]; order != "" && len(one.Token) > 1 {
-		h.Order = order
 	}
 	return h
 }
@@ -287,10 +258,7 @@ func (s *shop) lookForStops() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, at := range s.sites {
-		if at.state != "up" {
-			continue
-		}
-		if stopped, err := at.in.Stopped(); err == nil && stopped {
+		if stopped, err := at.In.Stopped(); at.state == "up" && err == nil && stopped {
 			s.set(at, "stopped")
 		}
 	}

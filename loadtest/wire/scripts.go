@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ScriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders the commands of a client by
+// scriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders the commands of a client by
 // their names.
-func ScriptNames(ctx context.Context, stockapi string) (map[string]string, error) {
+func scriptNames(ctx context.Context, stockapi string) (map[string]string, error) {
 	out, err := exec.CommandContext(ctx, stockapi, "scripts").Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s scripts: %w; use the stockapi that was built with this load test", stockapi, err)

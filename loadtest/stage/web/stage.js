@@ -2,67 +2,31 @@
 // sends events; a page keeps a model of the round and draws it. All texts are set as textContent, so that no name and
 // no Redis command is ever markup.
 
-// ---- Both pages ----
-
 const byId = (id) => document.getElementById(id);
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const page = document.body;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-
-// The letters that a class votes on, in the order of the load test's verdicts.
-const letters = ["S", "E", "R", "L"];
-
-const words = await loadWords();
-
-async function loadWords() {
-  for (;;) {
-    try {
-      return await (await fetch("/words.json")).json();
-    } catch {
-      await sleep(2000);
-    }
-  }
-}
+const letters = ["S", "E", "R", "L"]; // the verdicts that a class votes on
+const words = await (await fetch("/words.json")).json();
 
 // w returns a visible text, with values in place of its {names}.
-function w(key, values = {}) {
-  return (words[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
-}
+const w = (key, values = {}) => (words[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 
 // nameOf returns what the class calls an order or a person: fox, or fox-2 for the second order of the fox.
-function nameOf(order) {
-  const [person, ...rest] = order.split("-");
-  return [words[`animal.${person}`] ?? person, ...rest].join("-");
-}
-
-function namesOf(orders) {
-  return new Intl.ListFormat(words.lang).format(orders.map(nameOf));
-}
+const nameOf = (order) => order.replace(/^[a-z]+/, (person) => words[`animal.${person}`] ?? person);
+const namesOf = (orders) => new Intl.ListFormat(words.lang).format(orders.map(nameOf));
 
 // colourOf returns the class of a person's colour. Anna and Bert are of the house, and have no number.
-function colourOf(colour) {
-  return { "-1": "anna", "-2": "bert" }[colour] ?? `p${colour}`;
-}
+const colourOf = (colour) => ({ "-1": "anna", "-2": "bert" })[colour] ?? `p${colour}`;
 
-function make(tag, className = "", text = "", ...children) {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
+function make(tag, className, ...children) {
+  const made = Object.assign(document.createElement(tag), { className });
   made.append(...children);
   return made;
 }
 
 // put sets a text only if it differs, so that a screen reader is not told twice.
 function put(id, text) {
-  const at = byId(id);
-  if (at.textContent !== text) at.textContent = text;
-}
-
-function translatePage() {
-  document.documentElement.lang = words.lang;
-  document.title = w(`title.${document.body.dataset.page}`);
-  for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);
-  for (const at of document.querySelectorAll("[data-label]")) at.setAttribute("aria-label", w(at.dataset.label));
-  for (const at of document.querySelectorAll("[data-alt]")) at.alt = w(at.dataset.alt);
+  if (byId(id).textContent !== text) byId(id).textContent = text;
 }
 
 function showLink(on) {
@@ -70,160 +34,111 @@ function showLink(on) {
   put("link", w(on ? "link.on" : "link.off"));
 }
 
-async function post(path, body) {
-  const headers = { "Content-Type": "application/json" };
-  return fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-}
-
 // complain shows an error for some seconds.
 function complain(text) {
-  const box = byId("error");
   put("error", text);
-  box.hidden = false;
+  byId("error").hidden = false;
   clearTimeout(complain.timer);
-  complain.timer = setTimeout(() => { box.hidden = true; }, 6000);
+  complain.timer = setTimeout(() => { byId("error").hidden = true; }, 6000);
 }
 
-// A Feed reads a stream of server-sent events for ever. It uses fetch and not EventSource, because it has to know the
-// status of a refusal. A stream that is silent for 12 s is dead: the server sends a heartbeat each 5 s.
-class Feed {
-  constructor(address, heard, refused) {
-    Object.assign(this, { address, heard, refused });
-    this.run();
+// send posts, and returns the answer unless it is a refusal. It tries again if the network fails.
+async function send(path, body, tries = 1) {
+  try {
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (answer.ok) return answer;
+    const { error } = await answer.json().catch(() => ({}));
+    return complain(error ?? w(`refused.${answer.status}`));
+  } catch {
+    if (tries === 1) return complain(w("link.off"));
+    await new Promise((done) => setTimeout(done, 700));
+    return send(path, body, tries - 1);
   }
+}
 
-  async run() {
-    for (let failures = 0; ; failures++) {
-      try {
-        await this.once(() => { failures = 0; });
-      } catch (err) {
-        if (err.name !== "AbortError") console.info(`stream: ${err.message}`);
-      }
-      showLink(false);
-      if (!this.again) await sleep([1000, 2000, 3000][Math.min(failures, 2)]);
-      this.again = false;
-    }
-  }
-
-  // anew closes the stream and opens it at once.
-  anew() {
-    this.again = true;
-    this.stop?.abort();
-  }
-
-  async once(opened) {
-    const stop = this.stop = new AbortController();
-    let watchdog;
-    const alive = () => {
-      clearTimeout(watchdog);
-      watchdog = setTimeout(() => stop.abort(), 12000);
+// listen hears a stream of events for ever, and returns what opens it anew. A stream that is silent for 12 s is dead:
+// the server sends a heartbeat each 5 s.
+function listen(address, heard, refused) {
+  let source, timer, failures = 0;
+  const openAfter = (ms) => { clearTimeout(timer); timer = setTimeout(open, ms); };
+  const open = () => {
+    source?.close();
+    source = new EventSource(address());
+    openAfter(12000);
+    source.onmessage = (e) => {
+      failures = 0;
+      openAfter(12000);
+      showLink(true);
+      heard(JSON.parse(e.data));
     };
-    try {
-      alive();
-      const answer = await fetch(this.address(), { signal: stop.signal, cache: "no-store" });
-      if (!answer.ok) return await this.refused?.(answer.status);
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let rest = "", part = await reader.read(); !part.done; part = await reader.read()) {
-        alive();
-        opened();
-        const messages = (rest + part.value).split("\n\n");
-        rest = messages.pop();
-        messages.forEach((message) => this.message(message));
-      }
-    } finally {
-      clearTimeout(watchdog);
-    }
-  }
-
-  // An error in one message must not end the stream.
-  message(message) {
-    const data = message.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("\n");
-    if (!data) return;
-    showLink(true);
-    try {
-      this.heard(JSON.parse(data));
-    } catch (err) {
-      console.error(err);
-    }
-  }
+    source.onerror = () => {
+      const closed = source.readyState === EventSource.CLOSED;
+      source.close();
+      showLink(false);
+      openAfter(failures++ < 1 ? 1000 : failures < 3 ? 2000 : 3000);
+      if (closed) refused?.();
+    };
+  };
+  open();
+  return open;
 }
 
 // ---- The wall: the model of a round, and what the events do to it ----
 
-// kept is the number of commands and of orders that the wall remembers: a round may have thousands.
-const kept = 400;
+const kept = 400; // commands and orders that the wall remembers: a round may have thousands
 
-let model = newModel({ titles: [], buttons: [], do: [], diff: [], stock: 0 });
-let people = { persons: 0, here: 0, voted: 0, turns: {} };
-let fromElsewhere = false; // somebody came from another machine
+let model = newModel({});
+let people = { persons: 0, here: 0, voted: 0 };
 
 function newModel(round) {
   return {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
-    holds: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false, trace: [] }, verdict: undefined,
+    holds: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
     last: 0, gaps: [],
   };
 }
 
-// Each function takes an event of its kind, and returns the panels that show something else now.
+// Each function takes an event of its kind into the model.
 const events = {
   round(e) {
     model = newModel(e.round);
     model.last = e.at;
     people = { ...people, voted: 0, turns: {}, first: null, second: null };
-    return Object.keys(panels);
   },
   phase(e) {
     model.phase = e.phase;
     model.frozen = ["again", "judging", "verdict"].includes(e.phase) ? model.frozen ?? e.at : undefined;
-    return Object.keys(panels);
   },
-  class(e) {
-    people = e;
-    fromElsewhere ||= e.lan;
-    return ["top", "ask", "steps", "judged", "phones"];
-  },
+  class(e) { people = { ...e, lan: e.lan || people.lan }; },
   order(e) {
     stir(e.at);
-    const order = model.orders.get(e.order) ?? { row: undefined };
-    remember(model.orders, e.order, Object.assign(order, e));
-    for (const id of e.commands ?? []) {
-      if (model.commands.has(id)) model.commands.get(id).order = order;
-    }
-    if (e.state === "done" && e.outcome === "sold") e.units.forEach((unit) => sell(unit, e.order));
-    return ["stock", "lanes", "lock"];
+    const order = Object.assign(model.orders.get(e.order) ?? {}, e);
+    remember(model.orders, e.order, order);
+    for (const id of e.commands ?? []) Object.assign(model.commands.get(id) ?? {}, { order });
+    if (e.acquired !== undefined) claimHold(e);
+    if (e.outcome === "sold") e.units.forEach((unit) => sell(unit, e.order));
   },
   cmd(e) {
     stir(e.at);
     remember(model.commands, e.id, Object.assign(model.commands.get(e.id) ?? {}, e));
-    return ["stream", "steps", "lanes"];
   },
   lock(e) {
-    if (holdsChange(e)) stir(e.at);
+    if (followHolds(e)) stir(e.at);
     model.lock = e;
-    return ["lock", "lanes"];
   },
   fault(e) {
     stir(e.at);
     const faults = model.faults[e.instance];
-    const before = faults.at(-1);
-    if (before) before.to ??= e.at;
-    if (e.state !== "up") faults.push({ from: e.at, state: e.state, text: e.text });
-    return ["lanes", "controls"];
+    for (const fault of faults) fault.to ??= e.at;
+    if (e.state !== "up") faults.push({ from: e.at, state: e.state, text: e.text ?? e.state });
   },
-  step(e) {
-    model.step = { trace: [], ...e };
-    return ["steps", "lanes", "controls"];
-  },
+  step(e) { model.step = e; },
   twice(e) {
     model.twice = [...model.twice.filter((t) => t.unit !== e.unit), e];
     e.orders.forEach((order) => sell(e.unit, order));
-    return ["stock", "banner", "lanes"];
   },
-  verdict(e) {
-    model.verdict = e;
-    return ["judged"];
-  },
+  verdict(e) { model.verdict = e; },
 };
 
 function remember(map, key, value) {
@@ -231,62 +146,49 @@ function remember(map, key, value) {
   if (map.size > kept) map.delete(map.keys().next().value);
 }
 
-function sell(unit, order) {
-  const buyers = model.sales.get(unit) ?? [];
-  if (!buyers.includes(order)) model.sales.set(unit, [...buyers, order]);
-}
+const sell = (unit, order) => model.sales.set(unit, [...new Set(model.sales.get(unit)).add(order)]);
+const openOrders = () => [...model.orders.values()].filter((order) => order.state === "sent");
 
-// A hold is the time in which the lock's key had one token: a lease. holdsChange follows what Redis holds, and reports
+// A hold is the time in which the lock's key had one token: a lease. followHolds follows what Redis holds, and reports
 // whether a hold began or ended. The nodes of Redlock hold one token, which is one lease.
-function holdsChange(e) {
-  const count = model.holds.length;
-  const current = model.holds.filter((hold) => hold.gone === undefined);
-  for (const key of e.keys) {
-    let hold = model.holds.findLast((h) => h.token === key.token && h.instance === key.instance);
-    if (!hold || hold.gone !== undefined) model.holds.push(hold = { ...key, from: e.at });
+function followHolds(e) {
+  const before = model.holds.filter((hold) => hold.gone === undefined);
+  const now = e.keys.map((key) => {
+    const same = (hold) => hold.gone === undefined && hold.token === key.token && hold.instance === key.instance;
+    let hold = model.holds.find(same);
+    if (!hold) model.holds.push(hold = { token: key.token, instance: key.instance, from: e.at });
     hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
-    if (key.order) hold.order = key.order;
-    hold.seen = e;
-  }
-  const ended = current.filter((hold) => hold.seen !== e);
+    hold.named = key.order;
+    // The only order that is open at the instance is the owner.
+    const open = openOrders().filter((order) => order.instance === key.instance);
+    hold.order = key.order || hold.order || (open.length === 1 ? open[0].order : "");
+    return hold;
+  });
+  const ended = before.filter((hold) => !now.includes(hold));
   for (const hold of ended) hold.gone = Math.min(e.at, hold.expires);
-  const changed = ended.length > 0 || model.holds.length > count;
-  model.holds = model.holds.slice(-kept);
-  return changed;
+  model.holds.splice(0, model.holds.length - kept);
+  return ended.length > 0 || now.some((hold) => !before.includes(hold));
 }
 
-function openOrders(instance) {
-  return [...model.orders.values()].filter((o) => o.state === "sent" && (!instance || o.instance === instance));
+// claimHold gives an order its hold. An order that is done knows when it got the lock.
+function claimHold({ order, instance, acquired }) {
+  const away = (hold) => Math.abs(hold.from - acquired);
+  const near = model.holds.filter((hold) => hold.instance === instance && !hold.named && away(hold) < 300);
+  near.sort((a, b) => away(a) - away(b));
+  if (near.length > 0) near[0].order = order;
 }
 
-// ownerOf returns the order of a hold: the one that the server names, or the only one that is open at the instance.
-function ownerOf(hold) {
-  const named = model.orders.get(hold.order);
-  if (named) return named;
-  const inside = (o) => o.instance === hold.instance && o.acquired !== undefined &&
-    Math.abs(o.acquired - hold.from) < 300;
-  const fits = [...model.orders.values()].filter(inside);
-  const open = openOrders(hold.instance);
-  if (fits.length === 1) return fits[0];
-  return hold.gone === undefined && open.length === 1 ? open[0] : undefined;
-}
+const ownerOf = (hold) => model.orders.get(hold?.order);
 
 // ---- The wall's clock: it stands still while nothing runs, so that the last picture stays for the class to read ----
 
-const clock = { offset: undefined };
 const rest = 2000; // how long it goes on after the last event
-
-function hearTime(now) {
-  const offset = now - performance.now();
-  const far = Math.abs(offset - (clock.offset ?? Infinity)) > 300;
-  clock.offset = far ? offset : clock.offset + (offset - clock.offset) / 10;
-}
+let offset = 0; // of the server's time from ours
 
 // idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
 function idle() {
-  if (model.step.stepping) return true;
   const leased = model.holds.some((hold) => hold.gone === undefined && hold.expires !== Infinity);
-  return !leased && openOrders().length === 0;
+  return model.step.stepping || (!leased && openOrders().length === 0);
 }
 
 // stir notes that something happened, and cuts the idle time before it out of the picture.
@@ -295,103 +197,92 @@ function stir(at) {
   model.last = Math.max(model.last, at);
 }
 
+const serverTime = () => model.frozen ?? performance.now() + offset;
+
 function presentTime() {
-  const now = model.frozen ?? performance.now() + (clock.offset ?? 0);
-  return idle() ? Math.min(now, model.last + rest) : now;
+  const now = idle() ? Math.min(serverTime(), model.last + rest) : serverTime();
+  return calm.matches ? Math.floor(now / 1000) * 1000 : now;
 }
 
 // drawnTime is the time without the idle times before it.
-function drawnTime(at) {
-  return at - model.gaps.reduce((sum, gap) => sum + Math.max(0, Math.min(at, gap.to) - gap.from), 0);
-}
+const drawnTime = (at) =>
+  model.gaps.reduce((left, gap) => left - Math.max(0, Math.min(at, gap.to) - gap.from), at);
 
 // ---- The wall's panels ----
 
+const laneOf = (instance) => ({ a: "i0", b: "i1" })[instance] ?? "none";
+const serverOf = ({ server }) => (server === "redis" ? "" : `${server}: `); // named if there are several
+
 const panels = {
-  top() {
-    const { round } = model;
-    put("number", w("number", { number: round.number, of: round.of }));
+  head() {
+    const { round, phase, twice } = model, asks = phase === "vote" || phase === "again", last = twice.at(-1);
+    put("number", w("number", round));
     put("title", round.title ?? "");
-    put("phase", w(`phase.${model.phase}`));
+    put("phase", w(`phase.${phase}`));
     put("count", w("here", people));
-    document.body.dataset.phase = model.phase;
-    document.body.classList.toggle("empty", people.persons === 0);
-  },
-  ask() {
-    put("question", model.phase === "again" ? w("saw") : model.round.question ?? "");
-    put("voted", asking() ? w("voted", people) : "");
-    const shown = people.first && ["buy", "again", "judging"].includes(model.phase);
-    byId("tally").replaceChildren(...shown ? [make("span", "", w("predicted")), ...tally(people.first)] : []);
-  },
-  banner() {
-    const last = model.twice.at(-1), more = model.twice.length - 1;
+    put("question", phase === "again" ? w("saw") : round.question ?? "");
+    put("voted", asks ? w("voted", people) : "");
+    byId("tally").replaceChildren(...people.first ? tally(people.first) : []);
+    const values = last && { unit: last.unit, orders: namesOf(last.orders), count: twice.length };
+    put("banner", last ? w(twice.length === 1 ? "twice" : "twice.more", values) : "");
     byId("banner").hidden = !last;
-    if (!last) return put("banner", "");
-    const text = w("twice", { unit: last.unit, orders: namesOf(last.orders) });
-    put("banner", more > 0 ? w("twice.more", { more }) + text : text);
+    page.dataset.phase = phase;
+    page.classList.toggle("empty", people.persons === 0);
   },
   lesson() {
-    const { round } = model;
-    put("situation", round.situation ?? "");
-    put("diff-head", round.next ? w("diff", { from: round.rung, to: round.next }) : "");
-    const lines = (round.diff ?? []).map(({ op, text }) =>
-      make("span", { "+": "added", "-": "gone-line" }[op] ?? "", `${op} ${text}\n`));
-    byId("code").replaceChildren(...lines);
-    fitCode(round.diff ?? []);
-    byId("do").replaceChildren(...(round.do ?? []).map((text) => make("li", "", text)));
-    put("look", round.look ? w("look", { look: round.look }) : "");
-    byId("menu").replaceChildren(...(round.titles ?? []).map((title, i) => new Option(`${i + 1}. ${title}`, i + 1)));
-    byId("menu").value = round.number;
-    byId("menu").hidden = Boolean(round.replay);
-  },
-  phones() {
-    put("address", model.round.phones ?? "");
-    byId("phones").hidden = !model.round.phones || Boolean(model.round.replay);
-    byId("hint").hidden = !(model.round.lan && !fromElsewhere && performance.now() > 60000);
+    const { situation = "", next, rung, diff = [], look, phones = "", lan, replay } = model.round;
+    put("situation", situation);
+    put("diff-head", next ? w("diff", { from: rung, to: next }) : "");
+    byId("code").replaceChildren(...diff.map(({ op, text }) =>
+      make("span", { "+": "added", "-": "removed" }[op] ?? "", `${op} ${text}\n`)));
+    fitCode(diff);
+    byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
+    put("look", look ? w("look", { look }) : "");
+    put("address", phones);
+    byId("phones").hidden = !phones || Boolean(replay);
+    byId("hint").hidden = !lan || people.lan || performance.now() < 60000;
   },
   stock() {
-    const units = [];
-    for (let unit = model.round.stock; unit > 0; unit--) units.push(unitCell(unit, model.sales.get(unit) ?? []));
-    byId("stock").replaceChildren(...units);
+    const units = Array.from({ length: model.round.stock ?? 0 }, (_, i) => model.round.stock - i);
+    byId("stock").replaceChildren(...units.map((unit) => unitCell(unit, model.sales.get(unit) ?? [])));
   },
   lock() {
-    const { keys, queue, fence, left } = model.lock;
+    const { keys, ...facts } = model.lock;
     byId("keys").replaceChildren(...keys.length ? keys.map(keyRow) : [make("p", "free", w("lock.free"))]);
-    const facts = { queue, fence, left };
-    const known = Object.keys(facts).filter((fact) => facts[fact]);
+    const known = ["queue", "fence", "left"].filter((fact) => facts[fact]);
     put("line", known.map((fact) => w(`lock.${fact}`, facts)).join(" · "));
   },
   stream() {
-    const last = [...model.commands.values()].filter((c) => c.state !== "waiting").slice(-9).reverse();
-    byId("stream").replaceChildren(...last.map(streamLine));
+    const last = [...model.commands.values()].filter((cmd) => cmd.state !== "waiting").slice(-9).reverse();
+    byId("stream").replaceChildren(...last.map((cmd) => make("li", laneOf(cmd.instance), make("b", "who", cmd.instance),
+      make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
   },
   steps() {
-    const { stepping, trace } = model.step;
+    const { stepping, trace = [] } = model.step;
     byId("steps").hidden = !stepping;
-    document.body.classList.toggle("stepping", stepping);
-    for (const instance of ["a", "b"]) {
-      const waiting = [...model.commands.values()].filter((c) => c.state === "waiting" && c.instance === instance);
-      put(`wants-${instance}`, w(`wants.${instance}`));
-      put(`next-${instance}`, waiting[0]?.text ?? w("wants.nothing"));
-      put(`turns-${instance}`, w("turns", { votes: people.turns?.[instance] ?? 0 }));
+    page.classList.toggle("stepping", stepping);
+    for (const at of ["a", "b"]) {
+      const waits = [...model.commands.values()].find((cmd) => cmd.state === "waiting" && cmd.instance === at);
+      put(`next-${at}`, waits?.text ?? w("wants.nothing"));
+      put(`turns-${at}`, w("turns", { votes: people.turns?.[at] ?? 0 }));
     }
-    const next = trace.findIndex((step) => !step.done);
-    byId("trace").replaceChildren(...trace.map((step, i) => traceStep(step, i === next)));
+    const next = trace.find((step) => !step.done);
+    byId("trace").replaceChildren(...trace.map((step) => (step === next ? make("li", "next", `▸ ${step.text}`)
+      : make("li", "", (step.done ? "✓ " : "") + step.text))));
   },
   judged() {
-    byId("judged").replaceChildren(...model.verdict ? verdictParts(model.verdict) : []);
-  },
-  controls() {
-    byId("controls").replaceChildren(...controls());
-  },
-  lanes() {
-    drawLanes(presentTime());
+    const { findings = [], story = "", best = [] } = model.verdict ?? {};
+    const head = ["letter", "result", "before", "after", "because"].map((key) => make("th", "", w(`judged.${key}`)));
+    const guesses = ["first", "second"].filter((vote) => people[vote]?.twice).map((vote) =>
+      make("span", "guess", w(`judged.${vote}`, people[vote].twice)));
+    byId("judged").hidden = !model.verdict;
+    byId("judged").replaceChildren(make("table", "", make("tr", "", ...head), ...findings.map(findingRow)),
+      make("p", "", w("judged.sold", model.verdict), ...guesses),
+      make("ol", "best", make("li", "best-head", w("best")), ...best.map(({ person, colour, points }) =>
+        make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))),
+      make("p", "story", story));
   },
 };
-
-function asking() {
-  return model.phase === "vote" || model.phase === "again";
-}
 
 // fitCode chooses the size of the lines of code by their number and length.
 function fitCode(lines) {
@@ -401,194 +292,109 @@ function fitCode(lines) {
 }
 
 function unitCell(unit, buyers) {
+  const sold = ["", `sold ${colourOf(model.orders.get(buyers[0])?.colour)}`][buyers.length] ?? "double";
   const more = buyers.length > 2 ? ` +${buyers.length - 2}` : "";
-  const cell = make("li", "unit", "", make("span", "unit-number", unit + more));
-  const colour = model.orders.get(buyers[0])?.colour;
-  if (buyers.length === 1) cell.classList.add("sold", colour === undefined ? "none" : colourOf(colour));
-  if (buyers.length > 1) cell.classList.add("double");
-  for (const buyer of buyers.slice(0, 2)) cell.append(make("span", "buyer", nameOf(buyer)));
-  return cell;
+  return make("li", `unit ${sold}`, make("span", "unit-number", unit + more),
+    ...buyers.slice(0, 2).map((buyer) => make("span", "buyer", nameOf(buyer))));
+}
+
+// rail is a bar that is filled to a share of 1.
+function rail(share) {
+  const fill = make("i", "");
+  fill.style.setProperty("--share", share);
+  return make("span", "rail", fill);
 }
 
 function tally({ letters: votes, twice }) {
-  const most = Math.max(1, ...Object.values(votes), ...Object.values(twice ?? {}));
-  const bar = (label, count) => {
-    const fill = make("i");
-    fill.style.setProperty("--share", count / most);
-    return make("span", "votes", "", make("b", "", label), make("span", "rail", "", fill), make("span", "", `${count}`));
-  };
-  const amounts = Object.entries(twice ?? {}).map(([amount, count]) => bar(w(`amount.${amount}`), count));
-  return [...letters.map((letter) => bar(letter, votes[letter] ?? 0)), bar(w("none"), votes.none ?? 0),
-    ...amounts.length ? [make("span", "", w("amounts")), ...amounts] : []];
+  const bar = (label, count = 0) =>
+    make("span", "votes", make("b", "", label), rail(count / Math.max(1, people.persons)), count);
+  return [w("predicted"), ...letters.map((letter) => bar(letter, votes[letter])), bar(w("none"), votes.none),
+    w("amounts"), ...["0", "1", "more"].map((amount) => bar(w(`amount.${amount}`), twice?.[amount]))];
 }
 
-// keyRow shows a key of the lock. Its TTL drains by drainKeys, between the server's events.
+// keyRow shows a key of the lock. The server tells of it four times a second, so its TTL drains.
 function keyRow(key) {
-  const order = model.orders.get(key.order) ?? ownerOf({ ...key, from: -Infinity });
-  const owner = order ? nameOf(order.order) : key.instance || w("lock.somebody");
-  const colour = order ? colourOf(order.colour) : { a: "i0", b: "i1" }[key.instance] ?? "none";
-  const row = make("div", `key ${colour}`, "", make("b", "owner", owner), make("span", "ttl"),
-    make("code", "", `${key.server === "redis" ? "" : `${key.server} `}${key.key} = ${key.token}`),
-    make("span", "rail", "", make("i")));
-  row.drains = { until: key.ttl < 0 ? Infinity : model.lock.at + key.ttl };
-  return row;
-}
-
-function drainKeys(now) {
-  for (const row of byId("keys").querySelectorAll(".key")) {
-    const left = Math.max(0, row.drains.until - now);
-    const share = left === Infinity ? 1 : Math.min(1, left / (model.round.lease || 1));
-    row.querySelector("i").style.setProperty("--share", share);
-    const text = left === Infinity ? w("lock.forever") : w("seconds", { seconds: (left / 1000).toFixed(1) });
-    const ttl = row.querySelector(".ttl");
-    if (ttl.textContent !== text) ttl.textContent = text;
-  }
-}
-
-function streamLine(cmd) {
-  const lane = cmd.instance === "a" ? "i0" : "i1";
-  const state = cmd.refused ? "no" : cmd.state !== "done" ? "open" : cmd.ok ? "yes" : "no";
-  const server = cmd.server === "redis" ? "" : `${cmd.server}: `;
-  return make("li", lane, "", make("b", "who", cmd.instance), make("code", "", server + cmd.text),
-    make("span", state, cmd.refused ? w("refused") : cmd.reply ?? "…"));
-}
-
-function traceStep(step, isNext) {
-  const item = make("li", step.done ? "done" : "", (step.done ? "✓ " : "") + step.text);
-  if (isNext) item.setAttribute("aria-current", "step");
-  return item;
-}
-
-function verdictParts(verdict) {
-  const table = make("table"), head = make("tr");
-  for (const key of ["letter", "result", "before", "after", "because"]) head.append(make("th", "", w(`judged.${key}`)));
-  table.append(head, ...verdict.findings.map(findingRow));
-  const twice = make("p", "", w("judged.sold", verdict));
-  for (const [key, votes] of [["before", people.first], ["after", people.second]]) {
-    if (votes?.twice) twice.append(make("span", "guess", w(`judged.twice.${key}`, {
-      0: votes.twice["0"] ?? 0, 1: votes.twice["1"] ?? 0, more: votes.twice.more ?? 0 })));
-  }
-  const best = make("ol", "best", "", ...(verdict.best ?? []).map(({ person, colour, points }) =>
-    make("li", colourOf(colour), "", make("b", "", nameOf(person)), ` ${w("points", { points })}`)));
-  best.prepend(make("li", "best-head", w("best")));
-  return [table, make("p", "story", verdict.story ?? ""), twice, best];
+  const order = ownerOf(model.holds.findLast((h) => h.token === key.token && h.instance === key.instance));
+  const ttl = key.ttl < 0 ? w("lock.forever") : w("seconds", { seconds: (key.ttl / 1000).toFixed(1) });
+  return make("div", `key ${order ? colourOf(order.colour) : laneOf(key.instance)}`,
+    make("b", "owner", order ? nameOf(order.order) : key.instance || w("lock.somebody")), make("span", "ttl", ttl),
+    make("code", "", `${serverOf(key)}${key.key} = ${key.token}`),
+    rail(key.ttl < 0 ? 1 : Math.min(1, key.ttl / model.round.lease)));
 }
 
 function findingRow({ letter, verdict, result, because }) {
   const kind = { BROKEN: "broken", ok: "fine", unknown: "open" }[result] ?? "none";
-  const votes = (tallied) => {
-    const count = tallied?.letters?.[letter], fill = make("i");
-    if (count === undefined) return make("td");
-    fill.style.setProperty("--share", count / Math.max(1, people.persons));
-    return make("td", "", "", make("span", "rail", "", fill), make("span", "", `${count}`));
+  const votes = (vote) => {
+    const count = people[vote]?.letters[letter];
+    return make("td", "", ...count === undefined ? [] : [rail(count / Math.max(1, people.persons)), ` ${count}`]);
   };
-  return make("tr", kind, "", make("td", "", "", make("b", "letter", letter), ` ${verdict}`),
-    make("td", "result", result), votes(people.first), votes(people.second), make("td", "why", because));
+  return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${verdict}`), make("td", "result", result),
+    votes("first"), votes("second"), make("td", "why", because));
 }
 
 // ---- The wall's lanes: what each instance did, on a clock that scrolls by ----
 
-const pastShare = 0.74; // of the width; to the right of it is the future, in which leases end
-const across = 20000;   // ms from the left edge to the right one
+const across = 20000; // ms from the left edge to the right one
+const past = 0.74;    // share of the width; to the right of it is the future, in which leases end
 
-let scene = { tick() {} };
-
+let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-function svg(tag, className, attributes, text = "") {
+function svg(tag, className, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  made.setAttribute("class", className);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.textContent = text;
+  for (const [name, value] of Object.entries({ class: className, ...attributes })) made.setAttribute(name, value);
+  made.append(...children);
   return made;
 }
 
-// A Scene is drawn anew when something happened. Between that only its marks move to the left, and open bars grow.
-class Scene {
-  constructor(now) {
-    const { width, height } = byId("lanes").getBoundingClientRect();
-    Object.assign(this, { width, height, now, rem: rem(), base: drawnTime(now), moving: svg("g", "", {}), live: [] });
-    this.gutter = this.rem * 1.8;
-    this.scale = (width - this.gutter) / across;
-    this.nowX = this.gutter + across * pastShare * this.scale;
-    this.laneHeight = (height - 4) / 2;
-  }
-
-  x(at) {
-    return this.nowX + (Math.max(drawnTime(at), this.base - across) - this.base) * this.scale;
-  }
-
-  // rect draws from one time to another. If the end is not known yet, it grows until then.
-  rect(group, className, from, to, y, height) {
-    const made = svg("rect", className, { x: this.x(from), y, height, width: 0 });
-    const grow = (now) => made.setAttribute("width", Math.max(2, this.x(Math.min(to ?? now, now)) - this.x(from)));
-    grow(this.now);
-    if (to === undefined || to > this.now) this.live.push(grow);
-    group.append(made);
-  }
-
-  path(group, className, d) {
-    group.append(svg("path", className, { d }));
-  }
-
-  // follow calls move now and in each frame.
-  follow(move) {
-    move(this.now);
-    this.live.push(move);
-  }
-
-  // stick keeps a text in sight as long as what it is about is.
-  stick(text, from, to) {
-    this.follow((now) => {
-      const left = this.gutter + 4 - (this.base - drawnTime(now)) * this.scale;
-      text.setAttribute("x", Math.max(this.x(from), Math.min(left, this.x(to ?? now))));
-    });
-  }
-
-  tick(now) {
-    this.moving.setAttribute("transform", `translate(${(this.base - drawnTime(now)) * this.scale} 0)`);
-    for (const move of this.live) move(now);
-  }
-}
+const path = (className, d) => svg("path", className, { d });
+const group = (className, children) => svg("g", `order ${className}`, {}, ...children);
+const cross = (x, y, r) => `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
 
 function drawLanes(now) {
-  scene = new Scene(now);
-  if (scene.width < 50 || scene.height < 50) return; // this phase does not show the lanes
-  const fixed = svg("g", "", {}), names = svg("g", "", {});
-  for (const [i, instance] of ["a", "b"].entries()) {
-    const y = i * (scene.laneHeight + 4);
-    fixed.append(svg("rect", "lane", { x: 0, y, width: scene.width, height: scene.laneHeight }));
-    names.append(svg("rect", "lane", { x: 0, y, width: scene.gutter, height: scene.laneHeight }),
-      svg("text", `lane-name i${i}`, { x: scene.gutter / 2, y: y + scene.laneHeight / 2 }, instance));
-    drawLane(instance, i, y);
-  }
-  for (const gap of model.gaps) scene.path(scene.moving, "gap", `M${scene.x(gap.from)} 0v${scene.laneHeight * 2 + 4}`);
-  names.append(svg("path", "now", { d: `M${scene.nowX} 0v${scene.laneHeight * 2 + 4}` }));
-  byId("scene").replaceChildren(fixed, scene.moving, names);
+  const { width, height: whole } = byId("lanes").getBoundingClientRect(), gutter = rem() * 1.8;
+  if (width < 50 || whole < 50) return; // this phase does not show the lanes
+  const height = (whole - 4) / 2, scale = (width - gutter) / across, base = drawnTime(now);
+  view = { now, gutter, scale, base, nowX: gutter + across * past * scale, height, rem: rem() };
+  const names = [], lanes = ["a", "b"].flatMap((instance, i) => {
+    const y = i * (height + 4);
+    names.push(svg("rect", "lane", { x: 0, y, width: gutter, height }),
+      svg("text", `lane-name i${i}`, { x: gutter / 2, y: y + height / 2 }, instance));
+    return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
+  });
+  const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
+  byId("scene").replaceChildren(...lanes, ...gaps, ...names, path("now", `M${view.nowX} 0v${whole}`));
 }
 
-function drawLane(instance, i, top) {
-  for (const fault of model.faults[instance]) drawFault(fault, top);
-  const orders = [...model.orders.values()].filter((o) => o.instance === instance && visible(o.done));
+const xOf = (at) => view.nowX + (Math.max(drawnTime(at), view.base - across) - view.base) * view.scale;
+
+// inSight reports whether something that ended then is still on the lanes.
+const inSight = (end) => end === undefined || xOf(end) > 0;
+
+// span draws from one time to another, or until now if the end is still to come.
+function span(className, from, to, y, height) {
+  const x = xOf(from), width = Math.max(2, xOf(Math.min(to ?? Infinity, view.now)) - x);
+  return svg("rect", className, { x, y, width, height });
+}
+
+// stuckX keeps a text in sight as long as what it is about is.
+const stuckX = (from, to = view.now) => Math.max(xOf(from), Math.min(view.gutter + 4, xOf(to)));
+
+// drawLane draws an instance: a row of its own for what is not known to be an order's, and below it its orders.
+function drawLane(instance, top) {
+  const orders = [...model.orders.values()].filter((o) => o.instance === instance && inSight(o.done));
   const rows = placeRows(orders);
-  const own = Math.min(scene.rem * 1.7, scene.laneHeight / 4);
-  const height = Math.min(scene.rem * 2.6, (scene.laneHeight - own) / Math.max(rows, 3));
-  const row = { top: top + 2, height: own - 4 };
-  const group = svg("g", `order i${i}`, {});
-  scene.moving.append(group);
-  const holds = model.holds.filter((h) => h.instance === instance && visible(h.gone));
-  for (const hold of holds) if (!ownerOf(hold)) drawHold(group, hold, undefined, row);
-  for (const order of orders) {
-    order.place = { top: top + own + order.row * height, height };
-    drawOrder(order, holds.filter((hold) => ownerOf(hold) === order));
-  }
-  for (const cmd of model.commands.values()) {
-    if (cmd.instance === instance && cmd.state !== "waiting" && visible(cmd.done)) drawCommand(group, cmd, cmd.order?.place ?? row);
-  }
-}
-
-function visible(end) {
-  return end === undefined || drawnTime(end) > scene.base - across;
+  const own = Math.min(view.rem * 1.7, view.height / 4), row = { top: top + 2, height: own - 4 };
+  const height = Math.min(view.rem * 2.6, (view.height - own) / Math.max(rows, 3));
+  const holds = model.holds.filter((hold) => hold.instance === instance && inSight(hold.gone));
+  const nobodys = holds.filter((hold) => !ownerOf(hold)).flatMap((hold) => drawHold(hold, undefined, row));
+  const drawn = orders.map((order) =>
+    drawOrder(order, holds.filter((hold) => ownerOf(hold) === order), top + own + order.row * height, height));
+  const commands = [...model.commands.values()].filter((cmd) =>
+    cmd.instance === instance && cmd.state !== "waiting" && inSight(cmd.done));
+  const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
+  return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
+    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks)];
 }
 
 // placeRows gives each order the first row that is free at its time, and returns the number of rows.
@@ -596,397 +402,298 @@ function placeRows(orders) {
   const free = [];
   for (const order of orders) {
     if (order.row === undefined) {
-      const found = free.findIndex((from) => from < order.sent);
+      const found = free.findIndex((from) => !(from > order.sent));
       order.row = found < 0 ? free.length : found;
     }
     free[order.row] = (order.done ?? Infinity) + 2500; // its label needs room
-    for (let r = 0; r < order.row; r++) free[r] ??= -Infinity;
   }
   return free.length;
 }
 
-function drawOrder(order, holds) {
-  const group = svg("g", `order ${colourOf(order.colour)}`, {}), { top, height } = order.place;
-  scene.moving.append(group);
-  const tall = height > 20, bar = tall ? { top: top + height * 0.46, height: height * 0.48 } : order.place;
-  order.place = bar;
-  scene.rect(group, "wait", order.sent, order.done, bar.top + bar.height / 2, 1.5);
-  if (order.acquired !== undefined && holds.length === 0) {
-    holds = [{ from: order.acquired, gone: order.released ?? order.done, expires: Infinity }];
+function drawOrder(order, holds, top, height) {
+  const tall = height > 20, { sent, done, acquired, released } = order;
+  const bar = order.bar = tall ? { top: top + height * 0.46, height: height * 0.48 } : { top, height };
+  if (acquired !== undefined && holds.length === 0) {
+    holds = [{ from: acquired, gone: released ?? done, expires: Infinity }];
   }
-  for (const hold of holds) drawHold(group, hold, order, bar);
-  const twice = model.twice.some((t) => t.orders.includes(order.order));
-  if (height < scene.rem * 0.55) return; // nobody could read it, and the stock names the buyers
-  const label = svg("text", `label ${twice ? "twice" : ""}`, { y: top + height * (tall ? 0.4 : 0.85),
-    "font-size": Math.min(scene.rem, height * (tall ? 0.5 : 0.95)) }, labelOf(order));
-  if (tall) scene.stick(label, order.sent, order.done);
-  else scene.follow((now) => label.setAttribute("x", scene.x(order.done ?? now) + 6));
-  group.append(label);
+  const twice = model.twice.some((t) => t.orders.includes(order.order)) ? "twice" : "";
+  const outcome = order.outcome ? w(`outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") }) : "";
+  // A label stands above a high bar, and behind a low one. A very low one has none: the stock names the buyers.
+  const label = svg("text", `label ${twice}`, { y: top + height * (tall ? 0.4 : 0.85),
+    x: tall ? stuckX(sent, done) : xOf(done ?? view.now) + 6,
+    "font-size": Math.min(view.rem, height * (tall ? 0.5 : 0.95)) }, `${nameOf(order.order)} ${outcome}`);
+  return group(colourOf(order.colour), [span("wait", sent, done, bar.top + bar.height / 2, 1.5),
+    ...holds.flatMap((hold) => drawHold(hold, order, bar)), ...height < view.rem * 0.55 ? [] : [label]]);
 }
 
-function labelOf(order) {
-  const outcome = order.state === "done" ? w(`outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") }) : "";
-  return `${nameOf(order.order)} ${outcome}`;
-}
-
-// drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only believes
-// that it holds the lock.
-function drawHold(group, hold, order, { top, height }) {
+// drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
+// believes that it holds the lock.
+function drawHold(hold, order, { top, height }) {
   const released = order?.lost ? undefined : order?.released;
-  const end = Math.min(hold.gone ?? Infinity, hold.expires, released ?? Infinity);
-  const ended = end <= scene.now, open = order?.state === "sent";
-  const over = ended && (open ? hold.expires <= scene.now : order?.lost);
-  scene.rect(group, "bar", hold.from, ended ? end : hold.expires === Infinity ? undefined : end, top, height);
-  if (over) {
-    scene.rect(group, "believes", end, open ? undefined : order.released ?? order.done, top, height);
-    scene.path(group, "over", `M${scene.x(end)} ${top - 3}v${height + 6}`);
-  } else if (ended) {
-    scene.path(group, "end", `M${scene.x(end)} ${top - 2}v${height + 4}`);
-  } else if (end !== Infinity) {
-    const ahead = scene.x(end), rest = svg("rect", "maybe", { y: top, height });
-    scene.follow((now) => {
-      const from = Math.min(scene.x(now), ahead);
-      rest.setAttribute("x", from);
-      rest.setAttribute("width", ahead - from);
-    });
-    group.append(rest);
-  }
+  const end = Math.min(hold.gone ?? Infinity, hold.expires, released ?? Infinity), x = xOf(end);
+  const bar = span("bar", hold.from, end, top, height), open = order?.state === "sent";
+  if (end === Infinity) return [bar];
+  if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
+  if (open ? hold.expires > view.now : !order?.lost) return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
+  return [bar, span("believes", end, open ? undefined : order.released ?? order.done, top, height),
+    path("over", `M${x} ${top - 3}v${height + 6}`)];
 }
 
 // drawCommand draws a command by the form of its role, as the load test's report does.
-function drawCommand(group, cmd, { top, height }) {
-  const x = scene.x(cmd.done ?? cmd.sent ?? cmd.came), y = top + height / 2, r = Math.min(scene.rem * 0.42, height * 0.6);
-  const diamond = `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`;
-  const cross = `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
-  const failed = cmd.state === "done" && !cmd.ok;
-  if (cmd.state !== "done") return scene.path(group, "unsure", diamond);
+function drawCommand(cmd, { top, height }) {
+  const x = xOf(cmd.done ?? cmd.sent ?? cmd.came), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
+  const diamond = `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, failed = cmd.ok ? "" : " failed";
+  if (cmd.state !== "done") return path("unsure", diamond);
   switch (cmd.role) {
-    case "read": return group.append(svg("circle", "read", { cx: x, cy: y, r: r * 0.8 }));
-    case "write": return scene.path(group, cmd.refused ? "refused" : "write", cmd.refused ? diamond + cross : diamond);
-    case "renew": return scene.path(group, failed ? "renew failed" : "renew", `M${x} ${y + r}l${-r} ${-2 * r}h${2 * r}z`);
-    case "release": return scene.path(group, failed ? "end failed" : "end", `M${x} ${top - 2}v${height + 4}`);
-    case "acquire": return scene.path(group, failed ? "try failed" : "try", `M${x} ${y - r}v${2 * r}`);
+    case "read": return svg("circle", "read", { cx: x, cy: y, r: r * 0.8 });
+    case "write": return cmd.refused ? path("refused", diamond + cross(x, y, r)) : path("write", diamond);
+    case "renew": return path(`renew${failed}`, `M${x} ${y + r}l${-r} ${-2 * r}h${2 * r}z`);
+    case "release": return path(`end${failed}`, `M${x} ${top - 2}v${height + 4}`);
+    case "acquire": return path(`try${failed}`, `M${x} ${y - r}v${2 * r}`);
+    default: return "";
   }
 }
 
 function drawFault({ from, to, state, text }, top) {
-  const height = scene.laneHeight, x = scene.x(from), size = scene.rem * 0.8, r = size;
-  if (state === "slow") scene.rect(scene.moving, "fault", from, to, top + height - 8, 8);
-  else if (state === "cut") scene.rect(scene.moving, "cut", from, to, top + 2, height - 4);
-  else scene.rect(scene.moving, "stopped", from, to, top, height);
-  if (state === "dead") {
-    scene.path(scene.moving, "cross", `M${x - r} ${top + height / 2 - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`);
-  }
-  const words = svg("text", "faulttext", { y: top + height - 10, "font-size": scene.rem }, text ?? state);
-  scene.stick(words, from, to);
-  scene.moving.append(words);
+  if (!inSight(to)) return [];
+  const { height, rem: size } = view, thin = state === "slow";
+  const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
+  return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
+    ...state === "dead" ? [path("cross", cross(xOf(from), top + height / 2, size))] : [],
+    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, text)];
 }
 
-// ---- The wall's frames: at most 20 a second, and none while nothing changes ----
+// ---- The wall's frames: at most 20 a second, and none while nothing moves ----
 
-const changed = new Set();
-let framed = false;
+let changed = false, framed = false;
 
-function show(names) {
-  names.forEach((name) => changed.add(name));
-  if (framed) return;
+function show() {
+  changed = true;
+  schedule(50);
+}
+
+function schedule(ms) {
+  if (!framed) setTimeout(() => requestAnimationFrame(frame), ms);
   framed = true;
-  setTimeout(() => requestAnimationFrame(frame), 50);
+}
+
+// attempt keeps an error in one event or panel from stopping all others.
+function attempt(work) {
+  try {
+    return work();
+  } catch (err) {
+    console.error(err);
+  }
 }
 
 function frame() {
   framed = false;
-  for (const name of Object.keys(panels)) {
-    if (!changed.delete(name)) continue;
-    try {
-      panels[name]();
-    } catch (err) {
-      console.error(err);
-    }
-  }
-  const now = presentTime();
-  drainKeys(model.frozen ?? now);
-  scene.tick(now);
-  const runs = model.frozen === undefined && !(idle() && now >= model.last + rest);
-  if (runs && calm.matches) setTimeout(show, 1000, []);
-  else if (runs) show([]);
+  if (changed) Object.values(panels).forEach(attempt);
+  changed = false;
+  attempt(() => drawLanes(presentTime()));
+  const still = model.frozen !== undefined || (idle() && serverTime() > model.last + rest);
+  if (!still) schedule(calm.matches ? 250 : 50);
 }
 
 // ---- The teacher's controls ----
 
-// Each button has its key. Those of the first line take their instance from Shift.
 const keys = {
-  pause: "P", kill: "K", cut: "X", slow: "S", continue: "C",
-  vote: "V", start: "V", anna: "A", bert: "B", all: "E", step: " ", flow: "Escape", again: "W", verdict: "Enter",
-  reset: "R", next: "N",
+  pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
+  step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N",
 };
-const faulty = ["pause", "kill", "cut", "slow"];
+const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
   ready: ["vote", "next"],
   vote: ["start", "reset"],
-  buy: ["anna", "bert", "all", ...faulty, "continue", "step", "flow", "again", "reset"],
+  buy: ["anna", "bert", "all", ...faults, "continue", "step", "flow", "again", "reset"],
   again: ["verdict", "reset"],
   judging: ["reset"],
   verdict: ["reset", "next"],
 };
 
+// offered reports whether the round has a use for a button.
 function offered(name) {
   const { buttons = [] } = model.round;
-  if (name === "continue") return faulty.some((fault) => buttons.includes(fault));
+  if (name === "continue") return faults.some((fault) => buttons.includes(fault));
   if (name === "flow") return model.step.stepping;
-  return ["vote", "start", "again", "verdict", "reset", "next"].includes(name) || buttons.includes(name);
+  return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
-function controls() {
-  if (model.round.replay) return [control("next", " ")];
-  const names = sensible[model.phase].filter(offered);
-  const made = names.map((name) => control(name, keys[name]));
-  if (names.some((name) => faulty.includes(name))) made.push(make("span", "shift", w("shift")));
-  return made;
+// showControls is only called when they change, because it takes the focus away.
+function showControls() {
+  const { titles = [], number, replay = false } = model.round;
+  const names = replay ? ["next"] : sensible[model.phase].filter(offered);
+  const hint = names.some((name) => faults.includes(name)) ? [make("span", "", w("shift"))] : [];
+  byId("controls").replaceChildren(...names.map((name) => control(name, replay ? " " : keys[name])), ...hint);
+  byId("menu").replaceChildren(...titles.map((title, i) => new Option(`${i + 1}. ${title}`, i + 1)));
+  byId("menu").value = number;
+  byId("menu").hidden = replay;
 }
 
 function control(name, key) {
-  const named = name === "step" && model.step.stepping ? "step.next" : name;
-  const button = make("button", "", w(`do.${named}`), make("kbd", "", w(`key.${key.trim() || "Space"}`)));
-  button.addEventListener("click", (e) => {
-    // After a click of the mouse the Enter key is the verdict's again.
-    if (e.detail > 0) button.blur();
-    command(name, e.shiftKey);
-  });
+  const text = w(name === "step" && model.step.stepping ? "do.step.next" : `do.${name}`);
+  const button = make("button", "", text, make("kbd", "", words[`key.${key}`] ?? key));
+  button.addEventListener("click", (e) => command(name, e.shiftKey));
   return button;
 }
 
-function command(name, shift) {
-  if (faulty.includes(name)) return order({ do: name, at: shift ? "b" : "a" });
-  if (name === "continue" && shift) return order({ do: name, at: "b" });
-  return order({ do: name });
-}
+// JSON leaves out an instance that is undefined.
+const command = (name, shift) => order({ do: name, at: shift ? "b" : faults.includes(name) ? "a" : undefined });
+const order = (body) => send("/do", body);
 
-async function order(body) {
-  try {
-    const answer = await post("/do", body);
-    if (!answer.ok) complain((await answer.json()).error);
-  } catch {
-    complain(w("link.off"));
-  }
+// actionOf returns what a key does, if anything.
+function actionOf({ key, shiftKey }) {
+  if (model.round.replay) return key === " " ? () => command("next") : undefined;
+  if (/^[1-9]$/.test(key)) return () => order({ do: "round", round: Number(key) });
+  const at = { ArrowLeft: "a", ArrowRight: "b" }[key];
+  if (at) return () => order({ do: "step", at });
+  const name = Object.keys(keys).find((name) => keys[name] === (key.length === 1 ? key.toUpperCase() : key));
+  return name && (() => command(name, shiftKey));
 }
 
 function pressed(e) {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.target.closest("select")) return;
-  const onButton = e.target.closest("button");
-  if (e.key === "Enter" && onButton) return; // it presses the button
-  const what = whatKey(e);
-  if (!what) return;
+  const onButton = e.key === "Enter" && e.target.closest("button"); // which Enter presses
+  if (e.ctrlKey || e.altKey || e.metaKey || onButton || e.target.closest("select")) return;
+  const action = actionOf(e);
+  if (!action) return;
   e.preventDefault(); // the Space bar must not press the focused button as well
-  if (e.type === "keydown" && !e.repeat) what();
-}
-
-function whatKey(e) {
-  if (e.key === " ") return () => order({ do: model.round.replay ? "next" : "step" });
-  if (model.round.replay) return undefined;
-  if (/^[1-9]$/.test(e.key)) return () => order({ do: "round", round: Number(e.key) });
-  if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
-    return () => order({ do: "step", at: e.key === "ArrowLeft" ? "a" : "b" });
-  }
-  const key = e.key.length === 1 ? e.key.toUpperCase() : e.key;
-  const name = Object.keys(keys).find((name) => keys[name] === key);
-  return name && (() => command(name, e.shiftKey));
+  if (e.type === "keydown" && !e.repeat) action();
 }
 
 function startWall() {
-  const heard = (message) => {
-    hearTime(message.now);
+  const reopen = listen(() => "/events", (message) => {
+    offset = message.now - performance.now();
     if (message.fresh) model = newModel(model.round);
-    for (const event of message.events ?? []) {
-      try {
-        show(events[event.kind]?.(event) ?? []);
-      } catch (err) {
-        console.error(err);
-      }
-    }
-  };
-  const feed = new Feed(() => "/events", heard);
+    for (const event of message.events) attempt(() => events[event.kind]?.(event));
+    if (message.events.some(({ kind }) => ["round", "phase", "step"].includes(kind))) showControls();
+    if (message.events.length > 0) show();
+  });
+  // After a click Enter is the verdict's key again.
+  document.addEventListener("click", (e) => e.detail > 0 && e.target.closest("button")?.blur());
+  document.addEventListener("keydown", pressed);
+  document.addEventListener("keyup", pressed);
+  for (const at of ["a", "b"]) byId(`step-${at}`).addEventListener("click", () => order({ do: "step", at }));
   byId("menu").addEventListener("change", () => {
     byId("menu").blur();
     order({ do: "round", round: Number(byId("menu").value) });
   });
-  document.addEventListener("keydown", pressed);
-  document.addEventListener("keyup", pressed);
-  addEventListener("resize", () => show(["lanes", "lesson"]));
-  addEventListener("pageshow", (e) => e.persisted && feed.anew());
-  setInterval(() => show(["phones"]), 5000);
-  show(Object.keys(panels));
+  addEventListener("resize", show);
+  addEventListener("pageshow", (e) => e.persisted && reopen());
+  setInterval(show, 5000); // the hint comes after a minute
 }
 
 // ---- The phone ----
 
-const phone = { id: "", code: "", letters: new Set(), none: false, twice: "", flashed: new Set(), state: {} };
+let code = location.pathname.slice(1).toUpperCase();
+let id = location.hash.slice(1);
+let state = {}, chosen = new Set(), amount = "", reopen;
 
 function startPhone() {
-  phone.code = location.pathname.slice(1).toUpperCase();
-  const stored = stash();
-  phone.id = location.hash.slice(1) || stored || "";
-  for (const letter of [...letters, "none"]) byId("letters").append(toggle(letter, () => choose(letter)));
-  for (const amount of ["0", "1", "more"]) byId("amounts").append(toggle(`amount.${amount}`, () => guess(amount)));
-  for (const at of ["a", "b"]) byId("sides").append(toggle(`side.${at}`, () => say("/turn", { at })));
+  byId("letters").addEventListener("click", ({ target }) => target.value && choose(target.value));
+  byId("amounts").addEventListener("click", ({ target }) => target.value && showChoice(amount = target.value));
+  byId("sides").addEventListener("click", ({ target }) => target.value && say("/turn", { at: target.value }));
   byId("join").addEventListener("submit", (e) => {
     e.preventDefault();
-    phone.code = byId("code").value.trim().toUpperCase();
+    code = byId("code").value.trim().toUpperCase();
     join();
   });
-  byId("send").addEventListener("click", sendVote);
-  byId("buy").addEventListener("click", buy);
-  byId("flash").addEventListener("click", () => { byId("flash").hidden = true; });
-  if (phone.id) return follow();
-  if (/^[A-Z]{4}$/.test(phone.code)) join();
+  byId("send").addEventListener("click", () => {
+    say("/vote", { letters: letters.filter((letter) => chosen.has(letter)).join(""), twice: amount });
+  });
+  byId("buy").addEventListener("click", () => {
+    byId("buy").disabled = true;
+    // The server takes a tap once, however often it is told of it. randomUUID is not there without TLS.
+    say("/buy", { tap: crypto.getRandomValues(new Uint32Array(3)).join("-") });
+  });
+  byId("seen").addEventListener("click", () => { byId("flash").hidden = true; });
+  id ||= attempt(() => localStorage.getItem(`stage-${code}`));
+  if (id) follow();
+  else if (/^[A-Z]{4}$/.test(code)) join();
 }
 
-// stash keeps the id for this code, if the browser lets it.
-function stash(id) {
-  try {
-    if (id !== undefined) localStorage.setItem(`stage-${phone.code}`, id);
-    return localStorage.getItem(`stage-${phone.code}`);
-  } catch {
-    return "";
-  }
-}
+const say = (path, body) => send(path, { id, ...body }, 4);
 
 async function join() {
-  try {
-    const answer = await post("/join", { code: phone.code });
-    if (answer.status === 403) return complain(w("phone.wrong"));
-    if (!answer.ok) return complain(w("phone.full"));
-    phone.id = (await answer.json()).id;
-    stash(phone.id);
-    history.replaceState(null, "", `/${phone.code}#${phone.id}`);
-    follow();
-  } catch {
-    complain(w("link.off"));
-  }
+  const answer = await send("/join", { code }, 4);
+  if (!answer) return;
+  ({ id } = await answer.json());
+  attempt(() => localStorage.setItem(`stage-${code}`, id));
+  history.replaceState(null, "", `/${code}#${id}`);
+  follow();
 }
 
 function follow() {
-  if (phone.feed) return phone.feed.anew();
-  const refused = (status) => status === 404 && join(); // the class began anew: be somebody else
-  phone.feed = new Feed(() => `/me?id=${encodeURIComponent(phone.id)}`, showState, refused);
+  if (reopen) return reopen();
+  const address = () => `/me?id=${encodeURIComponent(id)}`;
+  reopen = listen(address, showState, async () => {
+    const stop = new AbortController(), { status } = await fetch(address(), { signal: stop.signal });
+    stop.abort();
+    if (status === 404) join(); // the class began anew
+  });
   // A phone that slept has a dead stream, and may not know.
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && phone.feed.anew());
-  addEventListener("pageshow", (e) => e.persisted && phone.feed.anew());
-}
-
-function toggle(key, press) {
-  const button = make("button", "toggle", w(`phone.${key}`));
-  button.type = "button";
-  button.dataset.value = key;
-  button.setAttribute("aria-pressed", "false");
-  button.addEventListener("click", press);
-  return button;
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reopen());
+  addEventListener("pageshow", (e) => e.persisted && reopen());
 }
 
 function choose(letter) {
-  if (letter === "none") phone.none = !phone.none;
-  else if (!phone.letters.delete(letter)) phone.letters.add(letter);
-  if (letter === "none" && phone.none) phone.letters.clear();
-  if (letter !== "none") phone.none = false;
+  if (letter === "none" || chosen.has("none")) chosen = new Set(chosen.has(letter) ? [] : [letter]);
+  else if (!chosen.delete(letter)) chosen.add(letter);
   showChoice();
-}
-
-function guess(amount) {
-  phone.twice = amount;
-  showChoice();
-}
-
-function press(box, isPressed) {
-  for (const button of byId(box).children) button.setAttribute("aria-pressed", isPressed(button.dataset.value));
 }
 
 function showChoice() {
-  press("letters", (value) => (value === "none" ? phone.none : phone.letters.has(value)));
-  press("amounts", (value) => value === `amount.${phone.twice}`);
-  byId("send").disabled = !phone.twice || (!phone.none && phone.letters.size === 0);
+  press("letters", (letter) => chosen.has(letter));
+  press("amounts", (many) => many === amount);
+  byId("send").disabled = !amount || chosen.size === 0;
 }
 
-// say posts something of this person, and tries again if the network fails.
-async function say(path, body) {
-  for (let tries = 0; tries < 4; tries++) {
-    try {
-      const answer = await post(path, { id: phone.id, ...body });
-      if (!answer.ok) complain(w(answer.status === 429 ? "phone.many" : "phone.notnow"));
-      return answer.ok;
-    } catch {
-      await sleep(700);
-    }
+function press(box, isPressed) {
+  for (const button of byId(box).children) button.setAttribute("aria-pressed", isPressed(button.value));
+}
+
+function showState(now) {
+  const { phase, round, voted, votes, here } = now, asked = phase === "vote" || phase === "again";
+  if (phase !== state.phase || round.number !== state.round.number) {
+    // A vote begins with what this person said already, if the page was opened in the middle of it.
+    chosen = new Set(voted ? now.vote.letters || ["none"] : []);
+    amount = voted ? now.vote.twice : "";
+    showChoice();
   }
-  complain(w("link.off"));
-  return false;
+  flash(now.twice ?? [], state.twice ?? []);
+  state = now;
+  page.dataset.phase = phase;
+  put("me", nameOf(now.person));
+  byId("me").className = colourOf(now.colour);
+  put("points", w("phone.points", now));
+  put("round", `${w("number", round)} ${round.title}`);
+  put("question", phase === "again" ? w("saw") : round.question);
+  put("phase", voted && asked ? w("voted", { voted: votes, here }) : w(`phone.phase.${phase}`));
+  put("send", w(voted ? "phone.sent" : "phone.send"));
+  byId("turn").hidden = !now.turn;
+  press("sides", (at) => at === now.myturn);
+  byId("buy").disabled = !now.buying;
+  put("buy", w("phone.buy", now));
+  byId("receipts").replaceChildren(...(now.orders ?? []).map((order) => make("li", order.outcome ?? "",
+    w(`phone.outcome.${order.outcome ?? "none"}`, { units: (order.units ?? []).join(", ") }))));
+  const broke = now.verdict ? w("phone.broke", { letters: [...now.verdict].join(" ") }) : w("phone.held");
+  put("judged", phase === "verdict" ? broke : "");
 }
 
-async function sendVote() {
-  const chosen = letters.filter((letter) => phone.letters.has(letter)).join("");
-  await say("/vote", { letters: chosen, twice: phone.twice });
+// flash tells of a unit that was sold to others too, if this person was not told yet.
+function flash(twice, told) {
+  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.with.length === t.with.length));
+  if (twice.length === 0) byId("flash").hidden = true;
+  if (!news) return;
+  put("flash-unit", `${news.unit}`);
+  put("flash-words", w("phone.flash", { unit: news.unit, others: namesOf(news.with) }));
+  byId("flash").hidden = false;
 }
 
-// The server takes a tap once, however often it is told of it. randomUUID is not there without TLS.
-function buy() {
-  const tap = [...crypto.getRandomValues(new Uint8Array(12))].map((b) => b.toString(16).padStart(2, "0")).join("");
-  byId("buy").disabled = true;
-  say("/buy", { tap });
-}
-
-function showState(state) {
-  const before = phone.state;
-  phone.state = state;
-  if (state.phase !== before.phase || state.round.number !== before.round?.number) newPhase(state);
-  document.body.dataset.phase = state.phase;
-  put("me", nameOf(state.person));
-  byId("me").className = colourOf(state.colour);
-  put("points", w("phone.points", state));
-  put("round", `${w("number", state.round)} ${state.round.title}`);
-  put("question", state.phase === "again" ? w("saw") : state.round.question);
-  put("phase", state.voted && ["vote", "again"].includes(state.phase) ? w("voted", { voted: state.votes, here: state.here })
-    : w(`phone.phase.${state.phase}`));
-  put("send", w(state.voted ? "phone.sent" : "phone.send"));
-  byId("turn").hidden = !state.turn;
-  press("sides", (value) => value === `side.${state.myturn}`);
-  byId("buy").disabled = !state.buying;
-  put("buy", w("phone.buy", state));
-  byId("receipts").replaceChildren(...(state.orders ?? []).map(receipt));
-  put("judged", state.phase !== "verdict" ? "" : state.verdict
-    ? w("phone.broke", { letters: [...state.verdict].join(" ") }) : w("phone.held"));
-  flash(state);
-}
-
-// newPhase begins a vote with what this person said already, if the page was opened anew in the middle of it.
-function newPhase(state) {
-  phone.letters = new Set(state.voted ? state.vote?.letters : "");
-  phone.none = Boolean(state.voted && state.vote?.letters === "");
-  phone.twice = state.voted ? state.vote?.twice ?? "" : "";
-  showChoice();
-}
-
-function receipt(order) {
-  const text = order.state === "sent" ? w("phone.waiting")
-    : w(`phone.outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") });
-  return make("li", order.outcome ?? "open", text);
-}
-
-function flash(state) {
-  for (const { unit, with: others } of state.twice ?? []) {
-    const key = `${state.round.number}/${unit}`;
-    if (phone.flashed.has(key)) continue;
-    phone.flashed.add(key);
-    put("flash-unit", String(unit));
-    put("flash-words", w("phone.flash", { unit, others: namesOf(others) }));
-    byId("flash").hidden = false;
-    navigator.vibrate?.(300);
-  }
-  if (!state.twice?.length) {
-    byId("flash").hidden = true;
-    phone.flashed.clear();
-  }
-}
-
-translatePage();
+document.documentElement.lang = words.lang;
+document.title = w(`title.${page.dataset.page}`);
+for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);
+for (const at of document.querySelectorAll("[data-label]")) at.setAttribute("aria-label", w(at.dataset.label));
+for (const at of document.querySelectorAll("[data-alt]")) at.alt = w(at.dataset.alt);
 showLink(false);
-if (document.body.dataset.page === "wall") startWall();
+if (page.dataset.page === "wall") startWall();
 else startPhone();
