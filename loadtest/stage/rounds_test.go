@@ -1,0 +1,144 @@
+package stage_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/stage"
+)
+
+// Both languages have the same rounds: only their texts differ.
+func TestRoundsAreTheSameInBothLanguages(t *testing.T) {
+	bare := func(language string) (rounds [][]any) {
+		all, err := stage.ReadRounds("", language)
+		require.NoError(t, err)
+		for _, r := range all {
+			assert.NotEmpty(t, r.Question+r.Situation+r.Look, r.Title)
+			var keys []string
+			for _, line := range r.Do {
+				key, _ := keyOf(line)
+				keys = append(keys, key)
+			}
+			rounds = append(rounds, []any{r.Rung, r.Next, r.Lease, r.Work, r.Wait, r.Fault, r.Trace, r.Breaks, r.Twice, keys})
+		}
+		return rounds
+	}
+	english := bare("en")
+	assert.Len(t, english, 9)
+	assert.Equal(t, english, bare("zh"))
+}
+
+func TestRoundsThatAreRefused(t *testing.T) {
+	const good = "- title: t\n  rung: v3\n"
+	file := filepath.Join(t.TempDir(), "rounds.yaml")
+	read := func(text string) error {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := stage.ReadRounds(file, "en")
+		return err
+	}
+	require.NoError(t, read(good))
+	for text, says := range map[string]string{
+		"":                                "it has 0 rounds, not 1 to 40",
+		strings.Repeat(good, 41):          "it has 41 rounds, not 1 to 40",
+		"title: t":                        "",
+		good + "  leese: 6s":              `unknown field "leese"`,
+		good + "  lease: six":             "",
+		good + "  lease: 500ms":           "round 1: lease: 500ms is not between 1s and 1m",
+		good + good + "  lease: 2m":       "round 2: lease: 2m0s is not between 1s and 1m",
+		good + "  work: 30s":              "work: 30s is not between 0s and 20s",
+		good + "  wait: 2m":               "wait: 2m0s is not between 0s and 1m",
+		good + "  next: v99":              `next: there is no rung "v99"`,
+		good + "  breaks: SX":             `breaks: "SX" is not some of the letters SERL`,
+		good + "  twice: 2":               `twice: "2" is none of 0, 1, more`,
+		good + "  trace: v3:aa.never":     "trace: ",
+		good + "  trace: v4:aabb":         "trace: v4:aabb is not one of v3 with two orders",
+		good + "  trace: v3:aacc":         "trace: ",
+		"- rung: v3":                      "it has no title",
+		"- title: t\n  rung: v99":         `there is no rung "v99"`,
+		"- title: t\n  rung: v12-session": "v12-session cannot be shown: its locks are not in Redis",
+		"- title: t\n  rung: v13":         "v13 cannot be shown: its locks are not in Redis",
+	} {
+		err := read(text)
+		if assert.Error(t, err, text) {
+			assert.True(t, strings.HasPrefix(err.Error(), file+": "), "%s: %v", text, err)
+			assert.Contains(t, err.Error(), says, text)
+		}
+	}
+	_, err := stage.ReadRounds(file+".none", "en")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Each round does what it says, if the teacher does what it lists. Without STOCKAPI_REQUIRE only four of them are
+// played, one for each letter.
+func TestRoundsDoWhatTheySay(t *testing.T) {
+	t.Parallel()
+	for _, r := range ownRounds(t) {
+		t.Run(r.Rung, func(t *testing.T) {
+			t.Parallel()
+			switch {
+			case os.Getenv("STOCKAPI_REQUIRE") == "" && !strings.Contains("v1 v3 v4 v15", r.Rung):
+				t.Skip("set STOCKAPI_REQUIRE to play all rounds")
+			case strings.HasPrefix(r.Fault, "stop") && !cluster.CanStop:
+				t.Skip("this system cannot stop a process")
+			}
+			c := open(t, r)
+			verdict := c.play(r)
+			assert.Equal(t, r.Breaks, verdict.broken())
+			assert.Equal(t, r.Twice, map[int]string{0: "0", 1: "1"}[verdict.Twice])
+			if r.Rung == "v15" {
+				c.wall.await("cmd", func(e *event) bool { return e.Role == "write" && e.Refused && e.Instance == "a" })
+			}
+		})
+	}
+}
+
+// play has a class of three play a round as it says, and returns the verdict.
+func (c *class) play(r stage.Round) *event {
+	c.t.Helper()
+	var phones []*phone
+	for range 3 {
+		phones = append(phones, c.join())
+	}
+	c.do("vote")
+	for _, p := range phones {
+		assert.Equal(c.t, 204, p.vote(r.Breaks, r.Twice))
+	}
+	c.do("vote")
+	for _, line := range r.Do {
+		if strings.Contains(line, "until Bert has sold") {
+			c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
+			continue
+		}
+		key, err := keyOf(line)
+		require.NoError(c.t, err, line)
+		if strings.Contains(line, "a renewal was seen") {
+			c.wall.await("cmd", func(e *event) bool { return e.Role == "renew" })
+		}
+		times := 1
+		if strings.Contains(line, "seven times") {
+			times = 7
+		}
+		for range times {
+			c.do(key)
+		}
+		if key == "anna" { // a hand is not so fast that Bert would overtake her
+			c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" })
+		}
+	}
+	return c.judge()
+}
+
+// judge ends a round, and returns the verdict.
+func (c *class) judge() *event {
+	c.t.Helper()
+	c.do("again")
+	c.do("verdict")
+	c.wall.await("phase", func(e *event) bool { return e.Phase == "verdict" })
+	return c.wall.await("verdict", nil)
+}
