@@ -56,9 +56,6 @@ func (r *Recording) Play(ctx context.Context) {
 	r.ctx = ctx
 	skipping := false
 	for i, one := range r.lines {
-		if skipping && one.Kind == "phase" {
-			skipping = false
-		}
 		if i > 0 && !skipping {
 			gap := time.Duration((one.At - r.lines[i-1].At) * float64(time.Millisecond))
 			select {
@@ -70,6 +67,9 @@ func (r *Recording) Play(ctx context.Context) {
 			}
 		}
 		r.record.show(one)
+		if one.Kind == "phase" {
+			skipping = false
+		}
 	}
 	<-ctx.Done()
 }
