@@ -253,13 +253,18 @@ func (s *shop) holding(server string, one wire.Entry) holding {
 	return h
 }
 
-// lookForStops notices an instance that a fault of the round has stopped.
+// lookForStops notices an instance that a fault of the round has stopped. When no more orders come, it goes on at once.
 func (s *shop) lookForStops() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, at := range s.sites {
 		if stopped, err := at.In.Stopped(); at.state == "up" && err == nil && stopped {
 			s.set(at, "stopped")
+			select {
+			case <-s.over:
+				s.makeWell(at)
+			default:
+			}
 		}
 	}
 }
