@@ -310,9 +310,10 @@ type phone struct {
 
 	mu     sync.Mutex
 	latest state
-	size   int         // of the largest state
-	came   []time.Time // when states came
+	size   int // of the largest state
+	count  int // of the states that came
 	heard  chan struct{}
+	leave  func() // closes the page
 }
 
 // A state is what a phone shows.
@@ -345,7 +346,7 @@ func (c *class) join() *phone {
 	var answer struct{ ID string }
 	require.NoError(c.t, json.Unmarshal([]byte(text), &answer))
 	p.id = answer.ID
-	p.open()
+	p.leave = p.open()
 	p.await(func(s *state) bool { return s.Person != "" })
 	return p
 }
@@ -358,7 +359,7 @@ func (p *phone) open() (end func()) {
 		defer p.mu.Unlock()
 		p.latest = state{}
 		assert.NoError(p.class.t, json.Unmarshal(data, &p.latest), string(data))
-		p.size, p.came = max(p.size, len(data)), append(p.came, time.Now())
+		p.size, p.count = max(p.size, len(data)), p.count+1
 		close(p.heard)
 		p.heard = make(chan struct{})
 	})
@@ -381,6 +382,19 @@ func (p *phone) await(is func(*state) bool) *state {
 			require.FailNow(p.class.t, "the phone does not get there", "%+v", latest)
 		}
 	}
+}
+
+// states returns how many states have come, and largest the size of the largest.
+func (p *phone) states() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count
+}
+
+func (p *phone) largest() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size
 }
 
 // send sends a message of the person, and returns the status of the answer.

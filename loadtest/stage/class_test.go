@@ -1,0 +1,332 @@
+package stage_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/stage"
+)
+
+// atOnce returns the round without a lock, whose orders end at once.
+func atOnce(t *testing.T) stage.Round {
+	r := ownRounds(t, "v0")[0]
+	r.Work = 0
+	return r
+}
+
+// A class goes through a round: it votes, buys, says what it saw, and sees the verdict.
+func TestClass(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	fox, owl := c.join(), c.join()
+	assert.Equal(t, "fox a", fox.await(func(s *state) bool { return s.Here == 2 }).Person+" "+fox.latest.Instance)
+	assert.Equal(t, "owl b", owl.latest.Person+" "+owl.latest.Instance)
+	for _, early := range []string{"again", "verdict", "anna", "all", "pause", "step", "flow"} {
+		status, _ := c.tryTo(early)
+		assert.Equal(t, http.StatusConflict, status, early)
+	}
+	assert.Equal(t, http.StatusConflict, fox.vote("S", "1"), "it is not open")
+
+	c.do("vote")
+	status, _ := c.tryTo("vote")
+	assert.Equal(t, http.StatusConflict, status, "no vote, no start")
+	assert.Equal(t, http.StatusConflict, fox.buy("early"))
+	for _, wrong := range [][2]string{{"X", "1"}, {"SS", "1"}, {"S", "2"}, {"S", ""}} {
+		assert.Equal(t, http.StatusBadRequest, fox.vote(wrong[0], wrong[1]))
+	}
+	again := fox.open() // another tab of the same person
+	assert.Equal(t, http.StatusNoContent, fox.vote("SE", "1"))
+	assert.Equal(t, http.StatusNoContent, fox.vote("SR", "more"), "changed")
+	assert.Equal(t, 1, owl.await(func(s *state) bool { return s.Votes > 0 }).Votes)
+	assert.False(t, owl.latest.Voted)
+	again()
+	assert.Equal(t, http.StatusNoContent, owl.vote("", "0"))
+	c.wall.await("class", func(e *event) bool { return e.Voted == 2 })
+	for _, e := range c.wall.all() {
+		assert.NotContains(t, e.text, "letters", "votes are secret while the vote is open")
+	}
+	c.do("vote")
+	closed := c.wall.await("class", func(e *event) bool { return e.First != nil })
+	assert.Equal(t, &votes{map[string]int{"S": 1, "R": 1, "none": 1}, map[string]int{"more": 1, "0": 1}}, closed.First)
+	assert.Equal(t, http.StatusConflict, fox.vote("S", "1"), "it is closed")
+
+	var taps sync.WaitGroup
+	for range 8 { // a double tap, and a network that sends again
+		taps.Go(func() { assert.Equal(t, http.StatusAccepted, fox.buy("the same")) })
+	}
+	taps.Wait()
+	var statuses sync.Map
+	for i := range 4 {
+		taps.Go(func() { statuses.Store(owl.buy(fmt.Sprint(i)), true) })
+	}
+	taps.Wait()
+	_, often := statuses.Load(http.StatusTooManyRequests)
+	assert.True(t, often, "faster than a person taps")
+	assert.Len(t, fox.await(func(s *state) bool { return len(s.Orders) > 0 && s.Orders[0].State == "done" }).Orders, 1)
+
+	// A phone that slept, or came into another network, is the same person.
+	c.do("all")
+	for _, p := range []*phone{fox, owl} {
+		p.await(func(s *state) bool { return len(s.Orders) > 1 && s.Orders[len(s.Orders)-1].State == "done" })
+	}
+	fox.leave()
+	owl.await(func(s *state) bool { return s.Here == 1 })
+	fox.open()
+	assert.Equal(t, "fox", fox.await(func(s *state) bool { return s.Here == 2 }).Person)
+	assert.Len(t, fox.latest.Orders, 2)
+
+	c.do("again")
+	assert.Equal(t, http.StatusConflict, fox.buy("late"))
+	assert.Equal(t, http.StatusAccepted, fox.buy("the same"), "it was heard long ago")
+	assert.Equal(t, http.StatusNoContent, fox.vote("", "0"))
+	c.do("verdict")
+	c.wall.await("phase", func(e *event) bool { return e.Phase == "verdict" })
+	assert.Equal(t, &votes{map[string]int{"none": 1}, map[string]int{"0": 1}},
+		c.wall.await("class", func(e *event) bool { return e.Second != nil }).Second)
+	assert.Equal(t, http.StatusConflict, fox.vote("S", "1"))
+	replayed(t, c)
+}
+
+// replayed shows the class again from its log: the wall gets the same events.
+func replayed(t *testing.T, c *class) {
+	t.Helper()
+	recording, err := stage.ReadRecording(strings.NewReader(c.log.String()), "en")
+	require.NoError(t, err)
+	go recording.Play(t.Context())
+	address := serve(t, recording.Wall())
+	w := watch(t, address)
+	post(t, address+"/do", map[string]string{"do": "next"}) // to the buying, past the vote
+	w.await("phase", func(e *event) bool { return e.Phase == "verdict" })
+	assert.Eventually(t, func() bool { return len(w.all()) == len(c.wall.all()) }, 5*time.Second, 10*time.Millisecond)
+	assert.Equal(t, c.wall.all(), w.all())
+}
+
+// Thirty orders a second, whoever does not read, and texts of any length: every phone gets small states, and not many.
+// The wall misses nothing, even one that is opened late.
+func TestClassThatIsBusy(t *testing.T) {
+	t.Parallel()
+	r := atOnce(t)
+	r.Title, r.Question = strings.Repeat("先想后看", 100), strings.Repeat("谁买到了哪一件？", 100)
+	c := open(t, r)
+	var phones []*phone
+	for range 10 {
+		phones = append(phones, c.join())
+	}
+	deaf(t, c.teacher, "/events")
+	deaf(t, c.phones, "/me?id="+phones[0].id)
+	c.do("vote")
+	phones[0].vote("S", "more")
+	c.do("vote")
+
+	const each, gap = 20, 330 * time.Millisecond
+	begun := time.Now()
+	before := make([]int, len(phones))
+	var taps sync.WaitGroup
+	for i, p := range phones {
+		before[i] = p.states()
+		taps.Go(func() {
+			for n := range each {
+				time.Sleep(time.Until(begun.Add(time.Duration(n) * gap)))
+				for p.buy(fmt.Sprintf("%d-4294967295-4294967295-4294967295", n)) != http.StatusAccepted { // the machine stood still, and the gap is too small
+					time.Sleep(gap)
+				}
+			}
+		})
+	}
+	taps.Wait()
+	lasted := time.Since(begun)
+	time.Sleep(gap)
+	assert.Equal(t, http.StatusTooManyRequests, phones[0].buy("one too many"))
+	assert.False(t, phones[0].await(func(s *state) bool { return len(s.Orders) == 3 }).Buying)
+	for i, p := range phones {
+		p.await(func(s *state) bool { return s.Orders[len(s.Orders)-1].State == "done" })
+		assert.Less(t, p.largest(), 1000, "bytes")
+		assert.LessOrEqual(t, float64(p.states()-before[i]), 4*lasted.Seconds()+3, "states")
+	}
+
+	ended := func(w *wall) (n int) {
+		for _, e := range w.all() {
+			if e.Kind == "order" {
+				assert.NotEmpty(t, e.Person, e.text)
+				if e.State == "done" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	late := watch(t, c.teacher)
+	for _, w := range []*wall{c.wall, late} {
+		assert.Eventually(t, func() bool { return ended(w) == each*len(phones) }, 5*time.Second, 20*time.Millisecond)
+		assert.Equal(t, 1, w.fresh)
+		for i, e := range w.all() {
+			assert.Equal(t, i+1, e.N)
+		}
+	}
+}
+
+// deaf opens a stream and reads nothing of it.
+func deaf(t *testing.T, address, path string) {
+	t.Helper()
+	host := strings.TrimPrefix(address, "http://")
+	conn, err := net.Dial("tcp", host)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.(*net.TCPConn).SetReadBuffer(1)
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host)
+	require.NoError(t, err)
+}
+
+// A round that ends before its fault has happened ends all the same.
+func TestClassWhoseFaultComesLate(t *testing.T) {
+	t.Parallel()
+	c := open(t, ownRounds(t, "v15")...)
+	c.do("vote")
+	c.join().vote("E", "0")
+	c.do("vote")
+	c.do("anna")
+	c.wall.await("cmd", func(e *event) bool { return e.Role == "read" })
+	assert.Empty(t, c.judge().broken())
+}
+
+// What comes from outside is refused before it does anything.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	join := fmt.Sprintf(`{"code":%q}`, code)
+	t.Run("messages", func(t *testing.T) {
+		huge := `{"code":"` + strings.Repeat("K", 5000) + `"}`
+		for _, m := range []struct {
+			address, body string
+			status        int
+		}{
+			{c.phones + "/join", `{"code":"NOPE"}`, http.StatusForbidden},
+			{c.phones + "/join", `{"code":`, http.StatusBadRequest},
+			{c.phones + "/join", `{"code":"KXQP","name":"I"}`, http.StatusBadRequest},
+			{c.phones + "/join", huge, http.StatusBadRequest},
+			{c.phones + "/vote", `{"id":"nobody","letters":"S","twice":"1"}`, http.StatusNotFound},
+			{c.phones + "/buy", `{"id":"nobody","tap":"1"}`, http.StatusNotFound},
+			{c.phones + "/do", `{"do":"vote"}`, http.StatusMethodNotAllowed},
+			{c.teacher + "/do", `{"do":"dance"}`, http.StatusConflict},
+			{c.teacher + "/do", `{"do":"vote","who":"I"}`, http.StatusBadRequest},
+			{c.teacher + "/do", huge, http.StatusBadRequest},
+			{c.teacher + "/do", `{"do":"round","round":2}`, http.StatusConflict},
+			{c.teacher + "/join", join, http.StatusNotFound},
+		} {
+			status, text := post(t, m.address, m.body)
+			assert.Equal(t, m.status, status, "%s %.50s: %s", m.address, m.body, text)
+		}
+	})
+	t.Run("sites", func(t *testing.T) {
+		for _, address := range []string{c.teacher + "/do", c.phones + "/join"} {
+			for header, value := range map[string]string{
+				"Origin": "http://elsewhere.example", "Sec-Fetch-Site": "cross-site", "Host": "elsewhere.example",
+			} {
+				request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(join))
+				require.NoError(t, err)
+				request.Header.Set(header, value)
+				want := http.StatusForbidden
+				if header == "Host" { // a name of another site's that points here
+					request.Host, want = value, http.StatusMisdirectedRequest
+				}
+				assert.Equal(t, want, ask(t, request).StatusCode, header)
+			}
+		}
+		assert.NotContains(t, c.log.String(), `"persons":1`)
+	})
+	t.Run("headers", func(t *testing.T) {
+		for address, kind := range map[string]string{
+			c.teacher + "/": "text/html", c.teacher + "/stage.css": "text/css", c.teacher + "/stage.js": "text/javascript",
+			c.teacher + "/palette.css": "text/css", c.teacher + "/words.json": "application/json",
+			c.teacher + "/qr.svg": "image/svg+xml", c.teacher + "/favicon.svg": "image/svg+xml", c.teacher + "/none": "text/plain",
+			c.phones + "/": "text/html", c.phones + "/" + code: "text/html", c.phones + "/stage.js": "text/javascript",
+			c.phones + "/me?id=nobody": "application/json",
+		} {
+			request, err := http.NewRequest(http.MethodGet, address, nil)
+			require.NoError(t, err)
+			h := ask(t, request).Header
+			assert.True(t, strings.HasPrefix(h.Get("Content-Type"), kind), "%s: %s", address, h.Get("Content-Type"))
+			assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "+
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", h.Get("Content-Security-Policy"), address)
+			assert.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), address)
+			assert.Equal(t, "no-store", h.Get("Cache-Control"), address)
+		}
+	})
+	t.Run("teacher's code", func(t *testing.T) {
+		address := serve(t, c.stage.Teacher("secret"))
+		at := func(method, path, cookie string) *http.Response {
+			request, err := http.NewRequest(method, address+path, strings.NewReader(`{"do":"dance"}`))
+			require.NoError(t, err)
+			request.AddCookie(&http.Cookie{Name: "stage", Value: cookie})
+			return ask(t, request)
+		}
+		for _, path := range []string{"/", "/events", "/stage.js", "/?code=wrong"} {
+			assert.Equal(t, http.StatusForbidden, at(http.MethodGet, path, "wrong").StatusCode, path)
+		}
+		assert.Equal(t, http.StatusForbidden, at(http.MethodPost, "/do", "wrong").StatusCode)
+		entered := at(http.MethodGet, "/?code=secret", "")
+		assert.Equal(t, "/", entered.Header.Get("Location"))
+		cookie := entered.Cookies()[0]
+		assert.True(t, cookie.HttpOnly)
+		assert.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+		assert.Equal(t, http.StatusOK, at(http.MethodGet, "/", cookie.Value).StatusCode)
+		assert.Equal(t, http.StatusConflict, at(http.MethodPost, "/do", cookie.Value).StatusCode)
+	})
+	t.Run("crowd", func(t *testing.T) {
+		ids := map[string]bool{}
+		for range 40 {
+			status, id := post(t, c.phones+"/join", strings.ToLower(join)) // a phone's keyboard begins with small letters
+			require.Equal(t, http.StatusOK, status, id)
+			ids[id] = true
+		}
+		assert.Len(t, ids, 40)
+		status, _ := post(t, c.phones+"/join", join)
+		assert.Equal(t, http.StatusTooManyRequests, status)
+	})
+}
+
+// ask sends a request, and returns its answer without following it.
+func ask(t *testing.T, request *http.Request) *http.Response {
+	t.Helper()
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer
+}
+
+// A class that is shown again pauses as it did, but not for long, and next jumps to the next phase.
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	const log = `{"n":1,"at":5,"kind":"round","round":{"number":1}}
+{"n":2,"at":6,"kind":"phase","phase":"ready"}
+{"n":3,"at":60000,"kind":"class","persons":3}
+{"n":4,"at":70000,"kind":"class","persons":4}
+{"n":5,"at":80000,"kind":"phase","phase":"vote"}
+{"n":6,"at":90000,"kind":"class","per`
+	recording, err := stage.ReadRecording(strings.NewReader(log), "zh")
+	require.NoError(t, err)
+	go recording.Play(t.Context())
+	address := serve(t, recording.Wall())
+	w := watch(t, address)
+	w.await("phase", nil)
+	begun := time.Now()
+	status, text := post(t, address+"/do", `{"do":"next"}`)
+	assert.Equal(t, http.StatusNoContent, status, text)
+	w.await("phase", func(e *event) bool { return e.Phase == "vote" })
+	assert.Less(t, time.Since(begun), 2*time.Second)
+	assert.Len(t, w.all(), 5, "one that was cut short is shown as far as it goes")
+	status, _ = post(t, address+"/do", `{"do":"vote"}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	for _, bad := range []string{"", "a\nb\n", `{"kind":`, "[]", `{"run":{}}` + "\n" + log} {
+		_, err := stage.ReadRecording(strings.NewReader(bad), "en")
+		assert.Error(t, err, bad)
+	}
+}
