@@ -56,7 +56,6 @@ type tap struct {
 	State   string  `json:"state"` // sent or done
 	Outcome string  `json:"outcome,omitempty"`
 	Units   []int64 `json:"units,omitempty"`
-	Detail  string  `json:"detail,omitempty"`
 }
 
 // A soldTwice is a unit that a person has, and who else has it.

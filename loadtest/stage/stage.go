@@ -249,7 +249,7 @@ func (s *Stage) order(p *person, id string) {
 	s.shop.buy(p.name, p.colour, p.at, func(op *history.Op, shared map[int64][]string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t.State, t.Outcome, t.Units, t.Detail = "done", string(op.Outcome), op.Units, op.Detail
+		t.State, t.Outcome, t.Units = "done", string(op.Outcome), op.Units
 		p.tell()
 		for unit, buyers := range shared {
 			s.class.sharedBy(unit, buyers)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/schedule"
@@ -64,29 +65,35 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 
 // state is all that the phone of a person shows: less than 1 kB. The caller has the lock.
 func (s *Stage) state(p *person) any {
-	const shownOrders, shownTwice, shownText, shownTitle = 3, 3, 60, 80
+	const shown, title, question = 3, 60, 180
 	r, asked, orders, verdict := &s.Rounds[s.number], s.asked(), []tap{}, ""
-	for _, t := range p.taps[max(0, len(p.taps)-shownOrders):] {
-		orders = append(orders, tap{t.ID, t.State, t.Outcome, t.Units, cut(t.Detail, shownText)})
+	for _, t := range p.taps[max(0, len(p.taps)-shown):] {
+		orders = append(orders, *t) // which may change while it is sent
+	}
+	twice := slices.Clone(p.twice[max(0, len(p.twice)-shown):])
+	for i, t := range twice {
+		if len(t.With) > shown {
+			twice[i].With = append(slices.Clone(t.With[:shown]), "…")
+		}
 	}
 	if s.phase == judged {
 		verdict = broken(s.cells[len(s.cells)-1])
 	}
 	return event{"person": p.name, "colour": p.colour, "instance": schedule.ClientName(p.at), "phase": s.phase,
-		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, shownTitle),
-			"question": cut(r.Question, shownTitle), "rung": r.Rung},
+		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, title),
+			"question": cut(r.Question, question), "rung": r.Rung},
 		"voted": p.votes[asked] != nil, "vote": p.votes[asked], "votes": s.class.voted(asked), "here": s.class.here(),
 		"buying": s.phase == buying && len(p.taps) < maxTaps, "orders": orders,
-		"twice": p.twice[max(0, len(p.twice)-shownTwice):], "turn": s.turning(), "myturn": p.turn,
+		"twice": twice, "turn": s.turning(), "myturn": p.turn,
 		"points": p.points, "of": p.of, "verdict": verdict}
 }
 
-// cut returns the beginning of a text.
+// cut returns the beginning of a text that has more bytes.
 func cut(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+	if len(text) <= most {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // streamPhone sends a phone its state whenever that has changed. A phone that reads slowly gets the latest one.
