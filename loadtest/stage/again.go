@@ -30,6 +30,7 @@ const maxRecorded = 4 << 20
 func ReadRecording(from io.Reader, language string) (*Recording, error) {
 	r := &Recording{skip: make(chan struct{})}
 	r.record, r.Language, r.words = newRecord(nil), language, wordsOf(language)
+	r.ctx = context.Background() // a stream ends with its request
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxRecorded)
 	for lines.Scan() {
@@ -53,7 +54,6 @@ const longest = 3 * time.Second
 
 // Play shows the events until ctx ends.
 func (r *Recording) Play(ctx context.Context) {
-	r.ctx = ctx
 	skipping := false
 	for i, one := range r.lines {
 		if i > 0 && !skipping {

@@ -30,6 +30,13 @@ func newRecord(file io.Writer) *record {
 // since returns a moment as the log has it: in milliseconds since the class began.
 func (r *record) since(t time.Time) float64 { return float64(t.Sub(r.start).Microseconds()) / 1000 }
 
+// now returns the present moment as the log has it.
+func (r *record) now() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.since(time.Now())
+}
+
 // add appends an event. Data is a struct or a map with the fields of its kind.
 func (r *record) add(kind string, data any) {
 	r.mu.Lock()

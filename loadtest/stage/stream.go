@@ -43,7 +43,7 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 		events, fresh, changed := s.record.next(&at)
 		if begun || fresh || len(events) > 0 || time.Since(at.told) >= beat {
 			at.told = time.Now()
-			message := map[string]any{"now": s.record.since(at.told), "events": events}
+			message := map[string]any{"now": s.record.now(), "events": events}
 			if fresh {
 				message["fresh"] = true
 			}
