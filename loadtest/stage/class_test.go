@@ -27,8 +27,10 @@ func TestClass(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	fox, owl := c.join(), c.join()
-	assert.Equal(t, "fox a", fox.await(func(s *state) bool { return s.Here == 2 }).Person+" "+fox.latest.Instance)
-	assert.Equal(t, "owl b", owl.latest.Person+" "+owl.latest.Instance)
+	for p, who := range map[*phone]string{fox: "fox a", owl: "owl b"} {
+		s := p.await(func(s *state) bool { return s.Here == 2 })
+		assert.Equal(t, who, s.Person+" "+s.Instance)
+	}
 	for _, early := range []string{"again", "verdict", "anna", "all", "pause", "step", "flow"} {
 		status, _ := c.tryTo(early)
 		assert.Equal(t, http.StatusConflict, status, early)
@@ -45,8 +47,9 @@ func TestClass(t *testing.T) {
 	again := fox.open() // another tab of the same person
 	assert.Equal(t, http.StatusNoContent, fox.vote("SE", "1"))
 	assert.Equal(t, http.StatusNoContent, fox.vote("SR", "more"), "changed")
-	assert.Equal(t, 1, owl.await(func(s *state) bool { return s.Votes > 0 }).Votes)
-	assert.False(t, owl.latest.Voted)
+	others := owl.await(func(s *state) bool { return s.Votes > 0 })
+	assert.Equal(t, 1, others.Votes)
+	assert.False(t, others.Voted)
 	again()
 	assert.Equal(t, http.StatusNoContent, owl.vote("", "0"))
 	c.wall.await("class", func(e *event) bool { return e.Voted == 2 })
@@ -80,8 +83,9 @@ func TestClass(t *testing.T) {
 	fox.leave()
 	owl.await(func(s *state) bool { return s.Here == 1 })
 	fox.open()
-	assert.Equal(t, "fox", fox.await(func(s *state) bool { return s.Here == 2 }).Person)
-	assert.Len(t, fox.latest.Orders, 2)
+	same := fox.await(func(s *state) bool { return s.Here == 2 })
+	assert.Equal(t, "fox", same.Person)
+	assert.Len(t, same.Orders, 2)
 
 	c.do("again")
 	assert.Equal(t, http.StatusConflict, fox.buy("late"))
@@ -92,6 +96,8 @@ func TestClass(t *testing.T) {
 	assert.Equal(t, &votes{map[string]int{"none": 1}, map[string]int{"0": 1}},
 		c.wall.await("class", func(e *event) bool { return e.Second != nil }).Second)
 	assert.Equal(t, http.StatusConflict, fox.vote("S", "1"))
+	status, _ = c.tryTo("anna")
+	assert.Equal(t, http.StatusConflict, status)
 	replayed(t, c)
 }
 

@@ -88,7 +88,8 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 				t.Skip("this system cannot stop a process")
 			}
 			c := open(t, r)
-			verdict := c.play(r)
+			verdict, phones := c.play(r)
+			c.scored(r, verdict, phones)
 			assert.Equal(t, r.Breaks, verdict.broken())
 			assert.Equal(t, r.Twice, map[int]string{0: "0", 1: "1"}[verdict.Twice])
 			if r.Rung == "v15" {
@@ -98,16 +99,44 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 	}
 }
 
-// play has a class of three play a round as it says, and returns the verdict.
-func (c *class) play(r stage.Round) *event {
-	c.t.Helper()
-	var phones []*phone
-	for range 3 {
-		phones = append(phones, c.join())
+// votesOf returns what a class of three says of a round: the first of them is right.
+func votesOf(r stage.Round) [][2]string {
+	return [][2]string{{r.Breaks, r.Twice}, {"", "0"}, {"SERL", "more"}}
+}
+
+// scored asserts that each person has got a point for each letter that it was right about, and one for the units.
+func (c *class) scored(r stage.Round, verdict *event, phones []*phone) {
+	for i, vote := range votesOf(r) {
+		points := 0
+		for _, letter := range "SERL" {
+			if strings.ContainsRune(r.Breaks, letter) == strings.ContainsRune(vote[0], letter) {
+				points++
+			}
+		}
+		if vote[1] == r.Twice {
+			points++
+		}
+		s := phones[i].await(func(s *state) bool { return s.Phase == "verdict" })
+		assert.Equal(c.t, r.Breaks, s.Verdict)
+		assert.Equal(c.t, []int{points, 5}, []int{s.Points, s.Of}, vote)
+		for _, best := range verdict.Best {
+			if best.Person == s.Person {
+				assert.Equal(c.t, points, best.Points)
+			}
+		}
 	}
+	assert.Len(c.t, verdict.Best, 3)
+	assert.Equal(c.t, 5, verdict.Best[0].Points)
+}
+
+// play has a class of three play a round as it says, and returns the verdict.
+func (c *class) play(r stage.Round) (verdict *event, phones []*phone) {
+	c.t.Helper()
 	c.do("vote")
-	for _, p := range phones {
-		assert.Equal(c.t, 204, p.vote(r.Breaks, r.Twice))
+	for _, vote := range votesOf(r) {
+		p := c.join()
+		phones = append(phones, p)
+		assert.Equal(c.t, 204, p.vote(vote[0], vote[1]))
 	}
 	c.do("vote")
 	for _, line := range r.Do {
@@ -131,7 +160,7 @@ func (c *class) play(r stage.Round) *event {
 			c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" })
 		}
 	}
-	return c.judge()
+	return c.judge(), phones
 }
 
 // judge ends a round, and returns the verdict.

@@ -354,6 +354,9 @@ func (c *class) join() *phone {
 // open opens the phone's page once more, and returns a function that closes it.
 func (p *phone) open() (end func()) {
 	p.class.t.Helper()
+	p.mu.Lock()
+	p.latest = state{}
+	p.mu.Unlock()
 	return stream(p.class.t, http.DefaultClient, p.class.phones+"/me?id="+p.id, func(data []byte) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
