@@ -41,6 +41,9 @@ func (s *Stage) judged(of *shop, err error) {
 	go func() {
 		s.acting.Lock() // the files are those of all rounds so far
 		defer s.acting.Unlock()
+		if s.Keep == nil {
+			return
+		}
 		if err := s.Keep(s); err != nil {
 			s.record.add("trouble", event{"error": err.Error()})
 		}
