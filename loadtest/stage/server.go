@@ -214,10 +214,15 @@ func (s *Stage) Phones() http.Handler {
 	mux.HandleFunc("GET /{code}", page)
 	mux.Handle("POST /join", s.handler(s.join))
 	mux.Handle("GET /me", s.handler(s.streamPhone))
-	for path, do := range map[string]func(*person, message) error{
-		"/vote": s.takeVote, "/buy": s.takeTap, "/turn": s.takeTurn,
+	for _, one := range []struct {
+		path   string
+		do     func(*person, message) error
+		status int
+	}{
+		{"/vote", s.takeVote, http.StatusNoContent}, {"/turn", s.takeTurn, http.StatusNoContent},
+		{"/buy", s.takeTap, http.StatusAccepted}, // its outcome comes later
 	} {
-		mux.Handle("POST "+path, s.handler(func(w http.ResponseWriter, r *http.Request) error {
+		mux.Handle("POST "+one.path, s.handler(func(w http.ResponseWriter, r *http.Request) error {
 			var m message
 			if err := read(w, r, &m); err != nil {
 				return err
@@ -226,11 +231,11 @@ func (s *Stage) Phones() http.Handler {
 			defer s.mu.Unlock()
 			p, err := s.class.find(m.ID)
 			if err == nil {
-				err = do(p, m)
+				err = one.do(p, m)
 			}
 			if err == nil {
 				s.tellClass()
-				w.WriteHeader(http.StatusNoContent)
+				w.WriteHeader(one.status)
 			}
 			return err
 		}))
