@@ -58,7 +58,11 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer wall.Close()
-	phones, err := f.listen(ctx, f.Port+1, f.LAN)
+	next := f.Port + 1
+	if f.Port == 0 { // any two
+		next = 0
+	}
+	phones, err := f.listen(ctx, next, f.LAN)
 	if err != nil {
 		return err
 	}
