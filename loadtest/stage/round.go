@@ -163,6 +163,7 @@ func lettersOnly(text string) bool {
 
 // compare finds the lines that differ between the rung and the next one. Without the code there are none to show.
 func (r *Round) compare(ctx context.Context, stockapi string) {
+	r.diff = []line{} // a page expects a list
 	texts := [2]string{}
 	for i, number := range []string{r.Rung, r.Next} {
 		text, err := exec.CommandContext(ctx, stockapi, "source", number).Output()
