@@ -305,8 +305,8 @@ func (s *Stage) roundEvent() event {
 func NewCode() string {
 	return strings.Map(func(r rune) rune {
 		if r < 'A' || r == 'I' || r == 'O' {
-			return 'X'
+			return -1
 		}
 		return r
-	}, rand.Text()[:4])
+	}, rand.Text()+rand.Text())[:4]
 }
