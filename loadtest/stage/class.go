@@ -136,7 +136,7 @@ type count struct {
 }
 
 func (c *class) count(second int) count {
-	n := count{map[string]int{}, map[string]int{}}
+	n := count{map[string]int{"S": 0, "E": 0, "R": 0, "L": 0, "none": 0}, map[string]int{"0": 0, "1": 0, "more": 0}}
 	for _, p := range c.persons {
 		if v := p.votes[second]; v != nil {
 			n.Twice[v.Twice]++

@@ -15,10 +15,10 @@ type line struct {
 // maxLines bounds what the wall shows of a difference.
 const maxLines = 24
 
-// diff returns the lines that differ between two texts, each piece with a line before and after it.
+// diff returns the lines that differ between two texts.
 func diff(old, changed string) (lines []line) {
 	lines = []line{}
-	unified, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, changed), 1)
+	unified, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, changed), 0)
 	if err != nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type watch struct {
 	takes  []take
 	writes []write
 	failed [2]time.Time // when an acquire of an instance was last shown that failed
+	fences []string     // the fencing tokens, in the order in which they came
 }
 
 // A take is a successful acquire of an instance.
@@ -46,6 +48,20 @@ func (w *watch) owns(token, order string) {
 			one.order = order
 		}
 	}
+}
+
+// fenceDigits is the number of digits that a fencing token has: it begins with the time.
+const fenceDigits = 16
+
+// ordinal returns the number of a fencing token, the first being #1; another text as it is.
+func (w *watch) ordinal(text string) string {
+	if _, err := strconv.ParseUint(text, 10, 64); err != nil || len(text) != fenceDigits {
+		return text
+	}
+	if !slices.Contains(w.fences, text) {
+		w.fences = append(w.fences, text)
+	}
+	return "#" + strconv.Itoa(slices.Index(w.fences, text)+1)
 }
 
 // failedGap is the least time between two acquires of an instance that failed and are shown.
@@ -81,13 +97,13 @@ func (s *shop) told(cmd *wire.Seen) event {
 	if cmd.Failed {
 		of.Reply, of.Err = "", cmd.Reply
 	}
-	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": shown(cmd),
+	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.shown(cmd),
 		"role": role(&of), "state": "waiting", "came": s.record.since(cmd.Came)}
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
 	}
 	if cmd.State == wire.Done {
-		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(cmd.Reply)
+		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(s.watch.ordinal(cmd.Reply))
 		e["ok"], e["refused"] = !cmd.Failed && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
 	}
 	return e
@@ -121,8 +137,9 @@ func role(c *history.Command) string {
 	return "other"
 }
 
-// shown is a command as the wall shows it: a script by its name, and tokens by their beginning.
-func shown(cmd *wire.Seen) string {
+// shown is a command as the wall shows it: a script by its name, without the keys beside the first, and tokens by their
+// beginning.
+func (w *watch) shown(cmd *wire.Seen) string {
 	const most = 7
 	words := slices.Clone(cmd.Args)
 	if len(words) > 0 {
@@ -131,8 +148,9 @@ func shown(cmd *wire.Seen) string {
 	if script, ok := strings.CutPrefix(cmd.Name, "eval:"); ok && len(words) > 2 {
 		words = append([]string{"EVAL", script}, words[3:]...)
 	}
+	words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "{") })
 	for i := range words {
-		words[i] = short(words[i])
+		words[i] = short(w.ordinal(words[i]))
 	}
 	if len(words) > most {
 		words = append(words[:most], "…")
@@ -164,7 +182,7 @@ type holding struct {
 type holdings struct {
 	Keys  []holding `json:"keys"`
 	Queue int64     `json:"queue"`
-	Fence int64     `json:"fence"`
+	Fence string    `json:"fence"` // the newest fencing token
 	Left  int64     `json:"left"`
 }
 
@@ -218,22 +236,25 @@ func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) 
 			}
 		}
 	}
-	now.count(ctx, s.rig.Stores[0].Redis)
+	fence := now.count(ctx, s.rig.Stores[0].Redis)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now.Fence = s.watch.ordinal(fence)
 	return now, drains, nil
 }
 
-// count counts what is not held: the units that are left, the fence, and who waits in line.
-func (h *holdings) count(ctx context.Context, rdb *redis.Client) {
+// count counts what is not held: the units that are left, and who waits in line. It returns the newest fencing token.
+func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) {
 	h.Left, _ = rdb.Get(ctx, "ProductStock_"+product).Int64()
 	keys, _ := rdb.Keys(ctx, "{*").Result()
 	for _, key := range keys {
 		if strings.HasSuffix(key, ":fence") {
-			n, _ := rdb.Get(ctx, key).Int64()
-			h.Fence = max(h.Fence, n)
+			fence = max(fence, rdb.Get(ctx, key).Val())
 		} else if rdb.Type(ctx, key).Val() == "list" {
 			h.Queue += rdb.LLen(ctx, key).Val()
 		}
 	}
+	return fence
 }
 
 // holding says who has a key: whose the last command was that made it.

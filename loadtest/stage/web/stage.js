@@ -271,7 +271,7 @@ const panels = {
       : make("li", "", (step.done ? "✓ " : "") + step.text))));
   },
   judged() {
-    const { findings = [], story = "", best = [] } = model.verdict ?? {};
+    const { findings = [], best = [] } = model.verdict ?? {};
     const head = ["letter", "result", "before", "after", "because"].map((key) => make("th", "", w(`judged.${key}`)));
     const guesses = ["first", "second"].filter((vote) => people[vote]?.twice).map((vote) =>
       make("span", "guess", w(`judged.${vote}`, people[vote].twice)));
@@ -279,16 +279,17 @@ const panels = {
     byId("judged").replaceChildren(make("table", "", make("tr", "", ...head), ...findings.map(findingRow)),
       make("p", "", w("judged.sold", model.verdict), ...guesses),
       make("ol", "best", make("li", "best-head", w("best")), ...best.map(({ person, colour, points }) =>
-        make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))),
-      make("p", "story", story));
+        make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))));
   },
 };
 
 // fitCode chooses the size of the lines of code by their number and length.
 function fitCode(lines) {
-  const code = byId("code"), longest = Math.max(30, ...lines.map(({ text }) => text.replaceAll("\t", "  ").length + 2));
-  const size = Math.min(code.clientWidth / longest / 0.61, code.clientHeight / lines.length / 1.25, rem() * 1.1);
-  code.style.fontSize = `${Math.max(10, size)}px`;
+  const code = byId("code"), width = (size) => Math.floor(code.clientWidth / size / 0.61); // in characters
+  const rows = (size) => lines.reduce((sum, { text }) => sum + Math.ceil((text.length + 2) / width(size)), 0);
+  let size = rem() * 1.15; // a line that is too long is wrapped
+  while (size > 10 && rows(size) * size * 1.25 > code.clientHeight) size -= 0.5;
+  code.style.fontSize = `${size}px`;
 }
 
 function unitCell(unit, buyers) {
