@@ -1,0 +1,304 @@
+package stage_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cluster"
+)
+
+// The test here plays rounds on the stage's pages in a real browser. It is skipped where there is none, unless
+// STOCKAPI_REQUIRE names chromium.
+//
+//	go test ./loadtest/stage -run Pages -artifacts -outputdir D    keeps screenshots of each phase
+//	STOCKAPI_AXE=axe.min.js go test ./loadtest/stage -run Pages    asks axe-core about each phase
+
+// A teacher has nothing but a keyboard, and three persons their phones. Without STOCKAPI_REQUIRE they play one round.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	if !cluster.CanStop {
+		t.Skip("this system cannot stop a process")
+	}
+	rungs := []string{"v4"}
+	if os.Getenv("STOCKAPI_REQUIRE") != "" {
+		rungs = []string{"v0", "v4", "v15", "v3"} // in the order of the rounds
+	}
+	c := open(t, ownRounds(t, rungs...)...)
+	wall := b.open(t, c.teacher, 1280, 720)
+	var phones []*tab
+	for _, name := range []string{"fox", "owl", "bear"} {
+		phones = append(phones, b.open(t, c.phones+"/"+code, 360, 740))
+		phones[len(phones)-1].shows("#me", name)
+	}
+	begin := func(rung string, letters ...string) { // the phones vote, and then the class buys
+		t.Helper()
+		wall.press(fmt.Sprint(slices.Index(rungs, rung) + 1))
+		wall.shows("#title", rung+":")
+		wall.picture("ready", phones[0])
+		wall.press("v")
+		for i, p := range phones {
+			p.phase("vote")
+			for _, letter := range letters {
+				p.click(letter + " ")
+			}
+			p.click("1")
+			p.click("Send")
+			c.wall.await("class", func(e *event) bool { return e.Voted == i+1 })
+		}
+		wall.picture("vote", phones[0])
+		wall.press("v")
+		wall.phase("buy")
+	}
+	judge := func(letters string) {
+		t.Helper()
+		wall.press("w")
+		phones[0].phase("again")
+		wall.picture("again", phones[0])
+		wall.press(kb.Enter)
+		wall.phase("verdict")
+		verdict := c.wall.await("verdict", nil)
+		assert.Equal(t, letters, verdict.broken())
+		wall.shows("#judged", "sold twice: "+fmt.Sprint(verdict.Twice))
+		phones[0].shows("#judged", strings.Join(strings.Split(letters, ""), " "))
+		wall.picture("verdict", phones[0])
+	}
+
+	begin("v4", "S", "E")
+	wall.press("s")
+	phones[0].click("BUY at a")
+	c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" && e.Role == "acquire" })
+	phones[1].click("BUY at b")
+	c.wall.await("twice", nil)
+	wall.until(`[...document.querySelectorAll("#stock li")].some((unit) => /100\s*fox\s*owl|100\s*owl\s*fox/.test(unit.innerText))`)
+	phones[0].shows("#flash", "100")
+	phones[0].shows("#flash", "owl")
+	phones[1].shows("#flash", "fox")
+	assert.NotContains(t, phones[2].text("body"), "also sold")
+	wall.picture("buy", phones[0])
+	judge("SE")
+	if len(rungs) == 1 {
+		return
+	}
+
+	begin("v15", "E")
+	wall.press("a")
+	c.wall.await("fault", func(e *event) bool { return e.State == "stopped" })
+	wall.press("b")
+	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
+	wall.press("c")
+	wall.until(`document.querySelector("#scene .refused")`)
+	wall.picture("buy", phones[0])
+	judge("E")
+
+	for range 30 {
+		c.join()
+	}
+	begin("v0", "S")
+	wall.press("e")
+	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
+	wall.picture("buy", phones[0])
+	judge("S")
+
+	begin("v3", "R")
+	for step := range 7 {
+		wall.press(" ")
+		c.wall.await("step", func(e *event) bool { return len(e.Trace) > step && e.Trace[step].Done })
+	}
+	wall.picture("buy", phones[0])
+	judge("R")
+}
+
+// A browser is Chromium, in which no name can be resolved.
+type browser struct{ ctx context.Context }
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	backendtest.Long(t)
+	program := ""
+	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+		}
+	}
+	if program == "" {
+		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
+		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
+		t.Skip("no Chromium on PATH")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx))
+	return &browser{ctx}
+}
+
+// A tab is a page in a window of its own, as of another device.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu    sync.Mutex
+	wrong []string // what it should not have done
+}
+
+// open opens a page, which must log no error, violate no policy, and ask nothing of anybody else, until the test ends.
+func (b *browser) open(t *testing.T, address string, width, height int64) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	p := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		assert.Empty(t, slices.Compact(p.wrong), address) // what is wrong in a frame is so in the next
+		cancel()
+	})
+	require.NoError(t, chromedp.Listen(ctx, p.listen))
+	p.run(chromedp.EmulateViewport(width, height), chromedp.Navigate(address))
+	p.until(`document.querySelector("#link.on")`)
+	return p
+}
+
+// listen notes what the page should not do. A violated policy is an error in its log.
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.wrong = append(p.wrong, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			for _, arg := range e.Args {
+				p.wrong = append(p.wrong, fmt.Sprintf("console: %s %s", arg.Value, arg.Description))
+			}
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			p.wrong = append(p.wrong, "log: "+e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "http://127.0.0.1:") {
+			p.wrong = append(p.wrong, "asks "+e.Request.URL)
+		}
+	}
+}
+
+func (p *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Do(p.ctx, actions...))
+}
+
+// evaluate returns the value of an expression in the page, when it is there.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err, expression)
+	return value
+}
+
+// press presses a key.
+func (p *tab) press(key string) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(key))
+}
+
+// click clicks the button whose text begins so.
+func (p *tab) click(text string) {
+	p.t.Helper()
+	p.run(chromedp.Click(fmt.Sprintf(`//button[starts-with(., %q)]`, text), chromedp.NodeVisible))
+}
+
+// until waits until an expression is true in the page.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if evaluate[bool](p, "Boolean("+expression+")") {
+			return
+		}
+		require.True(p.t, time.Now().Before(deadline), "%s\n%s", expression, p.text("body"))
+	}
+}
+
+// shows waits until an element that can be seen has a text.
+func (p *tab) shows(selector, text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").includes(%q)`, selector, text))
+}
+
+func (p *tab) phase(phase string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.body.dataset.phase === %q`, phase))
+}
+
+// text returns the text of an element that can be seen.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return evaluate[string](p, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
+}
+
+// picture keeps screenshots of the wall and of a phone, if -artifacts asks for them, and asks axe-core if it is here.
+func (p *tab) picture(phase string, phone *tab) {
+	p.t.Helper()
+	p.phase(phase)
+	phone.phase(phase)
+	p.axe(phase)
+	phone.axe(phase)
+	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
+		return
+	}
+	rung, _, _ := strings.Cut(p.text("#title"), ":")
+	for _, scheme := range []string{"light", "dark"} {
+		shot := func(page *tab, name string, width, height int64) {
+			_, err := chromedp.Call(page.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			require.NoError(p.t, err)
+			page.run(chromedp.EmulateViewport(width, height), chromedp.Sleep(200*time.Millisecond))
+			png, err := chromedp.Run(page.ctx, chromedp.CaptureScreenshot())
+			require.NoError(p.t, err)
+			file := fmt.Sprintf("%s-%s-%s-%s.png", rung, phase, name, scheme)
+			assert.NoError(p.t, os.WriteFile(filepath.Join(p.t.ArtifactDir(), file), png, 0o600))
+		}
+		shot(p, "wall-1024", 1024, 768)
+		shot(p, "wall-1280", 1280, 720)
+		shot(phone, "phone", 360, 740)
+	}
+}
+
+// axe asks axe-core what keeps people out of the page.
+func (p *tab) axe(phase string) {
+	p.t.Helper()
+	file := os.Getenv("STOCKAPI_AXE")
+	if file == "" {
+		return
+	}
+	script, err := os.ReadFile(file)
+	require.NoError(p.t, err)
+	evaluate[int](p, string(script)+";0")
+	assert.Empty(p.t, evaluate[[]string](p, `axe.run().then((all) =>
+		all.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 120))))`), phase)
+}
