@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -89,7 +90,8 @@ func TestPages(t *testing.T) {
 	c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" && e.Role == "acquire" })
 	phones[1].click("BUY at b")
 	c.wall.await("twice", nil)
-	wall.until(`[...document.querySelectorAll("#stock li")].some((unit) => /100\s*fox\s*owl|100\s*owl\s*fox/.test(unit.innerText))`)
+	wall.until(`[...document.querySelectorAll("#stock li")].some(({ innerText }) =>
+		["100", "fox", "owl"].every((text) => innerText.includes(text)))`)
 	phones[0].shows("#flash", "100")
 	phones[0].shows("#flash", "owl")
 	phones[1].shows("#flash", "fox")
@@ -261,13 +263,18 @@ func (p *tab) text(selector string) string {
 	return evaluate[string](p, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
+// noValue matches what a page shows in place of a value that is missing.
+var noValue = regexp.MustCompile(`undefined|null|NaN|\{[a-z\d]+\}`)
+
 // picture keeps screenshots of the wall and of a phone, if -artifacts asks for them, and asks axe-core if it is here.
 func (p *tab) picture(phase string, phone *tab) {
 	p.t.Helper()
 	p.phase(phase)
 	phone.phase(phase)
-	p.axe(phase)
-	phone.axe(phase)
+	for _, page := range []*tab{p, phone} {
+		page.axe(phase)
+		assert.Empty(p.t, noValue.FindString(page.text("body")), phase)
+	}
 	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
 		return
 	}

@@ -92,7 +92,7 @@ func open(t *testing.T, rounds ...stage.Round) *class {
 	c := &class{t: t, log: &lines{}}
 	c.stage, _, err = stage.Open(t.Context(), stage.Options{
 		Cluster: cluster.Options{Backend: servers, Stockapi: path}, Rounds: rounds, Language: "en", Log: c.log,
-		Code: code, Address: "127.0.0.1:7071/" + code,
+		Keep: func(*stage.Stage) error { return nil }, Code: code, Address: "127.0.0.1:7071/" + code,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.stage.Close()) })

@@ -162,7 +162,8 @@ func (w *watch) shown(cmd *wire.Seen) string {
 func short(text string) string {
 	const token, long, begins = 26, 60, 4
 	text = history.Plain(text)
-	if len(text) == token && strings.ToUpper(text) == text || len(text) > long {
+	bare := strings.Trim(text, `"`) // a reply is quoted
+	if len(bare) == token && strings.ToUpper(bare) == bare || len(bare) > long {
 		return string([]rune(text)[:begins]) + "…"
 	}
 	return text
