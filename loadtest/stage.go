@@ -67,6 +67,14 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer phones.Close()
+	wallAt, err := reachedAt(ctx, wall)
+	if err != nil {
+		return err
+	}
+	phonesAt, err := reachedAt(ctx, phones)
+	if err != nil {
+		return err
+	}
 	log, err := f.log()
 	if err != nil {
 		return err
@@ -75,23 +83,23 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer progress.Close()
 	progress.Status(func() string { return "starting Redis and stockapi…" })
-	room := stage.NewCode()
+	code, teacher := stage.NewCode(), ""
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
-		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: room,
-		Address: reachedAt(ctx, phones) + "/" + room,
+		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
+		Address: phonesAt + "/" + code,
 	})
 	progress.Clear()
 	if err != nil {
 		return err
 	}
-	teacher, address := "", "http://"+reachedAt(ctx, wall)+"/"
+	wallAt += "/"
 	if f.LANTeacher {
 		teacher = rand.Text()
-		address += "?code=" + teacher
+		wallAt += "?code=" + teacher
 	}
-	fmt.Fprintf(stdout, "the wall, with the teacher's controls: %s\nthe phones: http://%s/%s\n"+
-		"Ctrl-C ends the class, which is kept in %s\n", address, reachedAt(ctx, phones), room, f.Out)
+	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s\nthe phones: http://%s/%s\n"+
+		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.Out)
 	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(teacher), phones: s.Phones()})
 	return errors.Join(err, s.Close())
 }
@@ -127,7 +135,7 @@ func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	defer wall.Close()
-	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", reachedAt(ctx, wall))
+	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", wall.Addr())
 	go recording.Play(ctx)
 	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
 }
@@ -145,18 +153,24 @@ func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (net.Listen
 	return l, nil
 }
 
-// reachedAt returns the address at which others reach what listens here. Nothing is sent to find that out.
-func reachedAt(ctx context.Context, l net.Listener) string {
+// reachedAt returns the address at which others reach what listens here.
+func reachedAt(ctx context.Context, l net.Listener) (string, error) {
 	at := netip.MustParseAddrPort(l.Addr().String())
 	if !at.Addr().IsUnspecified() {
-		return at.String()
+		return at.String(), nil
 	}
-	host := "127.0.0.1"
-	if way, err := new(net.Dialer).DialContext(ctx, "udp4", "192.0.2.1:9"); err == nil { // of nobody
-		host = way.LocalAddr().(*net.UDPAddr).IP.String()
+	var own []net.Addr
+	if way, err := new(net.Dialer).DialContext(ctx, "udp4", "192.0.2.1:9"); err == nil { // it sends nothing
+		own = append(own, &net.IPNet{IP: way.LocalAddr().(*net.UDPAddr).IP})
 		_ = way.Close()
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
+	others, _ := net.InterfaceAddrs()
+	for _, one := range append(own, others...) {
+		if ip := one.(*net.IPNet).IP; ip.To4() != nil && ip.IsGlobalUnicast() {
+			return net.JoinHostPort(ip.String(), strconv.Itoa(int(at.Port()))), nil
+		}
+	}
+	return "", errors.New("--lan: this machine has no address in a local network: join one, or leave it out")
 }
 
 // serve answers until ctx ends, and returns why it ended, nil if somebody asked for that.

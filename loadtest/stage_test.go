@@ -102,13 +102,13 @@ func TestStage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, verdict.Twice)
-	broken := ""
+	broken := []string{}
 	for _, f := range verdict.Findings {
 		if f.Result == string(history.Broken) {
-			broken += f.Letter
+			broken = append(broken, f.Letter)
 		}
 	}
-	assert.Equal(t, "S", broken)
+	assert.Equal(t, []string{"S"}, broken)
 	findings, _ := audit.Judge(run.Cells[0])
 	assert.Equal(t, broken, terminal.LettersOf(findings, history.Broken))
 	assert.Contains(t, readFile(t, out, "stage.html"), "two at once")

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ func ReadRecording(from io.Reader, language string) (*Recording, error) {
 			}
 			return nil, errors.New("it is not the log of a class: stage.jsonl")
 		}
+		one.text = bytes.Replace(one.text, []byte(`"round":{`), []byte(`"round":{"replay":true,`), 1)
 		r.lines = append(r.lines, one)
 	}
 	if len(r.lines) == 0 {

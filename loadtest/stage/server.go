@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/piglig/go-qr"
+	go_qr "github.com/piglig/go-qr"
 
 	"stockapi/loadtest/report/html"
 )
@@ -141,6 +141,16 @@ func (s *Stage) wall(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/stage.html")
 	})
+	mux.HandleFunc("GET /qr.svg", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/svg+xml")
+		code, err := go_qr.EncodeText("http://"+s.Address, go_qr.Medium)
+		if err == nil {
+			err = code.WriteAsSVG(go_qr.NewQrCodeImgConfig(8, 2), w)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
 		defer walls.Add(-1)
 		if walls.Add(1) > maxWalls {
@@ -156,16 +166,6 @@ func (s *Stage) wall(mux *http.ServeMux) {
 func (s *Stage) Teacher(code string) http.Handler {
 	mux := http.NewServeMux()
 	s.wall(mux)
-	mux.HandleFunc("GET /qr.svg", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "image/svg+xml")
-		code, err := go_qr.EncodeText("http://"+s.Address, go_qr.Medium)
-		if err == nil {
-			err = code.WriteAsSVG(go_qr.NewQrCodeImgConfig(8, 2), w)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		}
-	})
 	s.controls(mux, s.act)
 	return guarded(behind(code, mux))
 }

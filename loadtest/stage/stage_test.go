@@ -167,13 +167,14 @@ type event struct {
 type votes struct{ Letters, Twice map[string]int }
 
 // broken returns the letters of a verdict that broke.
-func (e *event) broken() (letters string) {
+func (e *event) broken() string {
+	var letters strings.Builder
 	for _, f := range e.Findings {
 		if f.Result == "BROKEN" {
-			letters += f.Letter
+			letters.WriteString(f.Letter)
 		}
 	}
-	return letters
+	return letters.String()
 }
 
 // A wall is a page that reads the events of a round.

@@ -139,6 +139,7 @@ const events = {
     e.orders.forEach((order) => sell(e.unit, order));
   },
   verdict(e) { model.verdict = e; },
+  trouble(e) { complain(e.error); },
 };
 
 function remember(map, key, value) {
@@ -159,9 +160,7 @@ function followHolds(e) {
     if (!hold) model.holds.push(hold = { token: key.token, instance: key.instance, from: e.at });
     hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
     hold.named = key.order;
-    // The only order that is open at the instance is the owner.
-    const open = openOrders().filter((order) => order.instance === key.instance);
-    hold.order = key.order || hold.order || (open.length === 1 ? open[0].order : "");
+    hold.order = key.order || hold.order || "";
     return hold;
   });
   const ended = before.filter((hold) => !now.includes(hold));
