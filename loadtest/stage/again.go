@@ -90,7 +90,7 @@ func (r *Recording) Wall() http.Handler {
 	r.wall(mux)
 	r.controls(mux, func(ctx context.Context, a action) error {
 		if a.Do != "next" {
-			return refusal{malformed, "error.action"}
+			return refusal{http.StatusBadRequest, "error.action"}
 		}
 		select {
 		case r.skip <- struct{}{}:

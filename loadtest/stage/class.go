@@ -2,6 +2,7 @@ package stage
 
 import (
 	"crypto/rand"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ type soldTwice struct {
 func (c *class) join(lan bool) (*person, error) {
 	n := len(c.persons)
 	if n == len(animals) {
-		return nil, refusal{tooMany, "error.full"}
+		return nil, refusal{http.StatusTooManyRequests, "error.full"}
 	}
 	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2}
 	c.persons, c.lan = append(c.persons, p), c.lan || lan
@@ -82,7 +83,7 @@ func (c *class) find(id string) (*person, error) {
 			return p, nil
 		}
 	}
-	return nil, refusal{nobody, "error.person"}
+	return nil, refusal{http.StatusNotFound, "error.person"}
 }
 
 // begin forgets what belonged to the round before.
@@ -114,7 +115,7 @@ func (p *person) tell() {
 // check returns an error for a vote that is none.
 func (v *vote) check() error {
 	if !lettersOnly(v.Letters) || !slices.Contains(counts, v.Twice) {
-		return refusal{malformed, "error.ballot"}
+		return refusal{http.StatusBadRequest, "error.ballot"}
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (c *class) decided() (at string) {
 // mayTap returns why a person may not order now.
 func (p *person) mayTap() error {
 	if len(p.taps) >= maxTaps || time.Since(p.tapped) < tapGap {
-		return refusal{tooMany, "error.often"}
+		return refusal{http.StatusTooManyRequests, "error.often"}
 	}
 	return nil
 }

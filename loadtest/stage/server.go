@@ -40,13 +40,6 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// The statuses of what is refused.
-const (
-	malformed = http.StatusBadRequest
-	nobody    = http.StatusNotFound
-	tooMany   = http.StatusTooManyRequests
-)
-
 // A refusal is why something is not done, by its key in the words of the page.
 type refusal struct {
 	status int
@@ -91,7 +84,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return refusal{malformed, "error.json"}
+		return refusal{http.StatusBadRequest, "error.json"}
 	}
 	return nil
 }
@@ -270,7 +263,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 	const longest = 64
 	switch {
 	case m.Tap == "" || len(m.Tap) > longest:
-		return refusal{malformed, "error.json"}
+		return refusal{http.StatusBadRequest, "error.json"}
 	case slices.ContainsFunc(p.taps, func(t *tap) bool { return t.ID == m.Tap }):
 		return nil
 	case s.phase != buying:
@@ -287,7 +280,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 func (s *Stage) takeTurn(p *person, m message) error {
 	switch {
 	case m.At != "a" && m.At != "b":
-		return refusal{malformed, "error.json"}
+		return refusal{http.StatusBadRequest, "error.json"}
 	case !s.turning():
 		return refuse("error.now")
 	}

@@ -325,10 +325,17 @@ func (s *shop) isWell(number int) bool {
 
 // bring brings a fault on an instance, or ends what it has.
 func (s *shop) bring(name string, at *site) error {
-	if name == "kill" {
+	switch {
+	case name == "kill":
 		at.In.Kill()
 		s.died(at)
 		return nil
+	case name == "continue" && s.isWell(at.Index): // a fault of the round may hold its order
+		orders, err := s.client.HeldOrders(s.ctx, at.In.URL)
+		for _, id := range orders {
+			err = errors.Join(err, s.client.EndHold(s.ctx, at.In.URL, id))
+		}
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,8 +47,10 @@ type Stage struct {
 	record *record
 	ctx    context.Context
 
-	acting sync.Mutex // one action of the teacher is carried out at a time
-	shop   *shop      // of the current round; nil if it could not begin
+	acting  sync.Mutex // one action of the teacher is carried out at a time
+	shop    *shop      // of the current round; nil if it could not begin
+	keeping sync.WaitGroup
+	writing sync.Mutex // what is kept is written by one at a time
 
 	mu     sync.Mutex // guards what follows; it is taken before a shop's own
 	class  *class
@@ -85,6 +87,7 @@ func (s *Stage) Close() error {
 	if s.shop != nil {
 		s.shop.close()
 	}
+	s.keeping.Wait()
 	return errors.Join(s.bed.Close(), s.record.Err())
 }
 

@@ -11,33 +11,20 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A stream sends messages to a page until the page has gone or does not read.
-type stream struct {
-	w http.ResponseWriter
-	c *http.ResponseController
-}
-
-func newStream(w http.ResponseWriter) *stream {
+// send sends a message to a page. It returns false if the page has gone, or does not read.
+func send(w http.ResponseWriter, data any) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
-	return &stream{w, http.NewResponseController(w)}
-}
-
-// send reports whether a message has been written.
-func (s *stream) send(data any) bool {
+	c := http.NewResponseController(w)
+	_ = c.SetWriteDeadline(time.Now().Add(writeTime))
 	text, err := json.Marshal(data)
-	if err != nil {
-		return false
+	if err == nil {
+		_, err = fmt.Fprintf(w, "data: %s\n\n", text)
 	}
-	_ = s.c.SetWriteDeadline(time.Now().Add(writeTime))
-	if _, err = fmt.Fprintf(s.w, "data: %s\n\n", text); err != nil {
-		return false
-	}
-	return s.c.Flush() == nil
+	return err == nil && c.Flush() == nil
 }
 
 // streamWall sends all events of the round, and then what comes, in batches.
 func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
-	out := newStream(w)
 	var at reader
 	for begun := true; ; begun = false {
 		events, fresh, changed := s.record.next(&at)
@@ -47,7 +34,7 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 			if fresh {
 				message["fresh"] = true
 			}
-			if !out.send(message) {
+			if !send(w, message) {
 				return
 			}
 		}
@@ -119,7 +106,6 @@ func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 		p.streams = slices.DeleteFunc(p.streams, func(c chan struct{}) bool { return c == mine })
 		s.tellClass()
 	}()
-	out := newStream(w)
 	for {
 		select {
 		case _, open := <-mine:
@@ -135,7 +121,7 @@ func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 		s.mu.Lock()
 		state := s.state(p)
 		s.mu.Unlock()
-		if !out.send(state) {
+		if !send(w, state) {
 			return nil
 		}
 		time.Sleep(phoneGap)

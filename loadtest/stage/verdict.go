@@ -38,16 +38,16 @@ func (s *Stage) judged(of *shop, err error) {
 	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
 		"sold": cell.Tally().Sold, "left": cell.Left, "twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
-	go func() {
-		s.acting.Lock() // the files are those of all rounds so far
-		defer s.acting.Unlock()
-		if s.Keep == nil {
-			return
-		}
+	if s.Keep == nil {
+		return
+	}
+	s.keeping.Go(func() {
+		s.writing.Lock()
+		defer s.writing.Unlock()
 		if err := s.Keep(s); err != nil {
 			s.record.add("trouble", event{"error": err.Error()})
 		}
-	}()
+	})
 }
 
 // broken returns the letters of those verdicts of a cell that broke and that a class votes about.

@@ -277,6 +277,9 @@ func (s *shop) holding(server string, one wire.Entry) holding {
 
 // lookForStops notices an instance that a fault of the round has stopped. When no more orders come, it goes on at once.
 func (s *shop) lookForStops() {
+	if !strings.Contains(s.round.Fault, "stop@") {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, at := range s.sites {
