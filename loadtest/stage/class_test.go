@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -200,6 +201,47 @@ func deaf(t *testing.T, address, path string) {
 	_ = conn.(*net.TCPConn).SetReadBuffer(1)
 	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host)
 	require.NoError(t, err)
+}
+
+// A phone may look, and send, while one round ends and the next one begins.
+func TestClassThatGoesOn(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	var phones []*phone
+	for range 10 {
+		phones = append(phones, c.join())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for _, p := range phones {
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				p.vote("S", "1")
+				p.buy("1")
+				p.send("/turn", map[string]any{"at": "a"})
+				p.open()()
+			}
+		})
+	}
+	for range 3 {
+		c.do("vote")
+		assert.Eventually(t, func() bool { // somebody votes
+			status, _ := c.tryTo("vote")
+			return status == http.StatusNoContent
+		}, 5*time.Second, time.Millisecond)
+		c.do("anna")
+		c.do("step")
+		c.do("reset")
+	}
+	cancel()
+	busy.Wait()
+	sent := 0
+	for _, e := range eventsOf(t, c.log.String()) {
+		if e.Order == "anna" && e.State == "sent" {
+			sent++
+		}
+	}
+	assert.Equal(t, 3, sent)
 }
 
 // A round that ends before its fault has happened ends all the same.

@@ -67,6 +67,7 @@ type class struct {
 	t               *testing.T
 	stage           *stage.Stage
 	teacher, phones string // the addresses of the pages
+	code            string // of the room
 	log             *lines
 	wall            *wall
 }
@@ -89,7 +90,7 @@ func open(t *testing.T, rounds ...stage.Round) *class {
 	if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), backendtest.RedisServer) {
 		servers = backendtest.RedisServer
 	}
-	c := &class{t: t, log: &lines{}}
+	c := &class{t: t, log: &lines{}, code: code}
 	c.stage, _, err = stage.Open(t.Context(), stage.Options{
 		Cluster: cluster.Options{Backend: servers, Stockapi: path}, Rounds: rounds, Language: "en", Log: c.log,
 		Keep: func(*stage.Stage) error { return nil }, Code: code, Address: "127.0.0.1:7071/" + code,
@@ -161,6 +162,16 @@ type event struct {
 	Error string
 
 	text string
+}
+
+// eventsOf returns the events of a log.
+func eventsOf(t *testing.T, log string) (events []event) {
+	for line := range strings.Lines(log) {
+		e := event{text: line}
+		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+		events = append(events, e)
+	}
+	return events
 }
 
 // votes is what a class has voted.
@@ -342,7 +353,7 @@ type state struct {
 func (c *class) join() *phone {
 	c.t.Helper()
 	p := &phone{class: c, heard: make(chan struct{})}
-	status, text := post(c.t, c.phones+"/join", map[string]string{"code": code})
+	status, text := post(c.t, c.phones+"/join", map[string]string{"code": c.code})
 	require.Equal(c.t, http.StatusOK, status, text)
 	var answer struct{ ID string }
 	require.NoError(c.t, json.Unmarshal([]byte(text), &answer))
