@@ -15,8 +15,8 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 		one := &op.Trace[i]
 		var best *Command
 		for _, cmd := range log {
-			if cmd.Name == one.Cmd && cmd.Server.Host == one.Node &&
-				one.At <= history.At(start, cmd.Sent) && history.At(start, cmd.Answered) <= one.End &&
+			if mayBe(one, cmd) && one.At <= history.At(start, cmd.Sent) &&
+				history.At(start, cmd.Answered) <= one.End &&
 				(best == nil || away(one, start, cmd) < away(one, start, best)) {
 				best = cmd
 			}
@@ -27,6 +27,17 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 		}
 	}
 	return own
+}
+
+// mayBe reports whether a command of a trace may be that one at a wire. Many orders of an instance ask for the lock at
+// the same time, and the one that got it is not any of those that did not.
+func mayBe(one *history.Command, cmd *Command) bool {
+	seen := history.Command{Cmd: cmd.Name, Key: cmd.On(), Reply: cmd.Reply}
+	if cmd.Failed {
+		seen.Err = cmd.Reply
+	}
+	same := seen.Key == one.Key && (one.Lost() || seen.Succeeded() == one.Succeeded())
+	return seen.Cmd == one.Cmd && cmd.Server.Host == one.Node && (same || !one.Acquires())
 }
 
 // away returns how far the time at which a command came is from that at which an instance sent one.

@@ -37,3 +37,23 @@ func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
 	}, op.Trace)
 	assert.Equal(t, log[1:], own, "the first was another order's")
 }
+
+// Orders of an instance that ask for the lock at the same time do so by the same command. The one that got it got OK.
+func TestTheTimesOfAnAcquireAreThoseOfTheOneThatSucceeded(t *testing.T) {
+	start := time.Now()
+	stock := &schedule.Server{Host: "stock:1"}
+	seen := func(came int, key, reply string) *Command {
+		at := start.Add(time.Duration(came) * time.Millisecond)
+		return &Command{Seen: Seen{Command: schedule.Command{Server: stock, Name: "set"},
+			Args: []string{"set", key, "K", "NX"}, Came: at, Sent: at, Answered: at.Add(time.Millisecond), Reply: reply}}
+	}
+	log := []*Command{
+		seen(10, "lock", "(nil)"), seen(11, "stock", "OK"), seen(14, "lock", "OK"), seen(12, "lock", "(nil)"),
+	}
+	for reply, want := range map[string]*Command{"true": log[2], "false": log[0]} {
+		op := history.Op{Trace: []history.Command{{Cmd: "set", Node: "stock:1", Key: "lock", Reply: reply,
+			At: history.At(start, start.Add(9*time.Millisecond)), End: history.At(start, start.Add(time.Second))}}}
+		assert.Equal(t, []*Command{want}, Narrow(&op, start, log))
+		assert.Equal(t, history.At(start, want.Sent), op.Trace[0].At)
+	}
+}
