@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -80,6 +81,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer log.Close()
+	debug.SetGCPercent(50) // the heap has room for rates that no class has
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer progress.Close()
 	progress.Status(func() string { return "starting Redis and stockapi…" })
