@@ -231,6 +231,7 @@ const panels = {
   lesson() {
     const { situation = "", next, rung, diff = [], look, phones = "", lan, replay } = model.round;
     put("situation", situation);
+    byId("diff").hidden = !next;
     put("diff-head", next ? w("diff", { from: rung, to: next }) : "");
     byId("code").replaceChildren(...diff.map(({ op, text }) =>
       make("span", { "+": "added", "-": "removed" }[op] ?? "", `${op} ${text}\n`)));
