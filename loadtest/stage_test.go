@@ -110,7 +110,7 @@ func TestStage(t *testing.T) {
 	}
 	assert.Equal(t, []string{"S"}, broken)
 	findings, _ := audit.Judge(run.Cells[0])
-	assert.Equal(t, broken, terminal.LettersOf(findings, history.Broken))
+	assert.Equal(t, strings.Join(broken, ""), terminal.LettersOf(findings, history.Broken))
 	assert.Contains(t, readFile(t, out, "stage.html"), "two at once")
 
 	c = tmp.stage(t, "stage", "--port", "0", "--replay", filepath.Join(out, "stage.jsonl"))
