@@ -118,6 +118,7 @@ func TestPages(t *testing.T) {
 	begin("v0", "S")
 	wall.press("e")
 	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
+	wall.until(`[...document.querySelectorAll("#stock li")].every((unit) => unit.scrollWidth <= unit.clientWidth)`)
 	wall.picture("buy", phones[0])
 	judge("S")
 

@@ -294,9 +294,10 @@ function fitCode(lines) {
 
 function unitCell(unit, buyers) {
   const sold = ["", `sold ${colourOf(model.orders.get(buyers[0])?.colour)}`][buyers.length] ?? "double";
-  const more = buyers.length > 2 ? ` +${buyers.length - 2}` : "";
-  return make("li", `unit ${sold}`, make("span", "unit-number", unit + more),
-    ...buyers.slice(0, 2).map((buyer) => make("span", "buyer", nameOf(buyer))));
+  const names = buyers.map(nameOf);
+  if (names.length > 2) names.splice(1, Infinity, `+${names.length - 1}`);
+  return make("li", `unit ${sold}`, make("span", "unit-number", unit),
+    ...names.map((name) => make("span", "buyer", name)));
 }
 
 // rail is a bar that is filled to a share of 1.
