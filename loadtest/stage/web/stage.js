@@ -294,8 +294,7 @@ function fitCode(lines) {
 
 function unitCell(unit, buyers) {
   const sold = ["", `sold ${colourOf(model.orders.get(buyers[0])?.colour)}`][buyers.length] ?? "double";
-  const names = buyers.map(nameOf);
-  if (names.length > 2) names.splice(1, Infinity, `+${names.length - 1}`);
+  const names = buyers.length > 2 ? [nameOf(buyers[0]), `+${buyers.length - 1}`] : buyers.map(nameOf);
   return make("li", `unit ${sold}`, make("span", "unit-number", unit),
     ...names.map((name) => make("span", "buyer", name)));
 }
