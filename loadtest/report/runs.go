@@ -31,6 +31,9 @@ var files = []string{history.Results, matrixFile, pageFile, porcupineDir, StageL
 func SetAside(dir string) error {
 	last, err := os.Stat(filepath.Join(dir, history.Results))
 	if errors.Is(err, fs.ErrNotExist) {
+		last, err = os.Stat(filepath.Join(dir, StageLog)) // a class that ended before any verdict
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {

@@ -47,4 +47,9 @@ func TestRunsAreKept(t *testing.T) {
 	last, err := os.ReadFile(filepath.Join(dir, pageFile))
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprint(keptRuns+2), string(last))
+
+	dir = t.TempDir() // a class that ended before any verdict
+	write(StageLog, "")
+	require.NoError(t, SetAside(dir))
+	assert.Equal(t, 1, count("runs/*/"+StageLog))
 }

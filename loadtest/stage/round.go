@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -108,6 +109,9 @@ func (r *Round) complete() error {
 	return errors.Join(r.checkBounds(), r.readTrace())
 }
 
+// fault matches what stockapi reads as faults, but for the names of commands, of which it knows those of the rung.
+var fault = regexp.MustCompile(`^((crash|stop|hold|sleep:[0-9a-z.]+)@(before|after):[a-z0-9:/-]+(,|$))*$`)
+
 // checkBounds returns which duration, letter or number is not one that is possible.
 func (r *Round) checkBounds() error {
 	switch {
@@ -117,6 +121,8 @@ func (r *Round) checkBounds() error {
 		return fmt.Errorf("work: %v is not between 0s and 20s", r.Work)
 	case r.Wait < 0 || r.Wait > maxWait:
 		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
+	case !fault.MatchString(r.Fault):
+		return fmt.Errorf("fault: %q is none, such as stop@before:write", r.Fault)
 	case !lettersOnly(r.Breaks):
 		return fmt.Errorf("breaks: %q is not some of the letters %s", r.Breaks, letters)
 	case r.Twice != "" && !slices.Contains(counts, r.Twice):
