@@ -175,6 +175,20 @@ var table = []section{
 			edits{{"loadtest/audit/leases.go", "op.Lease.Noticed && stopped(l.Cell, op)", "op.Lease.Noticed"}}},
 	}},
 
+	// A class: who may do what when, and what the wall shows.
+	{mutants: []mutant{
+		{"a class buys before anybody has voted", by{test("./loadtest/stage TestClass")},
+			edits{{"loadtest/stage/stage.go", "s.class.voted(0) == 0", "false"}}},
+		{"votes are seen before they are closed", by{test("./loadtest/stage TestClass")},
+			edits{{"loadtest/stage/stage.go", "if s.phase != ready && s.phase != voting {", "if true {"}}},
+		{"a double tap is two orders", by{test("./loadtest/stage TestClass")},
+			edits{{"loadtest/stage/server.go", "return t.ID == m.Tap", "return false"}}},
+		{"a phone of another site is served", by{test("./loadtest/stage TestDoor")},
+			edits{{"loadtest/stage/server.go", "http.NewCrossOriginProtection().Handler(mux)", "http.Handler(mux)"}}},
+		{"the times of an acquire are those of one that failed", by{test("./loadtest/wire TestTheTimesOfAnAcquire")},
+			edits{{"loadtest/wire/narrow.go", "seen.Succeeded() == one.Succeeded()", "true"}}},
+	}},
+
 	// A trace on real processes: what a wire holds and loses, and what counts as broken.
 	{mutants: []mutant{
 		{"a wire holds nothing", by{test("./loadtest/wire TestAWireHolds")},
