@@ -78,12 +78,18 @@ const code = "KXQP"
 // test. The servers are embedded, unless STOCKAPI_REQUIRE asks for real ones.
 func open(t *testing.T, rounds ...stage.Round) *class {
 	t.Helper()
+	return openAt(t, 4, rounds...)
+}
+
+// openAt begins a class whose rounds pass that many times as fast as theirs.
+func openAt(t *testing.T, pace time.Duration, rounds ...stage.Round) *class {
+	t.Helper()
 	backendtest.Long(t)
 	path, err := build()
 	require.NoError(t, err)
 	for i := range rounds {
 		for _, d := range []*time.Duration{&rounds[i].Lease, &rounds[i].Work, &rounds[i].Wait} {
-			*d /= 4
+			*d /= pace
 		}
 	}
 	servers := "embedded"
