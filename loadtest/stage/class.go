@@ -38,7 +38,8 @@ type person struct {
 	streams []chan struct{} // of its open pages, none if it is gone: each is woken by its channel
 	votes   [2]*vote        // before the orders, and after them
 	turn    string
-	taps    []*tap // of this round
+	taps    []*tap          // of this round
+	heard   map[string]bool // the ids of all its taps: one that comes again, even a round later, is no order
 	tapped  time.Time
 	twice   []soldTwice // units that it shares with others
 	points  int
@@ -71,7 +72,7 @@ func (c *class) join(lan bool) (*person, error) {
 	if n == len(animals) {
 		return nil, refusal{http.StatusTooManyRequests, "error.full"}
 	}
-	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2}
+	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2, heard: map[string]bool{}}
 	c.persons, c.lan = append(c.persons, p), c.lan || lan
 	return p, nil
 }

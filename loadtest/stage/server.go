@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -264,7 +263,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 	switch {
 	case m.Tap == "" || len(m.Tap) > longest:
 		return refusal{http.StatusBadRequest, "error.json"}
-	case slices.ContainsFunc(p.taps, func(t *tap) bool { return t.ID == m.Tap }):
+	case p.heard[m.Tap]:
 		return nil
 	case s.phase != buying:
 		return refuse("error.now")
@@ -272,6 +271,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 	if err := p.mayTap(); err != nil {
 		return err
 	}
+	p.heard[m.Tap] = true
 	s.order(p, m.Tap)
 	return nil
 }

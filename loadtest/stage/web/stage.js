@@ -277,7 +277,7 @@ const panels = {
       make("span", "guess", w(`judged.${vote}`, people[vote].twice)));
     byId("judged").hidden = !model.verdict;
     byId("judged").replaceChildren(make("table", "", make("tr", "", ...head), ...findings.map(findingRow)),
-      make("p", "", w("judged.sold", model.verdict), ...guesses),
+      make("p", "", w("judged.sold", { ...model.verdict, left: model.verdict?.left ?? "?" }), ...guesses),
       make("ol", "best", make("li", "best-head", w("best")), ...best.map(({ person, colour, points }) =>
         make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))));
   },
