@@ -104,7 +104,8 @@ func (s *shop) told(cmd *wire.Seen) event {
 	}
 	if cmd.State == wire.Done {
 		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(s.watch.ordinal(cmd.Reply))
-		e["ok"], e["refused"] = !cmd.Failed && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
+		answered := !cmd.Answered.IsZero() && !cmd.Failed
+		e["ok"], e["refused"] = answered && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
 	}
 	return e
 }
@@ -164,7 +165,7 @@ func short(text string) string {
 	text = history.Plain(text)
 	bare := strings.Trim(text, `"`) // a reply is quoted
 	if len(bare) == token && strings.ToUpper(bare) == bare || len(bare) > long {
-		return string([]rune(text)[:begins]) + "…"
+		return string([]rune(bare)[:begins]) + "…"
 	}
 	return text
 }
