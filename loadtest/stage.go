@@ -32,7 +32,7 @@ type stageFlags struct {
 	Language   string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
 	Replay     string `placeholder:"FILE" help:"Show the class again whose log this is, such as out/stage.jsonl."`
 	Backend    string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
-	Out        string `default:"out" placeholder:"DIR" help:"Write the log, stage.jsonl, the page with all rounds, stage.html, and the files of a run to DIR."`
+	Out        string `default:"out" placeholder:"DIR" help:"Write the log, stage.jsonl, the page with all rounds, stage.html, and the files of a run to DIR, by default out."`
 }
 
 // run shows the stage until it is interrupted, and returns the exit code.

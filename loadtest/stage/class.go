@@ -17,6 +17,8 @@ const (
 	// tapGap is the least time between two orders of a person, and maxTaps bounds the orders of a person in a round.
 	tapGap  = 300 * time.Millisecond
 	maxTaps = 20
+	// maxRate bounds what a phone sends in a second, and how many wrong codes are read.
+	maxRate = 20
 )
 
 // A class is who is there, and what they have said.
@@ -24,6 +26,7 @@ type class struct {
 	persons []*person
 	lan     bool           // somebody has come from another machine
 	turns   map[string]int // votes whose command is next, by instance
+	wrong   rate           // codes of the room
 }
 
 func newClass() *class { return &class{turns: map[string]int{}} }
@@ -44,6 +47,21 @@ type person struct {
 	twice   []soldTwice // units that it shares with others
 	points  int
 	of      int
+	sent    rate
+}
+
+// A rate counts what comes in a second.
+type rate struct{ second, n int64 }
+
+// check returns an error if too much comes.
+func (r *rate) check() error {
+	if now := time.Now().Unix(); now != r.second {
+		*r = rate{second: now}
+	}
+	if r.n++; r.n > maxRate {
+		return refusal{http.StatusTooManyRequests, "error.often"}
+	}
+	return nil
 }
 
 // A vote is what a person expects, or saw: which verdicts break, and how many units are sold twice.

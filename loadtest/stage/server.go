@@ -223,6 +223,9 @@ func (s *Stage) Phones() http.Handler {
 			defer s.mu.Unlock()
 			p, err := s.class.find(m.ID)
 			if err == nil {
+				err = p.sent.check()
+			}
+			if err == nil {
 				err = one.do(p, m)
 			}
 			if err == nil {
@@ -300,11 +303,11 @@ func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &m); err != nil {
 		return err
 	}
-	if !strings.EqualFold(m.Code, s.Code) {
-		return refusal{http.StatusForbidden, "error.code"}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !strings.EqualFold(m.Code, s.Code) {
+		return cmp.Or(s.class.wrong.check(), error(refusal{http.StatusForbidden, "error.code"}))
+	}
 	p, err := s.class.join(!fromHere(r))
 	if err != nil {
 		return err

@@ -87,6 +87,9 @@ func cut(text string, most int) string {
 func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 	s.mu.Lock()
 	p, err := s.class.find(r.URL.Query().Get("id"))
+	if err == nil {
+		err = p.sent.check()
+	}
 	if err != nil {
 		s.mu.Unlock()
 		return err
