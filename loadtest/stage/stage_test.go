@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen { // most of a round's time passes while a lease ends
-		_ = flag.Set("test.parallel", "3")
+	if !chosen { // most of a round's time passes while a lease ends; with STOCKAPI_REQUIRE there is a browser too
+		_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
 	}
 	// With the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
