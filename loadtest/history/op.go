@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // An Outcome is what became of an order. There are six and not two: a request that failed may still have sold, a shop
 // that is busy has said nothing about its stock, and a request that was never sent says nothing about the shop.
@@ -67,6 +70,16 @@ type Op struct {
 	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
 	SoldBy string    `json:"sold_by,omitempty"`
 	Trace  []Command `json:"trace,omitempty"`
+}
+
+// KilledBeforeWrite makes an order without an answer one that has not sold, as its process was killed before it sent the
+// write of the stock. How may say how, after the name of the process. An order with an answer stays as it is.
+func (o *Op) KilledBeforeWrite(process, how string) {
+	if o.Outcome != Unknown {
+		return
+	}
+	o.Outcome, o.Done = NotSold, o.Due+Instant(o.Latency)
+	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
 }
 
 // A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the

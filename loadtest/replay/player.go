@@ -253,13 +253,10 @@ func (p *player) end() (ops []history.Op) {
 		}
 		c.leave()
 		<-c.done
-		log, wrote := p.gate.LogOf(&c.Client)
-		if c.Dead && !wrote && c.op.Outcome == history.Unknown {
-			c.op.Outcome, c.op.Detail = history.NotSold,
-				c.Name+" was killed before this order's write of the stock was sent; "+c.op.Detail
-			c.op.Done = c.op.Sent + history.Instant(c.op.Latency)
+		if c.Dead && !p.gate.Wrote(&c.Client, time.Time{}) {
+			c.op.KilledBeforeWrite(c.Name, "")
 		}
-		wire.Narrow(&c.op, p.start, log)
+		wire.Narrow(&c.op, p.start, p.gate.LogOf(&c.Client))
 		ops = append(ops, c.op)
 	}
 	return ops

@@ -253,11 +253,7 @@ func (o *inFlight) waitDied(gone <-chan struct{}) {
 		}
 	})
 	o.waitAnswered()
-	if o.op.Outcome == history.Unknown {
-		o.op.Outcome, o.op.Done = history.NotSold, o.op.Due+history.Instant(o.op.Latency)
-		o.op.Detail = fmt.Sprintf("%s was killed (%s) before this order's write of the stock was sent; %s",
-			o.cell.Instances[o.at].Name, o.Fault, o.op.Detail)
-	}
+	o.op.KilledBeforeWrite(o.cell.Instances[o.at].Name, fmt.Sprintf(" (%s)", o.Fault))
 }
 
 // waitUntil polls until done reports true.

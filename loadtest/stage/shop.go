@@ -242,8 +242,7 @@ func (s *shop) find(id string) *order {
 // instance that died before it wrote has not sold.
 func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]string) {
 	at := s.sites[o.at]
-	log, _ := s.gate.LogOf(&at.Client)
-	own := wire.Narrow(op, s.cell.Start, log)
+	own := wire.Narrow(op, s.cell.Start, s.gate.LogOf(&at.Client))
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
 		case <-at.gone:
@@ -253,9 +252,8 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at.state == "dead" && op.Outcome == history.Unknown && !s.watch.wrote(o) {
-		op.Outcome, op.Done = history.NotSold, op.Sent+history.Instant(op.Latency)
-		op.Detail = at.Name + " was killed before this order's write of the stock was sent; " + op.Detail
+	if at.state == "dead" && !s.gate.Wrote(&at.Client, o.sent) {
+		op.KilledBeforeWrite(at.Name, "")
 	}
 	if o.slow {
 		s.note(o, o.sent, fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),

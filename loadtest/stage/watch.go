@@ -17,7 +17,6 @@ import (
 // A watch is what the stage has seen at Redis in a round.
 type watch struct {
 	takes  []take
-	writes []write
 	failed [2]time.Time // when an acquire of an instance was last shown that failed
 	fences []string     // the fencing tokens, in the order in which they came
 }
@@ -28,17 +27,6 @@ type take struct {
 	order string // "" while that is not known, as several were under way
 	key   string
 	args  []string
-}
-
-// A write is one of the stock that was sent on.
-type write struct {
-	at   int
-	sent time.Time
-}
-
-// wrote reports whether an order may have written: its instance has, since the order was sent.
-func (w *watch) wrote(o *order) bool {
-	return slices.ContainsFunc(w.writes, func(one write) bool { return one.at == o.at && one.sent.After(o.sent) })
 }
 
 // owns notes whose a token was, as a receipt tells. One that all locks have tells nothing.
@@ -76,8 +64,6 @@ func (s *shop) saw(cmd wire.Seen) {
 	}
 	e, at, held := s.told(&cmd), cmd.Client.Index, s.held.Load()
 	switch {
-	case cmd.State == wire.Sent && e["role"] == "write":
-		s.watch.writes = append(s.watch.writes, write{at, cmd.Sent})
 	case cmd.State != wire.Done || e["role"] != "acquire":
 	case e["ok"] == true:
 		s.took(at, &cmd)
@@ -93,12 +79,9 @@ func (s *shop) saw(cmd wire.Seen) {
 
 // told is what the wall is told of a command.
 func (s *shop) told(cmd *wire.Seen) event {
-	of := history.Command{Cmd: cmd.Name, Key: cmd.On(), Reply: cmd.Reply}
-	if cmd.Failed {
-		of.Reply, of.Err = "", cmd.Reply
-	}
+	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.shown(cmd),
-		"role": role(&of), "state": "waiting", "came": s.record.since(cmd.Came)}
+		"role": role(cmd, &of), "state": "waiting", "came": s.record.since(cmd.Came)}
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
 	}
@@ -122,9 +105,9 @@ func (s *shop) took(at int, cmd *wire.Seen) {
 }
 
 // role says what a command is to the sale.
-func role(c *history.Command) string {
+func role(cmd *wire.Seen, c *history.Command) string {
 	switch {
-	case c.WritesStock(), c.Cmd == "exec":
+	case cmd.WritesStock():
 		return "write"
 	case c.ReadsStock():
 		return "read"

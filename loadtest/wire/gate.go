@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -87,9 +88,19 @@ func (s *Seen) On() string {
 	return ""
 }
 
-// writesStock reports whether a command writes the stock.
-func (s *Seen) writesStock() bool {
-	return s.Server.Index == 0 && slices.Contains([]string{"set", "exec", "eval:write", "eval:take"}, s.Name)
+// Traced returns a command as an order's trace has it, without its times.
+func (s *Seen) Traced() history.Command {
+	c := history.Command{Node: s.Server.Host, Cmd: s.Name, Key: s.On(), Reply: s.Reply}
+	if s.Failed {
+		c.Reply, c.Err = "", s.Reply
+	}
+	return c
+}
+
+// WritesStock reports whether a command writes the stock: a transaction does, whatever its first command is about.
+func (s *Seen) WritesStock() bool {
+	c := s.Traced()
+	return c.WritesStock() || s.Name == "exec"
 }
 
 // isSentOn reports whether a command that waits no more is sent to its server.
@@ -157,18 +168,24 @@ func (g *Gate) Begin() {
 	g.Change(func() { g.log = nil })
 }
 
-// LogOf returns the commands of a client that servers have answered, and whether a write of the stock was sent on.
-func (g *Gate) LogOf(c *schedule.Client) (answered []*Command, wrote bool) {
+// LogOf returns the commands of a client that servers have answered.
+func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 	g.Change(func() {
 		for _, cmd := range g.log {
-			if cmd.Client != c {
-				continue
-			}
-			wrote = wrote || cmd.writesStock() && cmd.isSentOn()
-			if !cmd.Answered.IsZero() {
+			if cmd.Client == c && !cmd.Answered.IsZero() {
 				answered = append(answered, cmd)
 			}
 		}
 	})
-	return answered, wrote
+	return answered
+}
+
+// Wrote reports whether a write of the stock was sent on for a client after that moment.
+func (g *Gate) Wrote(c *schedule.Client, after time.Time) (wrote bool) {
+	g.Change(func() {
+		wrote = slices.ContainsFunc(g.log, func(cmd *Command) bool {
+			return cmd.Client == c && cmd.Sent.After(after) && cmd.WritesStock()
+		})
+	})
+	return wrote
 }

@@ -32,12 +32,9 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 // mayBe reports whether a command of a trace may be that one at a wire. Many orders of an instance ask for the lock at
 // the same time, and the one that got it is not any of those that did not.
 func mayBe(one *history.Command, cmd *Command) bool {
-	seen := history.Command{Cmd: cmd.Name, Key: cmd.On(), Reply: cmd.Reply}
-	if cmd.Failed {
-		seen.Err = cmd.Reply
-	}
+	seen := cmd.Traced()
 	same := seen.Key == one.Key && (one.Lost() || seen.Succeeded() == one.Succeeded())
-	return seen.Cmd == one.Cmd && cmd.Server.Host == one.Node && (same || !one.Acquires())
+	return seen.Cmd == one.Cmd && seen.Node == one.Node && (same || !one.Acquires())
 }
 
 // away returns how far the time at which a command came is from that at which an instance sent one.

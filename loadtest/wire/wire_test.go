@@ -48,9 +48,11 @@ func (w *wired) one(t *testing.T, n int) *Command {
 
 // wrote reports whether a write of the stock was sent on.
 func (w *wired) wrote() bool {
-	_, wrote := w.gate.LogOf(w.sender)
-	return wrote
+	return w.gate.Wrote(w.sender, time.Time{})
 }
+
+// stockKey is a key of the stock: its writes are others than those of a lock on the same server.
+const stockKey = "ProductStock_1"
 
 func (w *wired) set(t *testing.T, key string) <-chan error {
 	t.Helper()
@@ -61,40 +63,41 @@ func (w *wired) set(t *testing.T, key string) <-chan error {
 
 func TestAWireHoldsACommandUntilItIsLetThrough(t *testing.T) {
 	w := newWired(t)
-	done := w.set(t, "k")
+	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
 	assert.Equal(t, "set stock", cmd.Text())
-	assert.True(t, cmd.writesStock())
+	assert.True(t, cmd.WritesStock())
 	time.Sleep(20 * time.Millisecond)
-	assert.False(t, w.redis.Exists("k"))
+	assert.False(t, w.redis.Exists(stockKey))
 	require.True(t, w.gate.Decide(cmd, schedule.Pass))
 	require.NoError(t, <-done)
 	<-cmd.Done()
-	assert.True(t, w.redis.Exists("k"))
+	assert.True(t, w.redis.Exists(stockKey))
 	assert.True(t, w.wrote())
+	assert.False(t, w.gate.Wrote(w.sender, time.Now()), "not after that")
 	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it waits no more")
 }
 
 func TestARequestIsLost(t *testing.T) {
 	w := newWired(t)
-	done := w.set(t, "k")
+	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
 	begun := time.Now()
 	require.True(t, w.gate.Decide(cmd, schedule.LostRequest))
 	<-cmd.Done()
 	require.Error(t, <-done)
 	assert.GreaterOrEqual(t, time.Since(begun), w.lost)
-	assert.False(t, w.redis.Exists("k"))
+	assert.False(t, w.redis.Exists(stockKey))
 	assert.False(t, w.wrote())
 }
 
 func TestAReplyIsLost(t *testing.T) {
 	w := newWired(t)
-	done := w.set(t, "k")
+	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
 	require.True(t, w.gate.Decide(cmd, schedule.LostReply))
 	<-cmd.Done()
-	assert.True(t, w.redis.Exists("k"))
+	assert.True(t, w.redis.Exists(stockKey))
 	require.Error(t, <-done)
 	assert.True(t, w.wrote())
 	w.gate.OpenAll()
