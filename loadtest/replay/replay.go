@@ -36,7 +36,7 @@ func (r *replay) start(ctx context.Context) (err error) {
 		names = append(names[:1], "1", "2", "3")
 	}
 	r.rig, err = r.Start(ctx, wire.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
-		Ends: r.trace.Clients(), Flags: r.flags(), Lost: r.times.lost})
+		Ends: r.trace.Clients(), Held: held, Retry: r.times.retry, Lost: r.times.lost})
 	for _, one := range r.rig.Stores {
 		r.stores = append(r.stores, &store{one, map[string]string{}})
 	}
@@ -44,12 +44,6 @@ func (r *replay) start(ctx context.Context) (err error) {
 		r.clients = append(r.clients, &participant{End: c, done: make(chan struct{})})
 	}
 	return err
-}
-
-// flags are those of the instances. A command that waits at a wire must not time out.
-func (r *replay) flags() []string {
-	return []string{"--redis-timeout", held.String(), "--redlock-timeout", nodeTime.String(),
-		"--retry", r.times.retry.String(), "--redlock-retry", r.times.retry.String()}
 }
 
 // close ends the instances, the wires and the servers.

@@ -37,8 +37,6 @@ func (t times) longer(by float64) times {
 const (
 	// held is an instance's timeout for a server. It is longer than a command can wait at a wire.
 	held = 2 * time.Minute
-	// nodeTime is its timeout for a Redlock node, which bounds a release. That of an acquire is a share of the lease.
-	nodeTime = 2 * time.Second
 	// patience limits how long a step waits for the command that it names.
 	patience = 3 * time.Second
 	// afterExpiry is added when time passes until a key expires: Redis counts in milliseconds.

@@ -21,8 +21,6 @@ const (
 	slowBy  = 5   // half leases that a work takes which is made slow: longer than v5.5 renews one
 	// held is an instance's timeout for a server: longer than a class needs to decide whose command is next.
 	held = 10 * time.Minute
-	// nodeTime is its timeout for a Redlock node.
-	nodeTime = 2 * time.Second
 	// retry is the time between two tries of an order that polls: so long that a class can follow them.
 	retry = 500 * time.Millisecond
 	// margin is the time beyond a lease in which a fresh request has to get through at the end.
@@ -122,8 +120,7 @@ func (s *shop) start(b *wire.Testbed) (err error) {
 		}
 	}
 	s.rig, err = b.Start(s.ctx, wire.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
-		Ends: 2, Faults: true, Lost: time.Second, Flags: []string{"--redis-timeout", held.String(),
-			"--redlock-timeout", nodeTime.String(), "--retry", retry.String(), "--redlock-retry", retry.String()}})
+		Ends: 2, Faults: true, Held: held, Retry: retry, Lost: time.Second})
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,15 @@ type Plan struct {
 	Apart   bool     // a server that is down is so for one instance alone
 	Ends    int      // how many instances there are
 	Faults  bool     // their orders may have faults
-	Flags   []string // of the instances
-	Lost    time.Duration
+
+	Held  time.Duration // the instances' timeout for a server: longer than a command can wait at a wire
+	Retry time.Duration // the longest between two tries of an order that polls
+	Lost  time.Duration // until the connection breaks whose request or reply was lost
 }
+
+// nodeTime is the instances' timeout for a Redlock node, which bounds a release. That of an acquire is a share of the
+// lease.
+const nodeTime = 2 * time.Second
 
 // A Rig is some instances, each with wires of its own to servers that are the rig's own.
 type Rig struct {
@@ -106,9 +112,11 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 			return r, err
 		}
 	}
+	flags := []string{"--redis-timeout", p.Held.String(), "--redlock-timeout", nodeTime.String(),
+		"--retry", p.Retry.String(), "--redlock-retry", p.Retry.String()}
 	_, err = cluster.StartAll(ctx, p.Ends, func(ctx context.Context, i int) (in *cluster.Instance, err error) {
 		c := r.Ends[i]
-		c.In, err = b.cluster.StartInstance(ctx, c.Name, reached[i], p.Faults, p.Flags...)
+		c.In, err = b.cluster.StartInstance(ctx, c.Name, reached[i], p.Faults, flags...)
 		return c.In, err
 	})
 	return r, err
