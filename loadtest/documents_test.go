@@ -155,7 +155,7 @@ func commandsIn(document string) (found []string) {
 	return found
 }
 
-// mutants is how a document tries one of them.
+// mutants is the command by which a document tries one of them.
 const mutants = "go run ./scripts/mutants "
 
 // runElsewhere knows what is run by something else than TestDocuments: by a script, by CI, or as a test of this module.

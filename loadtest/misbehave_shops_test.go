@@ -592,7 +592,7 @@ func together(says func(o, before *order, firsts []*order)) func(a, b *instance)
 	}
 }
 
-// shared is what the instances share: the lock, and the first order of each batch.
+// shared belongs to all instances: the lock, and the first order of each batch.
 type shared struct {
 	lock   sync.Mutex
 	firsts []*order

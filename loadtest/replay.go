@@ -178,7 +178,7 @@ func printLine(w io.Writer, columns ...string) {
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 }
 
-// atOnce is how many traces of a list are replayed at a time: they mostly wait.
+// atOnce is the number of traces of a list that are replayed at a time: they mostly wait.
 const atOnce = 6
 
 // all replays the traces of a list, and prints a line for each.

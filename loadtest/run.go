@@ -101,7 +101,7 @@ func (f *runFlags) write(run *history.Run, rows []*catalog.Row) error {
 	return report.WriteAll(f.Out, run, rows)
 }
 
-// defaultOut is where a run is kept if nobody says where. Tests set it to "": theirs are not.
+// defaultOut is the directory of a run for which none was chosen. Tests set it to "": theirs are not.
 var defaultOut = "out"
 
 // openOut decides where the run is kept. If it cannot be kept where nobody asked for it, openOut says so, and the run

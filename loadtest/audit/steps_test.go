@@ -71,7 +71,7 @@ func crowd(r *rand.Rand, w conditions) *history.Cell {
 	for i := range instances {
 		c.Instances = append(c.Instances, history.Instance{Name: fmt.Sprint("i", i), Clock: "m"})
 	}
-	// A reading is how far an instance's clock is ahead of the client's, which counts from when the cell began.
+	// A reading is the lead of an instance's clock on the client's, which counts from the start of the cell.
 	reading := func(at history.Instant) history.Offset {
 		off := time.Duration(k.read(at) - client.read(0) - at)
 		return history.Offset{Least: off - 200*time.Microsecond, Most: off + 200*time.Microsecond}

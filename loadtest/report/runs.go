@@ -19,11 +19,11 @@ const (
 	StageSheet = "stage.html"
 	// runsDir holds the runs before the last one, each in a directory that is named after the time of its end.
 	runsDir, runTime = "runs", "20060102-150405.000"
-	// keptRuns is how many of them are kept.
+	// keptRuns is the number of them that are kept.
 	keptRuns = 5
 )
 
-// files are what [WriteAll] and a class on the stage write to a directory.
+// files are those that [WriteAll] and a class on the stage write to a directory.
 var files = []string{history.Results, matrixFile, pageFile, porcupineDir, StageLog, StageSheet}
 
 // SetAside moves the files of the last run out of the way of those of the next one, and removes the oldest runs. It

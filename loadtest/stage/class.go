@@ -21,7 +21,7 @@ const (
 	maxRate = 20
 )
 
-// A class is who is there, and what they have said.
+// A class holds the persons and their votes.
 type class struct {
 	persons []*person
 	lan     bool           // somebody has come from another machine
@@ -64,7 +64,7 @@ func (r *rate) check() error {
 	return nil
 }
 
-// A vote is what a person expects, or saw: which verdicts break, and how many units are sold twice.
+// A vote is one person's expectation, or observation: which verdicts break, and how many units are sold twice.
 type vote struct {
 	Letters string `json:"letters"`
 	Twice   string `json:"twice"`
@@ -149,7 +149,7 @@ func (c *class) voted(second int) (n int) {
 	return n
 }
 
-// A count is what a class has voted.
+// A count sums the votes of a class.
 type count struct {
 	Letters map[string]int `json:"letters"`
 	Twice   map[string]int `json:"twice"`

@@ -23,7 +23,7 @@ var web embed.FS
 
 const (
 	maxBody = 4 << 10
-	// batch is how long events are collected for the wall, and beat the longest time without a message to anybody.
+	// Events are collected for the wall for the time of a batch. A beat is the longest time without a message to anybody.
 	batch = 50 * time.Millisecond
 	beat  = 5 * time.Second
 	// phoneGap is the least time between two states of a phone.
@@ -39,7 +39,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A refusal is why something is not done, by its key in the words of the page.
+// A refusal is the reason for not doing something, by its key in the words of the page.
 type refusal struct {
 	status int
 	key    string
@@ -238,7 +238,7 @@ func (s *Stage) Phones() http.Handler {
 	return guarded(mux)
 }
 
-// A message is what a phone sends.
+// A message comes from a phone: its vote, its order, or its turn.
 type message struct {
 	ID      string `json:"id"`
 	Letters string `json:"letters"`

@@ -91,7 +91,7 @@ func (s *Stage) Close() error {
 	return errors.Join(s.bed.Close(), s.record.Err())
 }
 
-// An action is what the teacher's page asks for.
+// An action is one request of the teacher's page.
 type action struct {
 	Do    string `json:"do"`
 	At    string `json:"at"`
@@ -261,7 +261,7 @@ func (s *Stage) order(p *person, id string) {
 	p.tell()
 }
 
-// An event is what the wall is told, apart from its kind and its time.
+// An event holds the fields of a message to the wall, but for its kind and its time.
 type event map[string]any
 
 // tellClass tells everybody of the class. What was voted is told when the vote is closed. The caller has the lock.
@@ -288,7 +288,7 @@ func (s *Stage) asked() int {
 	return 0
 }
 
-// roundEvent is what the wall is told of a round when it begins.
+// roundEvent describes a round to the wall, when it begins.
 func (s *Stage) roundEvent() event {
 	r, titles := s.Rounds[s.number], []string{}
 	for _, one := range s.Rounds {

@@ -180,7 +180,7 @@ func eventsOf(t *testing.T, log string) (events []event) {
 	return events
 }
 
-// votes is what a class has voted.
+// votes are the sums of a vote.
 type votes struct{ Letters, Twice map[string]int }
 
 // broken returns the letters of a verdict that broke.
@@ -309,7 +309,7 @@ func post(t *testing.T, address string, body any) (status int, text string) {
 	return answer.StatusCode, string(b)
 }
 
-// do is what the teacher does, at an instance or at the one that is usual.
+// do carries out an action of the teacher, at an instance or at the one that is usual.
 func (c *class) do(name string, at ...string) {
 	c.t.Helper()
 	status, text := c.tryTo(name, at...)
@@ -334,7 +334,7 @@ type phone struct {
 	leave  func() // closes the page
 }
 
-// A state is what a phone shows.
+// A state is the content of a phone's page.
 type state struct {
 	Person, Instance, Phase string
 	Round                   struct{ Number int }

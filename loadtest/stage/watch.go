@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A watch is what the stage has seen at Redis in a round.
+// A watch keeps the stage's observations at Redis in a round.
 type watch struct {
 	takes  []take
 	failed [2]time.Time // when an acquire of an instance was last shown that failed
@@ -77,7 +77,7 @@ func (s *shop) saw(cmd wire.Seen) {
 	}
 }
 
-// told is what the wall is told of a command.
+// told describes a command to the wall.
 func (s *shop) told(cmd *wire.Seen) event {
 	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.shown(cmd),
@@ -163,7 +163,7 @@ type holding struct {
 	TTL      float64 `json:"ttl"` // in milliseconds; -1: it has none
 }
 
-// A holdings is what the servers hold.
+// Holdings are the contents of the servers: the keys of the locks, and the stock.
 type holdings struct {
 	Keys  []holding `json:"keys"`
 	Queue int64     `json:"queue"`

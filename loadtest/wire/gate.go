@@ -61,7 +61,7 @@ type Seen struct {
 	Failed   bool      // the reply is an error
 }
 
-// A State is how far a command has come.
+// A State is the last station of a command on its way.
 type State uint8
 
 // The states. A command that is not sent on goes from the first to the last.

@@ -120,7 +120,7 @@ func isMessage(reply string) bool {
 // isUnknownScript reports whether a server answers that it does not know a script. The client then sends it whole.
 func isUnknownScript(reply string) bool { return strings.HasPrefix(reply, "-NOSCRIPT") }
 
-// longestReply is how many characters of a value in a reply are shown.
+// longestReply bounds the characters that are shown of a value in a reply.
 const longestReply = 60
 
 // replyText returns a reply as redis-cli prints it, but on one line and shortened, and whether there is an error in it.

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A lesson is what the run shows, for the top of the page: a sentence with links, what the scenario does, and two of
+// A lesson sums up the run at the top of the page: a sentence with links, what the scenario does, and two of
 // its cells as pictures, a stock that broke and one that did not.
 type lesson struct {
 	Sentence []part

@@ -29,7 +29,7 @@ type story struct {
 	rank  int // its place among the lessons
 }
 
-// fewStories is how many stories are told unless all are asked for.
+// fewStories is the number of stories that are told unless all are asked for.
 const fewStories = 3
 
 // A Lesson is a cell whose story is told before others.
