@@ -72,8 +72,8 @@ type Op struct {
 	Trace  []Command `json:"trace,omitempty"`
 }
 
-// KilledBeforeWrite makes an order without an answer one that has not sold, as its process was killed before it sent the
-// write of the stock. How may say how, after the name of the process. An order with an answer stays as it is.
+// KilledBeforeWrite makes an order without an answer one that has not sold, as its process was killed before it sent
+// the write of the stock. How may say how, after the name of the process. An order with an answer stays as it is.
 func (o *Op) KilledBeforeWrite(process, how string) {
 	if o.Outcome != Unknown {
 		return

@@ -23,7 +23,8 @@ var web embed.FS
 
 const (
 	maxBody = 4 << 10
-	// Events are collected for the wall for the time of a batch. A beat is the longest time without a message to anybody.
+	// Events are collected for the wall for the time of a batch. A beat is the longest time without a message to
+	// anybody.
 	batch = 50 * time.Millisecond
 	beat  = 5 * time.Second
 	// phoneGap is the least time between two states of a phone.
@@ -45,8 +46,8 @@ type refusal struct {
 	key    string
 }
 
-// Error returns the reason in English.
-func (r refusal) Error() string { return cmp.Or(wordsOf("en")[r.key], r.key) }
+// Error returns the key: the handler puts it into words.
+func (r refusal) Error() string { return r.key }
 
 // refuse is the refusal of what cannot be done now.
 func refuse(key string) error { return refusal{http.StatusConflict, key} }
