@@ -121,7 +121,7 @@ var (
 )
 
 const (
-	testTimeout = "2m"
+	testTimeout = "3m" // longer than the longest wait of the code, cluster's readyWithin: it ends with an assertion
 	hung        = "panic: test timed out"
 	deadlocked  = "panic: deadlock: "
 )

@@ -164,7 +164,7 @@ var table = []section{
 		{"a DSN is looked for when Redis has been started", by{test("./loadtest/cluster TestADatabaseThatCannotBeHarmed")},
 			edits{{"loadtest/cluster/backend.go", "err := c.reachSQL(ctx)", "err := error(nil)"}}},
 		{"a Redis asks for no password", by{test("./loadtest/cluster TestAccessToRedis")},
-			edits{{"loadtest/cluster/redis.go", `requirepass %[1]s\nmasterauth`, `# %[1]s\nmasterauth`}}},
+			edits{{"loadtest/cluster/redis.go", `requirepass %[1]s\nmasterauth`, `# %[1]s\n# masterauth`}}},
 		{"MariaDB's installer leaves its accounts", by{test("./loadtest/cluster TestAccessToADatabase")},
 			edits{{"loadtest/cluster/database_kinds.go", "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';", ""}}},
 		{"PostgreSQL trusts everybody", by{test("./loadtest/cluster TestAccessToADatabase")},
