@@ -54,7 +54,7 @@ func TestALeaseThatIsNotRenewed(t *testing.T) {
 		"v13", "v14", "v14-hasty", "v16", "v17"}
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o := order()
-		o.TTL, o.Work, o.NoRenew = 500*time.Millisecond, time.Minute, true
+		o.TTL, o.Work, o.NoRenew = time.Second, time.Minute, true
 		if slices.Contains(sell, r.Number) {
 			o.Work = 2 * o.TTL
 		}
