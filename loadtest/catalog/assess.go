@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 
 	"stockapi/loadtest/history"
@@ -178,4 +179,38 @@ func AllMeasured(rows []*Row) bool {
 		}
 	}
 	return true
+}
+
+// MostInstructive returns the scenario of which most can be learnt of locks: one that spares some rungs, and breaks the
+// locks of more of the others than any other scenario does. It is empty if nothing is broken.
+func MostInstructive(rows []*Row) string {
+	type count struct{ spares, locks, broken int }
+	of, names := map[string]*count{}, []string{}
+	for _, r := range rows {
+		name, c := r.Scenario.Name, r.Shown()
+		n := of[name]
+		if n == nil {
+			n = &count{}
+			of[name], names = n, append(names, name)
+		}
+		severity := history.SeverityOf(c.Findings)
+		if severity == history.Unbroken {
+			n.spares = 1
+		}
+		if severity.Broken() {
+			n.broken++
+		}
+		if c.Finding(history.Exclusion).Result == history.Broken {
+			n.locks++
+		}
+	}
+	worst, most := "", count{}
+	for _, name := range names {
+		n := *of[name]
+		more := cmp.Or(n.spares-most.spares, n.locks-most.locks, n.broken-most.broken)
+		if n.broken > 0 && (worst == "" || more > 0) {
+			worst, most = name, n
+		}
+	}
+	return worst
 }

@@ -81,3 +81,53 @@ func Worst(fs []Finding) Result {
 	}
 	return worst
 }
+
+// A Severity is what is worst in the findings of a cell. The page and the terminal show it, each in its way.
+type Severity int
+
+// The severities, the worst first.
+const (
+	StockBroken Severity = iota
+	LockBroken           // the stock is right
+	Stuck                // the stock and the lock are right, but no fresh request gets through
+	OutOfTurn
+	WokeAll // a release woke all waiters
+	NotValid
+	Undecided
+	Unbroken
+	NotAsked
+)
+
+// severities are those of the verdicts of a cell, where they are broken.
+var severities = map[Verdict]Severity{
+	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken, Liveness: Stuck,
+	InOrder: OutOfTurn, Herd: WokeAll,
+}
+
+// SeverityOf returns what is worst in findings. Where nothing is broken but verdicts that no cell of a run has, that is
+// as bad as a broken stock.
+func SeverityOf(fs []Finding) Severity {
+	switch Worst(fs) {
+	case Invalid:
+		return NotValid
+	case Indeterminate:
+		return Undecided
+	case OK:
+		return Unbroken
+	case NotApplicable:
+		return NotAsked
+	}
+	worst := NotAsked
+	for _, f := range fs {
+		if s, known := severities[f.Verdict]; known && f.Result == Broken {
+			worst = min(worst, s)
+		}
+	}
+	if worst == NotAsked {
+		return StockBroken
+	}
+	return worst
+}
+
+// Broken reports whether a verdict is broken.
+func (s Severity) Broken() bool { return s <= WokeAll }

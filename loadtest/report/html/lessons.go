@@ -1,13 +1,11 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
 	"strings"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 )
@@ -31,19 +29,15 @@ type example struct {
 
 // lessonOf tells of a few cells what broke in each. Of more it tells which scenario breaks the locks of most rungs, and
 // what survives it. Without a broken cell there is nothing to tell.
-func lessonOf(groups []*group, few bool) *lesson {
-	var worst *group
-	for _, g := range groups {
-		if len(g.with(isBroken)) > 0 && (worst == nil || g.instructive(worst) > 0) {
-			worst = g
-		}
-	}
+func lessonOf(groups []*group, rows []*catalog.Row, few bool) *lesson {
+	name := catalog.MostInstructive(rows)
 	switch {
-	case worst == nil:
+	case name == "":
 		return nil
 	case few:
 		return fewLessons(groups)
 	}
+	worst := groups[slices.IndexFunc(groups, func(g *group) bool { return g.Name == name })]
 	most := fmt.Sprintf(" breaks %d of %d rungs", len(worst.with(isBroken)), len(worst.with(ran)))
 	leases := slices.DeleteFunc(worst.with(ran), func(s *section) bool { return !expires(s) })
 	holds := func(s *section) bool { return !isBroken(s.row.Shown().Cell) }
@@ -89,14 +83,6 @@ func article(name string) string {
 		return name
 	}
 	return "A " + name
-}
-
-// instructive compares how much can be learnt of locks from two scenarios: more of one that breaks the most locks, and
-// yet not all.
-func (g *group) instructive(h *group) int {
-	someHold := func(g *group) int { return min(len(g.with(ran))-len(g.with(isBroken)), 1) }
-	locks := func(g *group) int { return len(g.with(isLockBroken)) }
-	return cmp.Or(someHold(g)-someHold(h), locks(g)-locks(h), len(g.with(isBroken))-len(h.with(isBroken)))
 }
 
 // listed is a list of rungs: those whose lock is broken are listed for their stock.
@@ -153,7 +139,7 @@ func (g *group) with(is func(*history.Cell) bool) []*section {
 
 func ran(c *history.Cell) bool { return c.NotRun == "" }
 
-func isBroken(c *history.Cell) bool { return ran(c) && audit.Story(c.Findings) != "" }
+func isBroken(c *history.Cell) bool { return ran(c) && history.SeverityOf(c.Findings).Broken() }
 
 func isLockBroken(c *history.Cell) bool {
 	return ran(c) && c.Finding(history.Exclusion).Result == history.Broken

@@ -119,7 +119,7 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
 	p.Groups = groupsOf(sections)
-	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, p.Few)
+	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, rows, p.Few)
 	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
 	words, good := terminal.Outcome{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,

@@ -24,7 +24,7 @@ var (
 	noneSign  = sign{"–", "not run", "none", "not run"}
 )
 
-// signs lists all of them, the worst first.
+// signs has the sign of each severity, the worst first.
 var signs = []sign{stockSign, lockSign, stuckSign, orderSign, herdSign, voidSign, doubtSign, okSign, noneSign}
 
 // severity returns the class of the marks of a violation, and none for another sign.
@@ -33,19 +33,15 @@ func (s sign) severity() string {
 	return class
 }
 
-// violations are the signs of the verdicts that are broken, and what happened. The worst come first.
-var violations = []struct {
-	verdict history.Verdict
-	sign    sign
-	what    string
-}{
-	{history.Stock, stockSign, "What was sold and what is left do not add up"},
-	{history.Exclusion, lockSign, "Two orders held the lock at once"},
-	{history.OwnRelease, lockSign, "An order removed a lock that was not its own"},
-	{history.Fence, lockSign, "The fencing tokens are not in order"},
-	{history.Liveness, stuckSign, "No order got through in time"},
-	{history.InOrder, orderSign, "Orders got the lock out of turn"},
-	{history.Herd, herdSign, "One release woke all who waited"},
+// happenings say what happened where a verdict is broken.
+var happenings = map[history.Verdict]string{
+	history.Stock:      "What was sold and what is left do not add up",
+	history.Exclusion:  "Two orders held the lock at once",
+	history.OwnRelease: "An order removed a lock that was not its own",
+	history.Fence:      "The fencing tokens are not in order",
+	history.Liveness:   "No order got through in time",
+	history.InOrder:    "Orders got the lock out of turn",
+	history.Herd:       "One release woke all who waited",
 }
 
 // signOf returns the sign of a cell.
@@ -57,24 +53,7 @@ func signOf(c *history.Cell) sign {
 }
 
 // signOfAll returns the sign of what is worst among findings.
-func signOfAll(findings ...history.Finding) sign {
-	worst := history.Worst(findings)
-	if worst == history.Broken {
-		for _, v := range violations {
-			if history.FindingOf(findings, v.verdict).Result == history.Broken {
-				return v.sign
-			}
-		}
-	}
-	s, known := map[history.Result]sign{
-		history.Broken: stockSign, // by a verdict that a forged file invents
-		history.OK:     okSign, history.Indeterminate: doubtSign, history.Invalid: voidSign,
-	}[worst]
-	if !known {
-		return noneSign
-	}
-	return s
-}
+func signOfAll(findings ...history.Finding) sign { return signs[history.SeverityOf(findings)] }
 
 // signsIn lists the signs that the cells have, the worst first.
 func signsIn(groups []*group) []sign {
@@ -88,12 +67,7 @@ func happened(f history.Finding) string {
 	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
 		return fmt.Sprintf("Unit %d was sold twice", first.Unit)
 	}
-	for _, v := range violations {
-		if v.verdict == f.Verdict {
-			return v.what
-		}
-	}
-	return ""
+	return happenings[f.Verdict]
 }
 
 // headline says in a line what a timeline shows of a violation: its sign, in words, and what happened.

@@ -47,7 +47,7 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	case c.Invalid != "":
 		return entry{text: notValid, colour: text.Colors{text.FgMagenta}}
 	}
-	e := entry{text: inLetters(c.Findings), colour: colourOf(c.Findings)}
+	e := entry{text: inLetters(c.Findings), colour: text.Colors{colourOf(c.Findings)}}
 	if c.Longer > 0 {
 		e.text += "~"
 	}
@@ -86,11 +86,19 @@ func LettersOf(fs []history.Finding, result history.Result) string {
 }
 
 // colourOf returns the colour of a cell, by the same severities as on the page.
-func colourOf(findings []history.Finding) text.Colors {
-	return text.Colors{map[severity]text.Color{
-		undecided: text.FgMagenta, unbroken: text.FgGreen,
-		neither: text.FgBlue, lockBroken: text.FgYellow, stockBroken: text.FgRed,
-	}[severityOf(findings)]}
+func colourOf(findings []history.Finding) text.Color {
+	switch s := history.SeverityOf(findings); {
+	case s == history.StockBroken:
+		return text.FgRed
+	case s == history.LockBroken:
+		return text.FgYellow
+	case s.Broken():
+		return text.FgBlue
+	case s == history.Unbroken:
+		return text.FgGreen
+	default:
+		return text.FgMagenta
+	}
 }
 
 // in renders the entry, in its colour if wanted.

@@ -17,7 +17,7 @@ func (p Printer) lesson(o Outcome) {
 		return expected && r.Ran() > 0 && len(r.Surprises)+len(r.Invalid) == 0
 	})
 	var next []string
-	if worst := mostBroken(rows); worst != "" {
+	if worst := catalog.MostInstructive(rows); worst != "" {
 		p.broke(worst, rows)
 		next = append(next, "Why: `go run ./loadtest list "+worst+"`.")
 	}
@@ -32,13 +32,13 @@ func (p Printer) lesson(o Outcome) {
 // broke prints what broke in a scenario, and what held.
 func (p Printer) broke(worst string, rows []*catalog.Row) {
 	there := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst })
-	stock, lock := with(there, stockBroken), with(there, lockBroken)
+	stock, lock := with(there, history.StockBroken), with(there, history.LockBroken)
 	main, did := stock, "sold a unit twice"
 	switch {
 	case len(stock) == 0 && len(lock) > 0:
 		main, lock, did = lock, nil, "let two orders in at once, or removed another's lock"
 	case len(stock) == 0:
-		main, did = with(there, neither), "let nobody through in time, or out of turn"
+		main, did = with(there, history.Stuck, history.OutOfTurn, history.WokeAll), "let nobody through in time, or out of turn"
 	case slices.ContainsFunc(stock, func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }):
 		did = "broke the stock"
 	}
@@ -47,7 +47,7 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 	if len(lock) > 0 {
 		held = fmt.Sprintf("The stock of %s held, though the lock broke: %s. ", listed(there, lock), commonReason(lock))
 	}
-	if ok := with(there, unbroken); len(ok) > 0 {
+	if ok := with(there, history.Unbroken); len(ok) > 0 {
 		held += except(rows, ok) + " held."
 	}
 	if held != "" {
@@ -55,40 +55,10 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 	}
 }
 
-// mostBroken returns the scenario of which most can be learnt: one that spares some rungs, and breaks the stock of more
-// of the others than any other scenario does. It is empty if nothing is broken.
-func mostBroken(rows []*catalog.Row) string {
-	type count struct{ ok, stock, broken int }
-	of, names := map[string]*count{}, []string{}
-	for _, r := range rows {
-		n := of[r.Scenario.Name]
-		if n == nil {
-			n = &count{}
-			of[r.Scenario.Name], names = n, append(names, r.Scenario.Name)
-		}
-		switch severityOf(r.Shown().Findings) {
-		case unbroken:
-			n.ok = 1
-		case stockBroken:
-			n.stock++
-			n.broken++
-		case lockBroken, neither:
-			n.broken++
-		}
-	}
-	worst, most := "", count{}
-	for _, name := range names {
-		n := of[name]
-		if n.broken > 0 && (worst == "" || slices.Compare([]int{n.ok, n.stock, n.broken},
-			[]int{most.ok, most.stock, most.broken}) > 0) {
-			worst, most = name, *n
-		}
-	}
-	return worst
-}
-
-func with(rows []*catalog.Row, s severity) []*catalog.Row {
-	return filter(rows, func(r *catalog.Row) bool { return severityOf(r.Shown().Findings) == s })
+func with(rows []*catalog.Row, these ...history.Severity) []*catalog.Row {
+	return filter(rows, func(r *catalog.Row) bool {
+		return slices.Contains(these, history.SeverityOf(r.Shown().Findings))
+	})
 }
 
 // listed names the rungs of some of the rows.
@@ -127,8 +97,7 @@ func except(all, ok []*catalog.Row) string {
 	for _, r := range ok {
 		broken := ""
 		for _, other := range all {
-			s := severityOf(other.Shown().Findings)
-			if other.Rung == r.Rung && s != unbroken && s != undecided {
+			if other.Rung == r.Rung && history.SeverityOf(other.Shown().Findings).Broken() {
 				broken = " (but not in " + other.Scenario.Name + ")"
 				break
 			}
@@ -136,36 +105,4 @@ func except(all, ok []*catalog.Row) string {
 		names = append(names, r.Rung+broken)
 	}
 	return and(names)
-}
-
-// A severity is what is worst in a cell, as on the page.
-type severity int
-
-const (
-	undecided severity = iota
-	unbroken
-	neither    // stuck, or out of turn: the lock holds, and the stock is right
-	lockBroken // the stock is right
-	stockBroken
-)
-
-func severityOf(findings []history.Finding) severity {
-	switch history.Worst(findings) {
-	case history.OK:
-		return unbroken
-	case history.Broken:
-	default:
-		return undecided
-	}
-	worst := neither
-	for _, f := range findings {
-		switch {
-		case f.Result != history.Broken:
-		case f.Verdict == history.Stock:
-			return stockBroken
-		case f.Verdict == history.Exclusion || f.Verdict == history.OwnRelease || f.Verdict == history.Fence:
-			worst = lockBroken
-		}
-	}
-	return worst
 }
