@@ -37,8 +37,7 @@ const notTried = "nobody is killed, stopped or cut off, and no server fails over
 // run tries the service and prints the verdicts. The exit code is 0 if nothing is BROKEN, 1 if something is, and 2 if a
 // verdict is unknown, or the service could not be tried.
 func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
-	sizes := runFlags{Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Instances: 2, AtOnce: 1, Repeat: 1}
-	if err := errors.Join(sizes.sizes(), checkURLs(f.URLs)); err != nil {
+	if err := errors.Join(loadSizes(f.Requests, f.Concurrency, f.Stock), checkURLs(f.URLs)); err != nil {
 		return complain(stderr, fmt.Errorf("judge: %w", err))
 	}
 	own := client.New(f.Concurrency, adminToken())

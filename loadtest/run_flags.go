@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -89,23 +90,32 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) sizes() error {
-	for _, n := range []struct {
-		flag             string
-		value, low, high int64
-	}{
-		{"--requests", int64(f.Requests), 1, 10_000_000},
-		{"--concurrency", int64(f.Concurrency), 1, 5000},
-		{"--stock", f.Stock, 0, 1_000_000_000},
-		{"--instances", int64(f.Instances), 2, 32},
-		{"--at-once", int64(f.AtOnce), 1, 64},
-		{"--repeat", int64(f.Repeat), 1, 1000},
-	} {
-		if n.value < n.low || n.value > n.high {
-			return fmt.Errorf("%s must lie between %d and %d", n.flag, n.low, n.high)
-		}
+	if err := cmp.Or(
+		loadSizes(f.Requests, f.Concurrency, f.Stock),
+		within("--instances", f.Instances, 2, 32),
+		within("--at-once", f.AtOnce, 1, 64),
+		within("--repeat", f.Repeat, 1, 1000),
+	); err != nil {
+		return err
 	}
 	if f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
 		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
+	}
+	return nil
+}
+
+// loadSizes refuses a crowd or a stock that is out of bounds.
+func loadSizes(requests, concurrency int, stock int64) error {
+	return cmp.Or(
+		within("--requests", requests, 1, 10_000_000),
+		within("--concurrency", concurrency, 1, 5000),
+		within("--stock", stock, 0, 1_000_000_000),
+	)
+}
+
+func within[N int | int64](flag string, value, low, high N) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s must lie between %d and %d", flag, low, high)
 	}
 	return nil
 }
