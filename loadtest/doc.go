@@ -9,5 +9,5 @@
 //
 // The rest is in packages. Reading order: history (what is written down), audit (what it proves), catalog (which cells
 // there are, and what is expected of them), scenario (what happens in a cell); then load, client and cluster (orders,
-// HTTP, processes), and report with terminal, html and porcupine. CONTRIBUTING.md draws who imports whom.
+// HTTP, processes), and report with terminal and html. CONTRIBUTING.md draws who imports whom.
 package main

@@ -11,7 +11,6 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
-	"stockapi/loadtest/report/porcupine"
 )
 
 // porcupineDir is the directory of Porcupine's pages, beside the report.
@@ -26,11 +25,11 @@ func writePorcupine(rows []*catalog.Row, report string) (map[*history.Cell]html.
 	pages := map[*history.Cell]html.PorcupinePage{}
 	for i, name := range html.Names(rows) {
 		c := rows[i].Shown().Cell
-		w := porcupine.First(c)
+		w := firstViolation(c)
 		switch {
 		case w == nil:
-		case w.NoPicture != "":
-			pages[c] = html.PorcupinePage{NoPicture: w.NoPicture}
+		case w.noPicture != "":
+			pages[c] = html.PorcupinePage{NoPicture: w.noPicture}
 		default:
 			file := path.Join(porcupineDir, name+".html")
 			if err := writePage(filepath.Join(filepath.Dir(report), filepath.FromSlash(file)), w); err != nil {
@@ -42,9 +41,9 @@ func writePorcupine(rows []*catalog.Row, report string) (map[*history.Cell]html.
 	return pages, nil
 }
 
-func writePage(file string, w *porcupine.Window) error {
+func writePage(file string, w *window) error {
 	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("cannot write %s: %w", file, err)
 	}
-	return history.WriteFile(file, w.Write)
+	return history.WriteFile(file, w.write)
 }

@@ -1,4 +1,4 @@
-package porcupine_test
+package report
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/report/porcupine"
 )
 
 const ms = history.Instant(time.Millisecond)
@@ -61,18 +60,18 @@ func shared() *history.Cell {
 	return c
 }
 
-func first(c *history.Cell) *porcupine.Window {
+func first(c *history.Cell) *window {
 	c.Findings, c.Coverage = audit.Judge(c)
-	return porcupine.First(c)
+	return firstViolation(c)
 }
 
 // picture expects that there is a picture, and returns its page.
 func picture(t require.TestingT, c *history.Cell) string {
 	w := first(c)
 	require.NotNil(t, w)
-	require.Empty(t, w.NoPicture)
+	require.Empty(t, w.noPicture)
 	var page bytes.Buffer
-	require.NoError(t, w.Write(&page))
+	require.NoError(t, w.write(&page))
 	return page.String()
 }
 
@@ -100,7 +99,7 @@ func TestAUnitThatWasNeverThere(t *testing.T) {
 func TestAnOrderThatNamesAUnitTwice(t *testing.T) {
 	c := forge(10)
 	c.Ops[4].Units, c.Ops[4].Quantity = []int64{7, 7}, 2
-	assert.Contains(t, first(c).NoPicture, "is \"Ok\"", "as one sale it has its place")
+	assert.Contains(t, first(c).noPicture, "is \"Ok\"", "as one sale it has its place")
 }
 
 func TestTwoHoldersHaveNoPlaceInAnySequence(t *testing.T) {
@@ -110,7 +109,7 @@ func TestTwoHoldersHaveNoPlaceInAnySequence(t *testing.T) {
 	c.Instances[1].Clock = "another"
 	c.Findings = []history.Finding{{Verdict: history.Exclusion, Result: history.Broken,
 		Evidence: []history.Evidence{{Text: "both", Orders: []string{"p-4", "p-5"}}}}}
-	assert.Contains(t, porcupine.First(c).NoPicture, "one clock")
+	assert.Contains(t, firstViolation(c).noPicture, "one clock")
 }
 
 func TestNoPictureHasAReason(t *testing.T) {
@@ -118,8 +117,8 @@ func TestNoPictureHasAReason(t *testing.T) {
 	none := int64(0)
 	c.Left = &none // a unit is gone, and nobody has it
 	w := first(c)
-	assert.Equal(t, "its evidence names no orders", w.NoPicture)
-	assert.Error(t, w.Write(io.Discard))
+	assert.Equal(t, "its evidence names no orders", w.noPicture)
+	assert.Error(t, w.write(io.Discard))
 	assert.Nil(t, first(forge(10)))
 	assert.Nil(t, first(&history.Cell{NotRun: "needs 5 nodes"}))
 }
@@ -138,8 +137,8 @@ func TestForgedHistoriesEndNothing(t *testing.T) {
 			c.Ops[3].Sent, c.Ops[4].Done, c.Ops[5].Lease.AcquiredAt = odd, odd, odd
 			c.Ops[5].Units = []int64{math.MaxInt64}
 			c.Faults = append(c.Faults, history.Fault{Text: "killed", At: odd, End: -odd})
-			if w := first(c); w != nil && w.NoPicture == "" {
-				require.NoError(t, w.Write(io.Discard))
+			if w := first(c); w != nil && w.noPicture == "" {
+				require.NoError(t, w.write(io.Discard))
 			}
 		}
 	}

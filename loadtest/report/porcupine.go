@@ -1,9 +1,4 @@
-// Package porcupine has Porcupine, a checker of linearizability, draw the first violation of a cell on a page of its
-// own. It decides no verdict: package audit has found the violation by then, exactly and among all orders. Porcupine
-// gets the few orders around it, because it tries them in every sequence, and because nobody can read a picture of
-// hundreds. What is left out makes no sequence illegal: a window of the stock is sales of neighbouring units without
-// a gap, and a window of the lock is whole leases.
-package porcupine
+package report
 
 import (
 	"cmp"
@@ -28,38 +23,42 @@ const (
 	maxFaults = 10
 )
 
-// A Window is the first violation of a cell, with the orders around it.
-type Window struct {
-	// NoPicture says why there is no picture of the violation; empty if there is one.
-	NoPicture string
+// A window is the first violation of a cell, with the orders around it. Porcupine, a checker of linearizability, draws
+// it on a page of its own, and decides no verdict: package audit has found the violation by then, exactly and among all
+// orders. Porcupine gets the few orders around it, because it tries them in every sequence, and because nobody can read
+// a picture of hundreds. What is left out makes no sequence illegal: a window of the stock is sales of neighbouring
+// units without a gap, and a window of the lock is whole leases.
+type window struct {
+	// noPicture says why there is no picture of the violation; empty if there is one.
+	noPicture string
 
 	cell *history.Cell
 	info porcupine.LinearizationInfo
 }
 
-// First returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and
+// firstViolation returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and
 // nil if neither is broken.
-func First(c *history.Cell) *Window {
+func firstViolation(c *history.Cell) *window {
 	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
 		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {
-			w := &Window{cell: c}
-			w.NoPicture = w.ask(v, f.Evidence[0])
+			w := &window{cell: c}
+			w.noPicture = w.ask(v, f.Evidence[0])
 			return w
 		}
 	}
 	return nil
 }
 
-// Write writes Porcupine's page, which needs nothing but a browser. It fails if there is no picture.
-func (w *Window) Write(out io.Writer) error {
-	if w.NoPicture != "" {
-		return errors.New("there is no picture: " + w.NoPicture)
+// write writes Porcupine's page, which needs nothing but a browser. It fails if there is no picture.
+func (w *window) write(out io.Writer) error {
+	if w.noPicture != "" {
+		return errors.New("there is no picture: " + w.noPicture)
 	}
 	return porcupine.Visualize(model, w.info, out)
 }
 
 // ask has Porcupine search for a legal sequence, and returns a reason if the result is nothing to be shown.
-func (w *Window) ask(v history.Verdict, violation history.Evidence) (reason string) {
+func (w *window) ask(v history.Verdict, violation history.Evidence) (reason string) {
 	guilty := map[string]bool{}
 	for _, id := range violation.Orders {
 		guilty[id] = true
@@ -110,7 +109,7 @@ var model = porcupine.Model{
 }
 
 // around returns the sales of a unit that was sold twice, and of its neighbours without a gap, with the highest unit.
-func (w *Window) around(unit int64, guilty map[string]bool) (window []history.Op, top int64) {
+func (w *window) around(unit int64, guilty map[string]bool) (window []history.Op, top int64) {
 	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
 	for _, op := range w.cell.All() {
 		low, high := unitRange(op)
@@ -140,7 +139,7 @@ func (w *Window) around(unit int64, guilty map[string]bool) (window []history.Op
 }
 
 // sales returns the sales of a unit that was sold twice, and of its neighbours.
-func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
+func (w *window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
 	window, top := w.around(unit, guilty)
 	slices.SortStableFunc(window, func(a, b history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
 	top = min(top, w.cell.Initial)
@@ -167,7 +166,7 @@ func (w *Window) sales(unit int64, guilty map[string]bool) []porcupine.Operation
 }
 
 // leases returns the acquires and releases of the orders that held the lock at once, and of their neighbours.
-func (w *Window) leases(guilty map[string]bool) []porcupine.Operation {
+func (w *window) leases(guilty map[string]bool) []porcupine.Operation {
 	var all []history.Op
 	for _, op := range w.cell.All() {
 		if op.Lease != nil {
@@ -224,12 +223,12 @@ func units(op *history.Op) string {
 	return fmt.Sprintf("units %d to %d", low, high)
 }
 
-func (w *Window) who(op *history.Op) string {
+func (w *window) who(op *history.Op) string {
 	return w.cell.OrderName(op.Order) + " on " + op.Instance
 }
 
 // notes returns the annotations of the picture: what was violated, and the faults.
-func (w *Window) notes(violation history.Evidence) []porcupine.Annotation {
+func (w *window) notes(violation history.Evidence) []porcupine.Annotation {
 	var notes []porcupine.Annotation
 	for _, at := range violation.At[:min(1, len(violation.At))] {
 		notes = append(notes, porcupine.Annotation{Tag: "violation", Start: int64(at), Description: violation.Text,
