@@ -251,7 +251,7 @@ func handOver(t *testing.T, s *shop, key string, b *instance) {
 		s.remove(t, key)
 		return b.tryLock(ctx, key, minute)
 	}
-	_, err := poll(context.Background(), 10*time.Second, Fixed(time.Millisecond), takeOver)
+	_, err := poll(context.Background(), 10*time.Second, fixed(time.Millisecond), takeOver)
 	require.NoError(t, err)
 	for {
 		if _, err := b.try(context.Background(), key, minute); err != nil {

@@ -158,11 +158,16 @@ func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	return i.lockAs(t, key, Options{TTL: ttl})
 }
 
+// fixed returns a constant Delay.
+func fixed(d time.Duration) Delay {
+	return func(int) time.Duration { return d }
+}
+
 // lockAs is lock with options.
 func (i *instance) lockAs(t testing.TB, key string, o Options) *Lease {
 	t.Helper()
 	ctx := context.Background()
-	lease, err := poll(ctx, margin, Fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+	lease, err := poll(ctx, margin, fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 		return i.try(ctx, key, o)
 	})
 	if !assert.NoError(t, err) {

@@ -188,7 +188,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
 	t.Helper()
 	attempt := func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, Options{TTL: ttl}) }
-	lease, err := poll(context.Background(), 90*time.Second, Fixed(time.Millisecond), attempt)
+	lease, err := poll(context.Background(), 90*time.Second, fixed(time.Millisecond), attempt)
 	require.NoError(t, err)
 	return lease
 }
@@ -278,12 +278,12 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 			free = true // unlocked right after this try was refused
 			return nil, ErrBusy
 		}
-		_, err := poll(context.Background(), 10*time.Second, Fixed(time.Second), attempt)
+		_, err := poll(context.Background(), 10*time.Second, fixed(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(start), "one delay")
 
 		free, start = false, time.Now()
-		_, err = poll(context.Background(), 300*time.Millisecond, Fixed(time.Second), attempt)
+		_, err = poll(context.Background(), 300*time.Millisecond, fixed(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the max wait is over")
 	})
@@ -316,7 +316,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
-		_, err := poll(ctx, time.Hour, Fixed(time.Minute), busy)
+		_, err := poll(ctx, time.Hour, fixed(time.Minute), busy)
 		assert.ErrorIs(t, err, why)
 	})
 }

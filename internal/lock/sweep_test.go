@@ -153,7 +153,7 @@ func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
 				}
 				lose.Store(key, true)
 				assert.Error(t, lease.Unlock(context.WithValue(context.Background(), lostKey{}, key)))
-				lease, err = poll(ctx, soon, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+				lease, err = poll(ctx, soon, fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 					return a.tryLock(ctx, key, owned("7"))
 				})
 				if assert.NoError(t, err) {

@@ -78,7 +78,7 @@ func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
 		tries := 0
-		lease, err := newRuntime(Backends{}).marked(Fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
+		lease, err := newRuntime(Backends{}).marked(fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
 			func(context.Context) (*Lease, error) {
 				if tries++; tries > 1 {
 					assert.LessOrEqual(t, time.Since(last), markTTL/2)
@@ -103,7 +103,7 @@ func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
 		require.ErrorIs(t, err, ErrBusy)
 		_, err = readerOf(a)(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
-		next, err := poll(ctx, markTTL+margin, Fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+		next, err := poll(ctx, markTTL+margin, fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 			return readerOf(a)(ctx, "k", minute)
 		})
 		require.NoError(t, err)

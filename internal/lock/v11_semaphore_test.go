@@ -56,7 +56,7 @@ func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 		unlock(t, early)
 		return false
 	}
-	lease, err := poll(ctx, ttl+margin, Fixed(5*time.Millisecond), try)
+	lease, err := poll(ctx, ttl+margin, fixed(5*time.Millisecond), try)
 	require.NoError(t, err)
 	defer unlock(t, lease)
 	second, err := try(ctx)

@@ -73,7 +73,7 @@ func naiveCrowd(t *testing.T, instances ...*instance) {
 	var all sync.WaitGroup
 	for n := range 40 {
 		all.Go(func() {
-			lease, err := poll(context.Background(), 30*time.Second, Fixed(5*time.Millisecond),
+			lease, err := poll(context.Background(), 30*time.Second, fixed(5*time.Millisecond),
 				func(ctx context.Context) (*Lease, error) {
 					return instances[n%len(instances)].tryLock(ctx, "crowd", minute)
 				})

@@ -12,11 +12,6 @@ type Delay func(n int) time.Duration
 // A Random returns a random duration from 0 up to, but not including, n.
 type Random func(n time.Duration) time.Duration
 
-// Fixed returns a constant Delay.
-func Fixed(d time.Duration) Delay {
-	return func(int) time.Duration { return d }
-}
-
 // Around returns a random Delay between half of d and one and a half of d: d on average, and different for each waiter.
 // Redlock asks for that ("Retry on failure"): clients that try at the same moment split the nodes between them, and
 // none gets a majority.

@@ -441,7 +441,7 @@ func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
 		unrenewed := Options{TTL: time.Millisecond, NoRenew: true}
 		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), unrenewed) }
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
-			lease, err := poll(t.Context(), zkSession+margin, Fixed(50*time.Millisecond), attempt)
+			lease, err := poll(t.Context(), zkSession+margin, fixed(50*time.Millisecond), attempt)
 			require.NoError(t, err)
 			time.Sleep(2 * zkSession)
 			alive := lease.Context.Err() == nil
