@@ -84,7 +84,7 @@ func TestAGzipBombIsRefused(t *testing.T) {
 			require.NoError(t, file.Close())
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err = Read(path)
+			_, err = Open(path, nil)
 			runtime.ReadMemStats(&after)
 			require.ErrorIs(t, err, ErrNotHistory)
 			require.ErrorContains(t, err, c.why)

@@ -17,7 +17,7 @@ const (
 	Version = 2
 )
 
-// ErrNotHistory is wrapped by every error of Read that is due to the file's content.
+// ErrNotHistory is wrapped by every error of Open that is due to the file's content.
 var ErrNotHistory = errors.New("not a usable history")
 
 // WriteFile calls write on a temporary file beside path and renames it to path. So no reader sees half of it, and a

@@ -127,7 +127,7 @@ setTimeout(() => {
 func wholeRun(t *testing.T) *history.Run {
 	t.Helper()
 	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
-		run, err := history.Read(file)
+		run, err := history.Open(file, nil)
 		require.NoError(t, err)
 		return runOf(run.Cells...)
 	}

@@ -15,7 +15,7 @@ import (
 // Of recorded cells, one or more for each scenario and kind of violation, every violation can be made out in one of the
 // timelines: what proves it takes 5 % of the axis or more. STOCKAPI_RESULTS names the results of a run of your own.
 func TestEveryViolationOfARunCanBeMadeOut(t *testing.T) {
-	run, err := history.Read(recorded())
+	run, err := history.Open(recorded(), nil)
 	require.NoError(t, err)
 	violations, narrowed := 0, 0
 	for _, c := range run.Cells {

@@ -18,7 +18,7 @@ import (
 // and two orders that held the lock at once have bars that overlap. STOCKAPI_RESULTS names the results of a run of your
 // own.
 func TestPictureAndVerdictTellTheSameTenures(t *testing.T) {
-	run, err := history.Read(recorded())
+	run, err := history.Open(recorded(), nil)
 	require.NoError(t, err)
 	tenures := 0
 	for _, c := range run.Cells {
