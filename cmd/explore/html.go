@@ -113,10 +113,7 @@ func (p *page) add(c *pageCell) {
 	if n := len(p.Lines); n == 0 || p.Lines[n-1].ID != "rung-"+c.Rung {
 		line := pageLine{ID: "rung-" + c.Rung, Name: c.Rung, Cells: make([]*pageCell, len(p.Faults))}
 		if r, err := lock.Find(c.Rung); err == nil {
-			line.Does = r.Does
-			if !strings.Contains(c.Rung, "-") {
-				line.Name += " " + r.Name
-			}
+			line.Does, line.Name = r.Does, catalog.RungTitle(c.Rung, r.Name)
 		}
 		p.Lines = append(p.Lines, line)
 	}

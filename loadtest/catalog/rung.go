@@ -196,12 +196,27 @@ func (r Rung) AfterRead() string {
 
 // RungOf returns the rung of that number; without one it returns none, whose Number is empty.
 func RungOf(number string) Rung {
-	for _, r := range Rungs {
-		if r.Number == number {
-			return r
-		}
+	if i := Height(number); i < len(Rungs) {
+		return Rungs[i]
 	}
 	return Rung{}
+}
+
+// Height returns the position of the rung of that number on the ladder, from 0. What a service has besides comes last.
+func Height(number string) int {
+	i := slices.IndexFunc(Rungs, func(r Rung) bool { return r.Number == number })
+	if i < 0 {
+		return len(Rungs)
+	}
+	return i
+}
+
+// RungTitle returns a rung's number with its name, such as "v4 lua-release". A hyphenated number speaks for itself.
+func RungTitle(number, name string) string {
+	if name == "" || strings.Contains(number, "-") {
+		return number
+	}
+	return number + " " + name
 }
 
 // NameOf returns the name of the rung of that number.

@@ -38,7 +38,7 @@ func newMatrix(groups []*group, rows []*catalog.Row) matrix {
 	columns = slices.CompactFunc(columns, func(a, b *catalog.Row) bool { return a.Rung == b.Rung })
 	m := matrix{}
 	for _, r := range columns {
-		m.Rungs = append(m.Rungs, column{rungName(r.Rung, r.Name), catalog.RungOf(r.Rung).Group()})
+		m.Rungs = append(m.Rungs, column{catalog.RungTitle(r.Rung, r.Name), catalog.RungOf(r.Rung).Group()})
 	}
 	for _, name := range catalog.RungGroups {
 		if slices.ContainsFunc(m.Rungs, func(c column) bool { return c.Group == name }) {
@@ -58,10 +58,7 @@ func newMatrix(groups []*group, rows []*catalog.Row) matrix {
 
 // byHeight compares the rungs of rows by their position on the ladder. Those that it does not know come last.
 func byHeight(a, b *catalog.Row) int {
-	height := func(r *catalog.Row) uint {
-		return uint(slices.IndexFunc(catalog.Rungs, func(g catalog.Rung) bool { return g.Number == r.Rung }))
-	}
-	return cmp.Or(cmp.Compare(height(a), height(b)), cmp.Compare(a.Rung, b.Rung))
+	return cmp.Or(catalog.Height(a.Rung)-catalog.Height(b.Rung), cmp.Compare(a.Rung, b.Rung))
 }
 
 func newMatrixCell(s *section) matrixCell {

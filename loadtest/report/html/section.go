@@ -3,7 +3,6 @@ package html
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -43,7 +42,7 @@ type verdict struct {
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown().Cell
 	s := &section{
-		ID: id, Title: r.Scenario.Name + " × " + rungName(r.Rung, r.Name), row: r,
+		ID: id, Title: r.Scenario.Name + " × " + catalog.RungTitle(r.Rung, r.Name), row: r,
 		sign: signOf(c), NotRun: clip(c.NotRun, 600), Command: command(run, r), Others: others(r),
 	}
 	for _, text := range slices.Concat(r.Surprises, r.Unknown) {
@@ -66,13 +65,6 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	s.Coverage, s.Client = coverage(c.Coverage), client(c.Client)
 	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
 	return s
-}
-
-func rungName(number, name string) string {
-	if name == "" || strings.Contains(number, "-") { // it speaks for itself
-		return number
-	}
-	return number + " " + name
 }
 
 func newVerdict(f history.Finding, want history.Result, known bool) verdict {

@@ -128,10 +128,7 @@ func met(r *catalog.Row, _ *catalog.Assessment) string {
 }
 
 func rung(r *catalog.Row, _ *catalog.Assessment) string {
-	if strings.Contains(r.Rung, "-") { // the number includes a name
-		return r.Rung
-	}
-	return r.Rung + " " + r.Name
+	return catalog.RungTitle(r.Rung, r.Name)
 }
 
 // verdict returns the worst result, with the questions that got it.

@@ -65,7 +65,7 @@ func newGrid(rows []*catalog.Row) *grid {
 		}
 		g.repeat = max(g.repeat, len(r.Cells))
 	}
-	slices.SortStableFunc(rungs, func(a, b string) int { return height(a) - height(b) })
+	slices.SortStableFunc(rungs, func(a, b string) int { return catalog.Height(a) - catalog.Height(b) })
 	for _, rung := range rungs {
 		// Long numbers are hyphenated words; a heading of several lines keeps the column narrow.
 		c := gridColumn{head: strings.ReplaceAll(rung, "-", "-\n")}
@@ -81,15 +81,6 @@ func newGrid(rows []*catalog.Row) *grid {
 		g.columns = append(g.columns, c)
 	}
 	return g
-}
-
-// height returns the position of a rung on the ladder; what a service has besides comes last.
-func height(rung string) int {
-	i := slices.IndexFunc(catalog.Rungs, func(r catalog.Rung) bool { return r.Number == rung })
-	if i < 0 {
-		return len(catalog.Rungs)
-	}
-	return i
 }
 
 // fitting returns the end of the columns that fit into a block with the one it begins with.
