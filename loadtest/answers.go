@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ type answerLine struct {
 	Body     json.RawMessage `json:"body"`
 	// Order and Quantity are what was ordered. Without them the body names the order, and it was for one unit.
 	Order    string `json:"order"`
-	Quantity *int64 `json:"quantity"`
+	Quantity uint32 `json:"quantity"`
 }
 
 // An answersReader makes one cell of the answers in several files.
@@ -93,9 +94,9 @@ func (r *answersReader) readFile(name string) error {
 	return nil
 }
 
-// add adds the answer of one line. An order that nothing names is called after its place.
+// add adds the answer of one line, which is at that place.
 func (r *answersReader) add(line []byte, place string) error {
-	var a answerLine
+	a := answerLine{Quantity: 1}
 	if err := json.Unmarshal(line, &a); err != nil {
 		return fmt.Errorf("no answer: %w", err)
 	}
@@ -104,19 +105,16 @@ func (r *answersReader) add(line []byte, place string) error {
 		return errors.New(`no answer: it has no time "sent"`)
 	case a.Status != 0 && a.Received.IsZero():
 		return errors.New(`a status and no time "received"`)
-	case a.Quantity != nil && *a.Quantity < 0:
-		return errors.New(`a "quantity" below 0`)
+	case latest(a.Received).Before(a.Sent) && a.Status != 0:
+		return errors.New(`"received" is before "sent"`)
 	}
 	body, err := bodyOf(a.Body)
 	if err != nil {
 		return err
 	}
-	order, err := r.orderOf(a.Order, body)
+	order, err := r.orderOf(a.Order, body, place)
 	if err != nil {
 		return err
-	}
-	if order == "" {
-		order = place
 	}
 	if r.cell.Start.IsZero() {
 		r.cell.Start = a.Sent
@@ -136,19 +134,17 @@ func bodyOf(raw json.RawMessage) ([]byte, error) {
 	return []byte(text), err
 }
 
-// orderOf returns the order that was answered. It returns an error if that cannot be one of the run: it was answered
-// before, or it was for another product or on another rung than those before it.
-func (r *answersReader) orderOf(order string, body []byte) (string, error) {
+// orderOf returns the order that was answered; one that nothing names is called after its place. It returns an error if
+// that cannot be one of the run: it was answered before, or it was for another product or on another rung than those
+// before it.
+func (r *answersReader) orderOf(order string, body []byte, place string) (string, error) {
 	var named struct{ Order, Product, Rung string }
 	_ = json.Unmarshal(body, &named) // whatever else it is names nothing
-	if order == "" {
-		order = named.Order
-	}
-	order = history.Clip(order)
+	order = history.Clip(cmp.Or(order, named.Order, place))
 	if r.orders[order] {
 		return "", fmt.Errorf("order %q was answered before: judge one run at a time", order)
 	}
-	r.orders[order] = order != ""
+	r.orders[order] = true
 	for _, of := range []struct {
 		what, name string
 		known      *string
@@ -168,13 +164,11 @@ const longAgo = history.Instant(math.MinInt64 / 4)
 // op returns the op of an answer.
 func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op {
 	op := history.Op{
-		Order: order, Phase: history.Buy, Quantity: 1, Sent: history.At(r.cell.Start, a.Sent), Done: history.Never,
+		Order: order, Phase: history.Buy, Quantity: int64(a.Quantity), Sent: history.At(r.cell.Start, a.Sent),
+		Done: history.Never,
 	}
 	if r.generators > 1 { // the generators' clocks cannot be compared: any order may have been sent before any other
 		op.Sent = longAgo
-	}
-	if a.Quantity != nil {
-		op.Quantity = *a.Quantity
 	}
 	if a.Status == 0 {
 		op.Outcome, op.Detail = history.Unknown, "no answer"
@@ -185,6 +179,9 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 	if name := op.Instance; (op.Lease != nil || len(op.Trace) > 0) && !r.lessors[name] {
 		r.lessors[name] = true
 		r.cell.Instances = append(r.cell.Instances, history.Instance{Name: name})
+	}
+	if op.Instance == "" { // whose clock timed them is not known
+		op.Lease, op.Trace = nil, nil
 	}
 	return op
 }
@@ -229,13 +226,15 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 // notAsked says why answers do not tell that verdict. It is empty if they do.
 func (r *answersReader) notAsked(f *history.Finding) string {
 	switch {
-	case f.Verdict == history.Stock:
-		return ""
+	case f.Verdict == history.Stock, f.Verdict == history.Fence && f.Result == history.Broken:
+		return "" // a token that was given twice is wrong by all clocks
 	case f.Verdict == history.Liveness:
 		return "no order is known to have been sent after a fault"
 	case f.Verdict == history.InOrder, f.Verdict == history.Herd:
 		return "nobody knows who waited for the lock, and since when"
-	case len(r.lessors) > 1 || r.lessors[""]:
+	case r.lessors[""]:
+		return "of some leases nobody knows which instance had them"
+	case len(r.lessors) > 1:
 		return fmt.Sprintf("the leases are of %d instances, and nobody knows whether they read one clock", len(r.lessors))
 	case f.Result == history.NotApplicable:
 		return "no receipt shows what it is judged by"

@@ -31,6 +31,11 @@ func leased(line string, from, to int) string {
 		from, from, to)
 }
 
+// numbered gives the receipt of a line a lease with that fencing token.
+func numbered(line string, token int) string {
+	return strings.Replace(leased(line, 1, 3), `"lease":{`, fmt.Sprintf(`"lease":{"fence":%d,`, token), 1)
+}
+
 // answersOf writes one file for each generator, judges them, and returns what was printed.
 func answersOf(t *testing.T, generators [][]string, flags ...string) (code int, stdout, stderr string) {
 	t.Helper()
@@ -104,6 +109,22 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
 			`exclusion +not asked +the leases are of 2 instances`,
 		},
+		"leases by an unknown clock": {
+			[][]string{{leased(receipt("x", "", 2, 0, 9), 1, 3), leased(receipt("y", "", 1, 0, 9), 2, 4)}}, "", asExpected,
+			`exclusion +not asked +of some leases nobody knows`,
+		},
+		"a refusal that the leases of two unknown clocks would contradict": {
+			[][]string{{leased(receipt("x", "", 2, 0, 9), 4, 5), leased(receipt("y", "", 1, 0, 9), 4, 6),
+				leased(strings.NewReplacer(`200`, `409`, `[1]`, `[]`).Replace(receipt("z", "", 1, 0, 9)), 1, 2)}},
+			"--left 0", asExpected, `stock +ok`,
+		},
+		"a token is given twice, by two clocks": {
+			[][]string{{numbered(sold2, 7), numbered(sold1, 7)}}, "", surprised, `fence +BROKEN +order x and order y both got token`,
+		},
+		"an instance without a name": {
+			[][]string{{receipt("x", "", 3, 0, 1)}}, "", surprised,
+			`BROKEN +an instance without a name sold unit 3 to order x`,
+		},
 		"leases by one clock, two generators": {
 			[][]string{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "", asExpected,
 			`exclusion +not asked +.* the 2 load generators read one clock`,
@@ -134,9 +155,12 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"bogus":      `0.jsonl, line 2: no answer: invalid character`,
 		"null":       `line 2: no answer: it has no time "sent"`,
 		`{"sent":3}`: `line 2: no answer`,
-		`{"sent":"2026-03-01T12:00:00Z","status":200}`: `line 2: a status and no time "received"`,
-		strings.Repeat("x", maxAnswer+1):               `line 2: bufio.Scanner: token too long`,
-		good:                                           `line 2: order "x" was answered before: judge one run at a time`,
+		`{"sent":"2026-03-01T12:00:00Z","status":200}`:                  `line 2: a status and no time "received"`,
+		strings.Replace(good, "12:00:01.", "11:59:59.", 1):              `line 2: "received" is before "sent"`,
+		`{"sent":"2026-03-01T12:00:00Z","quantity":-1}`:                 `line 2: no answer: json: cannot unmarshal number -1`,
+		`{"sent":"2026-03-01T12:00:00Z","quantity":1e30}`:               `line 2: no answer: json: cannot unmarshal number 1e30`,
+		strings.Repeat("x", maxAnswer+1):                                `line 2: bufio.Scanner: token too long`,
+		good:                                                            `line 2: order "x" was answered before: judge one run at a time`,
 		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,
 		strings.NewReplacer(`"p"`, `"q"`, `"x"`, `"y"`).Replace(good):   `the product is "q", and was "p" before`,
 	} {
@@ -144,7 +168,13 @@ func TestAnswersThatAreNone(t *testing.T) {
 		assert.Equal(t, couldNotRun, code)
 		assert.Contains(t, stderr, says)
 	}
-	code, _, stderr := answersOf(t, [][]string{nil}, "--stock", "2")
+	nameless := strings.Replace(good, `,"order":"x"`, "", 1)
+	file := filepath.Join(t.TempDir(), "twice.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(nameless), 0o600))
+	code, _, stderr := loadtest(t, "audit", "--answers", "--stock", "2", file, file)
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, `twice.jsonl:1" was answered before`)
+	code, _, stderr = answersOf(t, [][]string{nil}, "--stock", "2")
 	assert.Equal(t, couldNotRun, code, stderr)
 	for flags, says := range map[string]string{
 		"audit --answers f":                     "--answers needs --stock",

@@ -116,15 +116,15 @@ func (b *books) neverExisted() *violations {
 func (b *books) beyond(h violation) history.Evidence {
 	op := b.At(int(h.a))
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
-		op.Instance, h.value, order(b.Cell, op), b.Initial), []history.Instant{op.Done}, op)
+		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{op.Done}, op)
 	e.Unit = h.value
 	return e
 }
 
 func (b *books) tooMany(h violation) history.Evidence {
 	op := b.At(int(h.a))
-	return evidence(fmt.Sprintf("%s sold more units to %s than the %d that it ordered", op.Instance, order(b.Cell, op),
-		op.Quantity), []history.Instant{op.Done}, op)
+	return evidence(fmt.Sprintf("%s sold more units to %s than the %d that it ordered", instance(b.Cell, op),
+		order(b.Cell, op), op.Quantity), []history.Instant{op.Done}, op)
 }
 
 // wrongRefusals returns the orders that were told that the stock is too small when it cannot have been, and how many

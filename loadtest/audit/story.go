@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -29,12 +30,13 @@ func Remark(findings []history.Finding) string {
 
 // instance returns the name of an order's instance, with the fault that the order had there.
 func instance(c *history.Cell, op *history.Op) string {
+	name := cmp.Or(op.Instance, "an instance without a name")
 	for _, f := range c.Faults {
 		if f.Order == op.Order {
-			return op.Instance + ", " + f.Text + ","
+			return name + ", " + f.Text + ","
 		}
 	}
-	return op.Instance
+	return name
 }
 
 // before lists all faults of the cell, as the beginning of a sentence about their effect.

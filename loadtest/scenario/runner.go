@@ -136,7 +136,7 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 		rung, known := ladder.Rung(c.Rung)
 		switch {
 		case !known:
-			c.NotRun = fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, ladder.Instance)
+			c.NotRun = fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)
 		case !rung.Available:
 			c.NotRun = "needs " + strings.Join(rung.Needs, " and ")
 		}
