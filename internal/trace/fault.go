@@ -45,18 +45,18 @@ type Fault struct {
 
 // String returns the fault in the syntax that ParseFaults reads.
 func (f *Fault) String() string {
-	action, when, on := f.Action, "before", ""
+	action, when := f.Action, "before"
 	if f.Action == "sleep" {
 		action += ":" + f.For.String()
 	}
 	if f.After {
 		when = "after"
 	}
-	if f.On != "" {
-		on = "/" + f.On
-	}
-	return action + "@" + when + ":" + f.Cmd + on
+	return action + "@" + when + ":" + f.command()
 }
+
+// command returns the command of the point, with the kind of key if that is given.
+func (f *Fault) command() string { return strings.TrimSuffix(f.Cmd+"/"+f.On, "/") }
 
 // ParseFaults reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that
 // this system cannot inject.
@@ -147,7 +147,7 @@ func (f *Fault) isAt(cmd, on string) bool {
 func Reached(faults []*Fault, commands []string) error {
 	for _, f := range faults {
 		if !slices.ContainsFunc(commands, func(point string) bool { return f.isAt(split(point)) }) {
-			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.Cmd,
+			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.command(),
 				strings.Join(named(commands), ", "))
 		}
 	}

@@ -65,9 +65,9 @@ func TestAFaultOutOfReachIsRefused(t *testing.T) {
 		err = Reached(faults, c.commands)
 		assert.Equal(t, c.reached, err == nil, "%s of %v: %v", c.point, c.commands, err)
 	}
-	faults, err := ParseFaults("hold@before:set/stock,hold@after:foo")
+	faults, err := ParseFaults("hold@before:set/stock,hold@after:write/lock")
 	require.NoError(t, err)
-	require.ErrorContains(t, Reached(faults, v4), `this rung never comes to "foo", but to acquire (set/lock), `+
+	require.ErrorContains(t, Reached(faults, v4), `this rung never comes to "write/lock", but to acquire (set/lock), `+
 		"release (eval:release), read (get/stock), write (set/stock)")
 }
 
