@@ -80,7 +80,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 func (s *Shop) Decrease(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, err := s.find(id)
 	if err != nil {
-		return Receipt{}, err
+		return Receipt{Order: o.ID}, err
 	}
 	return s.serve(ctx, r, o)
 }

@@ -151,10 +151,10 @@ func (s *Shop) accepts(r *rung, o Order) error {
 func (s *Shop) Read(ctx context.Context, id string, o Order) (Receipt, error) {
 	r, err := s.find(id)
 	if err != nil {
-		return Receipt{}, err
+		return Receipt{Order: o.ID}, err
 	}
 	if r.missing == "" && r.readers == nil {
-		return Receipt{}, fmt.Errorf("%w with a lock for readers: %s has none", ErrNoRung, r.Number)
+		return Receipt{Order: o.ID}, fmt.Errorf("%w with a lock for readers: %s has none", ErrNoRung, r.Number)
 	}
 	if r.missing == "" {
 		r = r.readers
