@@ -81,7 +81,9 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false // or an order would be redirected instead of refused
 	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.checkHost, s.checkOrigin, s.bufferBody)
-	r.NoRoute(func(c *gin.Context) { s.failPlain(c, "no-such-route", "see /docs") })
+	r.NoRoute(func(c *gin.Context) {
+		s.failPlain(c, "no-such-route", "see /docs: POST /{rung}/decrease sells, GET /rungs lists the rungs")
+	})
 	r.NoMethod(func(c *gin.Context) { s.failPlain(c, "method-not-allowed", "use "+c.Writer.Header().Get("Allow")) })
 
 	r.POST("/:rung/decrease", s.decrease)
