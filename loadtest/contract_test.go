@@ -140,6 +140,11 @@ func TestContractOfAShopThatLacksOneThing(t *testing.T) {
 		"no replies": {traceWithout("reply"), asExpected,
 			`missing: trace\[\].reply +the command counts as one that did nothing`},
 		"no word of why": {without("", "detail"), asExpected, `decrease: 409 +may +missing: detail`},
+		"a refusal without a body": {told(func(o *order) {
+			if o.status == http.StatusConflict {
+				o.doc = nil
+			}
+		}), asExpected, `decrease: 409 +may +missing: detail`},
 		"nobody refuses": {without("", "instance_name"), asExpected, `decrease: 409 +should +missing: instance_name`},
 	}
 	for name, c := range cases {
@@ -273,6 +278,8 @@ func TestContractThatCannotBeAskedFor(t *testing.T) {
 		{shop.serve(t) + " --rung v44", couldNotRun, "--rung: .* does not offer v44; it offers v4, v17"},
 		{locked, couldNotRun, "give it by LOADTEST_ADMIN_TOKEN"},
 		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, "<html>"); return true }), surprised,
+			`GET /rungs +must +wrong: answered 200, and no JSON`},
+		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, `{"rungs":[]} ok`); return true }), surprised,
 			`GET /rungs +must +wrong: answered 200, and no JSON`},
 	} {
 		code, stdout, stderr := loadtest(t, append([]string{"contract"}, strings.Fields(c.args)...)...)

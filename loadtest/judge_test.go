@@ -39,6 +39,17 @@ func TestJudgeOfAShopThatSellsTwice(t *testing.T) {
 	assert.Regexp(t, `(?s)two-instances [^\n]* BROKEN.*two-instances: . sold unit 11`, stdout)
 }
 
+// The contract says of a service that removes nothing: what was put there stays. Its verdicts count all the same.
+func TestJudgeOfAShopThatRemovesNothing(t *testing.T) {
+	backendtest.Long(t)
+	t.Parallel()
+	shop, _ := newShop()
+	shop.without = []string{"DELETE /locks/{product}", "DELETE /stock/{product}"}
+	code, stdout, stderr := loadtest(t, "judge", shop.serve(t), "--requests", "4", "--concurrency", "2")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Contains(t, stderr, "one-instance: what it put there stays: DELETE ")
+}
+
 // What could not be tried is no success.
 func TestJudgeOfAShopThatDoesNotWork(t *testing.T) {
 	shop, _ := newShop()

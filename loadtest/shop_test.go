@@ -254,7 +254,9 @@ func (in *instance) decrease(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	w.WriteHeader(o.status)
-	_ = json.NewEncoder(w).Encode(o.doc)
+	if o.doc != nil {
+		_ = json.NewEncoder(w).Encode(o.doc)
+	}
 }
 
 // underLock serves an order as it should be: alone, if need be after it has waited for that.

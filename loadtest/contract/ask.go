@@ -52,7 +52,7 @@ func (c *checker) ask(ctx context.Context, method, path, body string, header htt
 	a.body, a.err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	reader := json.NewDecoder(bytes.NewReader(a.body))
 	reader.UseNumber()
-	if reader.Decode(&a.doc) != nil {
+	if reader.Decode(&a.doc) != nil || !json.Valid(a.body) {
 		a.doc = nil
 	}
 	return a
