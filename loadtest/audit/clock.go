@@ -19,7 +19,8 @@ type clocks struct {
 	start int64
 	// byInstance are the clocks by the name of an instance; several may have one.
 	byInstance map[string]*clock
-	// used are the clocks that timed an order, and unknown is an instance that did and is not among the cell's.
+	// used are the clocks that timed an order. unknown is an instance that did and is not among the cell's, or whose name
+	// instances with two clocks have.
 	used    []*clock
 	unknown string
 	// last is the last moment that the client recorded.
@@ -53,10 +54,13 @@ func newClocks(c *history.Cell) *clocks {
 	}
 	byID := map[string]*clock{}
 	for _, in := range c.Instances {
-		id := cmp.Or(in.Clock, "of "+in.Name)
+		id := cmp.Or(in.Clock, "of "+cmp.Or(in.URL, in.Name))
 		one := byID[id]
 		if one == nil {
 			one = newClock(id)
+		}
+		if other := k.byInstance[in.Name]; other != nil && other != one {
+			k.unknown = in.Name // which of the two timed an order
 		}
 		byID[id], k.byInstance[in.Name] = one, one
 		for _, o := range in.Offsets {
