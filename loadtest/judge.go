@@ -68,7 +68,7 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		product := "judge-" + strings.ToLower(rand.Text()[:8])
 		cell, err := runner.Try(ctx, t, rung, product, f.URLs)
 		if stays := own.Forget(context.WithoutCancel(ctx), f.URLs[0], product); stays != nil {
-			fmt.Fprintf(stderr, "%s: what it put there stays: %s\n", t.Name, history.Plain(stays.Error()))
+			complain(stderr, fmt.Errorf("%s: what it put there stays: %w", t.Name, stays))
 		}
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
