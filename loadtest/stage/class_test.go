@@ -251,13 +251,21 @@ func TestClassThatGoesOn(t *testing.T) {
 // A round that ends before its fault has happened ends all the same.
 func TestClassWhoseFaultComesLate(t *testing.T) {
 	t.Parallel()
-	c := open(t, ownRounds(t, "v15")...)
-	c.do("vote")
-	c.join().vote("E", "0")
-	c.do("vote")
-	c.do("anna")
-	c.wall.await("cmd", func(e *event) bool { return e.Role == "read" })
-	assert.Empty(t, c.judge().broken())
+	stops := ownRounds(t, "v15")[0]
+	holds := stops
+	holds.Title, holds.Fault = "a hold", "hold@before:write"
+	c := open(t, stops, holds)
+	p := c.join()
+	for _, r := range []stage.Round{stops, holds} {
+		c.wall.await("round", func(e *event) bool { return e.Round["title"] == r.Title })
+		c.do("vote")
+		p.vote("E", "0")
+		c.do("vote")
+		c.do("anna")
+		c.wall.await("cmd", func(e *event) bool { return e.Role == "read" })
+		assert.Empty(t, c.judge().broken(), r.Title)
+		_, _ = c.tryTo("next")
+	}
 }
 
 // What comes from outside is refused before it does anything.

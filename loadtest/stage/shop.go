@@ -175,7 +175,7 @@ func (s *shop) finish(ctx context.Context) error {
 	s.mu.Unlock()
 	s.stepping(false)
 	for _, o := range orders {
-		<-o.done
+		s.letEnd(o)
 		if err := s.cell.Add(o.op); err != nil {
 			return err
 		}
@@ -188,6 +188,18 @@ func (s *shop) finish(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return s.runner.Probe(ctx, s.cell, alive, false)
+}
+
+// letEnd waits for an order to end. A fault of the round may hold it, now or when it comes to that point.
+func (s *shop) letEnd(o *order) {
+	for {
+		select {
+		case <-o.done:
+			return
+		case <-time.After(retry):
+			_ = s.endHolds(s.sites[o.at])
+		}
+	}
 }
 
 // longWork is that of an order whose work is made slow.
@@ -326,11 +338,7 @@ func (s *shop) bring(name string, at *site) error {
 		s.died(at)
 		return nil
 	case name == "continue" && s.isWell(at.Index): // a fault of the round may hold its order
-		orders, err := s.client.HeldOrders(s.ctx, at.In.URL)
-		for _, id := range orders {
-			err = errors.Join(err, s.client.EndHold(s.ctx, at.In.URL, id))
-		}
-		return err
+		return s.endHolds(at)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -353,6 +361,15 @@ func (s *shop) bring(name string, at *site) error {
 		s.set(at, "slow")
 	}
 	return nil
+}
+
+// endHolds lets the orders go on that a fault of the round holds at an instance.
+func (s *shop) endHolds(at *site) error {
+	orders, err := s.client.HeldOrders(s.ctx, at.In.URL)
+	for _, id := range orders {
+		err = errors.Join(err, s.client.EndHold(s.ctx, at.In.URL, id))
+	}
+	return err
 }
 
 // set says in which state an instance is now. The caller has the lock.
