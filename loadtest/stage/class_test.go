@@ -239,13 +239,21 @@ func TestClassThatGoesOn(t *testing.T) {
 	}
 	cancel()
 	busy.Wait()
-	sent := 0
+	annas, sent := 0, map[string]bool{}
 	for _, e := range eventsOf(t, c.log.String()) {
-		if e.Order == "anna" && e.State == "sent" {
-			sent++
+		switch {
+		case e.Kind == "round":
+			clear(sent)
+		case e.Kind == "order" && e.State == "sent":
+			sent[e.Order] = true
+			if e.Order == "anna" {
+				annas++
+			}
+		case e.Kind == "order":
+			assert.True(t, sent[e.Order], "no order ends in a later round: %s", e.text)
 		}
 	}
-	assert.Equal(t, 3, sent)
+	assert.Equal(t, 3, annas)
 }
 
 // A round that ends before its fault has happened ends all the same.

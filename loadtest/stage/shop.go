@@ -105,10 +105,13 @@ func newShop(
 	return s, nil
 }
 
-// close ends all of the shop.
+// close ends all of the shop: no order of it is told of later.
 func (s *shop) close() {
 	s.cancel()
 	<-s.played
+	for _, o := range s.orders {
+		<-o.done
+	}
 }
 
 // start starts the servers, the wires and the instances.
@@ -256,6 +259,7 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 		select {
 		case <-at.gone:
 			s.died(at)
+		case <-s.ctx.Done():
 		case <-time.After(time.Second):
 		}
 	}

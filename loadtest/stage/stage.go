@@ -84,11 +84,19 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 func (s *Stage) Close() error {
 	s.acting.Lock()
 	defer s.acting.Unlock()
+	s.endRound()
+	s.keeping.Wait()
+	return errors.Join(s.bed.Close(), s.record.Err())
+}
+
+// endRound ends the round, whether it has been judged or not.
+func (s *Stage) endRound() {
+	s.mu.Lock()
+	s.phase = ready // nobody buys any more
+	s.mu.Unlock()
 	if s.shop != nil {
 		s.shop.close()
 	}
-	s.keeping.Wait()
-	return errors.Join(s.bed.Close(), s.record.Err())
 }
 
 // An action is one request of the teacher's page.
@@ -163,17 +171,12 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	return s.shop.step(ctx, at)
 }
 
-// goTo begins a round. The one before ends, whether it has been judged or not.
+// goTo ends the round, and begins another.
 func (s *Stage) goTo(number int) error {
 	if number < 0 || number >= len(s.Rounds) {
 		return refuse("error.round")
 	}
-	s.mu.Lock()
-	s.phase = ready // nobody buys any more
-	s.mu.Unlock()
-	if s.shop != nil {
-		s.shop.close()
-	}
+	s.endRound()
 	var err error
 	if s.shop, err = newShop(s.ctx, s.bed, s.token, &s.Rounds[number], s.record, s.judged); err != nil {
 		if s.ctx.Err() != nil {
