@@ -226,16 +226,21 @@ type winner struct {
 }
 
 // score gives points for predictions, not for haste: a point for each verdict that a person foretold, and one for the
-// number of units sold twice. It returns those with the most points, three at most.
-func (c *class) score(broken, twice string) []winner {
+// number of units sold twice. A verdict that is unknown counts for nobody. It returns those with the most points, three
+// at most.
+func (c *class) score(broken, unknown, twice string) []winner {
 	best := []winner{}
 	for _, p := range c.persons {
 		v := p.votes[0]
 		if v == nil {
 			continue
 		}
-		points := 0
+		points, of := 0, 1
 		for _, letter := range letters {
+			if strings.ContainsRune(unknown, letter) {
+				continue
+			}
+			of++
 			if strings.ContainsRune(v.Letters, letter) == strings.ContainsRune(broken, letter) {
 				points++
 			}
@@ -243,7 +248,7 @@ func (c *class) score(broken, twice string) []winner {
 		if v.Twice == twice {
 			points++
 		}
-		p.points, p.of = p.points+points, p.of+len(letters)+1
+		p.points, p.of = p.points+points, p.of+of
 		best = append(best, winner{p.name, p.colour, points})
 	}
 	slices.SortStableFunc(best, func(a, b winner) int { return b.Points - a.Points })

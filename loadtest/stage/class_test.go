@@ -276,6 +276,28 @@ func TestClassWhoseFaultComesLate(t *testing.T) {
 	}
 }
 
+// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not.
+func TestClassWhoseInstancesDie(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	c.do("vote")
+	fox, owl := c.join(), c.join()
+	fox.vote("SEL", "0")
+	owl.vote("", "1")
+	c.do("vote")
+	c.do("kill", "a")
+	c.do("kill", "b")
+	assert.Empty(t, c.judge().broken())
+	for _, p := range []*phone{fox, owl} {
+		s := p.await(func(s *state) bool { return s.Phase == "verdict" })
+		assert.Equal(t, "?SL", s.Verdict)
+		assert.Equal(t, []int{2, 3}, []int{s.Points, s.Of})
+	}
+	var sheet strings.Builder
+	require.NoError(t, c.stage.WriteSheet(&sheet))
+	assert.Contains(t, sheet.String(), "<strong>?SL</strong>")
+}
+
 // What comes from outside is refused before it does anything.
 func TestDoor(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (s *Stage) state(p *person) any {
 		}
 	}
 	if s.phase == judged {
-		verdict = broken(s.cells[len(s.cells)-1])
+		verdict = inLetters(s.cells[len(s.cells)-1])
 	}
 	return event{"person": p.name, "colour": p.colour, "instance": schedule.ClientName(p.at), "phase": s.phase,
 		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, title),

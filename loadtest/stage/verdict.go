@@ -32,7 +32,8 @@ func (s *Stage) judged(of *shop, err error) {
 				"result": f.Result, "because": f.Because})
 		}
 	}
-	best := s.class.score(broken(cell), counts[min(cell.SoldTwice(), len(counts)-1)])
+	best := s.class.score(lettersOf(cell, history.Broken), lettersOf(cell, history.Indeterminate),
+		counts[min(cell.SoldTwice(), len(counts)-1)])
 	s.cells = append(s.cells, cell)
 	s.sheet = append(s.sheet, page{cell, of.round, s.class.count(0), s.class.count(1), best})
 	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
@@ -50,9 +51,19 @@ func (s *Stage) judged(of *shop, err error) {
 	})
 }
 
-// broken returns the letters of those verdicts of a cell that broke and that a class votes about.
-func broken(cell *history.Cell) string {
-	all := terminal.LettersOf(cell.Findings, history.Broken)
+// inLetters returns what the audit says of a cell as the matrix has it: the letters of the verdicts that broke, and
+// after a question mark those that are unknown.
+func inLetters(cell *history.Cell) string {
+	text := lettersOf(cell, history.Broken)
+	if unknown := lettersOf(cell, history.Indeterminate); unknown != "" {
+		text += "?" + unknown
+	}
+	return text
+}
+
+// lettersOf returns the letters of the verdicts of a cell with that result that a class votes about.
+func lettersOf(cell *history.Cell, result history.Result) string {
+	all := terminal.LettersOf(cell.Findings, result)
 	return strings.Map(func(letter rune) rune {
 		if !strings.ContainsRune(all, letter) {
 			return -1
@@ -86,10 +97,10 @@ func (s *Stage) WriteSheet(w io.Writer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sheet, err := template.New("sheet").Funcs(template.FuncMap{
-		"word":   func(key string) string { return s.words[key] },
-		"votes":  count.text,
-		"broken": broken,
-		"story":  func(c *history.Cell) string { return audit.Story(c.Findings) },
+		"word":  func(key string) string { return s.words[key] },
+		"votes": count.text,
+		"said":  inLetters,
+		"story": func(c *history.Cell) string { return audit.Story(c.Findings) },
 	}).Parse(sheetText)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func TestWords(t *testing.T) {
 		"stage.go", "step.go", "again.go", "sheet.gohtml"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, m := range regexp.MustCompile(`(?:\bw\(|data-(?:word|label|alt)=|refuse\(|Status\w+, |word )"([a-z.]+)"`).
+		for _, m := range regexp.MustCompile(`(?:\bw\(|data-(?:word|label)=|refuse\(|Status\w+, |word )"([a-z.]+)"`).
 			FindAllStringSubmatch(string(text), -1) {
 			used[m[1]] = true
 		}

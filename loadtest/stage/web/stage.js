@@ -676,8 +676,9 @@ function showState(now) {
   put("buy", w("phone.buy", now));
   byId("receipts").replaceChildren(...(now.orders ?? []).map((order) => make("li", order.outcome ?? "",
     w(`phone.outcome.${order.outcome ?? "none"}`, { units: (order.units ?? []).join(", ") }))));
-  const broke = now.verdict ? w("phone.broke", { letters: [...now.verdict].join(" ") }) : w("phone.held");
-  put("judged", phase === "verdict" ? broke : "");
+  const [broke, unknown = ""] = now.verdict.split("?").map((some) => [...some].join(" "));
+  const said = [broke && w("phone.broke", { letters: broke }), unknown && w("phone.unknown", { letters: unknown })];
+  put("judged", phase === "verdict" ? said.filter(Boolean).join(" · ") || w("phone.held") : "");
 }
 
 // flash tells of a unit that was sold to others too, if this person was not told yet.
@@ -694,7 +695,6 @@ document.documentElement.lang = words.lang;
 document.title = w(`title.${page.dataset.page}`);
 for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);
 for (const at of document.querySelectorAll("[data-label]")) at.setAttribute("aria-label", w(at.dataset.label));
-for (const at of document.querySelectorAll("[data-alt]")) at.alt = w(at.dataset.alt);
 showLink(false);
 if (page.dataset.page === "wall") startWall();
 else startPhone();
