@@ -19,6 +19,7 @@ type Recording struct {
 }
 
 type recorded struct {
+	N    int     `json:"n"`
 	At   float64 `json:"at"`
 	Kind string  `json:"kind"`
 	text json.RawMessage
@@ -36,7 +37,7 @@ func ReadRecording(from io.Reader, language string) (*Recording, error) {
 	lines.Buffer(nil, maxRecorded)
 	for lines.Scan() {
 		one := recorded{text: json.RawMessage(append([]byte(nil), lines.Bytes()...))}
-		if err := json.Unmarshal(one.text, &one); err != nil || one.Kind == "" {
+		if err := json.Unmarshal(one.text, &one); err != nil || one.N == 0 {
 			if len(r.lines) > 0 {
 				break
 			}

@@ -318,6 +318,8 @@ func TestDoor(t *testing.T) {
 			{c.phones + "/do", `{"do":"vote"}`, http.StatusMethodNotAllowed},
 			{c.teacher + "/do", `{"do":"dance"}`, http.StatusBadRequest},
 			{c.teacher + "/do", `{"do":"vote","who":"I"}`, http.StatusBadRequest},
+			{c.teacher + "/do", `{"do":"vote"}{"do":"vote"}`, http.StatusBadRequest},
+			{c.teacher + "/do", `{"do":"kill","at":"c"}`, http.StatusBadRequest},
 			{c.teacher + "/do", huge, http.StatusBadRequest},
 			{c.teacher + "/do", `{"do":"round","round":2}`, http.StatusConflict},
 			{c.teacher + "/join", join, http.StatusNotFound},
@@ -440,7 +442,7 @@ func TestRecording(t *testing.T) {
 	assert.Len(t, w.all(), 5, "one that was cut short is shown as far as it goes")
 	status, _ = post(t, address+"/do", `{"do":"vote"}`)
 	assert.Equal(t, http.StatusBadRequest, status)
-	for _, bad := range []string{"", "a\nb\n", `{"kind":`, "[]", `{"run":{}}` + "\n" + log} {
+	for _, bad := range []string{"", "a\nb\n", `{"kind":`, "[]", `{"run":{}}` + "\n" + log, `{"kind":"Pod"}`} {
 		_, err := stage.ReadRecording(strings.NewReader(bad), "en")
 		assert.Error(t, err, bad)
 	}

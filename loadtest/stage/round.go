@@ -110,7 +110,7 @@ func (r *Round) complete() error {
 }
 
 // fault matches what stockapi reads as faults, but for the names of commands, of which it knows those of the rung.
-var fault = regexp.MustCompile(`^((crash|stop|hold|sleep:[0-9a-z.]+)@(before|after):[a-z0-9:/-]+(,|$))*$`)
+var fault = regexp.MustCompile(`^((crash|stop|hold|sleep:([0-9.]+(ms|s|m))+)@(before|after):[a-z0-9:/-]+(,\b|$))*$`)
 
 // checkBounds returns which duration, letter or number is not one that is possible.
 func (r *Round) checkBounds() error {

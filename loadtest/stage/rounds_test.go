@@ -61,6 +61,8 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		good + "  trace: v4:aabb":         "trace: v4:aabb is not one of v3 with two orders",
 		good + "  trace: v3:aacc":         "trace: ",
 		good + "  fault: stop@write":      `fault: "stop@write" is none`,
+		good + "  fault: sleep:1@after:x": `fault: "sleep:1@after:x" is none`,
+		good + "  fault: stop@after:x,":   `fault: "stop@after:x," is none`,
 		"- rung: v3":                      "it has no title",
 		"- title: t\n  rung: v99":         `there is no rung "v99"`,
 		"- title: t\n  rung: v12-session": "v12-session cannot be shown: its locks are not in Redis",

@@ -83,7 +83,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(writeTime))
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := d.Decode(into); err != nil || d.More() {
 		return refusal{http.StatusBadRequest, "error.json"}
 	}
 	return nil

@@ -128,6 +128,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	default:
 		return refusal{http.StatusBadRequest, "error.action"}
 	}
+	if !slices.Contains([]string{"", "a", "b"}, a.At) {
+		return refusal{http.StatusBadRequest, "error.action"}
+	}
 	if phase != buying {
 		return refuse("error.early")
 	}
