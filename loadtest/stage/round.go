@@ -1,10 +1,12 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -73,8 +75,12 @@ const (
 
 func parseRounds(text []byte) ([]Round, error) {
 	var rounds []Round
-	if err := yaml.UnmarshalWithOptions(text, &rounds, yaml.DisallowUnknownField()); err != nil {
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.DisallowUnknownField())
+	if err := d.Decode(&rounds); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.New(yaml.FormatError(err, false, false))
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has more than one document: ---")
 	}
 	if len(rounds) == 0 || len(rounds) > maxRounds {
 		return nil, fmt.Errorf("it has %d rounds, not 1 to %d", len(rounds), maxRounds)

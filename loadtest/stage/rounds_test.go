@@ -46,6 +46,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 	require.NoError(t, read(good))
 	for text, says := range map[string]string{
 		"":                                "it has 0 rounds, not 1 to 40",
+		good + "---\n" + good:             "more than one document",
 		strings.Repeat(good, 41):          "it has 41 rounds, not 1 to 40",
 		"title: t":                        "",
 		good + "  leese: 6s":              `unknown field "leese"`,
