@@ -24,12 +24,9 @@ const (
 // A class holds the persons and their votes.
 type class struct {
 	persons []*person
-	lan     bool           // somebody has come from another machine
-	turns   map[string]int // votes whose command is next, by instance
-	wrong   rate           // codes of the room
+	lan     bool // somebody has come from another machine
+	wrong   rate // codes of the room
 }
-
-func newClass() *class { return &class{turns: map[string]int{}} }
 
 // A person is known by a secret that its phone keeps, so that reload, sleep and another network make it nobody else.
 type person struct {
@@ -70,11 +67,9 @@ type vote struct {
 	Twice   string `json:"twice"`
 }
 
-// A tap is an order of a person, by the id that its phone gave it.
+// A tap is an order of a person.
 type tap struct {
-	ID      string  `json:"tap"`
-	State   string  `json:"state"` // sent or done
-	Outcome string  `json:"outcome,omitempty"`
+	Outcome string  `json:"outcome,omitempty"` // "" until it has ended
 	Units   []int64 `json:"units,omitempty"`
 }
 
@@ -107,7 +102,6 @@ func (c *class) find(id string) (*person, error) {
 
 // begin forgets what belonged to the round before.
 func (c *class) begin() {
-	clear(c.turns)
 	for _, p := range c.persons {
 		p.votes, p.taps, p.twice, p.turn = [2]*vote{}, nil, nil, ""
 	}
@@ -171,24 +165,25 @@ func (c *class) count(second int) count {
 	return n
 }
 
-// takeTurn notes whose command a person wants next.
-func (c *class) takeTurn(p *person, at string) {
-	if p.turn != "" {
-		c.turns[p.turn]--
+// turns counts those who want a command of an instance next.
+func (c *class) turns() map[string]int {
+	votes := map[string]int{}
+	for _, p := range c.persons {
+		if p.turn != "" {
+			votes[p.turn]++
+		}
 	}
-	p.turn = at
-	c.turns[at]++
+	return votes
 }
 
 // decided returns what most want next, "" if nobody or as many want the one as the other; and begins the next vote.
 func (c *class) decided() (at string) {
-	switch a, b := c.turns["a"], c.turns["b"]; {
-	case a > b:
+	switch votes := c.turns(); {
+	case votes["a"] > votes["b"]:
 		at = "a"
-	case b > a:
+	case votes["b"] > votes["a"]:
 		at = "b"
 	}
-	clear(c.turns)
 	for _, p := range c.persons {
 		p.turn = ""
 	}

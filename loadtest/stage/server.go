@@ -276,7 +276,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 		return err
 	}
 	p.heard[m.Tap] = true
-	s.order(p, m.Tap)
+	s.order(p)
 	return nil
 }
 
@@ -288,7 +288,7 @@ func (s *Stage) takeTurn(p *person, m message) error {
 	case !s.turning():
 		return refuse("error.now")
 	}
-	s.class.takeTurn(p, m.At)
+	p.turn = m.At
 	return nil
 }
 

@@ -63,7 +63,7 @@ type Stage struct {
 // Open starts what all rounds share, and begins the first. When one of its processes dies on its own, the returned
 // context ends with that as its cause.
 func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
-	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: newClass()}
+	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: &class{}}
 	o.Cluster.Product, o.Cluster.Token = product, s.token // other users of the machine reach the instances too
 	o.Cluster.Max = cluster.Bounds{Wait: maxWait, TTL: maxLease, Work: slowBy * maxLease}
 	var err error
@@ -246,19 +246,19 @@ func (s *Stage) everybody() {
 	defer s.mu.Unlock()
 	for _, p := range s.class.persons {
 		if len(p.streams) > 0 && len(p.taps) < maxTaps {
-			s.order(p, rand.Text())
+			s.order(p)
 		}
 	}
 }
 
 // order sends an order of a person. The caller has the lock.
-func (s *Stage) order(p *person, id string) {
-	t := &tap{ID: id, State: "sent"}
+func (s *Stage) order(p *person) {
+	t := &tap{}
 	p.taps, p.tapped = append(p.taps, t), time.Now()
 	s.shop.buy(p.name, p.colour, p.at, func(op *history.Op, shared map[int64][]string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t.State, t.Outcome, t.Units = "done", string(op.Outcome), op.Units
+		t.Outcome, t.Units = string(op.Outcome), op.Units
 		p.tell()
 		for unit, buyers := range shared {
 			s.class.sharedBy(unit, buyers)
@@ -272,7 +272,7 @@ type event map[string]any
 
 // tellClass tells everybody of the class. What was voted is told when the vote is closed. The caller has the lock.
 func (s *Stage) tellClass() {
-	e := event{"persons": len(s.class.persons), "here": s.class.here(), "lan": s.class.lan, "turns": s.class.turns,
+	e := event{"persons": len(s.class.persons), "here": s.class.here(), "lan": s.class.lan, "turns": s.class.turns(),
 		"voted": s.class.voted(s.asked())}
 	if s.phase != ready && s.phase != voting {
 		e["first"] = s.class.count(0)

@@ -342,8 +342,8 @@ type state struct {
 	Votes, Here             int
 	Buying                  bool
 	Orders                  []struct {
-		Tap, State, Outcome string
-		Units               []int64
+		Outcome string
+		Units   []int64
 	}
 	Twice []struct {
 		Unit int64
