@@ -54,7 +54,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := checkOut(f.Out); err != nil {
 		return err
 	}
-	wall, err := f.listen(ctx, f.Port, f.LANTeacher)
+	wall, wallAt, err := f.listen(ctx, f.Port, f.LANTeacher)
 	if err != nil {
 		return err
 	}
@@ -63,19 +63,11 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.Port == 0 { // any two
 		next = 0
 	}
-	phones, err := f.listen(ctx, next, f.LAN)
+	phones, phonesAt, err := f.listen(ctx, next, f.LAN)
 	if err != nil {
 		return err
 	}
 	defer phones.Close()
-	wallAt, err := reachedAt(ctx, wall)
-	if err != nil {
-		return err
-	}
-	phonesAt, err := reachedAt(ctx, phones)
-	if err != nil {
-		return err
-	}
 	log, err := f.log()
 	if err != nil {
 		return err
@@ -132,27 +124,30 @@ func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--replay: %s: %w", f.Replay, err)
 	}
-	wall, err := f.listen(ctx, f.Port, false)
+	wall, wallAt, err := f.listen(ctx, f.Port, false)
 	if err != nil {
 		return err
 	}
 	defer wall.Close()
-	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", wall.Addr())
+	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", wallAt)
 	go recording.Play(ctx)
 	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
 }
 
-// listen listens on loopback, or for the whole local network.
-func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (net.Listener, error) {
+// listen listens on loopback, or for the whole local network. It returns the address at which others reach it, too.
+func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (l net.Listener, at string, err error) {
 	host := "127.0.0.1"
 	if lan {
 		host = ""
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+	l, err = new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, fmt.Errorf("%w: choose another port with --port", err)
+		return nil, "", fmt.Errorf("%w: choose another port with --port", err)
 	}
-	return l, nil
+	if at, err = reachedAt(ctx, l); err != nil {
+		_ = l.Close()
+	}
+	return l, at, err
 }
 
 // reachedAt returns the address at which others reach what listens here.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stockapi/loadtest/client"
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/wire"
@@ -418,8 +417,6 @@ func (s *shop) makeWell(at *site) {
 	if at.state == "cut" {
 		s.reach(at, true)
 	}
-	if cluster.CanStop {
-		_ = at.In.Continue() // a fault of the round may have stopped it just now
-	}
+	_ = at.In.Continue() // a fault of the round may have stopped it just now
 	s.set(at, "up")
 }

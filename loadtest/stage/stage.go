@@ -305,7 +305,7 @@ func (s *Stage) roundEvent() event {
 		buttons = append(buttons, "pause")
 	}
 	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
-		"name": r.rung.Name, "situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look, "trace": r.Trace,
+		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "buttons": buttons,
 		"titles": titles, "phones": s.Address, "lan": s.LAN}}
 }

@@ -39,9 +39,6 @@ func (s *Stage) judged(of *shop, err error) {
 	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
 		"sold": cell.Tally().Sold, "left": cell.Left, "twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
-	if s.Keep == nil {
-		return
-	}
 	s.keeping.Go(func() {
 		s.writing.Lock()
 		defer s.writing.Unlock()
