@@ -39,12 +39,14 @@ func (p Printer) Matrix(rows []*catalog.Row) {
 	// Below a block come a blank line, the lesson, and the last words.
 	const below = 8
 	long := p.Height > 0 && len(g.scenarios)+below > p.Height
+	lines := below
 	for from := 0; from < len(g.columns); {
 		to := g.fitting(from, p.width())
-		p.lines(g.block(from, to, p.Colour, long))
-		from = to
+		block := g.block(from, to, p.Colour, long)
+		p.lines(block)
+		from, lines = to, lines+len(block)+1
 	}
-	if long {
+	if p.Height > 0 && lines > p.Height {
 		p.wrapped("", 2, g.legend())
 	}
 	p.notRunBecause(rows)

@@ -138,4 +138,8 @@ func TestALongMatrixEndsWithItsHeading(t *testing.T) {
 		assert.Len(t, regexp.MustCompile(`(?m)^ +v1 v4$`).FindAllString(out.String(), -1), headings, out.String())
 		assert.Equal(t, headings, strings.Count(out.String(), "what broke: "))
 	}
+	var out bytes.Buffer // each of the blocks has its heading
+	rows = scenario.Table.Assess(cellsOf(t, []string{"pause", "slow-work"}, nil))
+	terminal.Printer{Writer: &out, Width: 80, Height: 20}.Matrix(rows)
+	assert.Equal(t, 2, strings.Count(out.String(), "what broke: "), out.String())
 }
