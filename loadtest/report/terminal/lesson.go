@@ -31,21 +31,28 @@ func (p Printer) lesson(o Outcome) {
 
 // broke prints what broke in a scenario, and what held.
 func (p Printer) broke(worst string, rows []*catalog.Row) {
-	there := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst })
-	stock, lock := with(there, history.StockBroken), with(there, history.LockBroken)
-	main, did := stock, "sold a unit twice"
-	switch {
-	case len(stock) == 0 && len(lock) > 0:
-		main, lock, did = lock, nil, "let two orders in at once, or removed another's lock"
-	case len(stock) == 0:
-		main, did = with(there, history.Stuck, history.OutOfTurn, history.WokeAll), "let nobody through in time, or out of turn"
-	case slices.ContainsFunc(stock, func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }):
-		did = "broke the stock"
+	there := inScenario(worst, rows)
+	lead := worst + " broke most:"
+	switch n := len(with(there, broken...)); {
+	case n == 1 || len(there) == len(rows):
+		lead = "In " + worst
+	case slices.ContainsFunc(rows, func(r *catalog.Row) bool {
+		return len(with(inScenario(r.Scenario.Name, rows), broken...)) > n
+	}):
+		lead = "Most is learnt from " + worst + ":"
 	}
-	p.wrapped("", 2, fmt.Sprintf("%s broke most: %s %s: %s.", worst, listed(there, main), did, commonReason(main)))
+	stock, lock := with(there, history.StockBroken), with(there, history.LockBroken)
+	main := stock
+	if len(stock) == 0 {
+		main, lock = lock, nil
+	}
+	if len(main) == 0 {
+		main = with(there, broken...)
+	}
+	p.wrapped("", 2, fmt.Sprintf("%s %s %s%s.", lead, listed(there, main), did(main), reason(there, main)))
 	held := ""
 	if len(lock) > 0 {
-		held = fmt.Sprintf("The stock of %s held, though the lock broke: %s. ", listed(there, lock), commonReason(lock))
+		held = fmt.Sprintf("The stock of %s held, though the lock broke%s. ", listed(there, lock), reason(there, lock))
 	}
 	if ok := with(there, history.Unbroken); len(ok) > 0 {
 		held += except(rows, ok) + " held."
@@ -53,6 +60,42 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 	if held != "" {
 		p.wrapped("", 2, held)
 	}
+}
+
+// broken are the severities that say that something is broken.
+var broken = []history.Severity{history.StockBroken, history.LockBroken, history.Stuck, history.OutOfTurn, history.WokeAll}
+
+// deeds say what a rung did, if a verdict is broken.
+var deeds = []struct {
+	verdict history.Verdict
+	did     string
+}{
+	{history.Stock, "broke the stock"}, {history.Exclusion, "let two orders in at once"},
+	{history.OwnRelease, "removed another's lock"}, {history.Fence, "gave tokens out of order"},
+	{history.Liveness, "let nobody through in time"}, {history.InOrder, "served out of turn"},
+	{history.Herd, "woke all who waited"},
+}
+
+// did says what rungs did that have the same severity.
+func did(rows []*catalog.Row) string {
+	var all []string
+	for _, d := range deeds {
+		broken := func(r *catalog.Row) bool { return r.Shown().Finding(d.verdict).Result == history.Broken }
+		switch {
+		case !slices.ContainsFunc(rows, broken):
+		case d.verdict != history.Stock:
+			all = append(all, d.did)
+		case slices.ContainsFunc(rows, func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }):
+			return d.did
+		default:
+			return "sold a unit twice"
+		}
+	}
+	return strings.Join(all, ", or ")
+}
+
+func inScenario(name string, rows []*catalog.Row) []*catalog.Row {
+	return filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == name })
 }
 
 func with(rows []*catalog.Row, these ...history.Severity) []*catalog.Row {
@@ -79,16 +122,20 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// commonReason returns the reason that is expected of most of the rows.
-func commonReason(rows []*catalog.Row) string {
-	of, why := map[string]int{}, ""
-	for _, r := range rows {
+// reason returns what is expected of the first of some of the rows, after the rungs of which it is true, unless that is
+// so of all.
+func reason(all, some []*catalog.Row) string {
+	why := func(r *catalog.Row) string {
 		e, _ := r.Scenario.Expected(r.Rung)
-		if of[e.Why]++; of[e.Why] > of[why] {
-			why = e.Why
-		}
+		return e.Why
 	}
-	return why
+	same := filter(some, func(r *catalog.Row) bool {
+		return strings.HasSuffix(why(r), why(some[0])) // "as v15: " may come before it
+	})
+	if len(same) == len(some) {
+		return ": " + why(some[0])
+	}
+	return "; " + listed(all, same) + ": " + why(some[0])
 }
 
 // except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one.

@@ -121,7 +121,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
 		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures\n",
-		"\npause broke most: v2–v6 sold a unit twice: a stopped process does not see its lease expire.\n" +
+		"\npause broke most: v2–v6 sold a unit twice; v2–v4: a stopped process does not see its lease expire.\n" +
 			"The stock of v15 held, though the lock broke: two",
 		" v1 (but not in crash) and v17 held.\n" +
 			"Why: `go run ./loadtest list pause`. Every rung: `go run ./loadtest all`.\n",
@@ -131,6 +131,28 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	text = printed(terminal.Printer{Width: 80}, terminal.Outcome{First: true}, cells...)
 	_, matrix, _ := strings.Cut(text, "what broke:")
 	assert.LessOrEqual(t, strings.Count(matrix, "\n"), 22, "the matrix is on a small screen too")
+}
+
+// A reason is that of the rungs that it is told of, and what broke most broke no less than the rest.
+func TestTheLessonIsTrue(t *testing.T) {
+	const stopped = "a stopped process does not see its lease expire."
+	for _, c := range []struct{ scenarios, rungs, says string }{
+		{"", "", "Most is learnt from pause: v1.5–v12 and v13–v14-hasty sold a unit twice; " +
+			"v1.5–v4: " + stopped},
+		{"pause", "v4", "In pause v4 sold a unit twice: " + stopped},
+		{"pause slow-work", "v4 v15", "In slow-work v4 sold a unit twice: an atomic"},
+		{"two-instances pause", "v0 v15", "In two-instances v0 sold a unit twice: nothing guards"},
+		{"two-instances", "v0 v0.5", "In two-instances v0 and v0.5 sold a unit twice; v0: nothing guards"},
+		{"check-delete-gap", "v2 v4", "In check-delete-gap v2 removed another's lock: DEL"},
+		{"hung-holder", "v1 v2 v5", "In hung-holder v2 let two orders in at once: the lease"},
+		{"queue-order herd", "", "queue-order broke most: v4, v7 and v13 served out of turn; v4: who"},
+		{"crash", "v1 v1.5", "In crash v1 and v1.5 let nobody through in time; v1: its"},
+		{"pause", "v15 v18", "In pause v15 and v18 let two orders in at once: two orders"},
+	} {
+		cells := cellsOf(t, strings.Fields(c.scenarios), strings.Fields(c.rungs))
+		text := strings.Join(strings.Fields(printed(terminal.Printer{}, terminal.Outcome{}, cells...)), " ")
+		assert.Contains(t, text, c.says)
+	}
 }
 
 // On any terminal no line is wider than it, and everything is there if it was asked for.
