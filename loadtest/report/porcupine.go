@@ -36,8 +36,8 @@ type window struct {
 	info porcupine.LinearizationInfo
 }
 
-// firstViolation returns the window of the first violation of verdict stock or, if the stock is ok, of verdict exclusion, and
-// nil if neither is broken.
+// firstViolation returns the window of the first violation of verdict stock or, if the stock is ok, of verdict
+// exclusion, and nil if neither is broken.
 func firstViolation(c *history.Cell) *window {
 	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
 		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {

@@ -63,7 +63,9 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 }
 
 // broken are the severities that say that something is broken.
-var broken = []history.Severity{history.StockBroken, history.LockBroken, history.Stuck, history.OutOfTurn, history.WokeAll}
+var broken = []history.Severity{
+	history.StockBroken, history.LockBroken, history.Stuck, history.OutOfTurn, history.WokeAll,
+}
 
 // deeds say what a rung did, if a verdict is broken.
 var deeds = []struct {
