@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
@@ -13,15 +14,32 @@ import (
 )
 
 // WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and Porcupine's pages.
-// Those of the run before move to a directory below. If the first two cannot be written, there is no report.
+// Those of the run before move to a directory below. If the first two cannot be written, there is no report. Another run
+// may end in the same directory meanwhile: so the files are written aside, and put there together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
-	if err := SetAside(dir); err != nil {
+	aside, err := os.MkdirTemp(dir, ".loadtest-*")
+	if err != nil {
 		return err
 	}
-	return Write(dir, run, rows)
+	err = Write(aside, run, rows)
+	defer alone(dir)()
+	return errors.Join(err, SetAside(dir), move(aside, dir), os.RemoveAll(aside))
 }
 
-// Write is WriteAll without moving anything: it replaces the files of the same run.
+// alone waits until no other run puts its files into the directory, and lets none do so until free is called. It takes
+// milliseconds: one that is still there after a second was killed.
+func alone(dir string) (free func()) {
+	lock := filepath.Join(dir, ".loadtest-lock")
+	for range 100 {
+		if os.Mkdir(lock, 0o755) == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() { _ = os.Remove(lock) }
+}
+
+// Write is WriteAll without moving anything: it replaces the files of the same run, one by one.
 func Write(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := history.Write(filepath.Join(dir, history.Results), run)
 	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {

@@ -29,28 +29,40 @@ var files = []string{history.Results, matrixFile, pageFile, porcupineDir, StageL
 // SetAside moves the files of the last run out of the way of those of the next one, and removes the oldest runs. It
 // touches no file that is not of a run.
 func SetAside(dir string) error {
-	last, err := os.Stat(filepath.Join(dir, history.Results))
-	if errors.Is(err, fs.ErrNotExist) {
-		last, err = os.Stat(filepath.Join(dir, StageLog)) // a class that ended before any verdict
+	var last os.FileInfo
+	for _, name := range slices.Backward(files) { // a class that ended before any verdict has its log alone
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			last = info
+		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if last == nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
 	runs := filepath.Join(dir, runsDir)
-	to := filepath.Join(runs, last.ModTime().UTC().Format(runTime))
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := os.MkdirAll(runs, 0o755); err != nil {
 		return err
 	}
+	for ended := last.ModTime().UTC(); ; ended = ended.Add(time.Millisecond) {
+		to := filepath.Join(runs, ended.Format(runTime))
+		err := os.Mkdir(to, 0o755)
+		if err == nil {
+			return errors.Join(move(dir, to), removeOldest(runs))
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+}
+
+// move moves those files of a run that are there.
+func move(from, to string) error {
 	for _, name := range files {
-		err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name))
+		err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return removeOldest(runs)
+	return nil
 }
 
 func removeOldest(runs string) error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,4 +54,30 @@ func TestRunsAreKept(t *testing.T) {
 	write(StageLog, "")
 	require.NoError(t, SetAside(dir))
 	assert.Equal(t, 1, count("runs/*/"+StageLog))
+}
+
+// Two runs that end at once in one directory leave the files of both, those of each together.
+func TestRunsThatEndAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for i := range keptRuns {
+		all.Go(func() {
+			assert.NoError(t, WriteAll(dir, &history.Run{ID: fmt.Sprint("run", i)}, nil))
+		})
+	}
+	all.Wait()
+	last, err := os.ReadFile(filepath.Join(dir, matrixFile))
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(dir, pageFile))
+	require.NoError(t, err)
+	id := regexp.MustCompile(`run\d`)
+	assert.Equal(t, id.FindString(string(last)), id.FindString(string(page)))
+	for _, name := range []string{matrixFile, pageFile} {
+		kept, err := filepath.Glob(filepath.Join(dir, runsDir, "*", name))
+		require.NoError(t, err)
+		assert.Len(t, kept, keptRuns-1, name)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
