@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"slices"
@@ -98,7 +99,7 @@ func (f *runFlags) sizes() error {
 	); err != nil {
 		return err
 	}
-	if f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
+	if math.IsNaN(f.Rate) || f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
 		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
 	}
 	return nil

@@ -32,6 +32,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--stock=-1", "--stock must lie between"},
 		{"--instances 1", "--instances must lie between"},
 		{"--repeat 0", "--repeat must lie between"},
+		{"--rate NaN --requests 1", "--rate must lie between"},
 		{"--predict", "--predict asks about 12 cells at most, and this run has "},
 		{"--wait=-1s", "--wait must lie between"},
 		{"--ttl 1ms", "--ttl must lie between"},
