@@ -48,8 +48,9 @@ type facts struct {
 	Figures         int
 	StepsRight      bool // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
-	HeadingInView   bool // of the open cell
-	NamesStay       bool // those of its lanes, when its timeline is scrolled sideways
+	HeadingInView   bool     // of the open cell
+	NamesStay       bool     // those of its lanes, when its timeline is scrolled sideways
+	Found           []string // the lines and columns of the matrix, for each search
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -72,6 +73,9 @@ func TestTheReportInABrowser(t *testing.T) {
 			assert.True(t, f.HeadingInView)
 			assert.True(t, f.NamesStay)
 			assert.True(t, f.StepsRight)
+			whole := fmt.Sprintf("%d × %d", len(scenario.Table), len(catalog.Rungs))
+			assert.Equal(t, []string{"2 × 1", fmt.Sprintf("%d × 1", len(scenario.Table)), "1 × 2",
+				fmt.Sprintf("0 × %d", len(catalog.Rungs)), whole}, f.Found)
 			assert.NotEmpty(t, f.Next)
 			assert.Equal(t, f.Next, f.NextByKey)
 		})

@@ -50,14 +50,17 @@
     const grid = document.getElementById("matrix"), [head, ...lines] = grid.querySelectorAll("tr");
     const group = tools.querySelector("[aria-pressed=true]").dataset.group;
     const only = tools.querySelector("[type=checkbox]").checked;
-    const word = tools.querySelector("[type=search]").value.trim().toLowerCase();
-    const has = (e) => e.textContent.toLowerCase().includes(word), heads = [...head.cells].slice(1);
-    const inHeads = word ? heads.some(has) : false; // the script has no "and", because a report is XML too
-    const shown = heads.map((e) => [e.dataset.group, ""].includes(group) ? !inHeads || has(e) : false);
+    const words = tools.querySelector("[type=search]").value.toLowerCase().split(" ").filter(Boolean);
+    const has = (e, word) => e.textContent.toLowerCase().includes(word), heads = [...head.cells].slice(1);
+    const rungs = words.filter((word) => heads.some((e) => has(e, word)));
+    const names = words.filter((word) => !rungs.includes(word));
+    // The script has no "and", because a report is XML too.
+    const found = (e) => rungs.length ? rungs.some((word) => has(e, word)) : true;
+    const shown = heads.map((e) => [e.dataset.group, ""].includes(group) ? found(e) : false);
     for (const line of [head, ...lines]) shown.forEach((show, i) => { line.cells[i + 1].hidden = !show; });
     for (const line of lines) {
-      const found = inHeads || has(line.cells[0]), broken = line.querySelector("td.broken:not([hidden])");
-      line.hidden = !found || (only ? !broken : false);
+      const named = names.every((word) => has(line.cells[0], word)), broken = line.querySelector("td.broken:not([hidden])");
+      line.hidden = !named || (only ? !broken : false);
     }
     const columns = shown.filter(Boolean).length;
     grid.style.setProperty("--cols", columns);
