@@ -14,8 +14,8 @@ import (
 )
 
 // WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and Porcupine's pages.
-// Those of the run before move to a directory below. If the first two cannot be written, there is no report. Another run
-// may end in the same directory meanwhile: so the files are written aside, and put there together.
+// Those of the run before move to a directory below. If the first two cannot be written, there is no report. Another
+// run may end in the same directory meanwhile: so the files are written aside, and put there together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	aside, err := os.MkdirTemp(dir, ".loadtest-*")
 	if err != nil {
