@@ -48,7 +48,7 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	return again(f.Files[0], stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
 		p := terminal.NewPrinter(stdout)
 		p.Header(run, terminal.AnyCrowd(rows))
-		p.Results(terminal.Outcome{
+		p.Results(terminal.Run{
 			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: f.Verbose,
 			Read: f.Files[0], Out: f.out(),
 		})

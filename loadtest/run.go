@@ -68,7 +68,7 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	}
 	good := true
 	if len(rows) > 0 {
-		good = terminal.NewPrinter(stdout).Results(terminal.Outcome{
+		good = terminal.NewPrinter(stdout).Results(terminal.Run{
 			Rows: rows, Interrupted: err != nil, Selected: run.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
 		})
 	}

@@ -8,20 +8,20 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An Outcome lists the verdicts that break. Whatever else can be asked of the rung holds.
-type Outcome []history.Verdict
+// Breaks are the verdicts that break. Whatever else can be asked of the rung holds.
+type Breaks []history.Verdict
 
 // The outcomes that most tables have.
 var (
-	Holds         = Outcome{}
-	SoldTwice     = Outcome{history.Stock} // whatever the lock did
-	Shared        = Outcome{history.Exclusion}
-	Oversold      = Outcome{history.Stock, history.Exclusion}
-	Freed         = Outcome{history.OwnRelease}
-	OversoldFreed = Outcome{history.Stock, history.Exclusion, history.OwnRelease}
-	Stuck         = Outcome{history.Liveness}
-	Overtaken     = Outcome{history.InOrder}
-	Herded        = Outcome{history.Herd}
+	Holds         = Breaks{}
+	SoldTwice     = Breaks{history.Stock} // whatever the lock did
+	Shared        = Breaks{history.Exclusion}
+	Oversold      = Breaks{history.Stock, history.Exclusion}
+	Freed         = Breaks{history.OwnRelease}
+	OversoldFreed = Breaks{history.Stock, history.Exclusion, history.OwnRelease}
+	Stuck         = Breaks{history.Liveness}
+	Overtaken     = Breaks{history.InOrder}
+	Herded        = Breaks{history.Herd}
 )
 
 // Groups name every rung once and say what becomes of it in a scenario.
@@ -33,12 +33,12 @@ type group struct {
 	others bool // the rungs are all those that no group names
 	like   Variant
 	skip   bool // the scenario does not apply to them
-	breaks Outcome
+	breaks Breaks
 	why    string
 }
 
 // On says what the rungs of these numbers, separated by spaces, come to, and why.
-func On(rungs string, breaks Outcome, why string) Groups {
+func On(rungs string, breaks Breaks, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }
 

@@ -32,7 +32,7 @@ func TestATableThatIsWrong(t *testing.T) {
 		"v4 is named twice":          slices.Concat(everyRung(), On("v4", Stuck, "no")),
 		"v3 is named twice":          slices.Concat(everyRung("v3"), Skip("v3 v3", "no")),
 		"there is no rung v44":       slices.Concat(everyRung(), On("v44", Stuck, "no")),
-		"v4 cannot break fence":      slices.Concat(everyRung("v4"), On("v4", Outcome{history.Fence}, "no")),
+		"v4 cannot break fence":      slices.Concat(everyRung("v4"), On("v4", Breaks{history.Fence}, "no")),
 		"v17 cannot break exclusion": slices.Concat(everyRung("v17"), On("v17", Shared, "no")),
 		"nothing is said of v3":      slices.Concat(everyRung("v2", "v3"), Like("v2", Variant{Of: "v3"})),
 		"is to be like itself": slices.Concat(everyRung("v2", "v3"),

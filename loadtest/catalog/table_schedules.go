@@ -28,8 +28,8 @@ func ExpectSchedules(rung, situation, fault string) (breaks []history.Verdict, w
 
 // What schedules alone come to.
 var (
-	everything    = Outcome{history.Stock, history.Exclusion, history.Liveness}
-	stuckAndFreed = Outcome{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
+	everything    = Breaks{history.Stock, history.Exclusion, history.Liveness}
+	stuckAndFreed = Breaks{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 )
 
 // brokenAnyway are the rungs that break without a fault, with the same verdicts under each that adds none.
@@ -174,7 +174,7 @@ var schedules = []struct {
 	)},
 	{"readers", "none", On("v10", Holds,
 		"a waiting writer keeps new readers out by its mark, which it renews in time")},
-	{"readers", "hold", On("v10", Outcome{history.Exclusion, history.InOrder},
+	{"readers", "hold", On("v10", Breaks{history.Exclusion, history.InOrder},
 		"a held writer does not renew its mark, nor its lease: the reader gets in")},
 	{"readers", "crash", On("v10", Holds, "the mark of a dead writer expires")},
 	{"readers", "give-up", On("v10", Holds, "a writer that gives up removes its mark")},

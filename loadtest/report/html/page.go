@@ -121,7 +121,7 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 	p.Groups = groupsOf(sections)
 	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, rows, p.Few)
 	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
-	words, good := terminal.Outcome{
+	words, good := terminal.Run{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()
 	p.Good, p.Outcome = good, strings.ToUpper(words[:1])+words[1:]

@@ -56,9 +56,9 @@ func TestColumnsAreDroppedInOrder(t *testing.T) {
 // Figures of more crowds than a screen holds are printed if all is asked for, or there is one scenario.
 func TestFiguresAreOfFewCrowds(t *testing.T) {
 	one, two := cellsOf(t, []string{"one-instance"}, nil), cellsOf(t, []string{"one-instance", "two-instances"}, nil)
-	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{}, one...), "cmd/sale")
-	assert.NotContains(t, printed(terminal.Printer{}, terminal.Outcome{}, two...), "cmd/sale")
-	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Verbose: true}, two...), "cmd/sale")
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{}, one...), "cmd/sale")
+	assert.NotContains(t, printed(terminal.Printer{}, terminal.Run{}, two...), "cmd/sale")
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Verbose: true}, two...), "cmd/sale")
 }
 
 // The probe of a large stock buys a unit, which is not lost.
@@ -73,7 +73,7 @@ func TestWhatTheProbeBoughtIsNotLost(t *testing.T) {
 func TestTheResultsShowTheMatrix(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/results.md")
 	require.NoError(t, err)
-	_, grid, found := strings.Cut(printed(terminal.Printer{}, terminal.Outcome{}, cellsOf(t, nil, nil)...), "what broke:")
+	_, grid, found := strings.Cut(printed(terminal.Printer{}, terminal.Run{}, cellsOf(t, nil, nil)...), "what broke:")
 	require.True(t, found)
 	grid, _, _ = strings.Cut(grid, "--verbose")
 	assert.Contains(t, string(document), grid)

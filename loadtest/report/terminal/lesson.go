@@ -11,7 +11,7 @@ import (
 
 // lesson prints in words what a run shows: what broke most and why, what held there, and where to look next. It tells
 // only of what is as expected, since it gives the reasons of the expectations.
-func (p Printer) lesson(o Outcome) {
+func (p Printer) lesson(o Run) {
 	rows := filter(o.Rows, func(r *catalog.Row) bool {
 		_, expected := r.Scenario.Expected(r.Rung)
 		return expected && r.Ran() > 0 && len(r.Surprises)+len(r.Invalid) == 0

@@ -36,7 +36,7 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		p.Header(&history.Run{
 			ID: evil, Backend: history.Backend{Text: evil, Stockapi: evil}, Machine: history.Machine{OS: evil},
 		}, true)
-		p.Results(terminal.Outcome{Rows: scenario.Table.Assess(cells), Verbose: verbose})
+		p.Results(terminal.Run{Rows: scenario.Table.Assess(cells), Verbose: verbose})
 		shown := terminal.NewProgress(&progress, nil)
 		for _, c := range cells {
 			shown.Finished(assess(c))

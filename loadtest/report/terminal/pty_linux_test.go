@@ -35,10 +35,10 @@ func TestARunOnARealTerminal(t *testing.T) {
 			time.Millisecond)
 	}
 	p.Close()
-	result := terminal.Outcome{Rows: scenario.Table.Assess(cells)}
+	result := terminal.Run{Rows: scenario.Table.Assess(cells)}
 	assert.True(t, terminal.NewPrinter(tty).Results(result))
 	closed()
 	assert.False(t, screen.Wrapped(), "no line was wider than the screen")
-	assert.Equal(t, strings.TrimSpace(printed(terminal.Printer{Width: columns}, terminal.Outcome{}, cells...)),
+	assert.Equal(t, strings.TrimSpace(printed(terminal.Printer{Width: columns}, terminal.Run{}, cells...)),
 		screen.String(), "nothing but the result is left")
 }

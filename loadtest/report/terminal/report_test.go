@@ -91,7 +91,7 @@ func cellsOf(t *testing.T, scenarios, rungs []string) (cells []*history.Cell) {
 }
 
 // printed prints cells as a run of them does.
-func printed(p terminal.Printer, o terminal.Outcome, cells ...*history.Cell) string {
+func printed(p terminal.Printer, o terminal.Run, cells ...*history.Cell) string {
 	var out bytes.Buffer
 	p.Writer, o.Rows = &out, scenario.Table.Assess(cells)
 	p.Results(o)
@@ -116,7 +116,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 				"set/stock under a lease of 0.500 s, sold unit 98 again to order 1 at +0.%03d s", i, i+1)
 		}
 	}
-	text := printed(terminal.Printer{Width: 120}, terminal.Outcome{First: true}, cells...)
+	text := printed(terminal.Printer{Width: 120}, terminal.Run{First: true}, cells...)
 	assert.LessOrEqual(t, strings.Count(text, "\n"), 30, text)
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
@@ -128,7 +128,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 		"\nas expected (90 of 90 cells)\n"} {
 		assert.Contains(t, text, want)
 	}
-	text = printed(terminal.Printer{Width: 80}, terminal.Outcome{First: true}, cells...)
+	text = printed(terminal.Printer{Width: 80}, terminal.Run{First: true}, cells...)
 	_, matrix, _ := strings.Cut(text, "what broke:")
 	assert.LessOrEqual(t, strings.Count(matrix, "\n"), 22, "the matrix is on a small screen too")
 }
@@ -164,20 +164,20 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 		c.Coverage = &history.Coverage{Sales: 100, Checked: 200, Refusals: 200, Leases: 300, Expected: 300, Rarer: 0.03}
 	}
 	for _, width := range []int{80, 100, 120, 160, 200} {
-		text := printed(terminal.Printer{Width: width}, terminal.Outcome{}, cells...)
+		text := printed(terminal.Printer{Width: width}, terminal.Run{}, cells...)
 		assert.LessOrEqual(t, widest(text), width, text)
 		assert.NotContains(t, text, "how soon the next")
 		assert.Regexp(t, `--verbose\s+prints \d+ more stories`, text)
-		all := printed(terminal.Printer{Width: width}, terminal.Outcome{Verbose: true}, cells...)
+		all := printed(terminal.Printer{Width: width}, terminal.Run{Verbose: true}, cells...)
 		assert.LessOrEqual(t, widest(all), width, all)
 		assert.NotContains(t, all, "more stories")
 		for _, want := range []string{"\none-instance: ", "how soon the next", "what ok rests on", "pause v4: ", "v5: "} {
 			assert.Contains(t, all, want)
 		}
 	}
-	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Out: "out"}, cells...),
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Out: "out"}, cells...),
 		" and all figures\npage: out/report.html\nas expected (")
-	assert.Contains(t, printed(terminal.Printer{}, terminal.Outcome{Read: "r.json"}, cells...),
+	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Read: "r.json"}, cells...),
 		"page: loadtest report r.json makes it\n", "a run that was read has no --out")
 }
 
@@ -229,7 +229,7 @@ func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
 }
 
 func TestTheLastWords(t *testing.T) {
-	last := func(o terminal.Outcome, cells ...*history.Cell) (string, bool) {
+	last := func(o terminal.Run, cells ...*history.Cell) (string, bool) {
 		var out bytes.Buffer
 		o.Rows = scenario.Table.Assess(cells)
 		good := terminal.Printer{Writer: &out}.Summary(o)
@@ -237,23 +237,23 @@ func TestTheLastWords(t *testing.T) {
 	}
 	good, bad := asExpected("crash", "v1"), told("pause", "v17", "x")
 	zookeeper := needs("zookeeper", "crash", "v13")
-	interrupted := terminal.Outcome{Interrupted: true, Selected: 458}
+	interrupted := terminal.Run{Interrupted: true, Selected: 458}
 	for _, c := range []struct {
-		outcome terminal.Outcome
+		outcome terminal.Run
 		cells   []*history.Cell
 		says    string
 		good    bool
 	}{
-		{terminal.Outcome{}, []*history.Cell{good}, "as expected (1 of 1 cells)\n", true},
-		{terminal.Outcome{}, []*history.Cell{good, zookeeper}, "as expected (1 of 1 cells; 1 not run)\n", true},
-		{terminal.Outcome{}, []*history.Cell{good, bad, zookeeper}, "NOT as expected (1 of 2 cells are; 1 not run):\n" +
+		{terminal.Run{}, []*history.Cell{good}, "as expected (1 of 1 cells)\n", true},
+		{terminal.Run{}, []*history.Cell{good, zookeeper}, "as expected (1 of 1 cells; 1 not run)\n", true},
+		{terminal.Run{}, []*history.Cell{good, bad, zookeeper}, "NOT as expected (1 of 2 cells are; 1 not run):\n" +
 			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
 		{interrupted, []*history.Cell{good}, "interrupted after 1 of 458 cells, so far as expected\n", true},
 		{interrupted, []*history.Cell{good, zookeeper},
 			"interrupted after 2 of 458 cells, so far as expected (1 not run)\n", true},
 		{interrupted, []*history.Cell{good, bad}, "interrupted after 2 of 458 cells, NOT as expected (1 of 2 cells are):\n" +
 			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
-		{terminal.Outcome{Interrupted: true}, []*history.Cell{good}, "interrupted after 1 cell, so far as expected\n", true},
+		{terminal.Run{Interrupted: true}, []*history.Cell{good}, "interrupted after 1 cell, so far as expected\n", true},
 	} {
 		says, good := last(c.outcome, c.cells...)
 		assert.Equal(t, c.says, says)
@@ -264,7 +264,7 @@ func TestTheLastWords(t *testing.T) {
 // A run of which no cell could be run has not come out as expected.
 func TestARunOfNothingIsNotGood(t *testing.T) {
 	rows := scenario.Table.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})
-	words, good := terminal.Outcome{Rows: rows}.Headline()
+	words, good := terminal.Run{Rows: rows}.Headline()
 	assert.Equal(t, "nothing was measured (0 of 0 cells; 1 not run)", words)
 	assert.False(t, good)
 }

@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// An Outcome holds what is printed of a run.
-type Outcome struct {
+// A Run holds what is printed of a run.
+type Run struct {
 	Rows []*catalog.Row
 	// Interrupted reports that the run ended before all cells were measured. Selected is the number of its cells, 0 if it
 	// is not known.
@@ -29,7 +29,7 @@ const fewCrowds = 16
 
 // Results prints the stories, the figures, the matrix, what it teaches and the summary, in this order: what a terminal
 // still shows at the end is the matrix and its lesson. It returns what [Printer.Summary] does.
-func (p Printer) Results(o Outcome) bool {
+func (p Printer) Results(o Run) bool {
 	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
 	left := p.Stories(o.Rows, o.Verbose)
@@ -46,7 +46,7 @@ func (p Printer) Results(o Outcome) bool {
 }
 
 // more says where that is which was left out, and where the page is.
-func (p Printer) more(o Outcome, stories int) {
+func (p Printer) more(o Run, stories int) {
 	what := "all figures"
 	if stories > 0 {
 		what = plural(stories, "more story", "more stories") + " and " + what

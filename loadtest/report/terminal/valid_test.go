@@ -19,7 +19,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	slow.Aborted, slow.Client = "it was not held", &history.Client{Longest: time.Second}
 	longer := asExpected("pause", "v4")
 	longer.Longer = 4
-	text := printed(terminal.Printer{}, terminal.Outcome{}, bad, slow, longer)
+	text := printed(terminal.Printer{}, terminal.Run{}, bad, slow, longer)
 	assert.Regexp(t, `(?m)not-sent[^\n]*\n[^\n]*\n! v17 atomic +2 not valid `, text)
 	assert.Regexp(t, `(?m)^crash +inv`, text)
 	assert.Regexp(t, `(?m)^pause +SE~`, text)

@@ -30,7 +30,7 @@ func Line(c *catalog.Assessment) string {
 
 // Summary prints the last lines: as expected, or what was not, and which cells were not measured. It
 // returns whether all that was measured is as expected.
-func (p Printer) Summary(o Outcome) bool {
+func (p Printer) Summary(o Run) bool {
 	words, _ := o.Headline()
 	good, details := true, false
 	for _, r := range o.Rows {
@@ -51,7 +51,7 @@ func (p Printer) Summary(o Outcome) bool {
 
 // Headline says in one line how a run came out. It is good if the run was finished, and all of it was measured and is
 // as expected.
-func (o Outcome) Headline() (words string, good bool) {
+func (o Run) Headline() (words string, good bool) {
 	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
 	for _, r := range o.Rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
@@ -83,7 +83,7 @@ func (o Outcome) Headline() (words string, good bool) {
 }
 
 // interrupted says how far an interrupted run came; it is empty if the run was finished.
-func (o Outcome) interrupted(measured int) string {
+func (o Run) interrupted(measured int) string {
 	switch {
 	case !o.Interrupted:
 		return ""
