@@ -10,14 +10,7 @@ import (
 
 // Story returns the first violation of a cell in one line: a unit sold twice if there is one, since a shop notices
 // that, or else the first verdict that is broken. It is empty if none is.
-func Story(findings []history.Finding) string {
-	for _, f := range findings {
-		if f.Result == history.Broken {
-			return f.Because
-		}
-	}
-	return ""
-}
+func Story(findings []history.Finding) string { return history.FirstBroken(findings).Because }
 
 // Remark returns how many waiters a release woke if that was no herd, for comparison. It is empty if that was not
 // asked.

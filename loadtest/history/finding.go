@@ -70,6 +70,16 @@ func FindingOf(fs []Finding, v Verdict) Finding {
 	return Finding{Verdict: v, Result: NotApplicable}
 }
 
+// FirstBroken returns the first finding that is broken, and an empty one if none is.
+func FirstBroken(fs []Finding) Finding {
+	for _, f := range fs {
+		if f.Result == Broken {
+			return f
+		}
+	}
+	return Finding{}
+}
+
 // Worst returns the worst result: invalid, or else broken, or else indeterminate.
 func Worst(fs []Finding) Result {
 	rank := map[Result]int{NotApplicable: 0, OK: 1, Indeterminate: 2, Broken: 3, Invalid: 4}

@@ -110,9 +110,8 @@ func (s *svg) hatch(id, class string, angle float64) {
 // heading says what happened in the cell, what the cell does, and the story.
 func heading(c *history.Cell, what string) (title, does, sentence string) {
 	title = "No violation was found"
-	broken := func(f history.Finding) bool { return f.Result == history.Broken }
-	if i := slices.IndexFunc(c.Findings, broken); i >= 0 {
-		title = happened(c.Findings[i])
+	if f := history.FirstBroken(c.Findings); f.Result == history.Broken {
+		title = happened(f)
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
 	if what != "" {

@@ -62,11 +62,7 @@ func firstBroken(c *history.Cell) history.Finding {
 			return f
 		}
 	}
-	at := slices.IndexFunc(c.Findings, func(f history.Finding) bool { return f.Result == history.Broken })
-	if at < 0 {
-		return history.Finding{}
-	}
-	return c.Findings[at]
+	return history.FirstBroken(c.Findings)
 }
 
 // firstEvidence returns the first evidence of that verdict.

@@ -117,14 +117,8 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 // storyOf returns the row's first violation, empty if there is none.
 func storyOf(r *catalog.Row) (k kind, said string) {
 	c := r.Shown()
-	k = kind{scenario: r.Scenario.Name, twice: c.SoldTwice() > 0}
-	for _, f := range c.Findings {
-		if f.Result == history.Broken {
-			k.verdict = f.Verdict
-			return k, f.Because
-		}
-	}
-	return k, ""
+	f := history.FirstBroken(c.Findings)
+	return kind{r.Scenario.Name, f.Verdict, c.SoldTwice() > 0}, f.Because
 }
 
 // story prints a story after the cells of which it is true.
