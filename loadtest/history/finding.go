@@ -99,7 +99,7 @@ type Severity int
 const (
 	StockBroken Severity = iota
 	LockBroken           // the stock is right
-	Stuck                // the stock and the lock are right, but no fresh request gets through
+	Stuck                // the lock and the stock are right, but somebody does not get through
 	OutOfTurn
 	WokeAll // a release woke all waiters
 	NotValid
@@ -108,14 +108,13 @@ const (
 	NotAsked
 )
 
-// severities are those of the verdicts of a cell, where they are broken.
+// severities are those of the verdicts, where they are broken. One that a forged file invents has the worst.
 var severities = map[Verdict]Severity{
-	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken, Liveness: Stuck,
-	InOrder: OutOfTurn, Herd: WokeAll,
+	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken, Nested: LockBroken,
+	LostLease: LockBroken, Liveness: Stuck, WakeUp: Stuck, Undo: Stuck, InOrder: OutOfTurn, Herd: WokeAll,
 }
 
-// SeverityOf returns what is worst in findings. Where nothing is broken but verdicts that no cell of a run has, that is
-// as bad as a broken stock.
+// SeverityOf returns what is worst in findings.
 func SeverityOf(fs []Finding) Severity {
 	switch Worst(fs) {
 	case Invalid:
@@ -124,17 +123,12 @@ func SeverityOf(fs []Finding) Severity {
 		return Undecided
 	case OK:
 		return Unbroken
-	case NotApplicable:
-		return NotAsked
 	}
 	worst := NotAsked
 	for _, f := range fs {
-		if s, known := severities[f.Verdict]; known && f.Result == Broken {
-			worst = min(worst, s)
+		if f.Result == Broken {
+			worst = min(worst, severities[f.Verdict])
 		}
-	}
-	if worst == NotAsked {
-		return StockBroken
 	}
 	return worst
 }

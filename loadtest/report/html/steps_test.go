@@ -89,3 +89,13 @@ func TestManySteps(t *testing.T) {
 	}
 	legible(t, "200 steps", "<p>"+string(html.DrawSteps(c, steps))+"</p>")
 }
+
+// What the explorer alone asks is about the lock and about waiters: where it breaks, the stock may be right.
+func TestAPromiseThatBreaksIsNoBrokenStock(t *testing.T) {
+	for v, class := range map[history.Verdict]string{
+		history.Nested: "broken lock-broken", history.WakeUp: "broken stuck", history.Undo: "broken stuck",
+		history.LostLease: "broken lock-broken", "forged": "broken stock-broken",
+	} {
+		assert.Equal(t, class, html.SignOf([]history.Finding{{Verdict: v, Result: history.Broken}}), v)
+	}
+}
