@@ -33,8 +33,8 @@ type Plan struct {
 	Done *atomic.Int64
 }
 
-// A Result is the outcome of a plan.
-type Result struct {
+// A Measurement is what was measured of a plan.
+type Measurement struct {
 	// Start is the time at which the barrier opened.
 	Start   time.Time
 	Elapsed time.Duration
@@ -45,7 +45,7 @@ type Result struct {
 
 // Run carries out the plan. If ctx ends first, it returns the cause: half a load proves nothing, least of all that a
 // rung holds.
-func Run(ctx context.Context, p Plan) (Result, error) {
+func Run(ctx context.Context, p Plan) (Measurement, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), cancel: cancel, stats: newClientStats()}
@@ -62,9 +62,9 @@ func Run(ctx context.Context, p Plan) (Result, error) {
 	close(r.barrier)
 	finished.Wait()
 	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+		return Measurement{}, context.Cause(ctx)
 	}
-	result := Result{Start: r.start, Elapsed: time.Since(r.start), Latency: r.stats.latency.summary(),
+	result := Measurement{Start: r.start, Elapsed: time.Since(r.start), Latency: r.stats.latency.summary(),
 		Client: r.stats.client(p.Requests)}
 	result.Client.Loop, result.Client.AskedRate = "open", p.Rate
 	if p.Rate <= 0 {
