@@ -234,10 +234,10 @@ func (r *answersReader) notAsked(f *history.Finding) string {
 		return "nobody knows who waited for the lock, and since when"
 	case r.lessors[""]:
 		return "of some leases nobody knows which instance had them"
+	case f.Result == history.NotApplicable && f.Because == "":
+		return "no receipt shows what it is judged by"
 	case len(r.lessors) > 1:
 		return fmt.Sprintf("the leases are of %d instances, and nobody knows whether they read one clock", len(r.lessors))
-	case f.Result == history.NotApplicable:
-		return "no receipt shows what it is judged by"
 	case r.generators > 1:
 		return fmt.Sprintf("nobody knows whether the %d load generators read one clock", r.generators)
 	}

@@ -31,6 +31,12 @@ func leased(line string, from, to int) string {
 		from, from, to)
 }
 
+// reading gives the receipt of a line a command that reads the stock.
+func reading(line string) string {
+	return strings.TrimSuffix(line, "}}") + `,"trace":[{"cmd":"get","key":"ProductStock_p",` +
+		`"at":"2026-03-01T12:00:01.5Z","end":"2026-03-01T12:00:01.6Z","reply":"2"}]}}`
+}
+
 // numbered gives the receipt of a line a lease with that fencing token.
 func numbered(line string, token int) string {
 	return strings.Replace(leased(line, 1, 3), `"lease":{`, fmt.Sprintf(`"lease":{"fence":%d,`, token), 1)
@@ -108,6 +114,9 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		"leases by two clocks": {
 			[][]string{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
 			`exclusion +not asked +the leases are of 2 instances`,
+		},
+		"no leases, but commands": {
+			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected, `exclusion +not asked +no receipt shows`,
 		},
 		"leases by an unknown clock": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 1, 3), leased(receipt("y", "", 1, 0, 9), 2, 4)}}, "", asExpected,
