@@ -113,6 +113,10 @@ const (
 // maxOrders bounds --orders. Each outcome takes about 400 bytes.
 const maxOrders = 1_000_000
 
+// errNoAddr refuses an address that is empty, such as that of a variable that was never set: it would be all of the
+// machine's, and any port.
+var errNoAddr = fmt.Errorf("an address is HOST:PORT, and not empty: %w", errUsage)
+
 // check refuses settings with which no instance can work.
 func (c *config) check() error {
 	switch {
@@ -129,6 +133,8 @@ func (c *config) check() error {
 	case min(c.RedisTimeout, c.SQLTimeout, c.RedlockRetry, c.RedlockTimeout, c.Retry, c.DrainTimeout) <= 0,
 		c.DrainDelay < 0:
 		return fmt.Errorf("times must be positive: %w", errUsage)
+	case c.Addr == "", c.EmbeddedAddr == "":
+		return errNoAddr
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
 	}

@@ -178,6 +178,9 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if ok, err := parse(&c, "stockapi redis", about, args, stdout); !ok {
 		return err
 	}
+	if c.Addr == "" {
+		return errNoAddr
+	}
 	var password string
 	if err := fromFile("--password", &password, c.PasswordFile); err != nil {
 		return err

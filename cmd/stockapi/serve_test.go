@@ -195,3 +195,10 @@ func TestSentinelAndCluster(t *testing.T) {
 		})
 	}
 }
+
+func TestNoEmptyAddress(t *testing.T) {
+	for _, args := range [][]string{{"--addr="}, {"--redis=embedded", "--embedded-addr="}, {"redis", "--addr="}} {
+		err := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard)
+		require.ErrorIs(t, err, errUsage, args)
+	}
+}
