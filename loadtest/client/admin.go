@@ -63,15 +63,17 @@ func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 // Warm opens a connection, and returns a function that hands it to the orders. Between the two it is nobody else's: of
 // many callers, each opens one of its own.
 func (c *Client) Warm(ctx context.Context, base string) (release func()) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/livez", http.NoBody)
 	if err != nil {
-		return func() {}
+		return cancel
 	}
 	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // release closes it
 	if err != nil {
-		return func() {} // the order will fail too
+		return cancel // the order will fail too
 	}
 	return func() {
+		defer cancel()
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody))
 		_ = resp.Body.Close()
 	}

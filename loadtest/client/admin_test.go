@@ -96,3 +96,15 @@ func TestCommandsThatNobodyCountsAreAnError(t *testing.T) {
 	_, err := c.Commands(t.Context(), url)
 	require.Error(t, err)
 }
+
+// A service need not answer /livez, nor serve several connections at once: the orders go out all the same.
+func TestAConnectionThatDoesNotWarmUpHoldsNobodyUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for 10 s")
+	}
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	c, url := serve(t, mux)
+	c.Warm(t.Context(), url)()
+}
