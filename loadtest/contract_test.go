@@ -41,7 +41,7 @@ func TestContractOfAShopAsItShouldBe(t *testing.T) {
 	assert.True(t, strings.HasSuffix(table, "\nall that is needed is there\n"), table)
 	assert.Empty(t, shop.products(), "it takes its product away again")
 
-	_, table, _ = contractOf(t, nil, "--rung", "v17")
+	_, table, _ = contractOf(t, nil, "--rung", "V17")
 	assert.Contains(t, table, "POST /v17/decrease: 200")
 }
 

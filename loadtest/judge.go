@@ -89,20 +89,19 @@ func (f *judgeFlags) rung(ctx context.Context, own *client.Client) (string, erro
 	}
 	var offered []string
 	for _, r := range ladder.Rungs {
-		if r.Available {
-			offered = append(offered, r.Number)
+		switch {
+		case !r.Available:
+			continue
+		case f.Rung == "", strings.EqualFold(f.Rung, r.Number), strings.EqualFold(f.Rung, r.Name):
+			return r.Number, nil
 		}
+		offered = append(offered, r.Number)
 	}
-	switch {
-	case len(offered) == 0:
+	if len(offered) == 0 {
 		return "", errors.New("GET /rungs lists no rung that is available")
-	case f.Rung == "":
-		return offered[0], nil
-	case !slices.Contains(offered, f.Rung):
-		return "", fmt.Errorf("it offers no rung %q%s; it offers %s", f.Rung, catalog.DidYouMean(f.Rung, offered),
-			history.Plain(strings.Join(offered, ", ")))
 	}
-	return f.Rung, nil
+	return "", fmt.Errorf("it offers no rung %q%s; it offers %s", f.Rung, catalog.DidYouMean(f.Rung, offered),
+		history.Plain(strings.Join(offered, ", ")))
 }
 
 // printJudged prints a line for each cell and the story of each that is broken, and returns the exit code.

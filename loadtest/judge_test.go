@@ -34,7 +34,7 @@ func TestJudgeOfASoundShop(t *testing.T) {
 }
 
 func TestJudgeOfAShopThatSellsTwice(t *testing.T) {
-	code, stdout, _ := judgeOf(t, sellsTwice, "v17")
+	code, stdout, _ := judgeOf(t, sellsTwice, "V17")
 	assert.Equal(t, surprised, code, stdout)
 	assert.Regexp(t, `(?s)two-instances [^\n]* BROKEN.*two-instances: . sold unit 11`, stdout)
 }

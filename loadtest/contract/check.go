@@ -99,12 +99,15 @@ func (c *checker) ladder(ctx context.Context) error {
 	}
 	c.judge(rungs, a, anySuccess, wrong...)
 	offered := available(a)
+	as := slices.IndexFunc(offered, func(rung string) bool { return strings.EqualFold(rung, c.Rung) })
 	switch {
+	case as >= 0:
+		c.Rung = offered[as]
 	case c.Rung == "" && len(offered) > 0:
 		c.Rung = offered[0]
 	case c.Rung == "":
 		c.Rung = "v0" // nothing is listed: the rest is checked all the same
-	case len(offered) > 0 && !slices.Contains(offered, c.Rung):
+	case len(offered) > 0:
 		return &NotOfferedError{c.Base, c.Rung, offered}
 	}
 	return nil
