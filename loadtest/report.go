@@ -66,7 +66,7 @@ func pictured(rows []*catalog.Row, name string) (*catalog.Row, error) {
 			continue
 		}
 		names = append(names, title)
-		called := name == title || name == r.Scenario.Name+" "+r.Name
+		called := strings.EqualFold(name, title) || strings.EqualFold(name, r.Scenario.Name+" "+r.Name)
 		lesson := c.Finding(history.Stock).Result == history.Broken && len(c.Faults) > 0
 		if called || name == "" && lesson {
 			return r, nil

@@ -201,7 +201,7 @@ func TestPictureOfTheCellThatWasChosen(t *testing.T) {
 		"":                    "lock v4 lua-release, scenario pause",
 		"one-instance v0":     "lock v0 nolock, scenario one-instance",
 		"one-instance nolock": "lock v0 nolock, scenario one-instance",
-		"one-instance v4":     "No violation was found",
+		"one-instance V4":     "No violation was found",
 	} {
 		code, stdout, stderr := loadtest(t, "report", file, "--svg", to, "--cell", cell)
 		assert.Equal(t, surprised, code, stderr)
