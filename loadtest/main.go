@@ -33,9 +33,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	switch command {
 	case "audit":
-		return c.Audit.run(stdout, stderr)
+		return untilEnd(ctx, stderr, func() int { return c.Audit.run(stdout, stderr) })
 	case "report":
-		return c.Report.run(stdout, stderr)
+		return untilEnd(ctx, stderr, func() int { return c.Report.run(stdout, stderr) })
 	case "list":
 		return c.List.run(stdout, stderr)
 	case "replay":
@@ -53,6 +53,19 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return c.All.run(ctx, true, stdout, stderr)
 	default:
 		return c.Run.run(ctx, false, stdout, stderr)
+	}
+}
+
+// untilEnd runs a command that takes nothing along when it ends in the middle, and returns its exit code. It does not
+// wait for the command if ctx ends.
+func untilEnd(ctx context.Context, stderr io.Writer, command func() int) int {
+	code := make(chan int, 1)
+	go func() { code <- command() }()
+	select {
+	case c := <-code:
+		return c
+	case <-ctx.Done():
+		return complain(stderr, errInterrupted)
 	}
 }
 

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/report/terminal/terminaltest"
@@ -34,5 +41,19 @@ func TestARunOnATerminalLeavesItsResultAlone(t *testing.T) {
 				assert.True(t, strings.HasSuffix(said, "as expected (16 of 16 cells)"), said)
 			}
 		})
+	}
+}
+
+// A file may be long, or a pipe that nobody writes to: Ctrl-C ends a command that reads one at once.
+func TestAnEndWhileAFileIsRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(file, 0o600))
+	writer, err := os.OpenFile(file, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer writer.Close()
+	for _, args := range [][]string{{"audit", file}, {"audit", "--answers", "--stock", "1", file}, {"report", file}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		assert.Equal(t, couldNotRun, execute(ctx, args, io.Discard, io.Discard), args)
+		cancel()
 	}
 }
