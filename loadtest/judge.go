@@ -92,7 +92,7 @@ func (f *judgeFlags) rung(ctx context.Context, own *client.Client) (string, erro
 		switch {
 		case !r.Available:
 			continue
-		case f.Rung == "", strings.EqualFold(f.Rung, r.Number), strings.EqualFold(f.Rung, r.Name):
+		case f.Rung == "", strings.EqualFold(f.Rung, r.Number), strings.EqualFold(f.Rung, string(r.Name)):
 			return r.Number, nil
 		}
 		offered = append(offered, r.Number)

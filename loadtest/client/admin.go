@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,20 @@ type Ladder struct {
 
 // A Rung is one rung as an instance offers it.
 type Rung struct {
-	Number string   `json:"number"`
-	Name   string   `json:"name"`
-	Needs  []string `json:"needs"`
-	// Wait is how long an order waits for the lock by default.
-	Wait      string `json:"wait"`
-	Available bool   `json:"available"`
-	Note      string `json:"note"`
+	Number    string   `json:"number"`
+	Needs     []string `json:"needs"`
+	Available bool     `json:"available"`
+	Name      extra    `json:"name"`
+	Wait      extra    `json:"wait"` // how long an order waits for the lock by default
+}
+
+// An extra is a member that the contract does not have: a text as stockapi has it, or empty.
+type extra string
+
+// UnmarshalJSON takes whatever it is.
+func (e *extra) UnmarshalJSON(b []byte) error {
+	_ = json.Unmarshal(b, (*string)(e))
+	return nil
 }
 
 // Rung returns the rung of that number.

@@ -42,7 +42,7 @@ func TestAdminRoutes(t *testing.T) {
 	})
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"instance":"a","clock":"m",`+
-			`"rungs":[{"number":"v6","name":"redlock","needs":["5 nodes"],"available":false}]}`)
+			`"rungs":[{"number":"v6","name":{},"wait":20,"needs":["5 nodes"],"available":false}]}`)
 	})
 	c, url := serve(t, mux)
 	require.NoError(t, c.SetStock(t.Context(), url, "p", 100))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,13 +17,14 @@ type answer struct {
 	Quantity int64    `json:"quantity"`
 	Left     int64    `json:"left"`
 	Units    []int64  `json:"units"`
-	Items    []item   `json:"items"`
 	Instance string   `json:"instance"`
 	Order    string   `json:"order"`
 	Lease    *lease   `json:"lease"`
 	SoldBy   string   `json:"sold_by"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
+	// Items is a list of item if several products were ordered. The contract does not have it: it may be anything.
+	Items json.RawMessage `json:"items"`
 }
 
 // An item is the part of a sale of several products that concerns one of them.
@@ -35,13 +37,19 @@ type item struct {
 
 // narrowTo reduces the answer to an order of several products to one of them.
 func (a *answer) narrowTo(product string) {
-	for _, i := range a.Items {
+	var items []item
+	if json.Unmarshal(a.Items, &items) != nil {
+		return
+	}
+	for _, i := range items {
 		if i.Product == product {
-			a.Quantity, a.Left, a.Units = i.Quantity, i.Left, i.Units
+			if i.Units != nil {
+				a.Quantity, a.Left, a.Units = i.Quantity, i.Left, i.Units
+			}
 			return
 		}
 	}
-	if len(a.Items) > 0 { // the units are of other products
+	if slices.ContainsFunc(items, func(i item) bool { return i.Product != "" }) { // the units are of other products
 		a.Quantity, a.Units = 0, nil
 	}
 }
@@ -50,7 +58,6 @@ func (a *answer) narrowTo(product string) {
 // name.
 type problem struct {
 	Type     string   `json:"type"`
-	Title    string   `json:"title"`
 	Detail   string   `json:"detail"`
 	Order    string   `json:"order"`
 	Outcome  string   `json:"outcome"`

@@ -47,6 +47,9 @@ func TestEveryAnswerHasOneOutcome(t *testing.T) {
 		want   history.Outcome
 	}{
 		{"sale", 200, sale, history.Sold},
+		{"sale with items of another kind", 200, `{"quantity":1,"order":"p-1","units":[7],"items":{"sku":1}}`, history.Sold},
+		{"sale with items without units", 200,
+			`{"quantity":1,"order":"p-1","units":[7],"items":[{"product":"p"},{"sku":1}]}`, history.Sold},
 		{"sale without units", 200, `{"quantity":1,"order":"p-1","units":[]}`, history.Unknown},
 		{"sale of another quantity", 200, `{"quantity":2,"order":"p-1","units":[7,8]}`, history.Unknown},
 		{"sale to another order", 200, strings.Replace(sale, "p-1", "p-2", 1), history.Unknown},

@@ -110,6 +110,6 @@ func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 	if !known {
 		return 0, fmt.Errorf("this stockapi does not know %s", r.rung.Number)
 	}
-	wait, err := time.ParseDuration(rung.Wait)
+	wait, err := time.ParseDuration(string(rung.Wait))
 	return min(wait, r.times.wait), err
 }
