@@ -201,14 +201,15 @@ func (p *person) mayTap() error {
 // sharedBy tells the persons of a unit that was sold more than once of each other.
 func (c *class) sharedBy(unit int64, buyers []string) {
 	for _, p := range c.persons {
-		if !slices.Contains(buyers, p.name) {
+		own := slices.Index(buyers, p.name)
+		if own < 0 {
 			continue
 		}
 		i := slices.IndexFunc(p.twice, func(t soldTwice) bool { return t.Unit == unit })
 		if i < 0 {
 			i, p.twice = len(p.twice), append(p.twice, soldTwice{Unit: unit})
 		}
-		p.twice[i].With = slices.DeleteFunc(slices.Clone(buyers), func(name string) bool { return name == p.name })
+		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // whoever has it twice stays
 		p.tell()
 	}
 }

@@ -298,6 +298,20 @@ func TestClassWhoseInstancesDie(t *testing.T) {
 	assert.Contains(t, sheet.String(), "<strong>?SL</strong>")
 }
 
+// A person who bought a unit twice is told so.
+func TestClassWhosePersonBuysTwice(t *testing.T) {
+	t.Parallel()
+	c := open(t, ownRounds(t, "v0")...)
+	fox := c.join()
+	c.do("vote")
+	fox.vote("S", "1")
+	c.do("vote")
+	c.do("all")
+	c.do("all")
+	s := fox.await(func(s *state) bool { return len(s.Twice) > 0 })
+	assert.Equal(t, []string{"fox"}, s.Twice[0].With)
+}
+
 // What comes from outside is refused before it does anything.
 func TestDoor(t *testing.T) {
 	t.Parallel()
