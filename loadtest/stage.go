@@ -93,7 +93,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		wallAt += "?code=" + teacher
 	}
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s\nthe phones: http://%s/%s\n"+
-		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.Out)
+		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, filepath.Clean(f.Out))
 	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(teacher), phones: s.Phones()})
 	return errors.Join(err, s.Close())
 }
