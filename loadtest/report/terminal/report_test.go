@@ -150,7 +150,7 @@ func TestTheLessonIsTrue(t *testing.T) {
 		{"pause", "v15 v18", "In pause v15 and v18 let two orders in at once: two orders"},
 	} {
 		cells := cellsOf(t, strings.Fields(c.scenarios), strings.Fields(c.rungs))
-		text := strings.Join(strings.Fields(printed(terminal.Printer{}, terminal.Outcome{}, cells...)), " ")
+		text := strings.Join(strings.Fields(printed(terminal.Printer{}, terminal.Run{}, cells...)), " ")
 		assert.Contains(t, text, c.says)
 	}
 }
