@@ -110,7 +110,7 @@ func loadSizes(requests, concurrency int, stock int64) error {
 	return cmp.Or(
 		within("--requests", requests, 1, 10_000_000),
 		within("--concurrency", concurrency, 1, 5000),
-		within("--stock", stock, 0, 1_000_000_000),
+		within("--stock", stock, 1, 1_000_000_000),
 	)
 }
 

@@ -29,7 +29,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--requests many", "--requests"},
 		{"--requests 99999999999999999999", "--requests"},
 		{"--concurrency=-1", "--concurrency must lie between"},
-		{"--stock=-1", "--stock must lie between"},
+		{"--stock 0", "--stock must lie between"},
 		{"--instances 1", "--instances must lie between"},
 		{"--repeat 0", "--repeat must lie between"},
 		{"--rate NaN --requests 1", "--rate must lie between"},
