@@ -123,11 +123,7 @@ func printJudged(stdout io.Writer, cells []*history.Cell) int {
 			code = couldNotRun
 			continue
 		}
-		left := "?"
-		if c.Left != nil {
-			left = fmt.Sprint(*c.Left)
-		}
-		fmt.Fprintf(table, "%s\t%d\t%s", c.Scenario, c.Tally().Sold, left)
+		fmt.Fprintf(table, "%s\t%d\t%s", c.Scenario, c.Tally().Sold, c.LeftByBuyers())
 		for _, v := range verdicts {
 			f := c.Finding(v)
 			fmt.Fprintf(table, "\t%s", f.Result)

@@ -1,5 +1,7 @@
 package history
 
+import "fmt"
+
 // A Tally counts the ops of a cell's buyers by outcome.
 type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
 
@@ -21,8 +23,14 @@ func (c *Cell) AnyUnknown() bool { return c.sums().unknown > 0 }
 // UnitsSold returns how many units were sold, to buyers and probes.
 func (c *Cell) UnitsSold() int64 { return c.sums().units }
 
-// UnitsOfProbes returns how many units probes bought.
-func (c *Cell) UnitsOfProbes() int64 { return c.sums().probes }
+// LeftByBuyers returns how many units the buyers left, or "?" if the stock is not known. What probes bought afterwards
+// is added again: a probe cannot ask for more than a large stock, and buys one unit.
+func (c *Cell) LeftByBuyers() string {
+	if c.Left == nil {
+		return "?"
+	}
+	return fmt.Sprint(*c.Left + c.sums().probes)
+}
 
 // SoldTwice returns how many units were named by more than one sale.
 func (c *Cell) SoldTwice() int { return c.sums().twice }

@@ -596,7 +596,7 @@ var table = []section{
 			edits{{"loadtest/history/command.go",
 				`"eval:renew") || c.Cmd == "sql:renew"`, `"eval:renew") || c.Cmd == "expire"`}}},
 		{"what the probe bought is lost", by{test("./loadtest/report/terminal TestWhatTheProbeBought")},
-			edits{{"loadtest/report/terminal/crowds.go", "*c.Left + c.UnitsOfProbes()", "*c.Left"}}},
+			edits{{"loadtest/history/sums.go", "*c.Left + c.sums().probes", "*c.Left"}}},
 		{"timeline: a write that was refused is one", by{test("./loadtest/report/html TestARefusedWrite")},
 			edits{{"loadtest/report/html/writes.go", "case cmd.Refused():", "case false:"}}},
 		{"timeline: a lease has no end", by{test("./loadtest/report/html TestTheEndOfALease")},

@@ -97,12 +97,12 @@ func story(c *history.Cell) string {
 		found = "Nothing is proved either way: "
 	}
 	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",
-		t.Buyers, t.Sold, t.Refused, left(c), c.Initial)
+		t.Buyers, t.Sold, t.Refused, c.LeftByBuyers(), c.Initial)
 }
 
 func numbers(c *history.Cell) []fact {
 	t := c.Tally()
-	left, perSale := left(c), "–"
+	perSale := "–"
 	if c.Commands != nil && t.Sold > 0 {
 		perSale = fmt.Sprintf("%.1f", float64(*c.Commands)/float64(t.Sold))
 	}
@@ -113,7 +113,7 @@ func numbers(c *history.Cell) []fact {
 		{"not sold", fmt.Sprint(t.NotSold)},
 		{"not sent", fmt.Sprint(t.NotSent)},
 		{"unknown", fmt.Sprint(t.Unknown)},
-		{"left", left + " of " + fmt.Sprint(c.Initial)},
+		{"left", c.LeftByBuyers() + " of " + fmt.Sprint(c.Initial)},
 		{"units sold twice", fmt.Sprint(c.SoldTwice())},
 		{"instances", fmt.Sprint(len(c.Instances))},
 		{"p50", measured(c.Latency.P50)},
@@ -143,13 +143,6 @@ func measured(d time.Duration) string {
 		return "–"
 	}
 	return millis(d)
-}
-
-func left(c *history.Cell) string {
-	if c.Left == nil {
-		return "?"
-	}
-	return fmt.Sprint(*c.Left)
 }
 
 // others has a line for each repetition, if there were several.

@@ -36,7 +36,7 @@ var columns = []column{
 	{"not-sold", count(func(t history.Tally) int { return t.NotSold }), true, "0"},
 	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), true, "0"},
 	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true, "-"},
-	{"left", of(left), false, "-"},
+	{"left", of(func(c *catalog.Assessment) string { return c.LeftByBuyers() }), false, "-"},
 	{"twice", of(func(c *catalog.Assessment) string { return fmt.Sprint(c.SoldTwice()) }), false, "-"},
 	{"req/s", of(rate), true, "-"},
 	{"p50 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P50) }), true, "-"},
@@ -156,15 +156,6 @@ func of(value func(*catalog.Assessment) string) func(*catalog.Row, *catalog.Asse
 
 func count(what func(history.Tally) int) func(*catalog.Row, *catalog.Assessment) string {
 	return of(func(c *catalog.Assessment) string { return fmt.Sprint(what(c.Tally())) })
-}
-
-// left returns what the buyers left. What probes bought afterwards is added again: a probe cannot ask for more than a
-// large stock, and buys one unit.
-func left(c *catalog.Assessment) string {
-	if c.Left == nil {
-		return "?"
-	}
-	return fmt.Sprint(*c.Left + c.UnitsOfProbes())
 }
 
 func rate(c *catalog.Assessment) string {
