@@ -32,6 +32,15 @@ func (c *Cell) LeftByBuyers() string {
 	return fmt.Sprint(*c.Left + c.sums().probes)
 }
 
+// CommandsPerSale returns how many commands a sale took, or "–" if none was sold or they were not counted.
+func (c *Cell) CommandsPerSale() string {
+	sold := c.Tally().Sold
+	if c.Commands == nil || sold == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
+}
+
 // SoldTwice returns how many units were named by more than one sale.
 func (c *Cell) SoldTwice() int { return c.sums().twice }
 

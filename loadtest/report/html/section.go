@@ -102,10 +102,6 @@ func story(c *history.Cell) string {
 
 func numbers(c *history.Cell) []fact {
 	t := c.Tally()
-	perSale := "–"
-	if c.Commands != nil && t.Sold > 0 {
-		perSale = fmt.Sprintf("%.1f", float64(*c.Commands)/float64(t.Sold))
-	}
 	return []fact{
 		{"sold", fmt.Sprint(t.Sold)},
 		{"refused", fmt.Sprint(t.Refused)},
@@ -120,7 +116,7 @@ func numbers(c *history.Cell) []fact {
 		{"p99", measured(c.Latency.P99)},
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
-		{"commands per sale", perSale},
+		{"commands per sale", c.CommandsPerSale()},
 		{"a fresh request", freshRequest(c)},
 	}
 }

@@ -41,7 +41,7 @@ var columns = []column{
 	{"req/s", of(rate), true, "-"},
 	{"p50 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P50) }), true, "-"},
 	{"p99 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P99) }), true, "-"},
-	{"cmd/sale", of(perSale), true, "-"},
+	{"cmd/sale", of(func(c *catalog.Assessment) string { return c.CommandsPerSale() }), true, "-"},
 	{"met", met, true, ""},
 }
 
@@ -175,12 +175,4 @@ func millis(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%.0f", ms)
 	}
-}
-
-func perSale(c *catalog.Assessment) string {
-	sold := c.Tally().Sold
-	if c.Commands == nil || sold == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f", float64(*c.Commands)/float64(sold))
 }
