@@ -256,24 +256,27 @@ func TestClassThatGoesOn(t *testing.T) {
 	assert.Equal(t, 3, annas)
 }
 
-// A round that ends before its fault has happened ends all the same.
+// A round that ends before its fault has happened ends all the same. One that was played before is its repetition.
 func TestClassWhoseFaultComesLate(t *testing.T) {
 	t.Parallel()
 	stops := ownRounds(t, "v15")[0]
 	holds := stops
-	holds.Title, holds.Fault = "a hold", "hold@before:write"
+	holds.Fault = "hold@before:write"
 	c := open(t, stops, holds)
 	p := c.join()
-	for _, r := range []stage.Round{stops, holds} {
-		c.wall.await("round", func(e *event) bool { return e.Round["title"] == r.Title })
+	for number := 1.0; number <= 2; number++ {
+		c.wall.await("round", func(e *event) bool { return e.Round["number"] == number })
 		c.do("vote")
 		p.vote("E", "0")
 		c.do("vote")
 		c.do("anna")
 		c.wall.await("cmd", func(e *event) bool { return e.Role == "read" })
-		assert.Empty(t, c.judge().broken(), r.Title)
+		assert.Empty(t, c.judge().broken(), number)
 		_, _ = c.tryTo("next")
 	}
+	cells := c.stage.Run("").Cells
+	require.Len(t, cells, 2)
+	assert.Equal(t, []int{1, 2}, []int{cells[0].Repetition, cells[1].Repetition})
 }
 
 // A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not.

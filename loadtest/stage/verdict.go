@@ -34,6 +34,11 @@ func (s *Stage) judged(of *shop, err error) {
 	}
 	best := s.class.score(lettersOf(cell, history.Broken), lettersOf(cell, history.Indeterminate),
 		counts[min(cell.SoldTwice(), len(counts)-1)])
+	for _, before := range s.cells {
+		if before.Scenario == cell.Scenario && before.Rung == cell.Rung {
+			cell.Repetition++
+		}
+	}
 	s.cells = append(s.cells, cell)
 	s.sheet = append(s.sheet, page{cell, of.round, s.class.count(0), s.class.count(1), best})
 	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
