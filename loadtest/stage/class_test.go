@@ -256,6 +256,30 @@ func TestClassThatGoesOn(t *testing.T) {
 	assert.Equal(t, 3, annas)
 }
 
+// A round begins anew at once, also while a step waits for a lease to end.
+func TestClassThatStepsAndBeginsAnew(t *testing.T) {
+	t.Parallel()
+	r := ownRounds(t, "v3")[0]
+	r.Lease = time.Minute
+	c := open(t, r)
+	c.do("vote")
+	c.join().vote("R", "0")
+	c.do("vote")
+	for range 4 {
+		c.do("step")
+	}
+	var expiry sync.WaitGroup
+	expiry.Go(func() {
+		status, _ := c.tryTo("step")
+		assert.Equal(t, http.StatusConflict, status)
+	})
+	time.Sleep(100 * time.Millisecond)
+	begun := time.Now()
+	c.do("reset")
+	assert.Less(t, time.Since(begun), 5*time.Second)
+	expiry.Wait()
+}
+
 // A round that ends before its fault has happened ends all the same. One that was played before is its repetition.
 func TestClassWhoseFaultComesLate(t *testing.T) {
 	t.Parallel()

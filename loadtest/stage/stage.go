@@ -52,18 +52,20 @@ type Stage struct {
 	keeping sync.WaitGroup
 	writing sync.Mutex // what is kept is written by one at a time
 
-	mu     sync.Mutex // guards what follows; it is taken before a shop's own
-	class  *class
-	phase  string
-	number int // of the round, from 0
-	cells  []*history.Cell
-	sheet  []page
+	mu      sync.Mutex // guards what follows; it is taken before a shop's own
+	class   *class
+	phase   string
+	number  int                // of the round, from 0
+	endStep context.CancelFunc // ends the wait of the step that is carried out
+	cells   []*history.Cell
+	sheet   []page
 }
 
 // Open starts what all rounds share, and begins the first. When one of its processes dies on its own, the returned
 // context ends with that as its cause.
 func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
-	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: &class{}}
+	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: &class{},
+		endStep: func() {}}
 	o.Cluster.Product, o.Cluster.Token = product, s.token // other users of the machine reach the instances too
 	o.Cluster.Max = cluster.Bounds{Wait: maxWait, TTL: maxLease, Work: slowBy * maxLease}
 	var err error
@@ -106,8 +108,13 @@ type action struct {
 	Round int    `json:"round"`
 }
 
-// act carries out what the teacher asks for.
+// act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
+	if slices.Contains([]string{"round", "next", "reset"}, a.Do) {
+		s.mu.Lock()
+		s.endStep()
+		s.mu.Unlock()
+	}
 	s.acting.Lock()
 	defer s.acting.Unlock()
 	s.mu.Lock()
@@ -165,7 +172,10 @@ func (s *Stage) step(ctx context.Context, at string) error {
 			return nil
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	s.mu.Lock()
+	s.endStep = cancel
 	if wanted := s.class.decided(); at == "" {
 		at = wanted
 	}
