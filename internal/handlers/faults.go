@@ -28,7 +28,7 @@ func (s *server) withFaults(c *gin.Context, g given, id string) (context.Context
 		if err != nil {
 			return ctx, badInput("%w", err)
 		}
-		commands, err := s.shop.Commands(c.Param("rung"))
+		commands, err := s.shop.Commands(c.Param("rung"), c.Request.Method != http.MethodPost)
 		if err != nil {
 			return ctx, err
 		}

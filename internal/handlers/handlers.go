@@ -25,8 +25,8 @@ type Shop interface {
 	Decrease(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Read(ctx context.Context, rung string, o sale.Order) (sale.Receipt, error)
 	Rungs() []sale.Status
-	Commands(rung string) ([]string, error) // that an order may send
-	Closed() bool                           // whether the instance is shutting down
+	Commands(rung string, reads bool) ([]string, error) // that an order may send
+	Closed() bool                                       // whether the instance is shutting down
 }
 
 // An Admin serves the administrative routes.

@@ -234,7 +234,9 @@ func (f *fakeShop) Decrease(context.Context, string, sale.Order) (sale.Receipt, 
 func (f *fakeShop) Read(context.Context, string, sale.Order) (sale.Receipt, error) {
 	return f.receipt, f.err
 }
-func (*fakeShop) Commands(string) ([]string, error) { return []string{"get/stock", "set/stock"}, nil }
+func (*fakeShop) Commands(string, bool) ([]string, error) {
+	return []string{"get/stock", "set/stock"}, nil
+}
 
 func (f *fakeShop) Rungs() []sale.Status                                       { return nil }
 func (f *fakeShop) Closed() bool                                               { return f.closed }

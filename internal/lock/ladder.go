@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,9 +56,16 @@ const (
 // Promised reports whether the rung makes all these promises.
 func (r Rung) Promised(all Promise) bool { return r.Promises&all == all }
 
-// Commands lists the commands that an order may send, to the lock server and to the shelf, as the points of faults are
-// called: get and set say which of the two keys is meant.
-func (r Rung) Commands() []string { return append(strings.Fields(r.Sends), r.Shelf.Commands()...) }
+// Commands lists the commands that an order may send which sells, or only reads, to the lock server and to the shelf, as
+// the points of faults are called: get and set say which of the two keys is meant.
+func (r Rung) Commands(reads bool) []string {
+	never := "eval:acquire-read"
+	if reads {
+		never = "set/stock"
+	}
+	return slices.DeleteFunc(append(strings.Fields(r.Sends), r.Shelf.Commands()...),
+		func(command string) bool { return command == never })
+}
 
 // What the orders of several rungs send.
 const (

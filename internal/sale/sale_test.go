@@ -137,7 +137,7 @@ func TestASaleOnEveryRungByNumberAndByName(t *testing.T) {
 // assertSends compares the commands of an order with those that its rung declares, by which a fault can be asked for.
 func assertSends(t *testing.T, s *Shop, rung string, events []trace.Event) {
 	t.Helper()
-	commands, err := s.Commands(strings.ToUpper(rung))
+	commands, err := s.Commands(strings.ToUpper(rung), false)
 	require.NoError(t, err)
 	assert.NotEmpty(t, events)
 	for _, e := range events {
@@ -454,8 +454,15 @@ func TestRungsThatLackTheirBackend(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoRung)
 		assert.Equal(t, Receipt{Order: "o"}, receipt)
 	}
-	_, err = New("a", nil, nil, lock.Backends{}, NewMetrics("a"), slog.New(slog.DiscardHandler)).Commands("v4")
+	_, err = New("a", nil, nil, lock.Backends{}, NewMetrics("a"), slog.New(slog.DiscardHandler)).Commands("v4", false)
 	require.ErrorIs(t, err, ErrNoRung, "the ladder has it, and this shop has not")
+
+	sells, err := s.Commands("v10", false)
+	require.NoError(t, err)
+	assert.NotContains(t, sells, "eval:acquire-read")
+	reads, err := s.Commands("v10", true)
+	require.NoError(t, err)
+	assert.NotContains(t, reads, "set/stock")
 }
 
 // Every script that a rung sends is known by a name in the traces, redsync's own included.

@@ -92,13 +92,14 @@ func (s *Shop) find(id string) (*rung, error) {
 	return nil, fmt.Errorf("%w here: %s", ErrNoRung, id) // the ladder has it, and the shop was given another one
 }
 
-// Commands lists the commands that an order on a rung may send, as traces name them, or returns ErrNoRung.
-func (s *Shop) Commands(id string) ([]string, error) {
+// Commands lists the commands that an order on a rung may send which sells, or only reads, as traces name them, or
+// returns ErrNoRung.
+func (s *Shop) Commands(id string, reads bool) ([]string, error) {
 	r, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
-	return r.Commands(), nil
+	return r.Commands(reads), nil
 }
 
 // maxWait returns how long an order waits for the lock, or retries while others write first.
