@@ -128,7 +128,8 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			"--left 0", asExpected, `stock +ok`,
 		},
 		"a token is given twice, by two clocks": {
-			[][]string{{numbered(sold2, 7), numbered(sold1, 7)}}, "", surprised, `fence +BROKEN +order x and order y both got token`,
+			[][]string{{numbered(sold2, 7), numbered(sold1, 7)}}, "", surprised,
+			`fence +BROKEN +order x and order y both got token`,
 		},
 		"an instance without a name": {
 			[][]string{{receipt("x", "", 3, 0, 1)}}, "", surprised,
@@ -160,16 +161,17 @@ func TestAnswersTimedInMilliseconds(t *testing.T) {
 
 func TestAnswersThatAreNone(t *testing.T) {
 	good := receipt("x", "a", 2, 0, 1)
+	const sent = `{"sent":"2026-03-01T12:00:00Z",`
 	for line, says := range map[string]string{
-		"bogus":      `0.jsonl, line 2: no answer: invalid character`,
-		"null":       `line 2: no answer: it has no time "sent"`,
-		`{"sent":3}`: `line 2: no answer`,
-		`{"sent":"2026-03-01T12:00:00Z","status":200}`:                  `line 2: a status and no time "received"`,
-		strings.Replace(good, "12:00:01.", "11:59:59.", 1):              `line 2: "received" is before "sent"`,
-		`{"sent":"2026-03-01T12:00:00Z","quantity":-1}`:                 `line 2: no answer: json: cannot unmarshal number -1`,
-		`{"sent":"2026-03-01T12:00:00Z","quantity":1e30}`:               `line 2: no answer: json: cannot unmarshal number 1e30`,
-		strings.Repeat("x", maxAnswer+1):                                `line 2: bufio.Scanner: token too long`,
-		good:                                                            `line 2: order "x" was answered before: judge one run at a time`,
+		"bogus":                `0.jsonl, line 2: no answer: invalid character`,
+		"null":                 `line 2: no answer: it has no time "sent"`,
+		`{"sent":3}`:           `line 2: no answer`,
+		sent + `"status":200}`: `line 2: a status and no time "received"`,
+		strings.Replace(good, "12:00:01.", "11:59:59.", 1): `line 2: "received" is before "sent"`,
+		sent + `"quantity":-1}`:                            `line 2: no answer: json: cannot unmarshal number -1`,
+		sent + `"quantity":1e30}`:                          `line 2: no answer: json: cannot unmarshal number 1e30`,
+		strings.Repeat("x", maxAnswer+1):                   `line 2: bufio.Scanner: token too long`,
+		good:                                               `line 2: order "x" was answered before: judge one run`,
 		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,
 		strings.NewReplacer(`"p"`, `"q"`, `"x"`, `"y"`).Replace(good):   `the product is "q", and was "p" before`,
 	} {
