@@ -56,8 +56,8 @@ const (
 // Promised reports whether the rung makes all these promises.
 func (r Rung) Promised(all Promise) bool { return r.Promises&all == all }
 
-// Commands lists the commands that an order may send which sells, or only reads, to the lock server and to the shelf, as
-// the points of faults are called: get and set say which of the two keys is meant.
+// Commands lists the commands that an order which sells, or one that only reads, may send to the lock server and to the
+// shelf, as the points of faults are called: get and set say which of the two keys is meant.
 func (r Rung) Commands(reads bool) []string {
 	never := "eval:acquire-read"
 	if reads {

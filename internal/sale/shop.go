@@ -92,8 +92,8 @@ func (s *Shop) find(id string) (*rung, error) {
 	return nil, fmt.Errorf("%w here: %s", ErrNoRung, id) // the ladder has it, and the shop was given another one
 }
 
-// Commands lists the commands that an order on a rung may send which sells, or only reads, as traces name them, or
-// returns ErrNoRung.
+// Commands lists the commands that an order which sells, or one that only reads, may send on a rung, as traces name
+// them, or returns ErrNoRung.
 func (s *Shop) Commands(id string, reads bool) ([]string, error) {
 	r, err := s.find(id)
 	if err != nil {
