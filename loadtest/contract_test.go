@@ -140,6 +140,11 @@ func TestContractOfAShopThatLacksOneThing(t *testing.T) {
 		"no replies": {traceWithout("reply"), asExpected,
 			`missing: trace\[\].reply +the command counts as one that did nothing`},
 		"no word of why": {without("", "detail"), asExpected, `decrease: 409 +may +missing: detail`},
+		"429 in place of 423": {told(func(o *order) {
+			if o.status == http.StatusLocked {
+				o.status = http.StatusTooManyRequests
+			}
+		}), asExpected, `decrease: 423 +may +not seen: of 4 orders at once none found the lock taken`},
 		"a refusal without a body": {told(func(o *order) {
 			if o.status == http.StatusConflict {
 				o.doc = nil
@@ -210,13 +215,13 @@ func TestContractOfAShopThatSaysOneThingWrong(t *testing.T) {
 		"whole seconds":       {told(seconds), `wrong: the times of the lease are whole seconds`},
 		"201":                 {status(200, 201), `decrease: 200 +must +wrong: answered 201 Created`},
 		"400 in place of 409": {status(409, 400), `decrease: 409 +must +wrong: answered 400 Bad Request, sold out: 7 left`},
-		"500 in a crowd": {func(in *instance) {
+		"503 in a crowd": {func(in *instance) {
 			in.tell = func(o *order) {
 				if strings.Contains(o.id, "crowd") {
-					o.status = 500
+					o.status, o.doc = 503, nil
 				}
 			}
-		}, `decrease: 423 +may +wrong: 4 at once: answered 500`},
+		}, `decrease: 423 +may +wrong: 4 at once: answered 503`},
 		"a refusal that sells": {func(in *instance) {
 			in.sell = func(o *order) {
 				in.underLock(o)
