@@ -67,13 +67,14 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %s…\n", t.Name, t.Does)
 		product := "judge-" + strings.ToLower(rand.Text()[:8])
 		cell, err := runner.Try(ctx, t, rung, product, f.URLs)
-		if stays := own.Forget(context.WithoutCancel(ctx), f.URLs[0], product); stays != nil {
+		if stays := own.Forget(context.WithoutCancel(ctx), f.URLs[0], product); stays != nil && err == nil {
 			complain(stderr, fmt.Errorf("%s: what it put there stays: %w", t.Name, stays))
 		}
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
 		if err != nil {
+			printJudged(stdout, cells)
 			return complain(stderr, fmt.Errorf("judge: %s: %w", t.Name, err))
 		}
 		cells = append(cells, cell)
@@ -106,6 +107,9 @@ func (f *judgeFlags) rung(ctx context.Context, own *client.Client) (string, erro
 
 // printJudged prints a line for each cell and the story of each that is broken, and returns the exit code.
 func printJudged(stdout io.Writer, cells []*history.Cell) int {
+	if len(cells) == 0 {
+		return couldNotRun
+	}
 	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
 	var stories []string
 	tell := func(format string, args ...any) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +50,24 @@ func TestJudgeOfAShopThatRemovesNothing(t *testing.T) {
 	code, stdout, stderr := loadtest(t, "judge", shop.serve(t), "--requests", "4", "--concurrency", "2")
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stderr, "one-instance: what it put there stays: DELETE ")
+}
+
+// What was judged before a service died is told.
+func TestJudgeOfAShopThatDies(t *testing.T) {
+	shop, _ := newShop()
+	shop.tell = sellsTwice
+	handler := shop.handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if shop.arrived() > 40 && r.URL.Path == "/rungs" {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	code, stdout, stderr := loadtest(t, "judge", server.URL, "--requests", "40", "--concurrency", "4", "--stock", "10")
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `one-instance +\d+ +\d+ +BROKEN`, stdout)
+	assert.Contains(t, stderr, "loadtest: judge: slow-work: GET ")
 }
 
 // What could not be tried is no success.
