@@ -300,9 +300,9 @@ func TestRedisHangs(t *testing.T) {
 
 	answered := make(chan answer)
 	commands := e.Server().CommandCount()
-	go func() { answered <- r.post(t, "/v0/decrease?work=1s") }()
+	go func() { answered <- r.post(t, "/v0/decrease?work=2s") }()
 	require.Eventually(t, func() bool { return e.Server().CommandCount() > commands }, 10*time.Second, time.Millisecond)
-	time.Sleep(100 * time.Millisecond) // it has read, and is at work
+	time.Sleep(time.Second) // it has read, and is at work
 	e.Server().Lock()
 	a = <-answered
 	e.Server().Unlock()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,7 +77,11 @@ const (
 func parseRounds(text []byte) ([]Round, error) {
 	var rounds []Round
 	d := yaml.NewDecoder(bytes.NewReader(text), yaml.DisallowUnknownField())
-	if err := d.Decode(&rounds); err != nil && !errors.Is(err, io.EOF) {
+	var mismatch *yaml.TypeError
+	switch err := d.Decode(&rounds); {
+	case errors.As(err, &mismatch) && mismatch.DstType == reflect.TypeFor[time.Duration]():
+		return nil, fmt.Errorf("line %d: %s is no duration, such as 8s", mismatch.Token.Position.Line, mismatch.Token.Value)
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, errors.New(yaml.FormatError(err, false, false))
 	}
 	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {

@@ -51,6 +51,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		"title: t":                        "",
 		good + "  leese: 6s":              `unknown field "leese"`,
 		good + "  lease: six":             "",
+		good + "  lease: 8":               "line 3: 8 is no duration, such as 8s",
 		good + "  lease: 500ms":           "round 1: lease: 500ms is not between 1s and 1m",
 		good + good + "  lease: 2m":       "round 2: lease: 2m0s is not between 1s and 1m",
 		good + "  work: 30s":              "work: 30s is not between 0s and 20s",
