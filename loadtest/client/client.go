@@ -75,7 +75,10 @@ func (c *Client) call(ctx context.Context, method, url, body string, out any) er
 	if err != nil {
 		return err
 	}
-	if status/100 != 2 {
+	switch {
+	case status == http.StatusUnauthorized:
+		return fmt.Errorf("%s %s answered %d: give the admin token by LOADTEST_ADMIN_TOKEN", method, url, status)
+	case status/100 != 2:
 		return fmt.Errorf("%s %s answered %s", method, url, describe(status, answer))
 	}
 	if out == nil {
