@@ -15,9 +15,9 @@ import (
 // Results is the name of the file of a run in a directory.
 const Results = "results.jsonl.gz"
 
-// Open reads a file that Write wrote, compressed or not, or that of a directory. What does not fit in memory it puts into
-// the spool, which is to be closed when done; without one it reads all into memory. For anything else than such a file
-// it returns ErrNotHistory, with the reason in one line.
+// Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. What does not fit in
+// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. For anything
+// else than such a file it returns ErrNotHistory, with the reason in one line.
 func Open(path string, spool *Spool) (*Run, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		path = filepath.Join(path, Results)
