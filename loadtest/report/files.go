@@ -67,7 +67,7 @@ func Written(dir string) bool {
 }
 
 // WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,
-// so the same file makes the same report at any time.
+// so the same file makes the same report at any time. Porcupine's pages have the same sequences, in any order.
 func WritePage(run *history.Run, rows []*catalog.Row, to string) error {
 	pages, err := writePorcupine(rows, to)
 	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows, pages) }))
