@@ -55,7 +55,8 @@ func choose(c *history.Cell) window {
 	return w
 }
 
-// firstBroken returns the first broken verdict whose evidence names orders. The story is about the same.
+// firstBroken returns the first broken verdict whose evidence names orders, since no other can be shown. The story is
+// about the first of all, which may be another one.
 func firstBroken(c *history.Cell) history.Finding {
 	for _, f := range c.Findings {
 		if f.Result == history.Broken && len(evidenceOf(f).Orders) > 0 {
