@@ -58,10 +58,10 @@ type books struct {
 // noFaults reports whether no fault was injected: under a fault it may be right that no order gets the lock.
 func (b *books) noFaults() bool { return len(b.Faults) == 0 && b.Aborted == "" }
 
-// A receipt is one unit that an answer names as sold.
+// A receipt is one unit that an answer names as sold, with the moment that [history.Cell.SoldAt] returns.
 type receipt struct {
 	unit int64
-	done history.Instant
+	at   history.Instant
 	op   int32
 }
 
@@ -243,7 +243,7 @@ func (b *books) count(op *history.Op) {
 
 func (b *books) addSale(i int32, op *history.Op) {
 	for _, u := range op.Units {
-		b.receipts = append(b.receipts, receipt{u, op.Done, i})
+		b.receipts = append(b.receipts, receipt{u, b.SoldAt(op), i})
 	}
 	if op.Outcome == history.Sold && op.Quantity > 0 {
 		b.sales++

@@ -73,7 +73,7 @@ func (b *books) balance() history.Finding {
 // soldTwice returns each receipt for a unit that already has one. It counts the units, as the figures do.
 func (b *books) soldTwice() *violations {
 	slices.SortFunc(b.receipts, func(x, y receipt) int {
-		return cmp.Or(cmp.Compare(x.unit, y.unit), cmp.Compare(x.done, y.done), cmp.Compare(x.op, y.op))
+		return cmp.Or(cmp.Compare(x.unit, y.unit), cmp.Compare(x.at, y.at), cmp.Compare(x.op, y.op))
 	})
 	h := &violations{}
 	first, units := 0, 0
@@ -86,7 +86,7 @@ func (b *books) soldTwice() *violations {
 			units++
 		}
 		r := b.receipts[i]
-		h.add(violation{at: r.done, a: b.receipts[first].op, b: r.op, value: r.unit})
+		h.add(violation{at: r.at, a: b.receipts[first].op, b: r.op, value: r.unit})
 	}
 	h.total = units
 	return h
@@ -94,10 +94,10 @@ func (b *books) soldTwice() *violations {
 
 func (b *books) twice(h violation) history.Evidence {
 	before, again := *b.At(int(h.a)), *b.At(int(h.b))
+	at := []history.Instant{b.SoldAt(&before), b.SoldAt(&again)}
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
-		instance(b.Cell, &before), h.value, order(b.Cell, &before), before.Done,
-		instance(b.Cell, &again), h.value, order(b.Cell, &again), again.Done),
-		[]history.Instant{before.Done, again.Done}, &before, &again)
+		instance(b.Cell, &before), h.value, order(b.Cell, &before), at[0],
+		instance(b.Cell, &again), h.value, order(b.Cell, &again), at[1]), at, &before, &again)
 	e.Unit = h.value
 	return e
 }
@@ -107,7 +107,7 @@ func (b *books) neverExisted() *violations {
 	h := &violations{}
 	for _, r := range b.receipts {
 		if r.unit < 1 || r.unit > b.Initial {
-			h.add(violation{at: r.done, a: r.op, value: r.unit})
+			h.add(violation{at: r.at, a: r.op, value: r.unit})
 		}
 	}
 	return h
@@ -116,7 +116,7 @@ func (b *books) neverExisted() *violations {
 func (b *books) beyond(h violation) history.Evidence {
 	op := b.At(int(h.a))
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
-		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{op.Done}, op)
+		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{b.SoldAt(op)}, op)
 	e.Unit = h.value
 	return e
 }

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,23 @@ func TestStockFindsAUnitSoldTwice(t *testing.T) {
 	assert.Equal(t, int64(9), f.Evidence[0].Unit)
 	assert.Equal(t, []string{"p-1", "p-3"}, f.Evidence[0].Orders)
 	assert.Equal(t, f.Because, audit.Story(findings(c)))
+}
+
+// The write that came first sold the unit first, whichever was answered first, and each story has its times. Those of two
+// clocks are not compared.
+func TestAUnitIsSoldAgainByTheLaterWrite(t *testing.T) {
+	c := forge(5)
+	c.Ops[3].Units = []int64{9} // as order 1 was
+	c.Ops[1].Done = 60 * ms
+	for i, at := range map[int]history.Instant{1: 15 * ms, 3: 35 * ms} {
+		write := history.Command{Node: "n", Cmd: "set", Key: "stock", At: at, End: at, Reply: "OK"}
+		c.Ops[i].Trace = slices.Insert(c.Ops[i].Trace, 1, write)
+	}
+	f := judge(t, c, history.Stock, history.Broken)
+	assert.Equal(t, "b sold unit 9 to order 1 at +0.015 s; b sold unit 9 again to order 3 at +0.035 s", f.Because)
+	c.Instances[0].Clock = "another"
+	f = history.FindingOf(findings(c), history.Stock)
+	assert.Equal(t, "b sold unit 9 to order 3 at +0.039 s; b sold unit 9 again to order 1 at +0.060 s", f.Because)
 }
 
 func TestStockThatIsLeftProvesNothing(t *testing.T) {

@@ -106,6 +106,15 @@ func (c *Command) WritesStock() bool {
 	return false
 }
 
+// Wrote reports whether the command wrote the stock, by its reply. The reply of a script that takes what it finds begins
+// with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+func (c *Command) Wrote() bool {
+	if !c.WritesStock() || !c.End.Known() || c.Err != "" || strings.HasPrefix(c.Reply, "[0") {
+		return false
+	}
+	return c.Cmd != "set" && c.Cmd != "eval:write" || c.Reply == "" || c.Succeeded()
+}
+
 func (c *Command) onStock() bool { return strings.Contains(strings.ToLower(c.Key), "stock") }
 
 // OnLock reports whether the command takes, prolongs or removes a lock.

@@ -82,6 +82,19 @@ func (o *Op) KilledBeforeWrite(process, how string) {
 	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
 }
 
+// LastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
+func (o *Op) LastWrite() *Command {
+	if o.Outcome != Sold {
+		return nil
+	}
+	for i := len(o.Trace) - 1; i >= 0; i-- {
+		if o.Trace[i].Wrote() {
+			return &o.Trace[i]
+		}
+	}
+	return nil
+}
+
 // A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the
 // acquire had returned, ReleasedAt before the release was sent.
 type Lease struct {

@@ -67,7 +67,7 @@ func (w *window) ask(v history.Verdict, violation history.Evidence) (reason stri
 	switch {
 	case len(guilty) == 0:
 		return "its evidence names no orders"
-	case v == history.Exclusion && !oneClock(w.cell):
+	case v == history.Exclusion && !w.cell.OneClock():
 		return "the instances are not known to have one clock, and Porcupine compares times as they are"
 	case v == history.Exclusion:
 		steps = w.leases(guilty)
@@ -144,7 +144,7 @@ func (w *window) sales(unit int64, guilty map[string]bool) []porcupine.Operation
 	slices.SortStableFunc(window, func(a, b history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
 	top = min(top, w.cell.Initial)
 	left := func(n int64) string { return fmt.Sprintf("%d left", n) }
-	shared := oneClock(w.cell) && !slices.ContainsFunc(window, func(op history.Op) bool { return op.Lease == nil })
+	shared := w.cell.OneClock() && !slices.ContainsFunc(window, func(op history.Op) bool { return op.Lease == nil })
 	var steps []porcupine.Operation
 	first := int64(math.MaxInt64)
 	for i := range window {
@@ -239,14 +239,4 @@ func (w *window) notes(violation history.Evidence) []porcupine.Annotation {
 			Description: f.Instance + " " + f.Text, BackgroundColor: "#ffd9a8"})
 	}
 	return notes
-}
-
-// oneClock reports whether all instances are known to have the same clock.
-func oneClock(c *history.Cell) bool {
-	for _, in := range c.Instances {
-		if in.Clock == "" || in.Clock != c.Instances[0].Clock {
-			return false
-		}
-	}
-	return len(c.Instances) > 0
 }

@@ -40,25 +40,13 @@ func (w window) makesOut(at span) bool {
 	return w.lo <= at.lo && at.hi <= w.hi && at.length() >= narrow*w.length()
 }
 
-// decisive returns the time of a violation within the window: of a unit that was sold twice from the mark of one write
-// to that of the other, because an answer may come much later, and of all else what the evidence names.
+// decisive returns the time of a violation within the window: what the evidence names.
 func (w window) decisive(f history.Finding) span {
-	first, s := evidenceOf(f), noSpan()
+	s := noSpan()
 	if f.Result != history.Broken || f.Verdict == history.Liveness {
 		return s
 	}
-	if f.Verdict == history.Stock {
-		focus := focusOf(first)
-		for _, op := range w.ops {
-			if last := lastWrite(op); focus[op.Order] && last != nil {
-				s.include(last.End)
-			}
-		}
-	}
-	if s.empty() {
-		s.include(first.At...)
-	}
-	if s.lo < w.lo || s.hi > w.hi {
+	if s.include(evidenceOf(f).At...); s.lo < w.lo || s.hi > w.hi {
 		return noSpan()
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -22,6 +23,7 @@ func TestEveryViolationOfARunCanBeMadeOut(t *testing.T) {
 		if c.NotRun != "" || c.Len() == 0 {
 			continue
 		}
+		c.Findings, _ = audit.Judge(c)
 		whole := choose(c)
 		windows := append([]window{whole}, closeUps(c, whole)...)
 		for _, f := range c.Findings {
@@ -64,7 +66,7 @@ func proof(c *history.Cell, f history.Finding) span {
 	first := f.Evidence[0]
 	if f.Verdict == history.Stock {
 		for _, op := range c.All() {
-			if write := lastWrite(op); write != nil && slices.Contains(first.Orders, op.Order) {
+			if write := op.LastWrite(); write != nil && slices.Contains(first.Orders, op.Order) {
 				s.include(write.End)
 			}
 		}

@@ -175,7 +175,7 @@ func TestASurpriseStandsOut(t *testing.T) {
 func TestWhatACellSays(t *testing.T) {
 	doc := render(t, runOf(paused()))
 	says(t, doc,
-		"a sold unit 100 to order o1 at +3.005 s; b sold unit 100 again to order o2 at +3.505 s",
+		"a sold unit 100 to order o1 at +2.998 s; b sold unit 100 again to order o2 at +3.498 s",
 		"the lock is in Redis, and the TTL far exceeds the work",
 		"go run ./loadtest --scenarios two-instances --rungs v2<",
 		"units sold twice", "NOT as expected (0 of 1 cells are)", "redis-server 7.0.15", "All 2 orders of the cell.")

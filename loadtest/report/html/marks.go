@@ -23,7 +23,7 @@ func (d *drawing) sale(op *history.Op, middle float64) {
 	if op.Outcome != history.Sold || op.Phase == history.Reading {
 		return
 	}
-	at, write := op.Done, lastWrite(op)
+	at, write := op.Done, op.LastWrite()
 	if write != nil {
 		at = write.End
 	}

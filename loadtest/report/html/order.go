@@ -133,7 +133,7 @@ func servedBy(c *history.Cell, op *history.Op) string {
 
 // sentence says what became of an order, such as "order 12 sells unit 84".
 func sentence(c *history.Cell, op *history.Op) string {
-	first := firstEvidence(c)
+	first := evidenceOf(firstBroken(c))
 	does := map[history.Outcome]string{
 		history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
 		history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
@@ -379,19 +379,6 @@ func (d *drawing) refusedMark(title string, x, y float64) {
 	d.reserve(x, y, 7)
 	d.el("path", title, "class", "refused", "d", fmt.Sprintf("M%s %sl7 7l-7 7l-7 -7zm-5 2l10 10m0 -10l-10 10",
 		number(x), number(y-7)))
-}
-
-// lastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
-func lastWrite(op *history.Op) *history.Command {
-	if op.Outcome != history.Sold {
-		return nil
-	}
-	for i := len(op.Trace) - 1; i >= 0; i-- {
-		if cmd := &op.Trace[i]; writeOf(cmd) == wrote {
-			return cmd
-		}
-	}
-	return nil
 }
 
 // tooltip has what the label leaves out: the names and the times.

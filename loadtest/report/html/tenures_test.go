@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ func TestPictureAndVerdictTellTheSameTenures(t *testing.T) {
 		line.Explain(catalog.TermsOf(c))
 		foreignAsJudged(t, c, line)
 		overlapsAsJudged(t, c)
+		againAsJudged(t, c)
 		if c.Len() > 0 {
 			tenures += drawnAsDerived(t, c, line)
 		}
@@ -76,6 +78,33 @@ func overlapsAsJudged(t *testing.T, c *history.Cell) {
 		require.Len(t, bars, 2, c.Title())
 		assert.True(t, bars[0].meets(bars[1]) && bars[0].lo <= float64(e.At[0]) && bars[1].lo <= float64(e.At[0]),
 			"%s: %s", c.Title(), e.Text)
+	}
+}
+
+// againAsJudged looks for the sales of the unit that is said to be sold twice: the first one drawn is the only one
+// without "again", even if the answers come in the opposite order.
+func againAsJudged(t *testing.T, recorded *history.Cell) {
+	c := *recorded
+	c.Ops = slices.Clone(c.Ops)
+	for i := range c.Ops {
+		if op := &c.Ops[i]; op.Done.Known() {
+			op.Done, op.Latency = 500e9-op.Done, 0
+		}
+	}
+	c.Findings, _ = audit.Judge(&c)
+	twice := evidenceOf(history.FirstBroken(c.Findings))
+	if twice.Unit == 0 || len(twice.Orders) < 2 {
+		return
+	}
+	d := &drawing{scale: scale{span: span{0, 1e12}, width: 1e9}, cell: &c}
+	for _, op := range c.All() {
+		if slices.Contains(op.Units, twice.Unit) {
+			d.sale(op, 0)
+		}
+	}
+	slices.SortStableFunc(d.sales, func(a, b mark) int { return cmp.Compare(a.x, b.x) })
+	for i, m := range d.sales {
+		assert.Equal(t, i > 0, strings.HasSuffix(sentence(&c, m.op), " again"), "%s: %s", c.Title(), m.op.Order)
 	}
 }
 

@@ -66,9 +66,6 @@ func firstBroken(c *history.Cell) history.Finding {
 	return history.FirstBroken(c.Findings)
 }
 
-// firstEvidence returns the first evidence of that verdict.
-func firstEvidence(c *history.Cell) history.Evidence { return evidenceOf(firstBroken(c)) }
-
 func evidenceOf(f history.Finding) history.Evidence {
 	if len(f.Evidence) == 0 {
 		return history.Evidence{}

@@ -25,12 +25,12 @@ func writeOf(cmd *history.Command) written {
 		return refusedWrite
 	case cmd.Err != "":
 		return unsureWrite
+	case cmd.Wrote():
+		return wrote
 	case strings.HasPrefix(cmd.Reply, "[0"): // check and decrement in one step: there was not enough
 		return noWrite
-	case (cmd.Cmd == "set" || cmd.Cmd == "eval:write") && cmd.Reply != "" && !cmd.Succeeded():
-		return refusedWrite
 	}
-	return wrote
+	return refusedWrite
 }
 
 // whyRefused says in a few words why the stock refused a write of the order: with both tokens, if it was for an old
