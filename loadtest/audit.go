@@ -48,10 +48,12 @@ func (f *auditFlags) run(stdout, stderr io.Writer) int {
 	return again(f.Files[0], stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
 		p := terminal.NewPrinter(stdout)
 		p.Header(run, terminal.AnyCrowd(rows))
-		p.Results(terminal.Run{
+		o := terminal.Run{
 			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: f.Verbose,
 			Read: f.Files[0], Out: f.out(),
-		})
+		}
+		p.Results(o)
+		p.End(o)
 		if run.Interrupted != "" {
 			fmt.Fprintf(stdout, "the run was not finished: %s\n", history.Plain(run.Interrupted))
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -66,11 +65,19 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	for _, r := range rows {
 		ran += r.Ran()
 	}
-	good := true
+	p, good, o := terminal.NewPrinter(stdout), true, terminal.Run{
+		Rows: rows, Interrupted: err != nil, Selected: run.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
+	}
+	var unwritten error
 	if len(rows) > 0 {
-		good = terminal.NewPrinter(stdout).Results(terminal.Run{
-			Rows: rows, Interrupted: err != nil, Selected: run.Selected, Verbose: f.Verbose, First: first, Out: f.Out,
-		})
+		p.Results(o)
+		if f.Out != "" {
+			unwritten = report.WriteAll(f.Out, run, rows)
+		}
+		if unwritten != nil {
+			o.Out = ""
+		}
+		good = p.End(o)
 	}
 	var code int
 	switch {
@@ -87,18 +94,10 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	if keysLeft != nil {
 		complain(stderr, fmt.Errorf("keys may be left on the backend: %w", keysLeft))
 	}
-	if err := f.write(run, rows); err != nil {
-		return complain(stderr, err)
+	if unwritten != nil {
+		return complain(stderr, unwritten)
 	}
 	return code
-}
-
-// write writes the files that were asked for, if there is anything to write.
-func (f *runFlags) write(run *history.Run, rows []*catalog.Row) error {
-	if len(rows) == 0 || f.Out == "" {
-		return nil
-	}
-	return report.WriteAll(f.Out, run, rows)
 }
 
 // defaultOut is the directory of a run for which none was chosen. Tests set it to "": theirs are not.

@@ -45,9 +45,9 @@ func Write(dir string, run *history.Run, rows []*catalog.Row) error {
 	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}
 		p.Header(run, terminal.AnyCrowd(rows))
-		p.Results(terminal.Run{
-			Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: true,
-		})
+		o := terminal.Run{Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected, Verbose: true}
+		p.Results(o)
+		p.End(o)
 		return nil
 	})
 	if err := errors.Join(err, matrix); err != nil {

@@ -36,7 +36,9 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		p.Header(&history.Run{
 			ID: evil, Backend: history.Backend{Text: evil, Stockapi: evil}, Machine: history.Machine{OS: evil},
 		}, true)
-		p.Results(terminal.Run{Rows: scenario.Table.Assess(cells), Verbose: verbose})
+		o := terminal.Run{Rows: scenario.Table.Assess(cells), Verbose: verbose}
+		p.Results(o)
+		p.End(o)
 		shown := terminal.NewProgress(&progress, nil)
 		for _, c := range cells {
 			shown.Finished(assess(c))

@@ -36,7 +36,8 @@ func TestARunOnARealTerminal(t *testing.T) {
 	}
 	p.Close()
 	result := terminal.Run{Rows: scenario.Table.Assess(cells)}
-	assert.True(t, terminal.NewPrinter(tty).Results(result))
+	terminal.NewPrinter(tty).Results(result)
+	assert.True(t, terminal.NewPrinter(tty).End(result))
 	closed()
 	assert.False(t, screen.Wrapped(), "no line was wider than the screen")
 	assert.Equal(t, strings.TrimSpace(printed(terminal.Printer{Width: columns}, terminal.Run{}, cells...)),

@@ -95,6 +95,7 @@ func printed(p terminal.Printer, o terminal.Run, cells ...*history.Cell) string 
 	var out bytes.Buffer
 	p.Writer, o.Rows = &out, scenario.Table.Assess(cells)
 	p.Results(o)
+	p.End(o)
 	return out.String()
 }
 

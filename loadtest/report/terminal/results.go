@@ -27,12 +27,12 @@ type Run struct {
 // fewCrowds is the number of crowds whose figures are printed though not all was asked for.
 const fewCrowds = 16
 
-// Results prints the stories, the figures, the matrix, what it teaches and the summary, in this order: what a terminal
-// still shows at the end is the matrix and its lesson. It returns what [Printer.Summary] does.
-func (p Printer) Results(o Run) bool {
+// Results prints the stories, the figures, the matrix and what it teaches, in this order: what a terminal still shows
+// at the end is the matrix and its lesson. [Printer.End] prints the rest.
+func (p Printer) Results(o Run) {
 	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
-	left := p.Stories(o.Rows, o.Verbose)
+	p.Stories(o.Rows, o.Verbose)
 	if o.Verbose {
 		p.Recoveries(o.Rows)
 	}
@@ -41,14 +41,14 @@ func (p Printer) Results(o Run) bool {
 	}
 	p.Matrix(o.Rows)
 	p.lesson(o)
-	p.more(o, left)
-	return p.Summary(o)
 }
 
-// more says where that is which was left out, and where the page is.
-func (p Printer) more(o Run, stories int) {
+// End prints where that is which was left out, where the page is, and the summary. It returns what [Printer.Summary]
+// does. The files of the run are written by then.
+func (p Printer) End(o Run) bool {
+	o.Rows = plainRows(o.Rows)
 	what := "all figures"
-	if stories > 0 {
+	if stories := len(storiesOf(o.Rows, true)) - fewStories; stories > 0 {
 		what = plural(stories, "more story", "more stories") + " and " + what
 	}
 	page := "loadtest report " + o.Read + " makes it"
@@ -66,6 +66,7 @@ func (p Printer) more(o Run, stories int) {
 	if page != "" {
 		fmt.Fprintln(p, "page: "+page)
 	}
+	return p.Summary(o)
 }
 
 func plural(n int, one, many string) string {

@@ -46,8 +46,8 @@ var Lessons = []Lesson{
 
 // Stories prints what went wrong in rows that are as expected; the summary tells of the others. All prints each row's
 // story, also how many waiters were woken where there was no herd. Otherwise it prints the three that teach most, each
-// for all rows of its kind, and returns how many it left out.
-func (p Printer) Stories(rows []*catalog.Row, all bool) (left int) {
+// for all rows of its kind.
+func (p Printer) Stories(rows []*catalog.Row, all bool) {
 	stories := storiesOf(rows, !all)
 	byRank := slices.Clone(stories)
 	slices.SortStableFunc(byRank, func(a, b *story) int { return cmp.Compare(a.rank, b.rank) })
@@ -65,7 +65,6 @@ func (p Printer) Stories(rows []*catalog.Row, all bool) (left int) {
 	if all {
 		p.tokens(rows)
 	}
-	return len(stories) - len(byRank)
 }
 
 // tokens prints the fencing tokens that stories number.
