@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/catalog"
@@ -23,6 +24,7 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	}
 	err = Write(aside, run, rows)
 	defer alone(dir)()
+	removeOrphans(dir)
 	return errors.Join(err, SetAside(dir), move(aside, dir), os.RemoveAll(aside))
 }
 
@@ -37,6 +39,17 @@ func alone(dir string) (free func()) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return func() { _ = os.Remove(lock) }
+}
+
+// removeOrphans removes what runs left that were killed as they wrote. A run that still writes is younger.
+func removeOrphans(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), ".loadtest-") &&
+			time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // Write is WriteAll without moving anything: it replaces the files of the same run, one by one.

@@ -56,9 +56,13 @@ func TestRunsAreKept(t *testing.T) {
 	assert.Equal(t, 1, count("runs/*/"+StageLog))
 }
 
-// Two runs that end at once in one directory leave the files of both, those of each together.
+// Two runs that end at once in one directory leave the files of both, those of each together. What one left that was
+// killed as it wrote goes.
 func TestRunsThatEndAtOnce(t *testing.T) {
 	dir := t.TempDir()
+	killed, earlier := filepath.Join(dir, ".loadtest-1"), time.Now().Add(-2*time.Hour)
+	require.NoError(t, os.MkdirAll(filepath.Join(killed, porcupineDir), 0o755))
+	require.NoError(t, os.Chtimes(killed, earlier, earlier))
 	var all sync.WaitGroup
 	for i := range keptRuns {
 		all.Go(func() {
