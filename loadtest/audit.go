@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,11 @@ func (f *auditFlags) Validate() error {
 
 // run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
 // must lead to them again, and it says where they do not.
-func (f *auditFlags) run(stdout, stderr io.Writer) int {
+func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	return untilEnd(ctx, stderr, func() int { return f.judge(stdout, stderr) })
+}
+
+func (f *auditFlags) judge(stdout, stderr io.Writer) int {
 	if f.Answers {
 		return judgeAnswers(f.Files, f.Stock, f.Left, stdout, stderr)
 	}

@@ -84,7 +84,7 @@ func TestTexts(t *testing.T) {
 	commands := loadTestsIn(document)
 	require.Greater(t, len(commands), 30)
 	for _, command := range commands {
-		c, _, _, err := parse(strings.Fields(command)[3:], io.Discard, io.Discard)
+		c, _, err := parse(strings.Fields(command)[3:], io.Discard, io.Discard)
 		require.NoError(t, err, command)
 		_, err = scenario.Table.Select(c.Run.Scenarios, c.Run.Rungs, c.Run.Instances, 1)
 		assert.NoError(t, err, command)
@@ -208,7 +208,7 @@ func (e runElsewhere) runs(command string) error {
 			return nil
 		}
 	case strings.HasPrefix(command, "go run ./loadtest stage"): // runs until Ctrl-C, and has tests of its own
-		_, _, _, err := parse(words[3:], io.Discard, io.Discard)
+		_, _, err := parse(words[3:], io.Discard, io.Discard)
 		return err
 	case strings.HasPrefix(words[0], "scripts/"):
 		_, err := os.Stat(filepath.Join("..", words[0]))

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"stockapi/loadtest/catalog"
 )
+
+// A command does what its flags say, and returns the exit code.
+type command interface {
+	run(ctx context.Context, stdout, stderr io.Writer) int
+}
 
 // commands is the command line.
 type commands struct {
@@ -23,7 +28,7 @@ type commands struct {
 	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
 	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
 
-	Guardian struct{} `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
+	Guardian guardian `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's
@@ -61,40 +66,43 @@ Of judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict i
 // exited carries kong's wish to exit, after --help, out of the parser.
 type exited int
 
-// parse parses the command line. It returns done if there is nothing left to do, as after --help.
-func parse(args []string, stdout, stderr io.Writer) (c *commands, command string, done bool, err error) {
-	c = &commands{}
+// parse parses the command line. It returns no command if there is nothing left to do, as after --help.
+func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command, err error) {
+	c = &commands{All: runFlags{all: true}}
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups),
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
-		return nil, "", false, err
+		return nil, nil, err
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(exited); !ok {
 				panic(r)
 			}
-			done = true
 		}
 	}()
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return nil, "", false, err
+		return nil, nil, err
 	}
 	for _, p := range parsed.Path {
 		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
-			return nil, "", false, fmt.Errorf("--%s names none: name one at least, or leave it out", p.Flag.Name)
+			return nil, nil, fmt.Errorf("--%s names none: name one at least, or leave it out", p.Flag.Name)
 		}
 	}
-	command, _, _ = strings.Cut(parsed.Command(), " ")
-	return c, command, false, nil
+	return c, parsed.Selected().Target.Addr().Interface().(command), nil
 }
 
 // proposed says of an argument that is none which command was meant, if one is like it, or else what err says.
 func proposed(argument string, err error) error {
-	commands := []string{"run", "all", "audit", "report", "list", "replay", "judge", "stage", "contract"}
-	if near := catalog.DidYouMean(argument, commands); near != "" {
+	var names []string
+	for _, node := range kong.Must(&commands{}).Model.Children {
+		if !node.Hidden {
+			names = append(names, node.Name)
+		}
+	}
+	if near := catalog.DidYouMean(argument, names); near != "" {
 		return fmt.Errorf("unexpected argument %s%s", argument, near)
 	}
 	return fmt.Errorf("unexpected argument %s: %w", argument, err)

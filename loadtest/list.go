@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -14,7 +15,7 @@ type listFlags struct {
 }
 
 // run prints the table of expectations.
-func (f *listFlags) run(stdout, stderr io.Writer) int {
+func (f *listFlags) run(_ context.Context, stdout, stderr io.Writer) int {
 	width := 0
 	if t := terminal.Of(stdout); t != nil {
 		width, _ = t.Size()

@@ -20,47 +20,32 @@ func main() {
 // execute is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
 // stdout; progress, and why something could not be done, to stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c, command, done, err := parse(args, stdout, stderr)
+	_, chosen, err := parse(args, stdout, stderr)
 	switch {
 	case err != nil:
 		return complain(stderr, err)
-	case done:
+	case chosen == nil:
 		return asExpected
 	}
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	// GNU timeout sends two signals. After a second, another Ctrl-C ends it at once; the guardian then cleans up.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	switch command {
-	case "audit":
-		return untilEnd(ctx, stderr, func() int { return c.Audit.run(stdout, stderr) })
-	case "report":
-		return untilEnd(ctx, stderr, func() int { return c.Report.run(stdout, stderr) })
-	case "list":
-		return c.List.run(stdout, stderr)
-	case "replay":
-		return c.Replay.run(ctx, stdout, stderr)
-	case "judge":
-		return c.Judge.run(ctx, stdout, stderr)
-	case "stage":
-		return c.Stage.run(ctx, stdout, stderr)
-	case "contract":
-		return c.Contract.run(ctx, stdout, stderr)
-	case "guardian":
-		cluster.Guard(os.Stdin)
-		return asExpected
-	case "all":
-		return c.All.run(ctx, true, stdout, stderr)
-	default:
-		return c.Run.run(ctx, false, stdout, stderr)
-	}
+	return chosen.run(ctx, stdout, stderr)
 }
 
-// untilEnd runs a command that takes nothing along when it ends in the middle, and returns its exit code. It does not
+type guardian struct{}
+
+func (guardian) run(context.Context, io.Writer, io.Writer) int {
+	cluster.Guard(os.Stdin)
+	return asExpected
+}
+
+// untilEnd runs the work of a command that takes nothing along when it ends in the middle, and returns its exit code. It does not
 // wait for the command if ctx ends.
-func untilEnd(ctx context.Context, stderr io.Writer, command func() int) int {
+func untilEnd(ctx context.Context, stderr io.Writer, work func() int) int {
 	code := make(chan int, 1)
-	go func() { code <- command() }()
+	go func() { code <- work() }()
 	select {
 	case c := <-code:
 		return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,11 @@ type reportFlags struct {
 }
 
 // run writes the report of a file or, with --svg, a picture of one of its cells. It judges the cells again, like audit.
-func (f *reportFlags) run(stdout, stderr io.Writer) int {
+func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	return untilEnd(ctx, stderr, func() int { return f.write(stdout, stderr) })
+}
+
+func (f *reportFlags) write(stdout, stderr io.Writer) int {
 	to, write := f.Output, f.report
 	switch {
 	case f.SVG != "" && f.Output != "":

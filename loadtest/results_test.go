@@ -240,7 +240,7 @@ func TestReportThatCannotBeMade(t *testing.T) {
 }
 
 func TestReportKnowsTheFlagsDefaults(t *testing.T) {
-	c, _, _, err := parse(nil, io.Discard, io.Discard)
+	c, _, err := parse(nil, io.Discard, io.Discard)
 	require.NoError(t, err)
 	f := c.Run
 	assert.Equal(t, history.Load{

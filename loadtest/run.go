@@ -15,7 +15,7 @@ import (
 
 // run makes the run that the flags ask for, and returns the exit code. Unless they name rungs or scenarios, or all are
 // asked for, it is the first run.
-func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) int {
+func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.check(); err != nil {
 		return complain(stderr, err)
 	}
@@ -27,7 +27,7 @@ func (f *runFlags) run(ctx context.Context, all bool, stdout, stderr io.Writer) 
 		}
 		scenarios, rungs = append(scenarios, s...), append(rungs, r...)
 	}
-	first := !all && len(scenarios) == 0 && len(rungs) == 0
+	first := !f.all && len(scenarios) == 0 && len(rungs) == 0
 	if first {
 		scenarios, rungs = scenario.Table.First()
 	}

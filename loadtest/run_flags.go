@@ -20,6 +20,8 @@ import (
 
 // runFlags are the flags of a run.
 type runFlags struct {
+	all bool // every rung in every scenario, unless some are named
+
 	Names     []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs: pause v4."`
 	Rungs     []string `group:"what" placeholder:"RUNG" help:"Only these rungs, by number or by name."`
 	Scenarios []string `group:"what" placeholder:"NAME" help:"Only these scenarios."`
