@@ -31,7 +31,7 @@ type Assessment struct {
 	Invalid string
 }
 
-// Assess sorts the cells into rows, in the order in which they come, and compares their findings with the table.
+// Assess returns the cells in rows, in the order in which they come, beside what the table expects of them.
 func (t Table) Assess(cells []*history.Cell) []*Row {
 	var rows []*Row
 	byName := map[[2]string]*Row{}
@@ -61,7 +61,7 @@ func (r *Row) add(c *history.Cell) {
 	}
 }
 
-// Assess compares the findings of a cell with what the scenario expects of it.
+// Assess returns the cell beside what the scenario expects of it.
 func (s Scenario) Assess(c *history.Cell) *Assessment {
 	a := &Assessment{Cell: c, Invalid: s.invalid(c)}
 	if a.Invalid != "" {

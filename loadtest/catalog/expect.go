@@ -27,7 +27,7 @@ var (
 // Groups name every rung once and say what becomes of it in a scenario.
 type Groups []group
 
-// A group names rungs that come to the same for the same reason.
+// A group names rungs that have the same outcome for the same reason.
 type group struct {
 	rungs  []string
 	others bool // the rungs are all those that no group names
@@ -37,22 +37,23 @@ type group struct {
 	why    string
 }
 
-// On says what the rungs of these numbers, separated by spaces, come to, and why.
+// On returns a group: the rungs of these numbers, separated by spaces, which verdicts break of them, and why.
 func On(rungs string, breaks Breaks, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }
 
-// Like says that a rung comes to the same as another, for the same reason. A variant that no group names does so too.
+// Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names is like its
+// own.
 func Like(rung string, of Variant) Groups {
 	return Groups{{rungs: []string{rung}, like: of}}
 }
 
-// Skip says that the scenario does not apply to these rungs, and why.
+// Skip returns a group: rungs to which the scenario does not apply, and why.
 func Skip(rungs, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), skip: true, why: why}}
 }
 
-// SkipOthers says that the scenario does not apply to the rungs that no group names, and why.
+// SkipOthers returns a group: the rungs that no other names, to which the scenario does not apply, and why.
 func SkipOthers(why string) Groups { return Groups{{others: true, skip: true, why: why}} }
 
 // Expecting returns the scenario with the expectations of the groups. It panics if they do not name every rung exactly

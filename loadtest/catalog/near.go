@@ -7,8 +7,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean proposes that of the known names which is most like a name that is none of them, as a question that ends a
-// sentence. It is empty if none is like it.
+// DidYouMean returns the end of a sentence about a name that is not known: a question that proposes the known name which
+// is most like it. It is empty if none is.
 func DidYouMean(name string, known []string) string {
 	near, least := "", max(1, (len(name)+1)/3)+1
 	for _, k := range known {

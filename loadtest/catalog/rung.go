@@ -158,7 +158,7 @@ var Rungs = []Rung{
 // RungGroups lists the groups of the ladder, as reports choose rungs by them.
 var RungGroups = []string{"article", "exhibits", "Redisson", "SQL and ZooKeeper", "hot"}
 
-// Group returns which of them the rung is in. An exhibit is named after the rung that it is compared with.
+// Group returns which of the [RungGroups] the rung is in. An exhibit is named after the rung that it is compared with.
 func (r Rung) Group() string {
 	switch {
 	case strings.Contains(r.Number, "-"):
@@ -219,7 +219,7 @@ func RungTitle(number, name string) string {
 	return number + " " + name
 }
 
-// NameOf returns the name of the rung of that number.
+// NameOf returns the name of the rung of that number, "" if there is none.
 func NameOf(number string) string { return RungOf(number).Name }
 
 // KindOf returns where the lock of the rung of that number lies. A rung that is not known counts as one on Redis.

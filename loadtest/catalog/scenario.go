@@ -90,7 +90,7 @@ type Expectation struct {
 	Why     string
 }
 
-// Expected finds what is expected of a rung.
+// Expected returns what is expected of a rung, and whether the rung takes part.
 func (s Scenario) Expected(rung string) (Expectation, bool) {
 	for _, e := range s.Expect {
 		if e.Rung == rung {
@@ -103,7 +103,7 @@ func (s Scenario) Expected(rung string) (Expectation, bool) {
 // A Table is the scenarios that are known.
 type Table []Scenario
 
-// Find finds a scenario by its name. Of one that is not known it returns the name alone.
+// Find returns the scenario of that name, and whether it is known. One that is not has its name alone.
 func (t Table) Find(name string) (Scenario, bool) {
 	for _, s := range t {
 		if s.Name == name {

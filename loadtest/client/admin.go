@@ -41,7 +41,7 @@ func (e *extra) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Rung returns the rung of that number.
+// Rung returns the rung of that number, and whether the instance lists it.
 func (l *Ladder) Rung(number string) (Rung, bool) {
 	for _, r := range l.Rungs {
 		if r.Number == number {
@@ -56,7 +56,7 @@ func (c *Client) Ready(ctx context.Context, base string) bool {
 	return c.call(ctx, http.MethodGet, base+"/readyz", "", nil) == nil
 }
 
-// Ladder asks an instance for its rungs.
+// Ladder returns the rungs of an instance, and who it is. An instance that lists none is an error.
 func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	var l Ladder
 	if err := c.call(ctx, http.MethodGet, base+"/rungs", "", &l); err != nil {
@@ -87,7 +87,7 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	}
 }
 
-// SetStock puts so many units of the product on the shelf for the client's StockTTL: they do not stay for ever,
+// SetStock puts that many units of the product on the shelf for the client's StockTTL: they do not stay for ever,
 // however this process ends. A service that rejects the TTL is asked without it.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	what := fmt.Sprintf(`"quantity":%d`, quantity)
@@ -123,7 +123,7 @@ func (c *Client) administer(ctx context.Context, method, url, body string) (err 
 	return err
 }
 
-// Stock reads how many units are left.
+// Stock returns how many units are left.
 func (c *Client) Stock(ctx context.Context, base, product string) (int64, error) {
 	var s struct {
 		Quantity *int64 `json:"quantity"`

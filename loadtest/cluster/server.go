@@ -37,7 +37,7 @@ func (s *server) Restart(ctx context.Context) error {
 	return err
 }
 
-// StartAll starts n things side by side, by number from 0, and returns those that got ready.
+// StartAll starts n things side by side, by number from 0, and returns those that got ready, and the first error.
 func StartAll[T any](
 	ctx context.Context, n int, start func(ctx context.Context, i int) (*T, error),
 ) ([]*T, error) {

@@ -144,7 +144,7 @@ func (c *Command) Woken() bool { return c.Cmd == "woken" }
 // Ended reports whether this is no command but a note: by then the server had ended the order's lock.
 func (c *Command) Ended() bool { return c.Cmd == EndedLock }
 
-// EndedLock is the name of that note. Its node and key are those of the lock.
+// EndedLock is the name of the note that [Command.Ended] reports. Its node and key are those of the lock.
 const EndedLock = "ended"
 
 // UnknownScript reports whether the server did not know the script yet. The client then sends it in full.

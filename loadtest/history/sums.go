@@ -14,7 +14,7 @@ type sums struct {
 	twice   int   // units that more than one sale names
 }
 
-// Tally counts the buyers, not the probes.
+// Tally returns the counts of the buyers, without the probes.
 func (c *Cell) Tally() Tally { return c.sums().tally }
 
 // AnyUnknown reports whether the outcome of any op is unknown, of a buyer or a probe.

@@ -12,7 +12,7 @@ import (
 // maxErrors bounds how many kinds of errors are counted separately.
 const maxErrors = 16
 
-// ClientOf computes the client's figures from its orders: how many it sent, how late, and how long each took from when
+// ClientOf returns the client's figures, from its orders: how many it sent, how late, and how long each took from when
 // it was sent.
 func ClientOf(ops []history.Op) *history.Client {
 	a := newClientStats()

@@ -43,8 +43,8 @@ type Measurement struct {
 	Client *history.Client
 }
 
-// Run carries out the plan. If ctx ends first, it returns the cause: half a load proves nothing, least of all that a
-// rung holds.
+// Run carries out the plan and returns what was measured. If ctx ends first, it returns the cause: half a load proves
+// nothing, least of all that a rung holds.
 func Run(ctx context.Context, p Plan) (Measurement, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,8 +12,8 @@ import (
 // for a trace that could not be taken to its end before.
 var attempts = []float64{1, 2, 4, 8}
 
-// Prove replays a trace until it breaks the verdicts, or no attempt is left. One replay that breaks them is the proof.
-// It calls begin before each attempt, with how many times as long as usual everything takes, and why the one before it
+// Prove replays a trace until it breaks the verdicts, or no attempt is left, and returns the last cell. One replay that
+// breaks them is the proof. It calls begin before each attempt, with the factor of all times, and why the one before it
 // could not be finished, if so; and step after each step.
 func (e *Environment) Prove(
 	ctx context.Context, t schedule.Trace, breaks []history.Verdict, begin func(longer float64, because error),

@@ -30,7 +30,7 @@ func (e Entry) Verdicts() string {
 	return strings.Join(names, ",")
 }
 
-// ReadList reads a file of traces.
+// ReadList returns the traces of a file.
 func ReadList(path string) ([]Entry, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func parseEntry(fields []string) (e Entry, err error) {
 	return e, err
 }
 
-// ParseVerdicts reads names of verdicts.
+// ParseVerdicts returns the verdicts of these names. A name that is not known is an error.
 func ParseVerdicts(names []string) (verdicts []history.Verdict, err error) {
 	for _, name := range names {
 		v := history.Verdict(name)

@@ -53,7 +53,7 @@ func (t Trace) Clients() int {
 // ErrTrace says that a text is no trace.
 var ErrTrace = errors.New("a trace is a rung and its steps, such as v3:aaaa.expiry.ba")
 
-// ParseTrace reads a trace. It returns ErrTrace, with what is wrong.
+// ParseTrace returns the trace that a text is. It returns ErrTrace, with what is wrong, for any other text.
 func ParseTrace(text string) (Trace, error) {
 	head, steps, ok := strings.Cut(strings.TrimSpace(text), ":")
 	rung, situation, within := strings.Cut(head, "/")

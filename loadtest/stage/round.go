@@ -47,7 +47,7 @@ type Round struct {
 //go:embed rounds.*.yaml
 var ownRounds embed.FS
 
-// ReadRounds reads the rounds of a file, or without one those of the workshop, in that language.
+// ReadRounds returns the rounds of a file, or without one those of the workshop, in that language.
 func ReadRounds(file, language string) ([]Round, error) {
 	if file == "" {
 		text, err := ownRounds.ReadFile("rounds." + language + ".yaml")

@@ -88,7 +88,8 @@ type End struct {
 	Wires []*Wire
 }
 
-// Start starts the servers of a rig, then the wires and the instances. Close the rig, also after an error.
+// Start starts the servers of a rig, then the wires and the instances, and returns it. Close the rig, also after an
+// error.
 func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 	r = &Rig{}
 	r.redises, err = cluster.StartAll(ctx, len(p.Servers), func(ctx context.Context, i int) (*cluster.Redis, error) {
