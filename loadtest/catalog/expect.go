@@ -42,8 +42,8 @@ func On(rungs string, breaks Breaks, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }
 
-// Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names is like its
-// own.
+// Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names has those
+// of its rung.
 func Like(rung string, of Variant) Groups {
 	return Groups{{rungs: []string{rung}, like: of}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean returns the end of a sentence about a name that is not known: a question that proposes the known name which
+// DidYouMean returns the end of a sentence about a name that is not known: a question that proposes the known name that
 // is most like it. It is empty if none is.
 func DidYouMean(name string, known []string) string {
 	near, least := "", max(1, (len(name)+1)/3)+1

@@ -42,8 +42,8 @@ type checker struct {
 // initial is the initial stock of a check.
 const initial = 10
 
-// Check returns what a running service lacks of the contract. It asks with a product of its own, which it removes at the
-// end. An error means that the service could not be checked, and says what to do.
+// Check returns what a running service lacks of the contract. It asks with a product of its own, which it removes at
+// the end. An error means that the service could not be checked, and says what to do.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	found := Report{Base: o.Base, Rung: o.Rung, Product: "contract-" + randomID()}
 	c := &checker{Report: found, token: o.Token, client: newClient()}

@@ -106,8 +106,8 @@ func (c *Command) WritesStock() bool {
 	return false
 }
 
-// Wrote reports whether the command wrote the stock, by its reply. The reply of a script that takes what it finds begins
-// with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+// Wrote reports whether the command wrote the stock, by its reply. The reply of a script that takes what it finds
+// begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
 func (c *Command) Wrote() bool {
 	if !c.WritesStock() || !c.End.Known() || c.Err != "" || strings.HasPrefix(c.Reply, "[0") {
 		return false

@@ -52,8 +52,8 @@ func Check(t schedule.Trace) error {
 	return nil
 }
 
-// Play replays a trace, with all times multiplied by longer, and returns the cell with its verdicts. It calls show after
-// each step. An error means that the trace could not be replayed. What it breaks is a finding, not an error.
+// Play replays a trace, with all times multiplied by longer, and returns the cell with its verdicts. It calls show
+// after each step. An error means that the trace could not be replayed. What it breaks is a finding, not an error.
 func (e *Environment) Play(
 	ctx context.Context, t schedule.Trace, longer float64, show func(Line),
 ) (*history.Cell, error) {
