@@ -20,7 +20,7 @@ func TestStockFindsAUnitSoldTwice(t *testing.T) {
 	assert.Equal(t, f.Because, audit.Story(findings(c)))
 }
 
-// The write that came first sold the unit first, whichever was answered first, and each story has its times. Those of two
+// The write that came first sold the unit first, whichever was answered first, and the story has its time. Those of two
 // clocks are not compared.
 func TestAUnitIsSoldAgainByTheLaterWrite(t *testing.T) {
 	c := forge(5)
