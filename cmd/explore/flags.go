@@ -62,9 +62,6 @@ Examples:
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted: what
 was printed by then stays.`
 
-// exited carries kong's wish to exit, after --help, out of the parser.
-type exited int
-
 // parse parses the command line. It returns done if there is nothing left to do, as after --help.
 func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	f = &flags{}
@@ -78,16 +75,15 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	parser, err := kong.New(f, kong.Name("explore"), kong.Description(description), kong.Writers(stdout, io.Discard),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
 		kong.Vars{"kinds": strings.Join(kinds, ","), "situations": strings.Join(append(situations, usual), ",")},
-		kong.Exit(func(code int) { panic(exited(code)) }))
+		kong.Exit(func(int) { done = true }))
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() {
-		if code, ok := recover().(exited); ok {
-			done = code == 0
-		}
-	}()
-	if _, err := parser.Parse(args); err != nil {
+	_, err = parser.Parse(args)
+	switch {
+	case done: // kong goes on to parse after it has printed the help
+		return nil, true, nil
+	case err != nil:
 		return nil, false, fmt.Errorf("%w; see explore --help", err)
 	}
 	return f, false, f.check()

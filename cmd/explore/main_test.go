@@ -155,4 +155,5 @@ func TestHelp(t *testing.T) {
 	for _, part := range []string{"--rungs", "--replay", "Exit codes", "node-empty"} {
 		assert.Contains(t, out, part)
 	}
+	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is no wish to go on")
 }
