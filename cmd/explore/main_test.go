@@ -87,9 +87,11 @@ func TestWhatWasFoundIsWritten(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Contains(t, string(text), `"trace": "v0:abba"`)
 	assert.Contains(t, string(text), `"exhausted": true`)
-	code, _, errs = explored(t, "--rungs", "v0", "--json", t.TempDir())
+	page := filepath.Join(t.TempDir(), "found.html")
+	code, _, errs = explored(t, "--rungs", "v0", "--json", t.TempDir(), "--html", page)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, errs, "name a file that can be written")
+	assert.FileExists(t, page, "beside one that cannot be written")
 }
 
 func TestATraceIsReplayed(t *testing.T) {

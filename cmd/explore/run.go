@@ -75,17 +75,21 @@ func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int 
 		p.line("")
 		p.line(words)
 	}
+	var failed []error
+	if r.interrupted {
+		failed = append(failed, errors.New(words))
+	}
 	for _, file := range []struct {
 		flag  string
 		write func([]*task, *results) error
 	}{{"--json", f.writeJSON}, {"--html", f.writeHTML}, {"--markdown", f.writeMarkdown}} {
 		if err := file.write(tasks, r); err != nil {
-			return complain(stderr, fmt.Errorf("%s: %w; name a file that can be written", file.flag, err))
+			failed = append(failed, fmt.Errorf("%s: %w; name a file that can be written", file.flag, err))
 		}
 	}
 	switch {
-	case r.interrupted:
-		return complain(stderr, errors.New(words))
+	case len(failed) > 0:
+		return complain(stderr, errors.Join(failed...))
 	case r.surprises > 0:
 		return surprised
 	}
