@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,12 +80,18 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	_, err = parser.Parse(args)
+	parsed, err := parser.Parse(args)
 	switch {
 	case done: // kong goes on to parse after it has printed the help
 		return nil, true, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("%w; see explore --help", err)
+	}
+	for _, p := range parsed.Path { // of a variable that was never set: it would be everything, or no file
+		if p.Flag != nil && slices.Contains([]reflect.Kind{reflect.Slice, reflect.String}, p.Flag.Target.Kind()) &&
+			p.Flag.Target.Len() == 0 {
+			return nil, false, fmt.Errorf("--%s names nothing: give it a value, or leave it out", p.Flag.Name)
+		}
 	}
 	return f, false, f.check()
 }
@@ -96,6 +103,8 @@ func (f *flags) check() error {
 		return errors.New("--faults and --schedules are at least 0")
 	case len(f.Kinds) > 0 && f.Faults == 0:
 		return errors.New("--kinds needs --faults 1 or more")
+	case f.Replay != "" && f.JSON+f.HTML+f.Markdown != "":
+		return errors.New("--replay prints one schedule, and writes no file: leave out --json, --html and --markdown")
 	}
 	for _, k := range explore.FaultKinds {
 		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, k.Name) {

@@ -142,6 +142,10 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--no-such-flag":                "see explore --help",
 		"--replay v4:a.no-such-fault-a": "is no step",
 		"--rungs v4 --schedules=-1":     "at least",
+		"--rungs=":                      "--rungs names nothing",
+		"--replay=":                     "--replay names nothing",
+		"--rungs v4 --html=":            "--html names nothing",
+		"--replay v4:ab --json x":       "writes no file",
 	} {
 		code, out, errs := explored(t, strings.Fields(args)...)
 		assert.Equal(t, couldNotRun, code, args)
