@@ -17,7 +17,6 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"stockapi/internal/backend"
 	"stockapi/internal/handlers"
 	"stockapi/internal/lock"
 	"stockapi/internal/narrate"
@@ -58,7 +57,13 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 // serve builds the instance and serves until ctx ends.
 func serve(
 	ctx context.Context, c *config, listener *net.TCPListener, narrator *narrate.Narrator, log *slog.Logger,
-) error {
+) (err error) {
+	ready := false
+	defer func() {
+		if !ready && ctx.Err() != nil {
+			err = fmt.Errorf("ended before it was ready: %w", context.Cause(ctx))
+		}
+	}()
 	m := sale.NewMetrics(c.Instance)
 	observer := trace.Observer{Names: trace.ScriptNames(), Count: m.Commands.Inc}
 	if c.Faults {
@@ -106,6 +111,7 @@ func serve(
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
+	ready = true
 	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", shownRedis(c.Redis))
 
 	select {
@@ -130,7 +136,7 @@ func onWake(m *sale.Metrics) func(ctx context.Context, by lock.Notification, on 
 func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
 	created, err := shelf.Open(ctx, c.Product, c.Stock, c.StockTTL)
 	if err != nil {
-		return fmt.Errorf("%w: can this user write to %s?", err, backend.Redact(c.Redis))
+		return fmt.Errorf("%w: can this user write to %s?", err, shownRedis(c.Redis))
 	}
 	if created {
 		log.Info("shop opened", "product", c.Product, "stock", c.Stock)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -234,6 +235,24 @@ func TestStartWithoutRedis(t *testing.T) {
 		assert.NotContains(t, err.Error(), "\n", "one line")
 		assert.Equal(t, 1, exitCode(io.Discard, err))
 	}
+}
+
+// Who ends an instance while it starts is not told that a server is missing.
+func TestEndedWhileItStarts(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	ctx, end := context.WithCancel(t.Context())
+	go func() {
+		if asked, err := silent.Accept(); err == nil {
+			end()
+			_, _ = io.Copy(io.Discard, asked)
+			_ = asked.Close()
+		}
+	}()
+	err = run(ctx, []string{"--redis", "redis://" + silent.Addr().String(), "--redis-timeout", "100ms",
+		"--addr", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, io.Discard)
+	require.EqualError(t, err, "ended before it was ready: context canceled")
 }
 
 // A product that no request could name is refused.
