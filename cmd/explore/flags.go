@@ -119,7 +119,13 @@ func (f *flags) check() error {
 			f.situations = append(f.situations, s)
 		}
 	}
-	return f.findRungs()
+	if err := f.findRungs(); err != nil {
+		return err
+	}
+	if len(f.tasks()) == 0 {
+		return errors.New("nothing to explore: no rung of --rungs promises anything about the --situations")
+	}
+	return nil
 }
 
 func (f *flags) findRungs() error {
@@ -136,7 +142,9 @@ func (f *flags) findRungs() error {
 		if !explore.IsExplorable(r) {
 			return fmt.Errorf("--rungs: %s keeps its locks outside Redis, where no command can be held; leave it out", r.Number)
 		}
-		f.rungs = append(f.rungs, r.Number)
+		if !slices.Contains(f.rungs, r.Number) {
+			f.rungs = append(f.rungs, r.Number)
+		}
 	}
 	return nil
 }

@@ -146,6 +146,7 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--replay=":                     "--replay names nothing",
 		"--rungs v4 --html=":            "--html names nothing",
 		"--replay v4:ab --json x":       "writes no file",
+		"--rungs v4 --situations queue": "nothing to explore",
 	} {
 		code, out, errs := explored(t, strings.Fields(args)...)
 		assert.Equal(t, couldNotRun, code, args)
