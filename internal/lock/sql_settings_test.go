@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -171,4 +172,32 @@ func TestContendedStatementsAreGivenUp(t *testing.T) {
 	}
 	require.Error(t, rows.release(context.Background(), "k", "a", 0))
 	assert.Equal(t, contendedTries, sent)
+}
+
+// What cannot have been taken is not undone: no sweep asks a database again that lets nobody in, or creates no table.
+func TestAnAcquireThatWasNeverSentIsNotUndone(t *testing.T) {
+	t.Parallel()
+	for statement, refused := range map[string]error{
+		"create":  &mysql.MySQLError{Number: 1142, Message: "CREATE command denied"},
+		"acquire": &mysql.MySQLError{Number: 1040, Message: "Too many connections"},
+	} {
+		s := newShop(t, backendtest.StartEmbedded, 0)
+		a := s.instance(t, rung(t, "v12"))
+		var after []string
+		a.SQL.Around = func(ctx context.Context, said, _ string, do sqldb.Do) (int64, error) {
+			if said == statement && after == nil {
+				after = []string{}
+				return 0, refused
+			}
+			if after != nil {
+				after = append(after, said)
+			}
+			return do(ctx)
+		}
+		_, err := a.tryLock(context.Background(), "k", minute)
+		require.ErrorIs(t, err, refused)
+		a.crash()
+		a.Background.Wait()
+		assert.Empty(t, after)
+	}
 }

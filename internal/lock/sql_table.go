@@ -3,6 +3,7 @@ package lock
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -86,10 +87,13 @@ func (t *table) ensure(ctx context.Context) error {
 	return err
 }
 
+// errNoTable says that there is no table, and so that the statement was not sent.
+var errNoTable = errors.New("create the table of locks")
+
 // exec sends a statement in the database's dialect. It returns how many rows the statement changed.
 func (t *table) exec(ctx context.Context, name, key, query string, args ...any) (int64, error) {
 	if err := t.ensure(ctx); err != nil {
-		return 0, fmt.Errorf("create the table of locks: %w", err)
+		return 0, fmt.Errorf("%w: %w", errNoTable, err)
 	}
 	return t.execWithRetry(ctx, name, key, dialect(t.db.Kind, query), args...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/internal/backend"
+	"stockapi/internal/backend/sqldb"
 )
 
 // A sweep removes a lock that may exist or not, several times in the background. A command whose reply did not come may
@@ -35,7 +36,7 @@ func (rt *runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Con
 // later. It calls free at once. A sweep repeats that, unless free removed the lock, or found nothing and nothing can
 // come later.
 func (rt *runtime) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
-	if backend.Unsent(err) {
+	if backend.Unsent(err) || sqldb.Unsent(err) || errors.Is(err, errNoTable) {
 		return
 	}
 	found := free(detach(ctx))

@@ -119,6 +119,14 @@ func Contended(err error) bool {
 	return false
 }
 
+// Unsent reports whether a statement was never sent, because the server let nobody in.
+func Unsent(err error) bool {
+	var my *mysql.MySQLError
+	var pg *pgconn.ConnectError
+	return errors.As(err, &pg) || errors.As(err, &my) &&
+		slices.Contains([]uint16{1040, 1044, 1045, 1049, 1129, 1203}, my.Number) // too many connections, no access
+}
+
 // CreatedAtOnce reports whether a CREATE TABLE IF NOT EXISTS failed because another one ran at the same time.
 // PostgreSQL first checks and then creates: one of the two finds the table, its name or type in the catalogue, or a
 // changed entry.
