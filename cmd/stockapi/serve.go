@@ -230,6 +230,9 @@ func runReady(ctx context.Context, args []string, stdout io.Writer) error {
 	if ok, err := parse(&c, "stockapi ready", about, args, stdout); !ok {
 		return err
 	}
+	if strings.HasPrefix(c.Addr, ":") { // an instance listens on it, and no Host is a port alone
+		c.Addr = "localhost" + c.Addr
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Addr+"/readyz", nil)

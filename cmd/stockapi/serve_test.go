@@ -146,7 +146,9 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestReady(t *testing.T) {
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
 	addr := strings.TrimPrefix(r.url, "http://")
-	require.NoError(t, run(context.Background(), []string{"ready", "--addr", addr}, nil, io.Discard, io.Discard))
+	for _, addr := range []string{addr, strings.TrimPrefix(addr, "127.0.0.1")} { // that of STOCKAPI_ADDR=:5000 for both
+		require.NoError(t, run(context.Background(), []string{"ready", "--addr", addr}, nil, io.Discard, io.Discard))
+	}
 	r.end()
 	require.NoError(t, r.wait())
 	require.Error(t, run(context.Background(), []string{"ready", "--addr", addr}, nil, io.Discard, io.Discard))
