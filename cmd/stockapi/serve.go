@@ -239,7 +239,8 @@ func runReady(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--addr: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := http.Client{Transport: new(http.Transport)} // without the environment's proxy: 0.0.0.0 would be the proxy's
+	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
 	}
