@@ -82,7 +82,7 @@ Every flag can be set by an environment variable: STOCKAPI_ADDR for --addr. Valu
 from a file, so that no list of processes shows them: --sql-file for --sql, and so on.
 
 Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready;
-stockapi scripts lists the digests of its Lua scripts.`
+stockapi scripts lists the digests of its Lua scripts; stockapi source prints the code of a rung.`
 
 // parse fills target from the command line and the environment. It returns false after it has printed help or version.
 func parse(target any, name, description string, args []string, stdout io.Writer) (bool, error) {

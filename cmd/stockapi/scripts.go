@@ -18,7 +18,9 @@ func runScripts(args []string, stdout io.Writer) error {
 	}
 	names := trace.ScriptNames()
 	for _, digest := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintln(stdout, digest, names[digest])
+		if _, err := fmt.Fprintln(stdout, digest, names[digest]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
