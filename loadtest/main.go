@@ -41,8 +41,8 @@ func (guardian) run(context.Context, io.Writer, io.Writer) int {
 	return asExpected
 }
 
-// untilEnd does the work of a command that takes nothing along when it ends in the middle, and returns its exit code. It
-// does not wait for the work if ctx ends.
+// untilEnd does the work of a command that takes nothing along when it ends in the middle, and returns its exit code.
+// It does not wait for the work if ctx ends.
 func untilEnd(ctx context.Context, stderr io.Writer, work func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- work() }()

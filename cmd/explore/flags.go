@@ -106,6 +106,17 @@ func (f *flags) check() error {
 	case f.Replay != "" && f.JSON+f.HTML+f.Markdown != "":
 		return errors.New("--replay prints one schedule, and writes no file: leave out --json, --html and --markdown")
 	}
+	f.findKindsAndSituations()
+	if err := f.findRungs(); err != nil {
+		return err
+	}
+	if len(f.tasks()) == 0 {
+		return errors.New("nothing to explore: no rung of --rungs promises anything about the --situations")
+	}
+	return nil
+}
+
+func (f *flags) findKindsAndSituations() {
 	for _, k := range explore.FaultKinds {
 		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, k.Name) {
 			f.kinds = append(f.kinds, k)
@@ -119,13 +130,6 @@ func (f *flags) check() error {
 			f.situations = append(f.situations, s)
 		}
 	}
-	if err := f.findRungs(); err != nil {
-		return err
-	}
-	if len(f.tasks()) == 0 {
-		return errors.New("nothing to explore: no rung of --rungs promises anything about the --situations")
-	}
-	return nil
 }
 
 func (f *flags) findRungs() error {
