@@ -242,8 +242,9 @@ func (b *books) count(op *history.Op) {
 }
 
 func (b *books) addSale(i int32, op *history.Op) {
+	at := b.SoldAt(op)
 	for _, u := range op.Units {
-		b.receipts = append(b.receipts, receipt{u, b.SoldAt(op), i})
+		b.receipts = append(b.receipts, receipt{u, at, i})
 	}
 	if op.Outcome == history.Sold && op.Quantity > 0 {
 		b.sales++
