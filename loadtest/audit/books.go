@@ -15,6 +15,8 @@ import (
 type books struct {
 	*history.Cell
 	clocks *clocks
+	// oneClock reports whether all instances are known to have the same.
+	oneClock bool
 
 	receipts []receipt
 	sends    []send
@@ -58,7 +60,7 @@ type books struct {
 // noFaults reports whether no fault was injected: under a fault it may be right that no order gets the lock.
 func (b *books) noFaults() bool { return len(b.Faults) == 0 && b.Aborted == "" }
 
-// A receipt is one unit that an answer names as sold, with the moment that [history.Cell.SoldAt] returns.
+// A receipt is one unit that an answer names as sold, with the moment that [books.soldAt] returns.
 type receipt struct {
 	unit int64
 	at   history.Instant
@@ -99,7 +101,7 @@ func timingOf(i int32, op *history.Op) timing {
 }
 
 func readBooks(c *history.Cell) *books {
-	b := &books{Cell: c, clocks: newClocks(c),
+	b := &books{Cell: c, clocks: newClocks(c), oneClock: c.OneClock(),
 		sellers: map[string]*seller{}, faulted: map[string]bool{},
 		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0))+100), sends: make([]send, 0, c.Len())}
 	for _, f := range c.Faults {
@@ -242,7 +244,7 @@ func (b *books) count(op *history.Op) {
 }
 
 func (b *books) addSale(i int32, op *history.Op) {
-	at := b.SoldAt(op)
+	at := b.soldAt(op)
 	for _, u := range op.Units {
 		b.receipts = append(b.receipts, receipt{u, at, i})
 	}

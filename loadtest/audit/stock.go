@@ -70,6 +70,15 @@ func (b *books) balance() history.Finding {
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }
 
+// soldAt returns the moment by which a sale is ordered among those of the cell, as a timeline draws it: the end of its
+// write or, if that is not known, or timed by one of several clocks, its answer.
+func (b *books) soldAt(op *history.Op) history.Instant {
+	if w := op.LastWrite(); w != nil && b.oneClock {
+		return w.End
+	}
+	return op.Done
+}
+
 // soldTwice returns each receipt for a unit that already has one. It counts the units, as the figures do.
 func (b *books) soldTwice() *violations {
 	slices.SortFunc(b.receipts, func(x, y receipt) int {
@@ -94,7 +103,7 @@ func (b *books) soldTwice() *violations {
 
 func (b *books) twice(h violation) history.Evidence {
 	before, again := *b.At(int(h.a)), *b.At(int(h.b))
-	at := []history.Instant{b.SoldAt(&before), b.SoldAt(&again)}
+	at := []history.Instant{b.soldAt(&before), b.soldAt(&again)}
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
 		instance(b.Cell, &before), h.value, order(b.Cell, &before), at[0],
 		instance(b.Cell, &again), h.value, order(b.Cell, &again), at[1]), at, &before, &again)
@@ -116,7 +125,7 @@ func (b *books) neverExisted() *violations {
 func (b *books) beyond(h violation) history.Evidence {
 	op := b.At(int(h.a))
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
-		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{b.SoldAt(op)}, op)
+		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{b.soldAt(op)}, op)
 	e.Unit = h.value
 	return e
 }

@@ -131,15 +131,6 @@ func (c *Cell) OneClock() bool {
 	return len(c.Instances) > 0
 }
 
-// SoldAt returns the moment by which a sale is ordered among those of the cell: the end of its write or, if that is not
-// known, or timed by one of several clocks, its answer.
-func (c *Cell) SoldAt(op *Op) Instant {
-	if w := op.LastWrite(); w != nil && c.OneClock() {
-		return w.End
-	}
-	return op.Done
-}
-
 // Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
 

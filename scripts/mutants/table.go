@@ -606,7 +606,7 @@ var table = []section{
 		{"timeline: an order that waits holds the lock", by{test("./loadtest/report/html TestABarBegins")},
 			edits{{"loadtest/report/html/span.go", "s.lo = min(float64(op.Lease.AcquiredAt), s.hi)", "_ = s.lo"}}},
 		{"a story goes by the answers", by{test("./loadtest/audit TestAUnitIsSoldAgain")},
-			edits{{"loadtest/history/cell.go", "w != nil && c.OneClock()", "w != nil && false"}}},
+			edits{{"loadtest/audit/stock.go", "w != nil && b.oneClock", "w != nil && false"}}},
 		{"timeline: steps are drawn to scale", by{test("./loadtest/report/html TestStepsLie")},
 			edits{{"loadtest/report/html/scale.go", "part = s.part(ns)", "_ = s.part(ns)"}}},
 		{"timeline: a label covers a mark", by{test("./loadtest/report/html TestLabelsCover")},
