@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -45,6 +46,23 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM)) // would end this test
 	require.NoError(t, in.wait())
 	assert.Equal(t, 200, <-answered)
+}
+
+// A Ctrl-C ends "stockapi 2>&1 | tee log" as a whole, tee at once: nobody reads the log when the instance ends in order.
+func TestAnInstanceWhoseLogIsNotReadEndsInOrder(t *testing.T) {
+	t.Parallel()
+	read, written, err := os.Pipe()
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), os.Args[0], "--redis=embedded", "--embedded-addr=127.0.0.1:0",
+		"--addr=127.0.0.1:0", "--sql=none")
+	child.Stderr = written
+	require.NoError(t, child.Start())
+	require.NoError(t, written.Close())
+	for log := bufio.NewScanner(read); log.Scan() && !strings.Contains(log.Text(), "msg=ready"); {
+	}
+	require.NoError(t, read.Close())
+	require.NoError(t, child.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, child.Wait())
 }
 
 // A script without an end holds the embedded Redis, but not the process: neither an instance nor a Redis alone.

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -40,6 +42,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.ExitWithStdin {
 		ctx = untilEOF(ctx, stdin)
 	}
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the orders under way
 	opened, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
