@@ -48,7 +48,7 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 	assert.Equal(t, 200, <-answered)
 }
 
-// A Ctrl-C ends "stockapi 2>&1 | tee log" as a whole, tee at once: nobody reads the log when the instance ends in order.
+// A Ctrl-C ends all of "stockapi 2>&1 | tee log", and tee at once: nobody reads the log while the instance drains.
 func TestAnInstanceWhoseLogIsNotReadEndsInOrder(t *testing.T) {
 	t.Parallel()
 	read, written, err := os.Pipe()
