@@ -30,7 +30,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	// GNU timeout sends two signals. After a second, another Ctrl-C ends it at once; the guardian then cleans up.
-	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
+	// A Ctrl-C also ended who reads a pipe, such as tee: that must not keep it from ending in order.
+	context.AfterFunc(ctx, func() { signal.Ignore(syscall.SIGPIPE); time.AfterFunc(time.Second, stop) })
 	return chosen.run(ctx, stdout, stderr)
 }
 
