@@ -48,10 +48,6 @@ func (l *leases) unsure() string {
 	if len(l.all) < 2 && l.noFaults() {
 		return "a single lease overlaps nothing"
 	}
-	if digit, median := l.clocks.digit(), l.median(); digit > median {
-		return fmt.Sprintf("the clock shows overlaps of more than %s ms, and half of the leases last no longer than %s ms",
-			millis(digit), millis(median))
-	}
 	return ""
 }
 
@@ -129,19 +125,4 @@ func millis(d history.Instant) string {
 		return fmt.Sprintf("%.6f", float64(d)/float64(time.Millisecond))
 	}
 	return fmt.Sprintf("%.3f", float64(d)/float64(time.Millisecond))
-}
-
-// median returns the median length of the leases that take any time.
-func (l *leases) median() history.Instant {
-	var lengths []history.Instant
-	for i := range l.all {
-		if long := l.all[i].until - l.all[i].acquired; long > 0 {
-			lengths = append(lengths, long)
-		}
-	}
-	if len(lengths) == 0 {
-		return 0
-	}
-	slices.Sort(lengths)
-	return lengths[(len(lengths)-1)/2]
 }
