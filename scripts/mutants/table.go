@@ -619,7 +619,7 @@ var table = []section{
 		{"the first run ends on more than a screen", by{test("./loadtest/report/terminal TestTheFirstRun")},
 			edits{{"loadtest/report/terminal/stories.go", "fewStories = 3", "fewStories = 30"}}},
 		{"the matrix shows another scenario's cell", by{test("./loadtest/report/terminal TestALongLadder")},
-			edits{{"loadtest/report/terminal/matrix.go", "c.entries[i].in(colour)", "c.entries[0].in(colour)"}}},
+			edits{{"loadtest/report/terminal/matrix.go", "c.entries[i].in(colour)", "c.entries[min(i, 0)].in(colour)"}}},
 		{"a run of no cell that can be run is begun", by{test("./loadtest TestARunWithoutACell")},
 			edits{{"loadtest/preflight.go", `if why == "" {`, "if true {"}}},
 		{"a file that was cut is whole", by{test("./loadtest/history NotWhole")},
@@ -731,7 +731,7 @@ var table = []section{
 		{"v16 watches nothing", by{explorer("v16 none")},
 			edits{{"internal/stock/cas.go", "\t}, key)", "\t})"}}},
 		{"v17 reads, and decides in the client", by{explorer("v17 none")},
-			edits{{"internal/stock/kinds.go", "return s.sellAtomic", "return s.Sell"}}},
+			edits{{"internal/stock/kinds.go", "return s.sellAtomic", "return sell(s.read, s.write)"}}},
 	}},
 
 	// Bugs that were repaired once: their repairs are undone.
