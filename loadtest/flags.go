@@ -63,26 +63,20 @@ was not measured: the client or the machine was too slow for it, or nobody can t
 "go run" makes each of them but 0 a 1.
 Of judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
-// exited carries kong's wish to exit, after --help, out of the parser.
-type exited int
-
 // parse parses the command line. It returns no command if there is nothing left to do, as after --help.
 func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command, err error) {
 	c = &commands{All: runFlags{all: true}}
+	printed := false
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups),
-		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { panic(exited(code)) }))
+		kong.Vars{"version": versionLine()}, kong.Exit(func(int) { printed = true }))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(exited); !ok {
-				panic(r)
-			}
-		}
-	}()
 	parsed, err := parser.Parse(args)
+	if printed { // kong goes on to parse after it has printed the help
+		return nil, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -92,7 +92,7 @@ func Worst(fs []Finding) Result {
 	return worst
 }
 
-// A Severity is what is worst in the findings of a cell. The page and the terminal show it, each in its way.
+// A Severity ranks a cell by the worst of its findings. The page and the terminal show it, each in its way.
 type Severity int
 
 // The severities, the worst first.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An Outcome is what became of an order. There are six and not two: a request that failed may still have sold, a shop
+// An Outcome tells how an order ended. There are six and not two: a request that failed may still have sold, a shop
 // that is busy has said nothing about its stock, and a request that was never sent says nothing about the shop.
 type Outcome string
 

@@ -5,7 +5,7 @@ import "fmt"
 // A Tally counts the ops of a cell's buyers by outcome.
 type Tally struct{ Buyers, Sold, Refused, Busy, NotSold, NotSent, Unknown int }
 
-// sums is what the ops of a cell add up to.
+// sums holds the totals of the ops of a cell.
 type sums struct {
 	tally   Tally
 	unknown int   // ops of unknown outcome, of buyers and probes

@@ -26,7 +26,8 @@ func ClientOf(ops []history.Op) *history.Client {
 type clientStats struct {
 	mu sync.Mutex
 	c  history.Client
-	// lag is how late orders were sent; latency counts from when they were due, and fromSent from when they were sent.
+	// lag has the delays between the due times of orders and their sending; latency counts from the due times, and
+	// fromSent from the sending.
 	lag, latency, fromSent *histogram
 	first, last            history.Instant
 	earliest               []history.Instant // when the first orders were sent, at most maxWorkers of them

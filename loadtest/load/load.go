@@ -33,7 +33,7 @@ type Plan struct {
 	Done *atomic.Int64
 }
 
-// A Measurement is what was measured of a plan.
+// A Measurement holds the figures of a plan that was carried out.
 type Measurement struct {
 	// Start is the time at which the barrier opened.
 	Start   time.Time

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,14 +32,16 @@ func (p Printer) lesson(o Run) {
 
 // broke prints what broke in a scenario, and what held.
 func (p Printer) broke(worst string, rows []*catalog.Row) {
-	there := inScenario(worst, rows)
+	there := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst })
+	broken := map[string]int{}
+	for _, r := range filter(rows, isBroken) {
+		broken[r.Scenario.Name]++
+	}
 	lead := worst + " broke most:"
-	switch n := len(with(there, broken...)); {
-	case n == 1 || len(there) == len(rows):
+	switch most := slices.Max(slices.Collect(maps.Values(broken))); {
+	case broken[worst] == 1 || len(there) == len(rows):
 		lead = "In " + worst
-	case slices.ContainsFunc(rows, func(r *catalog.Row) bool {
-		return len(with(inScenario(r.Scenario.Name, rows), broken...)) > n
-	}):
+	case broken[worst] < most:
 		lead = "Most is learnt from " + worst + ":"
 	}
 	stock, lock := with(there, history.StockBroken), with(there, history.LockBroken)
@@ -47,7 +50,7 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 		main, lock = lock, nil
 	}
 	if len(main) == 0 {
-		main = with(there, broken...)
+		main = filter(there, isBroken)
 	}
 	p.wrapped("", 2, fmt.Sprintf("%s %s %s%s.", lead, listed(there, main), did(main), reason(there, main)))
 	held := ""
@@ -60,11 +63,6 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 	if held != "" {
 		p.wrapped("", 2, held)
 	}
-}
-
-// broken are the severities that say that something is broken.
-var broken = []history.Severity{
-	history.StockBroken, history.LockBroken, history.Stuck, history.OutOfTurn, history.WokeAll,
 }
 
 // deeds say what a rung did, if a verdict is broken.
@@ -96,15 +94,11 @@ func did(rows []*catalog.Row) string {
 	return strings.Join(all, ", or ")
 }
 
-func inScenario(name string, rows []*catalog.Row) []*catalog.Row {
-	return filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == name })
+func with(rows []*catalog.Row, s history.Severity) []*catalog.Row {
+	return filter(rows, func(r *catalog.Row) bool { return history.SeverityOf(r.Shown().Findings) == s })
 }
 
-func with(rows []*catalog.Row, these ...history.Severity) []*catalog.Row {
-	return filter(rows, func(r *catalog.Row) bool {
-		return slices.Contains(these, history.SeverityOf(r.Shown().Findings))
-	})
-}
+func isBroken(r *catalog.Row) bool { return history.SeverityOf(r.Shown().Findings).Broken() }
 
 // listed names the rungs of some of the rows.
 func listed(all, some []*catalog.Row) string {
@@ -146,7 +140,7 @@ func except(all, ok []*catalog.Row) string {
 	for _, r := range ok {
 		broken := ""
 		for _, other := range all {
-			if other.Rung == r.Rung && history.SeverityOf(other.Shown().Findings).Broken() {
+			if other.Rung == r.Rung && isBroken(other) {
 				broken = " (but not in " + other.Scenario.Name + ")"
 				break
 			}
