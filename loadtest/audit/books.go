@@ -24,8 +24,8 @@ type books struct {
 	probes   []int32
 
 	sales, refused, resolved, unknown, notSent int
-	// twoHundreds counts the units that the answers of status 200 promised, with serial numbers or without.
-	twoHundreds int64
+	// promised counts the units that are sold or that answers name, with serial numbers or without.
+	promised int64
 	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
 	// those of them that cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
@@ -165,7 +165,7 @@ func (b *books) dropCopies() {
 			sold[one] = true
 			return false
 		}
-		b.twoHundreds--
+		b.promised--
 		if b.At(int(r.op)).Outcome == history.Unknown {
 			b.open, b.unexplained = b.open+1, b.unexplained+1
 		}
@@ -255,12 +255,11 @@ func (b *books) addSale(i int32, op *history.Op) {
 	if named > max(op.Quantity, 0) {
 		b.surplus.add(violation{at: op.Done, a: i})
 	}
-	if op.Status == 200 || op.Outcome == history.Sold {
-		if named > 0 {
-			b.twoHundreds += named
-		} else if op.For == "" { // it may be the answer to another order, and that is counted
-			b.twoHundreds += op.Quantity
-		}
+	switch {
+	case named > 0:
+		b.promised += named
+	case op.Outcome == history.Sold:
+		b.promised += op.Quantity
 	}
 	if op.Outcome == history.Unknown {
 		b.open += unnamed(op)
@@ -268,7 +267,7 @@ func (b *books) addSale(i int32, op *history.Op) {
 			b.unexplained += unnamed(op)
 		}
 	}
-	if op.Outcome == history.Sold || op.Outcome == history.Unknown || op.Status == 200 || named > 0 {
+	if op.Outcome == history.Sold || op.Outcome == history.Unknown || named > 0 {
 		b.sends = append(b.sends, sendOf(i, op))
 	}
 }

@@ -25,9 +25,9 @@ func stock(b *books) history.Finding {
 	if b.surplus.total > 0 {
 		return b.surplus.broken(history.Stock, b.tooMany)
 	}
-	if b.twoHundreds > b.Initial {
+	if b.promised > b.Initial {
 		return broken(history.Stock, []history.Evidence{{
-			Text: fmt.Sprintf("%d units were sold, by answers of status 200, of a stock of %d", b.twoHundreds, b.Initial),
+			Text: fmt.Sprintf("%d units were sold, of a stock of %d", b.promised, b.Initial),
 		}}, 1)
 	}
 	if h, _ := b.wrongRefusals(); h.total > 0 {

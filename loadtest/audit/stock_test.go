@@ -141,19 +141,35 @@ func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
 	assert.Contains(t, f.Because, "1 units are of unknown outcome")
 }
 
-func TestMoreTwoHundredsThanUnitsAreAProof(t *testing.T) {
-	c := forge(5)
+func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
+	c := forge(6)
 	c.Initial, *c.Left = 5, 0
-	for i := range 5 {
-		c.Ops[i].Outcome, c.Ops[i].Units = history.Unknown, nil
+	for i := range 6 {
+		c.Ops[i].Units = nil
 	}
-	probe(c).Quantity = 6
-	judge(t, c, history.Stock, history.Indeterminate)
-	extra := forgeSale(6, 0)
-	extra.Outcome, extra.Units = history.Unknown, nil
-	c.Ops = append(c.Ops, extra)
 	f := judge(t, c, history.Stock, history.Broken)
-	assert.Equal(t, "6 units were sold, by answers of status 200, of a stock of 5", f.Because)
+	assert.Equal(t, "6 units were sold, of a stock of 5", f.Because)
+}
+
+// A status of 200 alone sells nothing: it may be a proxy's page, or a shop's way to say sold out.
+func TestA200ThatIsNoReceiptIsNoSale(t *testing.T) {
+	for outcome, want := range map[history.Outcome]history.Result{
+		history.Unknown: history.Indeterminate, history.Refused: history.OK, history.NotSold: history.OK,
+	} {
+		c := forge(10)
+		extra := forgeSale(11, 0) // once all is sold
+		extra.Outcome, extra.Units, extra.Resolved = outcome, nil, outcome != history.Unknown
+		c.Ops = append(c.Ops, extra)
+		judge(t, c, history.Stock, want)
+	}
+
+	c := forge(5)
+	probe(c).Quantity = 5 // as many as are left
+	page := forgeSale(0, 0)
+	page.Order, page.Outcome, page.Units, page.Resolved = "p-9", history.NotSold, nil, true
+	c.Ops = append(c.Ops, page)
+	f := judge(t, c, history.Stock, history.Broken)
+	assert.Contains(t, f.Because, "although at least 5 of 10 were left")
 }
 
 func TestAWrongRefusalIsFound(t *testing.T) {
