@@ -9,26 +9,57 @@ import (
 )
 
 // liveness answers whether a fresh request got through after the load, within the cell's limit. It got through if its
-// answer needed the lock: a sale, or a refusal for lack of stock.
+// answer needed the lock: a sale, or a refusal for lack of stock. An answer that may be such a refusal, in a shop's own
+// way, leaves it open.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
 		return found(history.Liveness, history.Indeterminate, "no fresh request was sent")
 	}
 	first, last := *b.firstProbe(), *b.decisive()
 	took := time.Duration(last.Done - first.Sent)
+	if last.Done.Known() && gotThrough(&last) && took <= b.Limit {
+		return history.Finding{Verdict: history.Liveness, Result: history.OK}
+	}
+	if op := b.openProbe(&last); op != nil {
+		return found(history.Liveness, history.Indeterminate,
+			"%s answered a fresh request: %s: that does not tell whether it got through, as a 409 does",
+			instance(b.Cell, op), op.Detail)
+	}
 	switch {
 	case !last.Done.Known():
 		return stuck(b.Cell, &first, &last, "a fresh request was not answered")
 	case !gotThrough(&last):
 		return stuck(b.Cell, &first, &last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
-	case took > b.Limit:
-		return stuck(b.Cell, &first, &last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 	}
-	return history.Finding{Verdict: history.Liveness, Result: history.OK}
+	return stuck(b.Cell, &first, &last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 }
 
 func gotThrough(op *history.Op) bool {
 	return op.Outcome == history.Sold || op.Outcome == history.Refused
+}
+
+// openProbe returns a fresh request whose answer leaves open whether it got through, nil if there is none. Those before
+// the decisive one do not matter if that got through.
+func (b *books) openProbe(decisive *history.Op) *history.Op {
+	if leavesOpen(decisive) {
+		return decisive
+	}
+	if gotThrough(decisive) {
+		return nil
+	}
+	for _, i := range b.inTurn() {
+		if op := b.At(int(i)); leavesOpen(op) {
+			return op
+		}
+	}
+	return nil
+}
+
+// leavesOpen reports whether the answer to an order tells neither that it got through nor that it did not: such as a
+// 404, or a page with status 200. What the service said when it was asked later came too late to tell.
+func leavesOpen(op *history.Op) bool {
+	told := gotThrough(op) || op.Outcome == history.Busy
+	return op.Done.Known() && op.Status != 0 && op.Status < 500 && (!told || op.Resolved)
 }
 
 // Recovery returns after how long a fresh request got through after the load, or that none did in that time. It is zero

@@ -29,6 +29,45 @@ func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	assert.Zero(t, took)
 }
 
+// tried is a cell whose only fresh request was answered so, once its time was over.
+func tried(outcome history.Outcome, status int) *history.Cell {
+	c := forge(5)
+	op := probe(c)
+	op.Outcome, op.Status, op.Detail, op.Lease, op.Trace = outcome, status, "nothing left", nil, nil
+	op.Done = op.Sent + history.Instant(c.Limit) + ms
+	return c
+}
+
+// Only a receipt and a 409 show that an order got through, and only a 423 and a failure that it did not. Another answer
+// may be a shop's own way to say that all is sold.
+func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
+	for status, outcome := range map[int]history.Outcome{
+		404: history.NotSold, 410: history.NotSold, 400: history.NotSold, 200: history.Unknown, 201: history.Unknown,
+	} {
+		f := judge(t, tried(outcome, status), history.Liveness, history.Indeterminate)
+		assert.Equal(t, "a answered a fresh request: nothing left: that does not tell whether it got through, "+
+			"as a 409 does", f.Because)
+	}
+	for status, outcome := range map[int]history.Outcome{
+		503: history.NotSold, 500: history.Unknown, 423: history.Busy, 409: history.Refused, 0: history.NotSold,
+	} {
+		judge(t, tried(outcome, status), history.Liveness, history.Broken)
+	}
+}
+
+// One whose answer tells nothing may have got through at once. A 409 that comes late tells that it did not.
+func TestFreshRequestsOfWhichOneTellsNothing(t *testing.T) {
+	c := tried(history.NotSold, 404)
+	second := *probe(c)
+	second.Sent, second.Done, second.Outcome, second.Status = second.Done+ms, second.Done+2*ms, history.NotSold, 503
+	c.Ops = append(c.Ops, second)
+	judge(t, c, history.Liveness, history.Indeterminate)
+	probe(c).Outcome, probe(c).Status = history.Refused, 409
+	judge(t, c, history.Liveness, history.Broken)
+	probe(c).Status, probe(c).Resolved = 200, true // it was asked for when all was over
+	judge(t, c, history.Liveness, history.Indeterminate)
+}
+
 // The next request is the first one that was sent after the fault and not faulted by it; where there is none, the
 // probes.
 func TestNext(t *testing.T) {

@@ -56,7 +56,7 @@ func TestAMachineTooSlowForTheLeases(t *testing.T) {
 	slow := func(longest time.Duration, outcome history.Outcome) *history.Cell {
 		c := forge(5)
 		c.TTL, c.Client = time.Second, &history.Client{Asked: 6, Delivered: 6, Longest: longest}
-		probe(c).Outcome, probe(c).Detail = outcome, "503"
+		probe(c).Outcome, probe(c).Status, probe(c).Detail = outcome, 503, "503"
 		return c
 	}
 	judge(t, slow(600*time.Millisecond, history.Refused), history.Valid, history.OK)
