@@ -320,6 +320,11 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	c = late()
 	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another lock
 	judge(t, c, history.OwnRelease, history.Indeterminate)
+	c = late() // the other way round: the one that shows the lease releases what another took
+	c.Ops[0].Trace, c.Ops[2].Trace, c.Ops[0].Done = c.Ops[2].Trace, c.Ops[0].Trace, 17*ms
+	judge(t, c, history.OwnRelease, history.Broken)
+	c.Ops[0].Trace[0].At, c.Ops[0].Trace[0].End = 8*ms, 9*ms
+	judge(t, c, history.OwnRelease, history.OK)
 	c = late()
 	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)

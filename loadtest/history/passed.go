@@ -12,7 +12,7 @@ type owner struct{ instance, token string }
 // passed collects the removals by orders that did not take the lock themselves.
 type passed struct {
 	removals []passedRemoval
-	leases   map[string]*Lease // of the orders that others name as those that sold for them
+	leases   map[string]*Lease // of the orders that those with commands name as the one that sold for them
 }
 
 // A passedRemoval is one of them, with the end of what its order says of its lease.
@@ -24,13 +24,18 @@ type passedRemoval struct {
 
 func (p *passed) add(op *Op, cmd *Command, number int) {
 	r := passedRemoval{*cmd, Op{Instance: op.Instance, SoldBy: op.SoldBy, Lease: op.Lease}, number}
-	if op.Lease == nil && op.SoldBy != "" {
-		if p.leases == nil {
-			p.leases = map[string]*Lease{}
-		}
-		p.leases[op.SoldBy] = nil
-	}
 	p.removals = append(p.removals, r)
+}
+
+// addLessor notes which order shows the lease of one that shows none: it is looked up when all are known.
+func (p *passed) addLessor(op *Op) {
+	if op.Lease != nil || op.SoldBy == "" {
+		return
+	}
+	if p.leases == nil {
+		p.leases = map[string]*Lease{}
+	}
+	p.leases[op.SoldBy] = nil
 }
 
 // ownerOf returns in whose name an order had its last lock, and since when. An owner without a token is not known.
@@ -72,6 +77,9 @@ func (t *takes) add(order int32, op *Op) {
 // addPassed finds out whose the locks were that orders removed without having taken them. It reads all orders up to
 // twice.
 func (t *Timeline) addPassed(p *passed) {
+	if len(p.removals) == 0 {
+		return
+	}
 	if len(p.leases) > 0 {
 		for _, op := range t.cell.All() {
 			if _, named := p.leases[op.Order]; named && op.For == "" {

@@ -145,6 +145,7 @@ func (t *Timeline) add(order int32, op *Op, passed *passed) {
 		queued.Tenures = append(queued.Tenures,
 			Tenure{Order: order, Sent: at, From: at, replied: at, Alone: true, place: true})
 	}
+	passed.addLessor(op)
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		l := t.lockOf(op, cmd)

@@ -95,6 +95,16 @@ func TestALockThatIsPassedOn(t *testing.T) {
 	assert.Equal(t, End{Released, 1, 90, 91}, ends(t, c)[0])
 }
 
+// The one that took the lock need not be the one that shows the batch's lease.
+func TestALockThatAnotherOfTheBatchTook(t *testing.T) {
+	c := cellOf([]Command{freed(90)}, []Command{took(1)}, []Command{took(95), freed(99)})
+	c.Ops[0].Lease = &Lease{Token: "t", AcquiredAt: 2, ReleasedAt: 90}
+	c.Ops[1].SoldBy = "0"
+	assert.Equal(t, End{Released, 0, 90, 91}, ends(t, c)[0])
+	c.Ops[1].SoldBy, c.Ops[2].Lease = "2", &Lease{Token: "u", AcquiredAt: 96, ReleasedAt: 99}
+	assert.Equal(t, Expired, ends(t, c)[0].How, "it names one of another batch")
+}
+
 // A lock on several nodes is lost when too few of them have it.
 func TestTheLossOfAQuorum(t *testing.T) {
 	var trace []Command
