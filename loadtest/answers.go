@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -81,15 +82,31 @@ func (r *answersReader) readFile(name string) error {
 	n := 0
 	for lines.Scan() {
 		n++
-		if len(lines.Bytes()) == 0 {
+		line := bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")) // files that were put together have more than one
+		if len(line) == 0 {
 			continue
 		}
-		if err := r.add(lines.Bytes(), fmt.Sprintf("%s:%d", name, n)); err != nil {
-			return fmt.Errorf("%s, line %d: %w", name, n, err)
+		if err := r.add(line, fmt.Sprintf("%s:%d", name, n)); err != nil {
+			return fmt.Errorf("%s, line %d: %w", name, n, cmp.Or(foreign(line), err))
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s, line %d: %w", name, n+1, err)
+	}
+	return nil
+}
+
+// foreign says what a line is that is no answer, if its first bytes tell, and what to do about it.
+func foreign(line []byte) error {
+	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{"} {
+		if bytes.HasPrefix(line, []byte(begin)) {
+			return errors.New("this is UTF-16, as PowerShell's > writes it: convert it to UTF-8")
+		}
+	}
+	for _, begin := range []string{`time="`, `{"level":`} {
+		if bytes.HasPrefix(line, []byte(begin)) {
+			return errors.New("this is k6's log: run k6 with --log-format raw")
+		}
 	}
 	return nil
 }

@@ -56,6 +56,7 @@ func answersOf(t *testing.T, generators [][]string, flags ...string) (code int, 
 
 func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 	sold2, sold1 := receipt("x", "a", 2, 0, 1), receipt("y", "b", 1, 1, 2)
+	page := `{"sent":"2026-03-01T12:00:01Z","received":"2026-03-01T12:00:02Z","status":200,"body":"<html>back soon"}`
 	noAnswer := `{"sent":"2026-03-01T12:00:00Z","status":0,"body":null}`
 	leases := func(a, b int) [][]string { // of one instance: seconds 1 to a, and b to 4
 		return [][]string{{
@@ -100,10 +101,25 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			asExpected, `stock +ok`,
 		},
 		"no answer": {
-			[][]string{{sold2, noAnswer}}, "", couldNotRun, `stock +unknown +1 units are of unknown outcome`,
+			[][]string{{sold2, noAnswer}}, "", couldNotRun, `stock +unknown +1 unit is of unknown outcome`,
 		},
 		"another's receipt": {
 			[][]string{{strings.Replace(sold2, `{"sent"`, `{"order":"k6-7","sent"`, 1)}}, "", couldNotRun, `1 unknown`,
+		},
+		"a unit as a text": {
+			[][]string{{sold2, strings.Replace(sold1, "[1]", `["1"]`, 1)}}, "", couldNotRun,
+			`first answer that tells no outcome, to order .*: 200, but no sale: json: .* string into .*\.units`,
+		},
+		"created": {
+			[][]string{{sold2, strings.Replace(sold1, `:200`, `:201`, 1)}}, "", couldNotRun, `, to order y: 201 Created`,
+		},
+		"a page, success: false, no units, with status 200": {
+			[][]string{{sold2, sold1, page, strings.Replace(page, `"<html>back soon"`, `{"success":false}`, 1),
+				strings.Replace(page, `"<html>back soon"`, `{"quantity":0,"units":[]}`, 1)}}, "--left 0", couldNotRun,
+			`stock +unknown +3 units are of unknown outcome`,
+		},
+		"a byte order mark": {
+			[][]string{{"\ufeff" + sold1, "\ufeff" + sold2}}, "--left 0", asExpected, `stock +ok`,
 		},
 		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
 		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no receipt shows`},
@@ -170,6 +186,13 @@ func TestAnswersThatAreNone(t *testing.T) {
 		strings.Replace(good, "12:00:01.", "11:59:59.", 1): `line 2: "received" is before "sent"`,
 		sent + `"quantity":-1}`:                            `line 2: no answer: json: cannot unmarshal number -1`,
 		sent + `"quantity":1e30}`:                          `line 2: no answer: json: cannot unmarshal number 1e30`,
+		"\xff\xfe{\x00":                                    `line 2: this is UTF-16, as PowerShell's > writes it: convert it to UTF-8`,
+		"\xfe\xff\x00{":                                    `line 2: this is UTF-16`,
+		"{\x00\"\x00":                                      `line 2: this is UTF-16`,
+		"\x00{\x00\"":                                      `line 2: this is UTF-16`,
+		`time="2026-03-01" level=info`:                     `line 2: this is k6's log: run k6 with --log-format raw`,
+		`{"level":"info","msg":"{}"}`:                      `line 2: this is k6's log`,
+		good[:40]:                                          `line 2: no answer: unexpected end of JSON input`,
 		strings.Repeat("x", maxAnswer+1):                   `line 2: bufio.Scanner: token too long`,
 		good:                                               `line 2: order "x" was answered before: judge one run`,
 		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,

@@ -29,6 +29,8 @@ type books struct {
 	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
 	// those of them that cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
+	// strange says what the first answer was that leaves the outcome unknown, as the end of a sentence.
+	strange string
 	// unanswered counts the orders without an answer, whose lease, if any, is not known. astray counts those that got the
 	// answer to another one.
 	unanswered, astray int
@@ -234,6 +236,9 @@ func (b *books) count(op *history.Op) {
 		b.notSent++
 	case history.Unknown:
 		b.unknown++
+		if b.strange == "" && op.Status != 0 {
+			b.strange = fmt.Sprintf("; the first answer that tells no outcome, to %s: %s", order(b.Cell, op), op.Detail)
+		}
 		if op.Lease == nil && !sharesLease(op) {
 			b.unanswered++
 		}

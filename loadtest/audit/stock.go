@@ -55,19 +55,35 @@ func (b *books) balance() history.Finding {
 	case gone < sold || gone > sold+b.open:
 		text := fmt.Sprintf("%d sold, but the stock went from %d to %d", sold, b.Initial, *b.Left)
 		if b.open > 0 {
-			text += fmt.Sprintf(", and the %d of unknown outcome do not explain it", b.open)
+			text += fmt.Sprintf(", and %d of unknown outcome cannot explain it", b.open)
 		}
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
 	case gone < sold+b.open:
-		return found(history.Stock, history.Indeterminate,
-			"%d units are of unknown outcome: they may be others' units sold again", b.open)
+		return found(history.Stock, history.Indeterminate, "%s: %s sold again%s", b.unknownUnits(),
+			oneOr(b.open, "it may be another's unit", "they may be others' units"), b.strange)
 	case b.unexplained > 0:
-		return found(history.Stock, history.Indeterminate,
-			"%d units are of unknown outcome and as many are gone, but no write without a reply shows for %d of them: "+
-				"one may have been lost and another not sold",
-			b.open, b.unexplained)
+		which := oneOr(b.open, "it", "them")
+		if b.unexplained < b.open {
+			which = fmt.Sprintf("%d of them", b.unexplained)
+		}
+		return found(history.Stock, history.Indeterminate, "%s and the stock is lower by that much, "+
+			"but no write without a reply explains %s: one may have been lost and another not sold%s",
+			b.unknownUnits(), which, b.strange)
 	}
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
+}
+
+// unknownUnits says how many units the orders of unknown outcome may have taken.
+func (b *books) unknownUnits() string {
+	return fmt.Sprintf("%d %s of unknown outcome", b.open, oneOr(b.open, "unit is", "units are"))
+}
+
+// oneOr returns the words for one, or for another number.
+func oneOr(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // soldAt returns the moment by which a sale is ordered among those of the cell, as a timeline draws it: the end of its

@@ -138,7 +138,7 @@ func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
 		c.Ops[i].Units = units
 	}
 	f := judge(t, c, history.Stock, history.Indeterminate)
-	assert.Contains(t, f.Because, "1 units are of unknown outcome")
+	assert.Contains(t, f.Because, "1 unit is of unknown outcome")
 }
 
 func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
@@ -149,6 +149,24 @@ func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
 	}
 	f := judge(t, c, history.Stock, history.Broken)
 	assert.Equal(t, "6 units were sold, of a stock of 5", f.Because)
+}
+
+// The first answer that is understood by nobody says why, whatever was never answered before it.
+func TestAnUnknownAnswerSaysWhy(t *testing.T) {
+	c := forge(5)
+	for i, detail := range []string{"the client waited no longer", "201 Created", "200, but no sale"} {
+		op := &c.Ops[i]
+		lose(op)
+		op.Detail, op.Status = detail, 100*i
+	}
+	f := judge(t, c, history.Stock, history.Indeterminate)
+	assert.Equal(t, "3 units are of unknown outcome and the stock is lower by that much, "+
+		"but no write without a reply explains them: one may have been lost and another not sold; "+
+		"the first answer that tells no outcome, to order 1: 201 Created", f.Because)
+	*c.Left = 6
+	f = judge(t, c, history.Stock, history.Indeterminate)
+	assert.Equal(t, "3 units are of unknown outcome: they may be others' units sold again; "+
+		"the first answer that tells no outcome, to order 1: 201 Created", f.Because)
 }
 
 // A status of 200 alone sells nothing: it may be a proxy's page, or a shop's way to say sold out.
@@ -255,7 +273,8 @@ func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
 	f := judge(t, c, history.Stock, history.Indeterminate)
-	assert.Contains(t, f.Because, "one may have been lost and another not sold")
+	assert.Equal(t, "1 unit is of unknown outcome and the stock is lower by that much, "+
+		"but no write without a reply explains it: one may have been lost and another not sold", f.Because)
 	c.Ops[4].Trace = []history.Command{lostSet}
 	c.Ops[4].Trace[0].Err, c.Ops[4].Trace[0].Reply = "", "OK"
 	judge(t, c, history.Stock, history.Indeterminate)
