@@ -100,7 +100,7 @@ func (r *answersReader) readFile(name string) error {
 func foreign(line []byte) error {
 	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{"} {
 		if bytes.HasPrefix(line, []byte(begin)) {
-			return errors.New("this is UTF-16, as PowerShell's > writes it: convert it to UTF-8")
+			return errors.New("this is UTF-16, as PowerShell's > writes: convert it to UTF-8")
 		}
 	}
 	for _, begin := range []string{`time="`, `{"level":`} {

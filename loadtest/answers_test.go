@@ -186,7 +186,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		strings.Replace(good, "12:00:01.", "11:59:59.", 1): `line 2: "received" is before "sent"`,
 		sent + `"quantity":-1}`:                            `line 2: no answer: json: cannot unmarshal number -1`,
 		sent + `"quantity":1e30}`:                          `line 2: no answer: json: cannot unmarshal number 1e30`,
-		"\xff\xfe{\x00":                                    `line 2: this is UTF-16, as PowerShell's > writes it: convert it to UTF-8`,
+		"\xff\xfe{\x00":                                    `line 2: this is UTF-16, as PowerShell's > writes: convert it`,
 		"\xfe\xff\x00{":                                    `line 2: this is UTF-16`,
 		"{\x00\"\x00":                                      `line 2: this is UTF-16`,
 		"\x00{\x00\"":                                      `line 2: this is UTF-16`,

@@ -153,6 +153,8 @@ func readSale(op *history.Op, product string, start time.Time, body []byte) {
 		op.For = a.Order
 	}
 	switch {
+	case a.Order == "":
+		op.Detail = "200, but it names no order"
 	case a.Order != op.Order:
 		op.Detail = fmt.Sprintf("200, but for order %q", a.Order)
 	case a.Quantity != op.Quantity || int64(len(a.Units)) != a.Quantity:

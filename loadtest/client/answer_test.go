@@ -192,7 +192,9 @@ func TestWhatA200NamesIsKept(t *testing.T) {
 		assert.Equal(t, want.Units, op.Units, body)
 		assert.Equal(t, want.For, op.For, body)
 	}
-	op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+	op := buy(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"success":false}`) })
+	assert.Equal(t, "200, but it names no order", op.Detail)
+	op = buy(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
 		_, _ = fmt.Fprint(w, `{"type":"/problems/sold-out","order":"p-2"}`)
 	})
