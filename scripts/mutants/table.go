@@ -9,6 +9,11 @@ var table = []section{
 				"return release(ctx, rt.Redis, key, token)",
 				"if owner, _ := rt.Redis.Get(ctx, key).Result(); owner != token { return ErrLost " +
 					"}; return rt.Redis.Del(ctx, key).Err()"}}},
+		{"the release deletes first, and says so only to the owner", by{cell("check-delete-gap v4")},
+			edits{{"internal/lock/release.lua",
+				"if redis.call('GET', KEYS[1]) == ARGV[1] then\n  return redis.call('DEL', KEYS[1])\nend",
+				"local owner = redis.call('GET', KEYS[1])\nlocal gone = redis.call('DEL', KEYS[1])\n" +
+					"if owner == ARGV[1] then\n  return gone\nend"}}},
 		{"the release compares a value in quotes",
 			by{cell("one-instance v4 --requests 20 --concurrency 5 --stock 10 --wait 1s --ttl 5s"), explorer("v5 none")},
 			edits{{"internal/lock/release.lua", "== ARGV[1]", `== '"' .. ARGV[1] .. '"'`}}},
