@@ -46,46 +46,47 @@ var questions = []question{
 	{"is free after a cancel in mid-acquire", survivesCancel},
 	{"unlock says that the lease was lost", unlockSaysLost},
 	{"loss cancels the work", lossCancelsWork},
+	{"ends for the holder no later than on the server", endsForHolderFirst},
 }
 
 // conformance says what each rung must hold, and what it must visibly break.
 var conformance = map[string][]answer{
-	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels
-	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
-	"v0.5":           {holds, breaks, holds, holds, breaks, none, none, breaks, holds, holds, none, none},
-	"v1":             {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v1.5":           {holds, holds, holds, breaks, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, breaks, holds, breaks, holds, breaks},
-	"v4":             {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks},
-	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, breaks},
-	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks, holds, breaks},
-	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v5.7":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
-	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds},
-	"v8":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
-	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v9-nodes":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v10":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v11":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v11-two":        {breaks, breaks, holds, holds, breaks, holds, holds, breaks, breaks, holds, holds, holds},
-	"v12":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
-	"v12-naive":      {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks},
-	"v12-session":    {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v13":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v14-hasty":      {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels ends
+	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none, none},
+	"v0.5":           {holds, breaks, holds, holds, breaks, none, none, breaks, holds, holds, none, none, none},
+	"v1":             {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks, none},
+	"v1.5":           {holds, holds, holds, breaks, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks, none},
+	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks, none},
+	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, breaks, holds, breaks, holds, breaks, none},
+	"v4":             {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks, none},
+	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, breaks, none},
+	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks, holds, breaks, none},
+	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v5.7":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v6":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v7":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v7-cached":      {holds, holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v8":             {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v9":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v9-naive":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v9-nodes":       {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v10":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v11":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v11-two":        {breaks, breaks, holds, holds, breaks, holds, holds, breaks, breaks, holds, holds, holds, holds},
+	"v12":            {holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds, holds},
+	"v12-naive":      {holds, holds, breaks, breaks, holds, breaks, breaks, breaks, holds, breaks, breaks, breaks, none},
+	"v12-session":    {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, none},
+	"v13":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, none},
+	"v14":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, none},
+	"v14-hasty":      {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, none},
+	"v15":            {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v15-write-only": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
 	// These have no lock. Package stock tests their shelves.
-	"v16": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
-	"v17": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none},
+	"v16": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none, none},
+	"v17": {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none, none},
 
-	"v18": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
-	"v19": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds},
+	"v18": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
+	"v19": {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},
 }
 
 // On the embedded Redis, time is virtual for the rungs that need nothing else: each question has a shop of its own
@@ -380,4 +381,65 @@ func lossCancelsWork(t *testing.T, s attempt, r Rung) answer {
 	case <-time.After(s.ttl + margin):
 		return breaks
 	}
+}
+
+// endsForHolderFirst: a holder never counts its lease as alive for longer than the server keeps it, neither after the
+// acquire nor after a renewal.
+func endsForHolderFirst(t *testing.T, s attempt, r Rung) answer {
+	lease := s.instance(t, r).lock(t, s.key, s.slowTTL)
+	defer lease.Unlock(context.Background())
+	acquired, known := lease.ValidUntil()
+	if !known || slices.Contains(r.Needs, NeedZooKeeper) { // which does not tell when it will end a session
+		return none
+	}
+	renewed := false
+	for begun := time.Now(); time.Since(begun) < s.slowTTL*5/4; time.Sleep(s.slowTTL / 20) {
+		// The server is asked second: a renewal in between only makes its lease longer.
+		until, _ := lease.ValidUntil()
+		if left := s.left(t, r, s.key); time.Now().Add(left).Before(until) {
+			t.Logf("it has %s left, and the holder believes in %s", left, time.Until(until))
+			return breaks
+		}
+		renewed = renewed || until.After(acquired)
+	}
+	return answerIf(renewed)
+}
+
+// left returns for how long a lock that is not renewed still excludes others: on several nodes, by their majority.
+func (s *shop) left(t *testing.T, r Rung, key string) time.Duration {
+	t.Helper()
+	if slices.Contains(r.Needs, NeedSQL) {
+		db := s.database(t)
+		defer db.Close()
+		var ms int64
+		query := dialect(db.Kind, "SELECT expires - NOW FROM stockapi_locks WHERE name = ?1")
+		require.NoError(t, db.QueryRow(query, key).Scan(&ms))
+		return time.Duration(ms) * time.Millisecond
+	}
+	clients := s.bare()
+	if nodes := clients[:len(s.redlock)]; slices.Contains(r.Needs, NeedRedlock) {
+		clients = nodes
+	} else {
+		clients = clients[len(nodes):]
+	}
+	var left []time.Duration
+	for _, client := range clients {
+		left = append(left, leftOn(t, client, r, key))
+	}
+	slices.Sort(left)
+	return left[(len(left)-1)/2]
+}
+
+// leftOn is left on one Redis. In a sorted set each lease has its own deadline, and the key lasts as long as the last.
+func leftOn(t *testing.T, client redis.UniversalClient, r Rung, key string) time.Duration {
+	t.Helper()
+	ctx := context.Background()
+	left, err := client.PTTL(ctx, key).Result()
+	require.NoError(t, err)
+	if r.Layout == "zset" {
+		for _, one := range client.ZRangeWithScores(ctx, key, -1, -1).Val() {
+			left = min(left, time.UnixMilli(int64(one.Score)).Sub(client.Time(ctx).Val()))
+		}
+	}
+	return left
 }

@@ -351,17 +351,20 @@ func TestPitfall22ConstantTokens(t *testing.T) {
 }
 
 // A TTL is sent in milliseconds. A time.Duration as an argument of a script would be sent in nanoseconds, and a lease
-// of half a minute would last for almost a thousand years.
+// of half a minute would last for almost a thousand years. Each renewal is sent when half of the TTL is over: one that
+// is sent just before the end comes too late on a busy machine.
 func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v5", "v5-as-printed", "v6"}, 1, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
 		lease := a.lock(t, "k", slowTTL)
-		time.Sleep(slowTTL)
-		for _, server := range []*backendtest.Server{s.redis, s.redlock[0]} {
-			left := backendtest.Client(t, server).PTTL(context.Background(), "k").Val()
-			assert.LessOrEqual(t, left, slowTTL)
+		time.Sleep(slowTTL * 3 / 4)
+		var left time.Duration
+		for _, client := range s.bare() {
+			left = max(left, client.PTTL(context.Background(), "k").Val())
 		}
+		assert.LessOrEqual(t, left, slowTTL)
+		assert.GreaterOrEqual(t, left, slowTTL*3/4)
 		if lease.Sold != nil {
 			lease.Sold()
 		}

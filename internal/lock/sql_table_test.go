@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -183,6 +184,33 @@ func TestTheRowSaysWhichInstanceHoldsIt(t *testing.T) {
 			ok, _ := long.acquire(ctx, "k", two, time.Minute)
 			require.False(t, ok, "both were cut to the same owner")
 		}
+	})
+}
+
+// The sweep removes rows that have expired by the database's clock, also if the instance's clock is ahead of it.
+func TestSweepGoesByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	const ahead = time.Hour
+	now, dsn := time.Now(), backendtest.SQLiteFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(now.Add(ahead).Sub(time.Now())) // in virtual time, which SQLite does not have
+		rows := &table{db: backendtest.OpenSQL(t, dsn)}
+		for name, ttl := range map[string]time.Duration{"over": 0, "lasts": ahead / 2} {
+			ok, err := rows.acquire(t.Context(), name, "a", ttl)
+			require.NoError(t, err)
+			require.True(t, ok)
+		}
+		life, end := context.WithCancel(context.Background())
+		rt := newRuntime(Backends{Process: Process{Life: life}})
+		rt.sweepRows(rows)
+		time.Sleep(sweepInterval)
+		synctest.Wait()
+		end()
+		rt.Background.Wait()
+		var left string
+		require.NoError(t, rows.db.QueryRow("SELECT name FROM stockapi_locks").Scan(&left))
+		assert.Equal(t, "lasts", left)
+		require.NoError(t, rows.release(t.Context(), "lasts", "a", 0))
 	})
 }
 

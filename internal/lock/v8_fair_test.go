@@ -113,6 +113,26 @@ func TestFairLeavesNoGap(t *testing.T) {
 	})
 }
 
+// A waiter that gave up has no place any more: when it comes again, those who stayed are before it.
+func TestFairPutsAReturningWaiterLast(t *testing.T) {
+	t.Parallel()
+	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
+		lease := a.lock(t, "k", time.Minute)
+		ctx, cancel := context.WithCancel(context.Background())
+		gone := a.waitFor(ctx, "k", minute)
+		awaitQueue(t, bare, "k", 1)
+		stays := b.waitFor(context.Background(), "k", minute)
+		awaitQueue(t, bare, "k", 2)
+		cancel()
+		assert.Nil(t, <-gone)
+		back := a.waitFor(context.Background(), "k", minute)
+		awaitQueue(t, bare, "k", 2)
+		unlock(t, lease)
+		unlock(t, has(t, stays))
+		unlock(t, has(t, back))
+	})
+}
+
 func TestFairExpiryWakesTheFirst(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

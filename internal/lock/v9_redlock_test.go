@@ -66,6 +66,25 @@ func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
 	}
 }
 
+// A renewal that a majority of the nodes refused is none, whatever the others say.
+func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
+	t.Parallel()
+	for refusing := range 6 {
+		t.Run(fmt.Sprint(refusing), func(t *testing.T) {
+			onEmbedded(t, "v6", 5, func(t *testing.T, s *shop, r Rung) {
+				a := s.instance(t, r)
+				lease := a.lock(t, "k", time.Minute)
+				for _, node := range a.Redlock[:refusing] {
+					require.NoError(t, node.Set(context.Background(), "k", "another's", 0).Err())
+				}
+				time.Sleep(31 * time.Second)
+				assert.Equal(t, refusing > 2, errors.Is(context.Cause(lease.Context), ErrLost))
+				_ = lease.Unlock(context.Background())
+			})
+		})
+	}
+}
+
 // If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
 func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	t.Parallel()

@@ -1,12 +1,18 @@
 package scenario
 
 import (
+	"slices"
+	"time"
+
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/client"
+	"stockapi/loadtest/history"
 )
 
 var checkDeleteGap = declare(catalog.Scenario{
-	Name:      "check-delete-gap",
-	Does:      "the lease expires just before the release is sent, and a second order holds the lock",
+	Name: "check-delete-gap",
+	Does: "the lease expires just before the release is sent, and a second order holds the lock; a third tries after a " +
+		"release that says it removed nothing",
 	Instances: 2,
 	First:     true,
 }, injectCheckDeleteGap,
@@ -32,9 +38,18 @@ var checkDeleteGap = declare(catalog.Scenario{
 )
 
 // injectCheckDeleteGap holds a between its sale and its release, past its lease, until b holds the lock. Then a
-// releases.
+// releases. A release that removed b's lock says so. One that says it removed nothing is not believed: a third order
+// comes while b still holds the lock, and finds out at the server. It tries once, since b's lease may not be renewed.
 func injectCheckDeleteGap(f *play) {
 	first, second := f.holdPastLease("hold@before:release", "before its release")
 	first.finish()
+	if !first.removedLock() {
+		f.order(a, "3", client.Order{Wait: time.Millisecond}).waitAnswered()
+	}
 	second.finish()
+}
+
+// removedLock reports whether an order that was answered says that it removed a lock.
+func (o *inFlight) removedLock() bool {
+	return slices.ContainsFunc(o.op.Trace, func(cmd history.Command) bool { return cmd.Releases() && cmd.Succeeded() })
 }

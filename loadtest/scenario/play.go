@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (f *play) order(at int, id string, with client.Order) *inFlight {
 // send sends an order of that phase.
 func (f *play) send(at int, id string, phase history.Phase, with client.Order) *inFlight {
 	o := &inFlight{play: f, Order: f.Runner.order(f.cell, id, 1), at: at, done: make(chan struct{})}
-	o.Fault, o.Work, o.Wait = with.Fault, with.Work, max(o.Wait, with.Wait)
+	o.Fault, o.Work, o.Wait = with.Fault, with.Work, cmp.Or(with.Wait, o.Wait)
 	o.Caller, o.Nested, o.Items, o.NoRenew = with.Caller, with.Nested, with.Items, with.NoRenew
 	if phase == history.Reading {
 		o.Reads, o.Quantity = true, 0
