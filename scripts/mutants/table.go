@@ -234,6 +234,8 @@ var table = []section{
 			by{test("./internal/lock TestALateAcquire"), explorer("v5 late"), explorer("v5.5 late"), explorer("v7 late"),
 				explorer("v8 late"), explorer("v9 late"), explorer("v10 late"), explorer("v11 late"), explorer("v15 late")},
 			edits{{"internal/lock/sweep.go", "\trt.sweep(free)\n}\n\n// sweep calls", "}\n\n// sweep calls"}}},
+		{"a removal that Redis refuses for now is given up", by{test("./internal/lock TestARemovalThatIsPutOff")},
+			edits{{"internal/lock/sweep.go", "refused(err) && !notNow(err)", "refused(err)"}}},
 		{"a late place in the queue is not swept", by{test("./internal/lock TestALatePlace"), explorer("v8 queue late")},
 			edits{{"internal/lock/queue.go", `if place != "" {`, "if false {"}}},
 		{"a caller's next hold has the name of its last",
