@@ -76,14 +76,17 @@ var (
 	refuseByLess = []string{"eval:acquire-reentrant", "eval:release"}
 )
 
-// keysOf returns the keys of a command. Every command of the service that is no script has one key.
+// keysOf returns the keys of a command, and the channel that it publishes on. Every command of the service that is no
+// script has one of them. The arguments of a script name the channel after PUBLISH, unless it is one of the keys.
 func keysOf(args []any) []string {
 	switch fmt.Sprint(args[0]) {
 	case "eval", "evalsha":
 		n, _ := args[2].(int)
-		keys := make([]string, n)
-		for i := range keys {
-			keys[i] = fmt.Sprint(args[3+i])
+		var keys []string
+		for i, arg := range args[3:] {
+			if i < n || args[2+i] == "PUBLISH" {
+				keys = append(keys, fmt.Sprint(arg))
+			}
 		}
 		return keys
 	}
@@ -95,7 +98,8 @@ func keysOf(args []any) []string {
 
 // argument returns argument i of a script, after its keys, as text.
 func (cmd *command) argument(i int) string {
-	if at := 3 + len(cmd.Keys) + i; at < len(cmd.args) {
+	n, _ := cmd.args[2].(int)
+	if at := 3 + n + i; at < len(cmd.args) {
 		return fmt.Sprint(cmd.args[at])
 	}
 	return ""

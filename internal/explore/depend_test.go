@@ -50,6 +50,12 @@ func TestWhichStepsCommute(t *testing.T) {
 	assert.True(t, independent(lost, grant(1, acquire)), "it is not carried out")
 }
 
+// A script's keys are those that it names as keys, and the channel that it publishes on: a message comes after it.
+func TestAChannelCountsAsAKey(t *testing.T) {
+	assert.Equal(t, []string{"k", "channel"}, keysOf([]any{"evalsha", "digest", 1, "k", "owner", 0, "PUBLISH", "channel"}))
+	assert.Equal(t, []string{"k", "channel"}, keysOf([]any{"evalsha", "digest", 2, "k", "channel", "owner", "PUBLISH"}))
+}
+
 // The commands of one client commute only if they are one request to several servers.
 func TestOneRequestToSeveralServers(t *testing.T) {
 	first := command{Command: schedule.Command{Name: "set"}, server: testServer("1", 1), round: 1, since: 3}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/sale"
 	"stockapi/internal/stock"
 )
 
@@ -21,6 +22,12 @@ func TestItemsFromTheQueryAndFromTheBody(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []stock.Item{{Product: "10001", Quantity: 2}, {Product: "10000", Quantity: 1}}, o.Items)
 	}
+}
+
+func TestProductsOfSeveralSlotsAreBadInput(t *testing.T) {
+	answer := serveTo(newFake(&fakeShop{err: sale.ErrSeveralSlots}, ""), request("POST /v9/decrease?items=a,b", ""))
+	assert.Equal(t, 400, answer.Code)
+	assert.Contains(t, answer.Body.String(), sale.ErrSeveralSlots.Error())
 }
 
 func TestItemsThatCannotBeMeant(t *testing.T) {

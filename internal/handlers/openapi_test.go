@@ -149,6 +149,32 @@ func TestOpenAPIDurationsAreInBounds(t *testing.T) {
 	}
 }
 
+// The document refuses what the service refuses, as far as OpenAPI can make one parameter depend on another.
+func TestOpenAPIRefusesWhatIsRefused(t *testing.T) {
+	c, h := newContract(t), newFake(&fakeShop{}, "")
+	for _, refused := range [][2]string{
+		{"PUT /stock/10000", ""}, {"PUT /stock/10000", "{}"}, {"PUT /stock/10000", `{"ttl":"1h"}`},
+		{"POST /v9/decrease", `{"items":[{"product":"a"}],"product":"b"}`},
+		{"POST /v9/decrease", `{"items":[{"product":"a"}],"quantity":1}`},
+	} {
+		assert.Equal(t, http.StatusBadRequest, c.call(t, h, request(refused[0], refused[1])).Code, refused)
+		input := c.input(t, request(refused[0], refused[1]))
+		assert.Error(t, openapi3filter.ValidateRequest(t.Context(), input), refused)
+	}
+}
+
+// The page fills in the example of a fault on every rung, on the route that sells and on the one that reads.
+func TestOpenAPIFaultIsReachedByEveryOrder(t *testing.T) {
+	example, _ := loadOpenAPI(t).Components.Schemas["Fault"].Value.Example.(string)
+	faults, err := trace.ParseFaults(example)
+	require.NoError(t, err)
+	for _, r := range lock.Ladder() {
+		for _, reads := range []bool{false, true} {
+			assert.NoError(t, trace.Reached(faults, r.Commands(reads)), "%s, reads: %t", r.Number, reads)
+		}
+	}
+}
+
 // A contract holds what a handler answers against the document.
 type contract struct {
 	doc    *openapi3.T
@@ -177,11 +203,7 @@ func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest
 	c.note(t, answer)
 
 	r.Body = io.NopCloser(&sent)
-	route, params, err := c.router.FindRoute(r)
-	require.NoError(t, err, "%s %s", r.Method, r.URL)
-	request := &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
-			IncludeResponseStatus: true}}
+	request := c.input(t, r)
 	if answer.Code < http.StatusMultipleChoices {
 		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), request))
 	}
@@ -190,6 +212,16 @@ func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest
 	response.SetBodyBytes(answer.Body.Bytes())
 	require.NoError(t, openapi3filter.ValidateResponse(t.Context(), response), answer.Body)
 	return answer
+}
+
+// input returns what the document can be asked about a request.
+func (c *contract) input(t *testing.T, r *http.Request) *openapi3filter.RequestValidationInput {
+	t.Helper()
+	route, params, err := c.router.FindRoute(r)
+	require.NoError(t, err, "%s %s", r.Method, r.URL)
+	return &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true}}
 }
 
 // note records a problem, and checks its body against the schema of its type. Nothing else can be checked for paths and

@@ -82,7 +82,7 @@ func problemOf(err error) string { //nolint:gocyclo // a flat list
 	case errors.As(err, &tooLarge):
 		return "too-large"
 	case errors.Is(err, errBadInput), errors.Is(err, sale.ErrCallerBusy), errors.Is(err, sale.ErrOneProduct),
-		errors.Is(err, lock.ErrUpgrade):
+		errors.Is(err, sale.ErrSeveralSlots), errors.Is(err, lock.ErrUpgrade):
 		return "bad-input"
 	case errors.Is(err, errEncoding):
 		return "unsupported-media"

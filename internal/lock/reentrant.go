@@ -42,8 +42,8 @@ func acquireReentrant(
 // releaseReentrant releases the lock until the owner holds it left times, or returns ErrLost if the owner does not hold
 // it.
 func releaseReentrant(ctx context.Context, rdb redis.UniversalClient, key, owner string, left int) error {
-	keys := []string{key, channelOf(key)}
-	return releaseResult(reentrantRelease.Run(ctx, rdb, keys, owner, left, publishOn(rdb)).Int64())
+	args := []any{owner, left, publishOn(rdb), channelOf(key)}
+	return releaseResult(reentrantRelease.Run(ctx, rdb, []string{key}, args...).Int64())
 }
 
 // renewReentrant gives the lock a new TTL, or returns false if owner does not hold it any more.

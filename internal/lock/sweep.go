@@ -3,7 +3,10 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/sqldb"
@@ -36,7 +39,7 @@ func (rt *runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Con
 // later. It calls free at once. A sweep repeats that, unless free removed the lock, or found nothing and nothing can
 // come later.
 func (rt *runtime) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
-	if backend.Unsent(err) || sqldb.Unsent(err) || errors.Is(err, errNoTable) {
+	if backend.Unsent(err) || sqldb.Unsent(err) || errors.Is(err, errNoTable) || notNow(err) {
 		return
 	}
 	found := free(detach(ctx))
@@ -65,7 +68,7 @@ func (rt *runtime) sweep(free func(ctx context.Context) error) {
 				if err == nil {
 					return
 				}
-				answered = errors.Is(err, ErrLost) || refused(err)
+				answered = refused(err) && !notNow(err)
 			}
 		}
 	})
@@ -74,3 +77,14 @@ func (rt *runtime) sweep(free func(ctx context.Context) error) {
 // refused reports whether the server itself refused a command, so that it will not be carried out later. A script may
 // have done half of its work.
 func refused(err error) bool { return errors.Is(err, ErrLost) || backend.Refused(err) }
+
+// passing begins the error replies of a Redis that carries out no command for now: a slot moves, it loads its data, it
+// has lost its primary or has become a replica, it is full or busy.
+var passing = []string{"TRYAGAIN ", "MOVED ", "ASK ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY ",
+	"NOREPLICAS ", "MISCONF ", "OOM ", "BUSY ", "max number of clients "}
+
+// notNow reports whether Redis refused a command before it did any of its work, and may accept it soon. So an acquire
+// needs no undoing, and to a removal it is no answer.
+func notNow(err error) bool {
+	return slices.ContainsFunc(passing, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
+}

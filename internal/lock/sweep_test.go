@@ -243,6 +243,8 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 	require.Error(t, word)
 	b.undo(t.Context(), word, gone)
 	assert.Equal(t, 1, asked, "a script may have done half of its work")
+	b.undo(t.Context(), refusal("TRYAGAIN Multiple keys request during rehashing of slot"), gone)
+	assert.Equal(t, 1, asked, "no part of it was carried out")
 	nobody := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1})
 	defer nobody.Close()
 	b.undo(t.Context(), nobody.Ping(t.Context()).Err(), gone)
@@ -251,6 +253,34 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 	end()
 	b.Background.Wait()
 }
+
+// A removal that a server puts off is repeated until it is answered.
+func TestARemovalThatIsPutOffIsRepeated(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY",
+		"NOREPLICAS", "MISCONF", "OOM", "BUSY", "ERR max number of clients"} {
+		t.Run(code, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newRuntime(Backends{Process: Process{Life: t.Context(), Background: new(sync.WaitGroup)}})
+				tries := 0
+				b.sweep(func(context.Context) error {
+					if tries++; tries <= 2*len(sweepGaps) {
+						return fmt.Errorf("release: %w", refusal(code+" as Redis says it"))
+					}
+					return nil
+				})
+				b.Background.Wait()
+				assert.Equal(t, 2*len(sweepGaps)+1, tries)
+			})
+		})
+	}
+}
+
+// A refusal is an error reply of Redis.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
 
 // A release does not wait for a renewal that is not answered until the client's timeout.
 func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {

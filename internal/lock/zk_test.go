@@ -218,14 +218,14 @@ func TestV14QueuesBehindKazoo(t *testing.T) {
 }
 
 // A waiter whose session ended while it was paused has lost its place. It gets a new one at the end of the queue, and
-// waits until its max wait is over. So does an acquire that finds its session ended.
+// waits until its max wait is over.
 func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
 	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s := newShop(t, backendtest.StartEmbedded, 0)
 	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // the library's write failed
 	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
-		t.Run(ended.Error(), func(t *testing.T) {
-			onZooKeeper(t, func(t *testing.T, s *shop, r Rung) { endOfASession(t, s, r, ended) })
-		})
+		t.Run(ended.Error(), func(t *testing.T) { endOfASession(t, s, rung(t, "v14"), ended) })
 	}
 }
 
@@ -261,27 +261,17 @@ func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
 		a.link.cut() // what follows is sent on a connection that has ended, in a session that ends
 		time.Sleep(zkSession)
 		queue(1)
-		if r.Number == "v14" {
-			go queuesUp("c", c)
-			queue(2)
-		}
+		go queuesUp("c", c)
+		queue(2)
 		a.link.heal()
 		resumed.Store(true)
 		return ended
 	}))
-	if r.Number == "v14" { // its waiters keep a node; on v13 the session ends during the first attempt
-		go queuesUp("a", a)
-		queue(2)
-		pause.Store(true)
-		resumes()
-		queue(3)
-	} else {
-		require.NoError(t, a.ZooKeeper.Ping(context.Background()))
-		pause.Store(true)
-		go queuesUp("a", a)
-		resumes()
-		served <- "c"
-	}
+	go queuesUp("a", a)
+	queue(2)
+	pause.Store(true)
+	resumes()
+	queue(3)
 	unlock(t, lease)
 	assert.Equal(t, []string{"c", "a"}, []string{<-served, <-served}, "at the end of the queue")
 	queue(0)

@@ -2,12 +2,22 @@ package sale
 
 import (
 	"errors"
+	"fmt"
 
+	"stockapi/internal/lock"
 	"stockapi/internal/stock"
 )
 
 // ErrOneProduct says that an order names several products, and the rung sells one product per order.
 var ErrOneProduct = errors.New("this rung sells one product per order")
+
+// ErrSeveralSlots says that an order names products whose stocks a Redis Cluster cannot write together.
+var ErrSeveralSlots = errors.New("needs products of one slot")
+
+// severalSlots returns ErrSeveralSlots for a rung.
+func severalSlots(r lock.Rung) error {
+	return fmt.Errorf("on Cluster %s %w", r.Number, ErrSeveralSlots)
+}
 
 // An Item reports how many units of one product an order sold.
 type Item struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -136,6 +137,28 @@ func TestSeveralProductsWhereOneIsSold(t *testing.T) {
 		require.ErrorIs(t, err, ErrOneProduct)
 		assert.EqualValues(t, 100, left(t, s))
 	})
+}
+
+// On a cluster the products have to be of one slot. Others are refused before any lock is taken, and /rungs says so.
+func TestSeveralProductsOnACluster(t *testing.T) {
+	const sameSlot = "15772"
+	s, _ := newShop(t, &backendtest.Server{URL: backendtest.StartCluster(t)})
+	for _, other := range []string{second, sameSlot} {
+		require.NoError(t, s.shelf.Put(context.Background(), other, 10))
+	}
+	for _, id := range []string{"v9", "v9-naive"} {
+		needs := "on Cluster " + id + " needs products of one slot"
+		both := orderOf(stock.Item{Product: product, Quantity: 1}, stock.Item{Product: second, Quantity: 1})
+		receipt, err := s.Decrease(context.Background(), id, both)
+		require.EqualError(t, err, needs)
+		assert.Nil(t, receipt.Lease)
+		both.Items[1].Product = sameSlot
+		_, err = s.Decrease(context.Background(), id, both)
+		require.NoError(t, err)
+		i := slices.IndexFunc(s.Rungs(), func(r Status) bool { return r.Number == id })
+		assert.Equal(t, needs, s.Rungs()[i].Note)
+	}
+	assert.Equal(t, [2]int64{98, 10}, leftOfBoth(t, s))
 }
 
 // Many orders in opposite orders, over one shop: each unit is sold once, of both products as often.

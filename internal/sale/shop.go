@@ -60,6 +60,9 @@ func New(
 		r := newRung(one, b, shelf)
 		s.rungs = append(s.rungs, r)
 		s.byID[r.Number], s.byID[r.Name] = r, r
+		if r.SellsSeveral() && shelf.OnCluster() {
+			s.Note(r.Number, severalSlots(r.Rung).Error())
+		}
 	}
 	return s
 }
@@ -142,6 +145,8 @@ func (s *Shop) accepts(r *rung, o Order) error {
 		return fmt.Errorf("%w: %s needs %s", ErrUnavailable, r.Number, r.missing)
 	case len(o.Items) > 0 && !r.SellsSeveral():
 		return fmt.Errorf("%w: %s takes no items", ErrOneProduct, r.Number)
+	case len(o.Items) > 1 && !s.shelf.InOneSlot(o.Items):
+		return severalSlots(r.Rung)
 	}
 	return nil
 }

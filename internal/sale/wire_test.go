@@ -192,7 +192,6 @@ func TestASlotMovesWhileTheShopSells(t *testing.T) {
 				assert.True(t, cannot, "%s: ASK for %s: %v", r.Number, key, err)
 			}
 			assert.Equal(t, want, left(t, s), "%s: ASK for %s: %v", r.Number, key, err)
-			require.NoError(t, b.Redis.Del(context.Background(), r.Key(product)).Err()) // what could not be released
 		}
 		if key == stock.Key(product) {
 			assert.Less(t, want, int64(90), "ASK is followed")

@@ -17,8 +17,7 @@ type Item struct {
 
 // SellAll is the naive [Sell] for several products. It sells all items or none, and returns how many units of each are
 // left. It reads and checks all stocks before the work, and writes them in one MULTI, so that a crash leaves all of
-// them written or none. On a cluster a MULTI is limited to one slot: if the products are in several, the client refuses
-// it and nothing is sold.
+// them written or none. On a cluster a MULTI is limited to one slot: see [Shelf.InOneSlot].
 func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Context) error) ([]int64, error) {
 	left := make([]int64, len(items))
 	for i, item := range items {
@@ -35,6 +34,33 @@ func (s *Shelf) SellAll(ctx context.Context, items []Item, work func(context.Con
 		return nil, err
 	}
 	return left, stockError(items[0].Product, s.writeAll(ctx, items, left))
+}
+
+// OnCluster reports whether the shelf is in a Redis Cluster.
+func (s *Shelf) OnCluster() bool {
+	_, cluster := s.rdb.(*redis.ClusterClient)
+	return cluster
+}
+
+// InOneSlot reports whether one transaction can write the stocks of all items: on a cluster those of one slot.
+func (s *Shelf) InOneSlot(items []Item) bool {
+	return !s.OnCluster() || !slices.ContainsFunc(items, func(item Item) bool {
+		return slotOf(Key(item.Product)) != slotOf(Key(items[0].Product))
+	})
+}
+
+// slotOf returns the slot of a cluster that holds a key without braces: its CRC-16/XMODEM modulo 16384, as in the
+// specification of Redis Cluster.
+func slotOf(key string) uint16 {
+	var crc uint16
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			carry := crc >> 15
+			crc = crc<<1 ^ carry*0x1021
+		}
+	}
+	return crc % 16384
 }
 
 // writeAll writes what is left of each item's product in one transaction.
