@@ -249,8 +249,8 @@ func TestPartsOf(t *testing.T) {
 		parts[0].blocks)
 	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n",
 		said: map[int][]string{1: {"z"}}}}, parts[1].blocks)
-	parts, err = partsOf("## 1. A\nStart both terminals.\n```sh\nc\n```\n## B\n```sh terminal=1\na\n```\n```sh terminal=2\n" +
-		"b\n```\n```text\nx\n```\n## C\n```text of=1\ny\n```\n")
+	parts, err = partsOf("## 1. A\nStart both terminals.\n```sh\nc\n```\n## B\n```sh terminal=1\na\n```\n" +
+		"```sh terminal=2\nb\n```\n```text\nx\n```\n## C\n```text of=1\ny\n```\n")
 	require.NoError(t, err)
 	assert.Equal(t, []*workshopBlock{
 		{line: 7, terminal: 1, script: "a\n"},
