@@ -1,11 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"maps"
-	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,69 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The parts of this module.
-const (
-	service  = "The service"
-	loadTest = "The load test"
-	explorer = "The explorer, which stands on both"
-)
-
-func partOf(pkg string) string {
-	switch {
-	case pkg == "cmd/explore" || pkg == "internal/explore":
-		return explorer
-	case strings.HasPrefix(pkg, "loadtest"):
-		return loadTest
-	}
-	return service
-}
-
-// TestImportsRunDown holds what the whole proof rests on: the service and the load test share no code, so that nothing
-// can see into the service. It keeps the drawing in CONTRIBUTING.md true.
-func TestImportsRunDown(t *testing.T) {
-	imports := importsOfTheModule(t)
-	layers := map[string]map[int][]string{service: {}, loadTest: {}, explorer: {}}
-	for _, pkg := range slices.Sorted(maps.Keys(imports)) {
-		part, layer := partOf(pkg), layerOf(pkg, imports)
-		layers[part][layer] = append(layers[part][layer], pkg)
-		for _, below := range imports[pkg] {
-			assert.True(t, part == explorer || partOf(below) == part, "%s imports %s", pkg, below)
+// TestImports holds what the whole proof rests on: the service and the load test share no code, so that neither can see
+// into the other, and the audit knows nothing but histories. The explorer alone stands on both.
+func TestImports(t *testing.T) {
+	all := importsOfTheModule(t)
+	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
+	for pkg, imports := range all {
+		for _, imported := range imports {
+			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),
+				"%s imports %s", pkg, imported)
 		}
 	}
-	var drawing strings.Builder
-	for _, part := range []string{service, loadTest, explorer} {
-		fmt.Fprintf(&drawing, "\n%s\n", part)
-		for layer := len(layers[part]) - 1; layer >= 0; layer-- {
-			fmt.Fprintln(&drawing)
-			for _, pkg := range layers[part][layer] {
-				drawing.WriteString(drawn(pkg, imports[pkg]))
-			}
-		}
-	}
-	document, err := os.ReadFile("../CONTRIBUTING.md")
-	require.NoError(t, err)
-	block := "```text sample" + drawing.String() + "```\n"
-	if !strings.Contains(string(document), block) {
-		t.Errorf("the drawing in CONTRIBUTING.md has to be:\n%s", block)
-	}
 }
 
-// layerOf returns the layer of a package in its part: one above all that it imports there, 0 at the bottom.
-func layerOf(pkg string, imports map[string][]string) (layer int) {
-	for _, below := range imports[pkg] {
-		if partOf(below) == partOf(pkg) {
-			layer = max(layer, 1+layerOf(below, imports))
-		}
-	}
-	return layer
-}
+func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }
 
-// drawn returns a package's line of the drawing.
-func drawn(pkg string, below []string) string {
-	short := strings.NewReplacer("internal/", "", "loadtest/", "")
-	line := fmt.Sprintf("  %-23s%s", short.Replace(pkg), short.Replace(strings.Join(below, " ")))
-	return strings.TrimRight(line, " ") + "\n"
-}
+func isLoadTest(pkg string) bool { return strings.HasPrefix(pkg, "loadtest") }
 
 // importsOfTheModule returns the packages of this module, each with those that it imports. Tests do not count.
 func importsOfTheModule(t *testing.T) map[string][]string {

@@ -57,7 +57,7 @@ func TestShopsThatMisbehave(t *testing.T) {
 				backendtest.Long(t)
 			}
 			t.Parallel()
-			code, found, out := m.measured(t)
+			code, found, out := m.measure(t)
 			assert.Equal(t, m.want, found, out)
 			assert.Equal(t, m.code, code, out)
 			assert.Regexp(t, m.says, out)
@@ -65,8 +65,8 @@ func TestShopsThatMisbehave(t *testing.T) {
 	}
 }
 
-// measured runs the row until the machine was fast enough for it to be a measurement, ten times at most.
-func (m *misbehaviour) measured(t *testing.T) (code int, found, out string) {
+// measure runs the row until the machine was fast enough for it to be a measurement, ten times at most.
+func (m *misbehaviour) measure(t *testing.T) (code int, found, out string) {
 	t.Helper()
 	for range 10 {
 		if code, found, out = m.run(t); !strings.HasPrefix(found, "invalid:") && !tooSlow(code, out) {

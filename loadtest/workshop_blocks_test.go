@@ -23,16 +23,17 @@ type workshopPart struct {
 //
 //	```sh               a script that ends with exit code 0
 //	```sh exit=52       a script that ends with that exit code
-//	```sh terminal=1    a command that goes on running, in a terminal of that number, until the part ends or the
-//	                    terminal gets another; the next block begins when it has said what is promised of it
+//	```sh terminal=1    a command that goes on running, in a terminal of that number, until the part ends; the next
+//	                    block begins when it has said what is promised of it
 //	```sh needs=NAME    a script that needs a program which not everybody has
 //	```sh elsewhere     commands that take too long here, and that something else runs: see runElsewhere
 //
 // and each line of the ```text block that follows has to be in its output: see broken. The lines of a block
-// ```text terminal=1 have to be in what that terminal has said, soon after the commands have ended. A block whose last
-// word is sample, as in ```json sample, shows something and promises nothing.
+// ```text terminal=1 have to be in what that terminal has said, soon after the commands have ended; those of
+// ```text of=4 in the output of the first script of the part above whose title begins with 4, or with Extra 4. A block
+// whose last word is sample, as in ```json sample, shows something and promises nothing.
 //
-// A line that says "Start both terminals" or "Start terminal 2" stands for the document's first block of each.
+// A line that says "Start both terminals" stands for the document's blocks of both.
 type workshopBlock struct {
 	line     int
 	other    bool // run elsewhere
@@ -55,15 +56,16 @@ func partsOf(document string) ([]*workshopPart, error) {
 	if r.within != nil {
 		return nil, errors.New("the last block does not end")
 	}
-	return r.parts, nil
+	return r.parts, r.startTerminals()
 }
 
 // partsReader reads a document, part by part.
 type partsReader struct {
-	parts  []*workshopPart
-	block  *workshopBlock    // the last block of commands in this part
-	within func(line string) // takes the lines of the block that we are in
-	opened []*workshopBlock  // the first of each terminal
+	parts     []*workshopPart
+	block     *workshopBlock    // the last block of commands in this part
+	within    func(line string) // takes the lines of the block that we are in
+	terminals []*workshopBlock
+	starts    []*workshopPart // those that start both terminals
 }
 
 func (r *partsReader) read(number int, line string) error {
@@ -79,33 +81,22 @@ func (r *partsReader) read(number int, line string) error {
 		r.within(line)
 	case strings.HasPrefix(line, "## "):
 		r.parts, r.block = append(r.parts, &workshopPart{title: strings.TrimPrefix(line, "## ")}), nil
-	case startAgain.MatchString(line):
-		return r.startAgain(number, startAgain.FindStringSubmatch(line)[1])
+	case strings.Contains(line, "Start both terminals"):
+		r.starts = append(r.starts, r.parts[len(r.parts)-1])
 	}
 	return nil
 }
 
-var startAgain = regexp.MustCompile(`\bStart (?:both terminals|terminal (\d))\b`)
-
-// startAgain repeats the first block of a terminal, or of all if none is named.
-func (r *partsReader) startAgain(number int, terminal string) error {
-	found := false
-	for _, b := range r.opened {
-		if terminal == "" || terminal == strconv.Itoa(b.terminal) {
-			found = true
-			r.add(&workshopBlock{line: number, terminal: b.terminal, needs: b.needs, script: b.script, promises: b.promises})
-		}
+// startTerminals puts the blocks of the terminals, which may come later in the document, before those of each part that
+// starts them.
+func (r *partsReader) startTerminals() error {
+	if len(r.starts) > 0 && len(r.terminals) == 0 {
+		return errors.New("there are no terminals to start")
 	}
-	if !found {
-		return fmt.Errorf("there was no such terminal: %q", terminal)
+	for _, p := range r.starts {
+		p.blocks = slices.Concat(r.terminals, p.blocks)
 	}
 	return nil
-}
-
-// add puts a block into the part that is being read.
-func (r *partsReader) add(b *workshopBlock) {
-	last := r.parts[len(r.parts)-1]
-	last.blocks, r.block = append(last.blocks, b), b
 }
 
 func (r *partsReader) begin(number int, info string) (err error) {
@@ -115,22 +106,39 @@ func (r *partsReader) begin(number int, info string) (err error) {
 	case len(r.parts) == 0:
 		return errors.New("a block under no heading")
 	case !strings.HasPrefix(info, "text"):
-		var b *workshopBlock
-		b, err = newBlock(number, info)
-		r.add(b)
-		sameTerminal := func(o *workshopBlock) bool { return o.terminal == b.terminal }
-		if b.terminal > 0 && !slices.ContainsFunc(r.opened, sameTerminal) {
-			r.opened = append(r.opened, b)
+		r.block, err = newBlock(number, info)
+		last := r.parts[len(r.parts)-1]
+		last.blocks = append(last.blocks, r.block)
+		if r.block.terminal > 0 {
+			r.terminals = append(r.terminals, r.block)
 		}
 		r.within = func(line string) { r.block.script += line + "\n" }
-	case r.block == nil:
-		return errors.New("a promise of no command")
-	case info != "text":
+	case strings.HasPrefix(info, "text of="):
+		return r.beginPromise(r.firstScriptOf(strings.TrimPrefix(info, "text of=")))
+	case info != "text" && r.block != nil:
 		return r.beginSaid(info)
 	default:
-		r.within = func(line string) { r.block.promises = append(r.block.promises, line) }
+		return r.beginPromise(r.block)
 	}
 	return err
+}
+
+func (r *partsReader) beginPromise(of *workshopBlock) error {
+	if of == nil {
+		return errors.New("a promise of no command")
+	}
+	r.within = func(line string) { of.promises = append(of.promises, line) }
+	return nil
+}
+
+// firstScriptOf returns the first script of an exercise or of an extra, nil if there is none.
+func (r *partsReader) firstScriptOf(name string) *workshopBlock {
+	for _, p := range r.parts {
+		if strings.HasPrefix(strings.TrimPrefix(p.title, "Extra "), name+". ") && len(p.blocks) > 0 {
+			return p.blocks[0]
+		}
+	}
+	return nil
 }
 
 // beginSaid begins a promise of what a terminal says.
@@ -241,20 +249,20 @@ func TestPartsOf(t *testing.T) {
 		parts[0].blocks)
 	assert.Equal(t, []*workshopBlock{{line: 15, terminal: 2, needs: "d", script: "e\n",
 		said: map[int][]string{1: {"z"}}}}, parts[1].blocks)
-	parts, err = partsOf("## A\n```sh terminal=1\na\n```\n```sh terminal=2\nb\n```\n```text\nx\n```\n## B\n" +
-		"Start both terminals.\nStart terminal 2 again.\n")
+	parts, err = partsOf("## 1. A\nStart both terminals.\n```sh\nc\n```\n## B\n```sh terminal=1\na\n```\n" +
+		"```sh terminal=2\nb\n```\n```text\nx\n```\n## C\n```text of=1\ny\n```\n")
 	require.NoError(t, err)
 	assert.Equal(t, []*workshopBlock{
-		{line: 12, terminal: 1, script: "a\n"},
-		{line: 12, terminal: 2, script: "b\n", promises: []string{"x"}},
-		{line: 13, terminal: 2, script: "b\n", promises: []string{"x"}},
-	}, parts[1].blocks)
+		{line: 7, terminal: 1, script: "a\n"},
+		{line: 10, terminal: 2, script: "b\n", promises: []string{"x"}},
+		{line: 3, script: "c\n", promises: []string{"y"}},
+	}, parts[0].blocks)
 	for _, document := range []string{
 		"## A\n```\nnot run\n```\n", "## A\n```bash\nnot run\n```\n", "## A\n```text\nx\n```\n", "## A\n```sh\na\n",
 		"## A\n```sh\na\n```\n```text terminal=one\nx\n```\n",
 		"## A\n```sh exit=often\na\n```\n", "## A\n```sh quietly\na\n```\n", "## A\n```sh\na\n```sh\n",
 		"## A\n```sh\na\n```\n## B\n```text\nx\n```\n",
-		"```sh\nbefore any heading\n```\n", "## A\nStart both terminals.\n",
+		"```sh\nbefore any heading\n```\n", "## A\nStart both terminals.\n", "## A\n```text of=1\nx\n```\n",
 	} {
 		_, err := partsOf(document)
 		assert.Error(t, err, document)

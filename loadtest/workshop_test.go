@@ -3,14 +3,26 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
 )
 
 func readDocument(t *testing.T, path string) (document string, parts []*workshopPart) {
@@ -55,7 +67,7 @@ func (p *workshopPart) test(t *testing.T) {
 	}
 }
 
-// programs are those that a block needs and that not every machine has.
+// programs returns those that a block needs and that not every machine has.
 func (b *workshopBlock) programs() (names []string) {
 	if b.needs != "" {
 		names = append(names, b.needs)
@@ -66,6 +78,256 @@ func (b *workshopBlock) programs() (names []string) {
 		}
 	}
 	return names
+}
+
+// workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
+//
+// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi`,
+// `go run ./loadtest` and `go run ./cmd/explore` are programs built before, since linking them each time takes longer
+// than all the rest; and the ports that the text names are replaced by free ones, also where they are a default and
+// where they are promised, so that no test meets anything else on this machine.
+type workshopDesk struct {
+	module    string
+	tmp       tempDir
+	bin       string
+	env       []string
+	ports     map[string]string
+	terminals map[int]*workshopShell
+}
+
+// workshopTime bounds a script, and the time until a terminal says what is promised of it.
+const workshopTime = 5 * time.Minute
+
+// saidTime bounds the time from the end of a script until a terminal has said what is promised after it.
+const saidTime = 10 * time.Second
+
+// desks bounds the desks in use: most of the time each waits for a lease to end, but a command has to get a processor
+// soon, or its leases end while it works.
+var desks = make(chan struct{}, 4)
+
+// newDesk sets up a desk as soon as one is free. leave has to end it.
+func newDesk(t *testing.T) *workshopDesk {
+	t.Helper()
+	desks <- struct{}{}
+	t.Cleanup(func() { <-desks })
+	dir, service := t.TempDir(), stockapi(t)
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // a database server does not run as root
+	d := &workshopDesk{
+		module: filepath.Join(dir, "stockapi"), tmp: tempDir(filepath.Join(dir, "tmp")), bin: filepath.Join(dir, "bin"),
+		ports: map[string]string{}, terminals: map[int]*workshopShell{},
+	}
+	for _, port := range []string{"5000", "5010", "6390"} {
+		d.ports[port] = strconv.Itoa(backendtest.FreePort(t))
+	}
+	home := filepath.Join(dir, "home")
+	for _, folder := range []string{d.bin, home, string(d.tmp), d.module} {
+		require.NoError(t, os.Mkdir(folder, 0o755))
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(d.bin, "loadtest"))) // see TestMain
+	require.NoError(t, os.Symlink(service, filepath.Join(d.bin, "stockapi")))
+	// On a terminal curl shows no progress.
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("silent\nshow-error\n"), 0o600))
+	d.env = append(os.Environ(), "LOADTEST_TEST_MAIN=1", "CURL_HOME="+home, "TMPDIR="+string(d.tmp),
+		"STOCKAPI_ADDR="+d.here("127.0.0.1:5000"), "STOCKAPI_EMBEDDED_ADDR="+d.here("127.0.0.1:6390"),
+		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", "PATH="+d.bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return d
+}
+
+var number = regexp.MustCompile(`\b\d+\b`)
+
+// here puts the ports of this desk into what the text says.
+func (d *workshopDesk) here(text string) string {
+	return number.ReplaceAllStringFunc(text, func(n string) string {
+		if p, ok := d.ports[n]; ok {
+			return p
+		}
+		return n
+	})
+}
+
+const goRunExplore = "go run ./cmd/explore"
+
+var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./loadtest", "loadtest", goRunExplore,
+	"explore")
+
+// needsSources matches the scripts that need more than the programs.
+var needsSources = regexp.MustCompile(`\b(go|make) |\b(cmd|examples|internal|loadtest|scripts)/`)
+
+// provide puts on the desk what a block needs and what is not there: the explorer, and a copy of the sources. Most
+// blocks need neither, and hundreds of files are a third of the work of the others.
+func (d *workshopDesk) provide(b *workshopBlock) error {
+	if strings.Contains(b.script, goRunExplore) {
+		path, err := buildExplorer()
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(d.bin, "explore"))
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if !needsSources.MatchString(built.Replace(b.script)) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(d.module, "go.mod")); err == nil {
+		return nil
+	}
+	if out, err := exec.Command("cp", "-r", "../cmd", "../examples", "../internal", "../loadtest", "../scripts",
+		"../Makefile", "../go.sum", "../go.mod", d.module).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// do runs a block, and returns an error if its exit code is another or a promise is not kept. The command of a terminal
+// goes on running.
+func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
+	ctx, cancel := context.WithTimeout(ctx, workshopTime)
+	defer cancel()
+	if err := d.provide(b); err != nil {
+		return err
+	}
+	if b.terminal > 0 {
+		x, err := d.start(context.WithoutCancel(ctx), b.script)
+		if err != nil {
+			return err
+		}
+		d.terminals[b.terminal] = x
+		return x.waitFor(ctx, d.here(strings.Join(b.promises, "\n")))
+	}
+	if err := d.runScript(ctx, b); err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, saidTime)
+	defer cancel()
+	for number, said := range b.said {
+		x, ok := d.terminals[number]
+		if !ok {
+			return fmt.Errorf("nothing runs in terminal %d", number)
+		}
+		if err := x.waitFor(ctx, d.here(strings.Join(said, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runScript runs a script to its end, again while the machine was too slow for it.
+func (d *workshopDesk) runScript(ctx context.Context, b *workshopBlock) (err error) {
+	for range 10 {
+		x, failed := d.start(ctx, b.script)
+		if failed != nil {
+			return failed
+		}
+		<-x.gone
+		code := x.cmd.ProcessState.ExitCode()
+		if err = x.kept(d.here(strings.Join(b.promises, "\n"))); code != b.exit {
+			err = fmt.Errorf("%s, not exit code %d:\n%s\n%s", x.cmd.ProcessState, b.exit, b.script, &x.output)
+		}
+		if said := x.output.String(); !tooSlow(code, said) && !strings.Contains(said, "~ longer leases") {
+			break
+		}
+	}
+	return err
+}
+
+// leave ends all terminals. Nothing must be left then, neither process nor temporary file.
+func (d *workshopDesk) leave(t *testing.T) {
+	t.Helper()
+	for _, x := range d.terminals {
+		assert.NoError(t, x.end())
+	}
+	assert.Eventually(t, func() bool { return len(d.tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond,
+		"something is left over")
+}
+
+// workshopShell is one that runs a script.
+type workshopShell struct {
+	cmd    *exec.Cmd
+	output tape
+	gone   chan struct{} // is closed when the script has ended, with what it left in the background and may still print
+}
+
+// start starts a script.
+func (d *workshopDesk) start(ctx context.Context, script string) (*workshopShell, error) {
+	x := &workshopShell{gone: make(chan struct{})}
+	x.cmd = exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", d.here(built.Replace(script)))
+	x.cmd.Dir, x.cmd.Env, x.cmd.Stdout, x.cmd.Stderr = d.module, d.env, &x.output, &x.output
+	x.cmd.SysProcAttr, x.cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, workshopTime
+	x.cmd.Cancel = func() error { return syscall.Kill(-x.cmd.Process.Pid, syscall.SIGKILL) }
+	if err := x.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(x.gone)
+		_ = x.cmd.Wait() // an instance may be meant to crash
+	}()
+	return x, nil
+}
+
+// kept returns an error if the output does not keep a promise.
+func (x *workshopShell) kept(promises string) error {
+	if missing := broken(strings.Split(promises, "\n"), x.output.String()); len(missing) > 0 {
+		return fmt.Errorf("promised, but not said: %q, by\n%s\nwhich said\n%s", missing, x.cmd, &x.output)
+	}
+	return nil
+}
+
+// waitFor waits until the output keeps all promises.
+func (x *workshopShell) waitFor(ctx context.Context, promises string) error {
+	for {
+		err := x.kept(promises)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-x.gone:
+			if err = x.kept(promises); err != nil {
+				err = fmt.Errorf("it has ended: %w", err)
+			}
+			return err
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// end ends what still runs, as closing the window of its terminal does.
+func (x *workshopShell) end() error {
+	select {
+	case <-x.gone: // by itself, and its number may be another's by now
+		return nil
+	default:
+		_ = syscall.Kill(-x.cmd.Process.Pid, syscall.SIGTERM)
+	}
+	select {
+	case <-x.gone:
+		return nil
+	case <-time.After(workshopTime):
+		_ = x.cmd.Cancel()
+		<-x.gone
+		return fmt.Errorf("SIGTERM did not end %s: %s", x.cmd, &x.output)
+	}
+}
+
+// tape is an output that can be read while it is written.
+type tape struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *tape) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(b)
+}
+
+func (t *tape) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }
 
 // TestADeskObjects forges blocks that do not hold what they promise.
@@ -84,7 +346,7 @@ func TestADeskObjects(t *testing.T) {
 		{"```sh terminal=1\necho ready; sleep 60\n```\n```text\nready\n```", ""},
 		{"```sh\ntrue\n```\n```text terminal=1\nready\n```", ""},
 		{"```sh\ntrue\n```\n```text terminal=2\nready\n```", "nothing runs in terminal 2"},
-		{"```sh terminal=1\necho not yet\n```\n```text\nready\n```", "it has ended: promised, but not said"},
+		{"```sh terminal=3\necho not yet\n```\n```text\nready\n```", "it has ended: promised, but not said"},
 	} {
 		parts, err := partsOf("## A\n" + c.document)
 		require.NoError(t, err)
