@@ -57,9 +57,6 @@ type page struct {
 	Matrix    matrix
 	Signs     []sign
 	Groups    []*group
-	// How soon requests got through after a fault, and how to read that.
-	Recovery                    *terminal.Recovery
-	RecoveryTitle, RecoveryNote string
 }
 
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
@@ -120,7 +117,6 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 	}
 	p.Groups = groupsOf(sections)
 	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, rows, p.Few)
-	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
 	words, good := terminal.Run{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -80,4 +81,9 @@ func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
 func rendered(t table.Writer) (lines []string, width int) {
 	lines = trimmed(t.Render())
 	return lines, text.LongestLineLen(strings.Join(lines, "\n"))
+}
+
+// filter returns those that are to be kept.
+func filter[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
 }

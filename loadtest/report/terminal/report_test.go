@@ -167,12 +167,11 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 120, 160, 200} {
 		text := printed(terminal.Printer{Width: width}, terminal.Run{}, cells...)
 		assert.LessOrEqual(t, widest(text), width, text)
-		assert.NotContains(t, text, "how soon the next")
 		assert.Regexp(t, `--verbose\s+prints \d+ more stories`, text)
 		all := printed(terminal.Printer{Width: width}, terminal.Run{Verbose: true}, cells...)
 		assert.LessOrEqual(t, widest(all), width, all)
 		assert.NotContains(t, all, "more stories")
-		for _, want := range []string{"\none-instance: ", "how soon the next", "what ok rests on", "pause v4: ", "v5: "} {
+		for _, want := range []string{"\none-instance: ", "what ok rests on", "pause v4: ", "v5: "} {
 			assert.Contains(t, all, want)
 		}
 	}

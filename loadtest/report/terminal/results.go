@@ -33,9 +33,6 @@ func (p Printer) Results(o Run) {
 	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
 	p.Stories(o.Rows, o.Verbose)
-	if o.Verbose {
-		p.Recoveries(o.Rows)
-	}
 	if o.Verbose || len(crowds) <= fewCrowds || crowds[0].Scenario.Name == o.Rows[len(o.Rows)-1].Scenario.Name {
 		p.Crowds(crowds, o.Verbose)
 	}
