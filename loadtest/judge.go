@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -51,7 +50,7 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	defer func() { _ = spool.Close() }()
 	stalls := load.NewStallMeter()
 	defer stalls.Close()
-	runner := &scenario.Runner{Client: own, Sent: new(atomic.Int64), Spool: spool, Stalls: stalls, Load: history.Load{
+	runner := &scenario.Runner{Client: own, Spool: spool, Stalls: stalls, Load: history.Load{
 		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock,
 		Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 	}}

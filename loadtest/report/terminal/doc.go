@@ -2,6 +2,6 @@
 // as expected. It decides nothing.
 //
 // Reading order: printer.go, header.go, results.go (what is printed, and in which order), stories.go, crowds.go and
-// coverage.go (figures), matrix.go with entry.go, lesson.go, words.go (the last line); during the run progress.go and
-// pace.go; terminal.go (what the output can do); plain.go (words of others); list.go (what is expected).
+// coverage.go (figures), matrix.go with entry.go, lesson.go, words.go (the last line); during the run
+// progress.go; terminal.go (what the output can do); plain.go (words of others); list.go (what is expected).
 package terminal

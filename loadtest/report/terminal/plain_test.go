@@ -43,7 +43,6 @@ func TestTheWordsOfOthersDoNotActOnTheTerminal(t *testing.T) {
 		for _, c := range cells {
 			shown.Finished(assess(c))
 		}
-		shown.Close()
 		for _, text := range []string{out.String(), progress.String()} {
 			assert.Equal(t, -1, strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }), text)
 			assert.NotRegexp(t, `(?m)^as expected`, text)
