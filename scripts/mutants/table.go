@@ -628,7 +628,7 @@ var table = []section{
 			edits{{"loadtest/history/spool_unix.go", "if err := os.Remove(f.Name()); err != nil {", "if f == nil {"}}},
 		{"a directory is no results", by{test("./loadtest/history WhatIsWrittenIsRead")},
 			edits{{"loadtest/history/read.go", "fi.IsDir()", "fi == nil"}}},
-		{"a scenario that nothing survives is the lesson", by{test("./loadtest/report/html NotTheWholeLesson")},
+		{"a scenario that nothing survives is the lesson", by{test("./loadtest/report/terminal TestTheLessonIsTrue")},
 			edits{{"loadtest/catalog/assess.go", "n.spares = 1", "n.spares = 0"}}},
 		{"a broken lock looks like a broken stock", by{test("./loadtest/report/html HowBadItIs")},
 			edits{{"loadtest/history/finding.go", "Exclusion: LockBroken", "Exclusion: StockBroken"}}},

@@ -111,7 +111,8 @@ func (s *svg) hatch(id, class string, angle float64) {
 func heading(c *history.Cell, what string) (title, does, sentence string) {
 	title = "No violation was found"
 	if f := history.FirstBroken(c.Findings); f.Result == history.Broken {
-		title = happened(f)
+		title = whatHappened(f)
+		title = strings.ToUpper(title[:1]) + title[1:]
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
 	if what != "" {

@@ -3,11 +3,13 @@ package html
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // section is one scenario × rung, shown by the cell that stands for it.
@@ -21,7 +23,7 @@ type section struct {
 	Why, NotRun string
 	Invalid     string
 	Verdicts    []verdict
-	Coverage    facts
+	Coverage    string
 	Client      facts
 	Command     string
 	Numbers     []fact
@@ -62,7 +64,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		s.Invalid = clip(f.Because, 600)
 	}
-	s.Coverage, s.Client = coverage(c.Coverage), client(c.Client)
+	s.Coverage, s.Client = strings.Join(terminal.Coverage(c.Coverage), ", "), client(c.Client)
 	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
 	return s
 }
