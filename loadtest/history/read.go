@@ -16,8 +16,8 @@ import (
 const Results = "results.jsonl.gz"
 
 // Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. What does not fit in
-// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. For anything
-// else than such a file it returns ErrNotHistory, with the reason in one line.
+// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. All texts are
+// plain: see [MakePlain]. For anything else than such a file it returns ErrNotHistory, with the reason in one line.
 func Open(path string, spool *Spool) (*Run, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		path = filepath.Join(path, Results)
@@ -152,6 +152,7 @@ func (r *reader) head() error {
 	if r.run == nil {
 		r.run = &Run{}
 	}
+	MakePlain(r.run)
 	return nil
 }
 
@@ -176,6 +177,7 @@ func (r *reader) cells() error {
 				return fmt.Errorf("cell %d has more orders than its head says", len(r.run.Cells))
 			}
 			left--
+			MakePlain(&line.Op)
 			if err := r.run.Cells[len(r.run.Cells)-1].Add(&line.Op); err != nil {
 				return err
 			}
@@ -193,6 +195,7 @@ func (r *reader) cells() error {
 		if err := r.keep(); err != nil {
 			return err
 		}
+		MakePlain(line.Cell)
 		if r.spool != nil {
 			line.Cell.Keep(r.spool)
 		}

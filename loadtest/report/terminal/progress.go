@@ -56,7 +56,6 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 func (p *Progress) Finished(c *catalog.Assessment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c = plainAssessment(c)
 	p.done, p.doneWeight, p.status = p.done+1, p.doneWeight+p.weights[c.Scenario], ""
 	line := ""
 	if p.terminal == nil || c.NotRun == "" && len(c.Surprises)+len(c.Unknown) > 0 {
