@@ -601,8 +601,6 @@ var table = []section{
 			edits{{"loadtest/report/html/writes.go", "case cmd.Refused():", "case false:"}}},
 		{"timeline: a lease has no end", by{test("./loadtest/report/html TestTheEndOfALease")},
 			edits{{"loadtest/history/explain.go", "if terms.TTL > 0 && !s.endless {", "if false {"}}},
-		{"timeline: no moment is too short", by{test("./loadtest/report/html TestTheDecisiveMoment")},
-			edits{{"loadtest/report/html/closeup.go", "at.length() >= narrow*w.length()", "at.length() >= 0"}}},
 		{"timeline: an order that waits holds the lock", by{test("./loadtest/report/html TestABarBegins")},
 			edits{{"loadtest/report/html/span.go", "s.lo = min(float64(op.Lease.AcquiredAt), s.hi)", "_ = s.lo"}}},
 		{"a story goes by the answers", by{test("./loadtest/audit TestAUnitIsSoldAgain")},

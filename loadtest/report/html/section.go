@@ -28,7 +28,7 @@ type section struct {
 	Command     string
 	Numbers     []fact
 	Others      []string
-	Figures     []figure
+	Figure      *figure
 	Porcupine   PorcupinePage
 	row         *catalog.Row
 }
@@ -65,7 +65,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		s.Invalid = clip(f.Because, 600)
 	}
 	s.Coverage, s.Client = strings.Join(terminal.Coverage(c.Coverage), ", "), client(c.Client)
-	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
+	s.Story, s.Numbers, s.Figure = story(c), numbers(c), newFigure(c)
 	return s
 }
 
