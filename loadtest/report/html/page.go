@@ -68,12 +68,9 @@ const fewCells = 3
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// PorcupinePage is Porcupine's page of a cell: its file, as a path from the report, or the reason why there is none.
-type PorcupinePage struct{ File, NoPicture string }
-
-// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells. It
-// takes the findings of the cells as they are.
-func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) error {
+// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells,
+// which are paths from the report. It takes the findings of the cells as they are.
+func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) error {
 	return pageTemplate.Execute(printable{w}, newPage(run, rows, pages))
 }
 
@@ -93,7 +90,7 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) *page {
+func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) *page {
 	p := &page{
 		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,

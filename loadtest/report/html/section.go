@@ -29,7 +29,7 @@ type section struct {
 	Numbers     []fact
 	Others      []string
 	Figure      *figure
-	Porcupine   PorcupinePage
+	Porcupine   string // Porcupine's page, a path from the report; empty if there is none
 	row         *catalog.Row
 }
 
