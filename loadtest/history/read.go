@@ -115,6 +115,16 @@ func (r *reader) next() error {
 	return io.EOF
 }
 
+// decode reads the next line into what v points to, with plain texts.
+func (r *reader) decode(v any) error {
+	if err := r.next(); err != nil {
+		return err
+	}
+	err := json.Unmarshal(r.lines.Bytes(), v)
+	MakePlain(v)
+	return err
+}
+
 // keep counts the line, as what is in it is to stay in memory.
 func (r *reader) keep() error {
 	if r.heads += headSize + int64(len(r.lines.Bytes())); r.heads > maxHeads {
@@ -166,10 +176,7 @@ func (r *reader) cells() error {
 			End  *counts `json:"end"`
 			Op
 		}
-		if err := r.next(); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(r.lines.Bytes(), &line); err != nil {
+		if err := r.decode(&line); err != nil {
 			return err
 		}
 		if line.Cell == nil && line.End == nil {
@@ -177,7 +184,6 @@ func (r *reader) cells() error {
 				return fmt.Errorf("cell %d has more orders than its head says", len(r.run.Cells))
 			}
 			left--
-			MakePlain(&line.Op)
 			if err := r.run.Cells[len(r.run.Cells)-1].Add(&line.Op); err != nil {
 				return err
 			}
@@ -195,7 +201,6 @@ func (r *reader) cells() error {
 		if err := r.keep(); err != nil {
 			return err
 		}
-		MakePlain(line.Cell)
 		if r.spool != nil {
 			line.Cell.Keep(r.spool)
 		}

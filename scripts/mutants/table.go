@@ -469,7 +469,7 @@ var table = []section{
 		{"a shop writes on the terminal as it likes", by{test("./loadtest/client TestTheTextsOfAService")},
 			edits{{"loadtest/history/bound.go", "return Plain(s)", "return s"}}},
 		{"a file writes on the terminal as it likes", by{test("./loadtest/history TestTheTextsOfAFile")},
-			edits{{"loadtest/history/read.go", "MakePlain(line.Cell)", ""}}},
+			edits{{"loadtest/history/read.go", "MakePlain(v)", ""}}},
 		{"an empty list of rungs is all of them", by{test("./loadtest TestWhatCannotBeRun")},
 			edits{{"loadtest/flags.go", "p.Flag.Target.Len() == 0", "p.Flag.Target.Len() < 0"}}},
 		{"a run of which nothing was measured is good", by{test("./loadtest/report/terminal TestARunOfNothing")},
