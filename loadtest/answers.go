@@ -157,11 +157,12 @@ func bodyOf(raw json.RawMessage) ([]byte, error) {
 func (r *answersReader) orderOf(order string, body []byte, place string) (string, error) {
 	var named struct{ Order, Product, Rung string }
 	_ = json.Unmarshal(body, &named) // whatever else it is names nothing
-	order = history.Clip(cmp.Or(order, named.Order, place))
-	if r.orders[order] {
-		return "", fmt.Errorf("order %q was answered before: judge one run at a time", order)
+	order = cmp.Or(order, named.Order, place)
+	known := history.Clip(order)
+	if r.orders[known] {
+		return "", fmt.Errorf("order %q was answered before: judge one run at a time", known)
 	}
-	r.orders[order] = true
+	r.orders[known] = true
 	for _, of := range []struct {
 		what, name string
 		known      *string
@@ -189,6 +190,7 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 	}
 	if a.Status == 0 {
 		op.Outcome, op.Detail = history.Unknown, "no answer"
+		op.Bound()
 		return op
 	}
 	op.Done = history.At(r.cell.Start, latest(a.Received))
@@ -219,7 +221,7 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 	tally := r.cell.Tally()
 	said := fmt.Sprintf("%s %d answers: %d sold, %d refused, %d busy, %d not sold, %d unknown", r.cell.Rung,
 		tally.Buyers, tally.Sold, tally.Refused, tally.Busy, tally.NotSold, tally.Unknown)
-	fmt.Fprintln(stdout, history.Plain(strings.TrimSpace(said)))
+	fmt.Fprintln(stdout, strings.TrimSpace(said))
 	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
 	for _, v := range history.Verdicts {
 		f := r.cell.Finding(v)
@@ -234,7 +236,7 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 		case f.Result == history.OK:
 			because = restsOn(v, r.cell.Coverage, leftKnown)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, history.Plain(because))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, because)
 	}
 	_ = table.Flush()
 	return code

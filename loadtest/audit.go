@@ -60,7 +60,7 @@ func (f *auditFlags) judge(stdout, stderr io.Writer) int {
 		p.Results(o)
 		p.End(o)
 		if run.Interrupted != "" {
-			fmt.Fprintf(stdout, "the run was not finished: %s\n", history.Plain(run.Interrupted))
+			fmt.Fprintf(stdout, "the run was not finished: %s\n", run.Interrupted)
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 		return complain(stderr, err)
 	}
 	for _, d := range differ {
-		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", history.Plain(d))
+		fmt.Fprintf(stdout, "the file's own verdict differs: %s\n", d)
 	}
 	return againCode(run, rows, differ, stderr)
 }

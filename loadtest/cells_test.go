@@ -43,7 +43,7 @@ func TestCells(t *testing.T) {
 			`needs redis-server`,
 			`Do not compare the rungs' speed here`,
 			`v0\.5: [ab] sold unit \d+ to order \d+ at .* again to order \d+ at`,
-			`v5\.5 bounded 2 ok 50 100 0 0 0 0`,
+			`v5\.5 bounded 2 ok 50 100 0 0 0 0 0 0`,
 			`crash v1: Anna on a, killed before set/stock at .*: a fresh request did not get through in \d+\.\d+s, ` +
 				`b answered: 423`,
 			`pause v5\.5: b sold unit 98 to Bert at \+\d\.\d+ s; a, stopped for \d\.\d+ s before set/stock under a lease ` +

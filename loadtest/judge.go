@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -51,11 +50,11 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	defer func() { _ = spool.Close() }()
 	stalls := load.NewStallMeter()
 	defer stalls.Close()
-	runner := &scenario.Runner{Client: own, Sent: new(atomic.Int64), Spool: spool, Stalls: stalls, Load: history.Load{
+	runner := &scenario.Runner{Client: own, Spool: spool, Stalls: stalls, Load: history.Load{
 		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock,
 		Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 	}}
-	fmt.Fprintf(stdout, "%s of %s\nnot tried: %s\n", history.Plain(rung), strings.Join(f.URLs, " and "), notTried)
+	fmt.Fprintf(stdout, "%s of %s\nnot tried: %s\n", rung, strings.Join(f.URLs, " and "), notTried)
 	trials := scenario.Trials()
 	if len(f.URLs) == 1 {
 		fmt.Fprintln(stdout, "not tried: two instances, as one URL was given: a mutex in one process passes this")
@@ -102,7 +101,7 @@ func (f *judgeFlags) rung(ctx context.Context, own *client.Client) (string, erro
 		return "", errors.New("GET /rungs lists no rung that is available")
 	}
 	return "", fmt.Errorf("it offers no rung %q%s; it offers %s", f.Rung, catalog.DidYouMean(f.Rung, offered),
-		history.Plain(strings.Join(offered, ", ")))
+		strings.Join(offered, ", "))
 }
 
 // printJudged prints a line for each cell and the story of each that is broken, and returns the exit code.
@@ -113,7 +112,7 @@ func printJudged(stdout io.Writer, cells []*history.Cell) int {
 	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
 	var stories []string
 	tell := func(format string, args ...any) {
-		stories = append(stories, history.Plain(fmt.Sprintf(format, args...)))
+		stories = append(stories, fmt.Sprintf(format, args...))
 	}
 	verdicts := []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence}
 	fmt.Fprint(table, "\tsold\tleft")

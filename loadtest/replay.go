@@ -60,7 +60,7 @@ func (f *replayFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
-	defer shown.Close()
+	defer shown.Clear()
 	environment, ctx, err := replay.Open(ctx,
 		cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: shown.Say})
 	if err != nil {

@@ -46,10 +46,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
-	defer shown.Close()
 	session, err := f.measure(ctx, specs, shown, stdout)
 	defer func() { _ = session.spool.Close() }()
-	shown.Close()
+	shown.Clear()
 	code := f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
 	printScore(stdout, predicted, session.history.Cells)
 	return code

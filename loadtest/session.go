@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,7 +37,6 @@ type session struct {
 	environment environment
 	history     *history.Run
 	stalls      *load.StallMeter
-	sent        atomic.Int64
 	oneByOne    bool // one cell runs at a time
 
 	mu    sync.Mutex
@@ -116,7 +114,7 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	s.progress.Status(func() string { return "starting Redis and stockapi…" })
+	s.progress.Status("starting Redis and stockapi…")
 	if s.environment, err = s.startLocal(ctx, c); err != nil {
 		return err
 	}
@@ -154,7 +152,6 @@ func (s *session) cells(ctx context.Context) error {
 		return err
 	}
 	s.oneByOne = false
-	s.progress.Status(nil)
 	return s.sideBySide(ctx, done, faults, len(s.specs), s.flags.AtOnce)
 }
 
@@ -226,15 +223,8 @@ func (s *session) cell(
 		env.close()
 		s.sweep(ctx, product, err)
 	}()
-	if s.oneByOne {
-		s.progress.Status(func() string {
-			return fmt.Sprintf("cell %d of %d, %s: %d of %d requests",
-				i+1, len(s.specs), spec.Title(), s.sent.Load(), s.flags.Requests)
-		})
-	}
 	runner := &scenario.Runner{
-		Client: own, Load: s.history.Load, Sent: &s.sent, Targets: env.targets,
-		Spool: s.spool, Stalls: s.stalls,
+		Client: own, Load: s.history.Load, Targets: env.targets, Spool: s.spool, Stalls: s.stalls,
 	}
 	return runner.Run(ctx, spec, product, env.urls)
 }

@@ -75,8 +75,8 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	defer log.Close()
 	debug.SetGCPercent(50) // the heap has room for rates that no class has
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
-	defer progress.Close()
-	progress.Status(func() string { return "starting Redis and stockapi…" })
+	defer progress.Clear()
+	progress.Status("starting Redis and stockapi…")
 	code, teacher := stage.NewCode(), ""
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},

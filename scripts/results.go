@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, the
-// stories that the document tells, and how soon a lock was free again.
+// Results puts lines of a real run into docs/results.md: the end of the run, the crowd over two instances, and the
+// stories that the document tells.
 //
 //	go run ./loadtest all --out out && go run scripts/results.go out
 package main
@@ -40,7 +40,6 @@ func rewrite(args []string) error {
 		func([]string) ([]string, error) { return brief[1+slices.Index(brief, ""):], nil }, // below the header
 		func([]string) ([]string, error) { return block(whole, "two-instances: ", "  rung ") },
 		func(old []string) ([]string, error) { return stories(old, whole) },
-		func([]string) ([]string, error) { return block(whole, "how soon the next request", "") },
 	}
 	const begin, end = "```text sample\n", "```\n"
 	parts := strings.Split(string(text), begin)

@@ -41,12 +41,9 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 	r := &results{of: len(tasks), usual: tasks[0].bounds.AreUsual()}
 	start(ctx, t, tasks)
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
-	defer shown.Close()
 	for i, one := range tasks {
-		shown.Status(func() string {
-			return fmt.Sprintf("%d of %s; now %s under %s", i, count(len(tasks), "cell"), one.rung,
-				explore.FaultNames(one.bounds))
-		})
+		shown.Status(fmt.Sprintf("%d of %s; now %s under %s", i, count(len(tasks), "cell"), one.rung,
+			explore.FaultNames(one.bounds)))
 		select {
 		case <-one.done:
 		case <-ctx.Done():

@@ -67,26 +67,3 @@ func TestFreshRequestsOfWhichOneTellsNothing(t *testing.T) {
 	probe(c).Status, probe(c).Resolved = 200, true // it was asked for when all was over
 	judge(t, c, history.Liveness, history.Indeterminate)
 }
-
-// The next request is the first one that was sent after the fault and not faulted by it; where there is none, the
-// probes.
-func TestNext(t *testing.T) {
-	c := forge(5)
-	took, through := audit.Next(c)
-	assert.True(t, through)
-	assert.Equal(t, 9*time.Millisecond, took, "the probe")
-
-	c.Faults = []history.Fault{{Order: c.Ops[2].Order, At: c.Ops[1].Sent}}
-	c.Ops[1].Sent -= ms // before it
-	c.Ops[3].Done += 100 * ms
-	took, through = audit.Next(c)
-	assert.True(t, through)
-	assert.Equal(t, 109*time.Millisecond, took)
-	c.Ops[3].Outcome = history.Busy
-	_, through = audit.Next(c)
-	assert.False(t, through, "it gave up, whatever became of those after it")
-
-	lose(&c.Ops[3])
-	took, _ = audit.Next(c)
-	assert.Equal(t, 9*time.Millisecond, took, "the one after it, as nobody knows what became of it")
-}

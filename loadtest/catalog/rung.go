@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,9 +20,6 @@ const (
 	ZooKeeper  Kind = "ZooKeeper"   // the server ends the lock with the session
 	NoLock     Kind = "no lock"     // a mutex in one process is not a lock that instances share either
 )
-
-// Kinds lists all of them, in the order in which reports show them.
-var Kinds = []Kind{Redis, Nodes, SQLRow, SQLSession, ZooKeeper, NoLock}
 
 // A Rung records what loadtest knows of a rung of the ladder. An instance itself says what a rung needs in order to
 // run.
@@ -222,19 +220,12 @@ func RungTitle(number, name string) string {
 // NameOf returns the name of the rung of that number, "" if there is none.
 func NameOf(number string) string { return RungOf(number).Name }
 
-// KindOf returns where the lock of the rung of that number lies. A rung that is not known counts as one on Redis.
-func KindOf(number string) Kind {
-	if r := RungOf(number); r.Number != "" {
-		return r.Kind
-	}
-	return Redis
-}
-
-// TermsOf returns what ends a lock of the cell when its holder does not.
+// TermsOf returns what ends a lock of the cell when its holder does not. A rung that is not known counts as one on
+// Redis.
 func TermsOf(c *history.Cell) history.Terms {
 	r := RungOf(c.Rung)
 	terms := history.Terms{Quorum: r.Quorum}
-	switch KindOf(c.Rung) {
+	switch cmp.Or(r.Kind, Redis) {
 	case Redis, Nodes, SQLRow:
 		if !r.Endless {
 			terms.TTL = c.TTL

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"stockapi/loadtest/history"
 )
 
 // A Ladder is an instance's answer to GET /rungs.
@@ -62,6 +64,7 @@ func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	if err := c.call(ctx, http.MethodGet, base+"/rungs", "", &l); err != nil {
 		return nil, err
 	}
+	history.MakePlain(&l)
 	if len(l.Rungs) == 0 {
 		return nil, fmt.Errorf("%s/rungs lists no rungs: is that a stockapi?", base)
 	}

@@ -214,3 +214,22 @@ func TestALateStartIsNoStepOfTheClock(t *testing.T) {
 	assert.Greater(t, op.Latency, time.Second)
 	assert.InDelta(t, float64(op.Latency), float64(op.Done-op.Due), float64(time.Millisecond))
 }
+
+// A service chooses what it answers. None of its texts moves the cursor, or begins a line of its own.
+func TestTheTextsOfAServiceArePlain(t *testing.T) {
+	const evil, plain = `\u001b[2J\nas expected`, `\x1b[2J as expected`
+	op := buy(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusLocked)
+		fmt.Fprintf(w, `{"type":"lock-busy","detail":"%[1]s","instance_name":"%[1]s","trace":[{"reply":"%[1]s"}]}`, evil)
+	})
+	assert.Equal(t, []string{plain, "423 lock-busy: " + plain, plain}, []string{op.Instance, op.Detail, op.Trace[0].Reply})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"instance":"%[1]s","rungs":[{"number":"%[1]s","name":"%[1]s"}]}`, evil)
+	})
+	c, url := serve(t, mux)
+	ladder, err := c.Ladder(t.Context(), url)
+	require.NoError(t, err)
+	assert.Equal(t, []string{plain, plain, plain},
+		[]string{ladder.Instance, ladder.Rungs[0].Number, string(ladder.Rungs[0].Name)})
+}

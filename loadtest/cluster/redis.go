@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+
+	"stockapi/loadtest/history"
 )
 
 // A Redis is one server of our own. It restarts empty.
@@ -141,7 +143,7 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 	}
 	for line := range strings.Lines(info) {
 		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			return strings.TrimSpace(v), nil
+			return history.Plain(strings.TrimSpace(v)), nil
 		}
 	}
 	return "of unknown version", nil

@@ -18,10 +18,11 @@ const (
 // cut is the name of the note that ends a trace of which not all was kept.
 const cut = "cut"
 
-// Bound drops what an answer has in excess: units, commands, and the ends of texts. Of many commands it first drops
-// the acquires that found the lock taken, which prove nothing. If that is not enough, [Command.Cut] notes it.
+// Bound drops what an answer has in excess: units, commands, and the ends of texts, which it makes plain. Of many
+// commands it first drops the acquires that found the lock taken, which prove nothing. If that is not enough,
+// [Command.Cut] notes it.
 func (op *Op) Bound() {
-	texts := []*string{&op.Instance, &op.Detail, &op.For, &op.SoldBy}
+	texts := []*string{&op.Order, &op.Instance, &op.Detail, &op.For, &op.SoldBy}
 	if op.Lease != nil {
 		texts = append(texts, &op.Lease.Token)
 	}
@@ -55,13 +56,14 @@ func fewer(trace []Command) []Command {
 	return kept
 }
 
-// Clip returns a text of which the end is dropped if it is longer than 1 KB. Two long texts that differ still differ:
-// they may be keys, or owners of a lock.
+// Clip returns a text that is plain, and of which the end is dropped if it is longer than 1 KB. Two long texts that
+// differ still differ: they may be keys, or owners of a lock.
 func Clip(s string) string {
-	if len(s) <= maxText {
-		return s
+	if len(s) > maxText {
+		cut := strings.ToValidUTF8(s[:maxText], "")
+		s = fmt.Sprintf("%s… (%d bytes, %08x)", cut, len(s), crc32.ChecksumIEEE([]byte(s)))
 	}
-	return strings.ToValidUTF8(fmt.Sprintf("%s… (%d bytes, %08x)", s[:maxText], len(s), crc32.ChecksumIEEE([]byte(s))), "")
+	return Plain(s)
 }
 
 // size estimates the memory that an op takes, in bytes.

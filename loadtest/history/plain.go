@@ -1,6 +1,7 @@
 package history
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,6 +35,37 @@ func Plain(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// MakePlain makes each text plain that is in what v points to. It is for what another program answered, and for a file
+// that somebody else may have made: whatever is printed of that is plain then.
+func MakePlain(v any) { makePlain(reflect.ValueOf(v).Elem()) }
+
+func makePlain(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(Plain(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			makePlain(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			makePlain(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() { // those of others, such as time.Time, are not ours to change
+				makePlain(v.Field(i))
+			}
+		}
+	case reflect.Map:
+		for _, name := range v.MapKeys() {
+			value := v.MapIndex(name)
+			v.SetMapIndex(name, reflect.Value{})
+			v.SetMapIndex(reflect.ValueOf(Plain(name.String())), value)
+		}
+	}
 }
 
 // acts reports whether a character is more than a sign on the screen: a control, a line's end, or a mark of direction.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestPlainDoesNothingToATerminal(t *testing.T) {
@@ -26,4 +27,24 @@ func TestPlainDoesNothingToATerminal(t *testing.T) {
 
 func TestPlainCutsALongText(t *testing.T) {
 	assert.Less(t, len(Plain(strings.Repeat("\x1b", 5_000_000))), 20_000)
+}
+
+// Whoever made a file chooses its names and texts. None of them moves the cursor, clears the screen, begins a line of
+// its own, or turns the direction of the text.
+func TestTheTextsOfAFileArePlain(t *testing.T) {
+	const evil = "\x1b[2J\u009b1A\nas expected (99 of 99 cells)\r\u202e"
+	given := &Run{ID: evil, Interrupted: evil, Machine: Machine{OS: evil}, Backend: Backend{Text: evil}, Cells: []*Cell{
+		{Scenario: evil, Rung: evil, Name: evil, NotRun: evil, Aborted: evil, Instances: []Instance{{Name: evil}},
+			Faults: []Fault{{Text: evil}}, Client: &Client{Errors: map[string]int{evil: 1}},
+			Findings: []Finding{{Verdict: Stock, Because: evil, Evidence: []Evidence{{Text: evil, Orders: []string{evil}}}}},
+			Ops:      []Op{{Order: evil, Detail: evil, Lease: &Lease{Token: evil}, Trace: []Command{{Reply: evil}}}}},
+	}}
+	run, err := read(t, written(t, given))
+	require.NoError(t, err)
+	again := written(t, run)
+	for _, acting := range []string{`\u001b`, "\u009b", `\n`, `\r`, "\u202e"} {
+		assert.NotContains(t, again, acting)
+	}
+	assert.Contains(t, run.Cells[0].Findings[0].Because, `\x1b[2J`)
+	assert.Equal(t, 1, run.Cells[0].Client.Errors[Plain(evil)])
 }

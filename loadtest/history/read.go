@@ -16,8 +16,8 @@ import (
 const Results = "results.jsonl.gz"
 
 // Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. What does not fit in
-// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. For anything
-// else than such a file it returns ErrNotHistory, with the reason in one line.
+// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. All texts are
+// plain: see [MakePlain]. For anything else than such a file it returns ErrNotHistory, with the reason in one line.
 func Open(path string, spool *Spool) (*Run, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		path = filepath.Join(path, Results)
@@ -115,6 +115,16 @@ func (r *reader) next() error {
 	return io.EOF
 }
 
+// decode reads the next line into what v points to, with plain texts.
+func (r *reader) decode(v any) error {
+	if err := r.next(); err != nil {
+		return err
+	}
+	err := json.Unmarshal(r.lines.Bytes(), v)
+	MakePlain(v)
+	return err
+}
+
 // keep counts the line, as what is in it is to stay in memory.
 func (r *reader) keep() error {
 	if r.heads += headSize + int64(len(r.lines.Bytes())); r.heads > maxHeads {
@@ -152,6 +162,7 @@ func (r *reader) head() error {
 	if r.run == nil {
 		r.run = &Run{}
 	}
+	MakePlain(r.run)
 	return nil
 }
 
@@ -165,10 +176,7 @@ func (r *reader) cells() error {
 			End  *counts `json:"end"`
 			Op
 		}
-		if err := r.next(); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(r.lines.Bytes(), &line); err != nil {
+		if err := r.decode(&line); err != nil {
 			return err
 		}
 		if line.Cell == nil && line.End == nil {

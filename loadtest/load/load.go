@@ -29,8 +29,6 @@ type Plan struct {
 	Keep func(op *history.Op) error
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
 	Stalls *StallMeter
-	// Done, if set, counts the requests that have returned.
-	Done *atomic.Int64
 }
 
 // A Measurement holds the figures of a plan that was carried out.
@@ -114,9 +112,6 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup)
 // complete counts an op and hands it on.
 func (r *run) complete(op *history.Op) {
 	r.stats.add(op)
-	if r.Done != nil {
-		r.Done.Add(1)
-	}
 	if r.Keep == nil {
 		return
 	}

@@ -2,10 +2,8 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"html"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -20,7 +18,6 @@ const (
 	reach = 4
 	// timeLimit bounds the search. A window takes some milliseconds.
 	timeLimit = 2 * time.Second
-	maxFaults = 10
 )
 
 // A window is the first violation of a cell, with the orders around it. Porcupine, a checker of linearizability, draws
@@ -29,58 +26,37 @@ const (
 // a picture of hundreds. What is left out makes no sequence illegal: a window of the stock is sales of neighbouring
 // units without a gap, and a window of the lock is whole leases.
 type window struct {
-	// noPicture says why there is no picture of the violation; empty if there is one.
-	noPicture string
-
-	cell *history.Cell
-	info porcupine.LinearizationInfo
+	*history.Cell
+	guilty map[string]bool // the orders of the violation
 }
 
-// firstViolation returns the window of the first violation of verdict stock or, if the stock is ok, of verdict
-// exclusion, and nil if neither is broken.
-func firstViolation(c *history.Cell) *window {
+// checkFirstViolation has Porcupine search for a legal sequence of what lies around the first violation of verdict
+// stock or, if the stock is ok, of verdict exclusion. It returns false if neither is broken, or if there is such a
+// sequence.
+func checkFirstViolation(c *history.Cell) (info porcupine.LinearizationInfo, illegal bool) {
 	for _, v := range []history.Verdict{history.Stock, history.Exclusion} {
 		if f := c.Finding(v); f.Result == history.Broken && len(f.Evidence) > 0 {
-			w := &window{cell: c}
-			w.noPicture = w.ask(v, f.Evidence[0])
-			return w
+			result, info := porcupine.CheckOperationsVerbose(model, stepsAround(c, v, f.Evidence[0]), timeLimit)
+			return info, result == porcupine.Illegal
 		}
 	}
-	return nil
+	return info, false
 }
 
-// write writes Porcupine's page, which needs nothing but a browser. It fails if there is no picture.
-func (w *window) write(out io.Writer) error {
-	if w.noPicture != "" {
-		return errors.New("there is no picture: " + w.noPicture)
-	}
-	return porcupine.Visualize(model, w.info, out)
-}
-
-// ask has Porcupine search for a legal sequence, and returns a reason if the result is nothing to be shown.
-func (w *window) ask(v history.Verdict, violation history.Evidence) (reason string) {
-	guilty := map[string]bool{}
+// stepsAround returns the steps of the orders of a violation, and of their neighbours. There are none if its evidence
+// names no orders, or if it is one of leases whose times cannot be compared.
+func stepsAround(c *history.Cell, v history.Verdict, violation history.Evidence) []porcupine.Operation {
+	w := window{c, map[string]bool{}}
 	for _, id := range violation.Orders {
-		guilty[id] = true
+		w.guilty[id] = true
 	}
-	var steps []porcupine.Operation
 	switch {
-	case len(guilty) == 0:
-		return "its evidence names no orders"
-	case v == history.Exclusion && !w.cell.OneClock():
-		return "the instances are not known to have one clock, and Porcupine compares times as they are"
+	case len(w.guilty) == 0, v == history.Exclusion && !c.OneClock():
+		return nil
 	case v == history.Exclusion:
-		steps = w.leases(guilty)
-	default:
-		steps = w.sales(violation.Unit, guilty)
+		return w.leases()
 	}
-	result, info := porcupine.CheckOperationsVerbose(model, steps, timeLimit)
-	if result != porcupine.Illegal {
-		return fmt.Sprintf("its answer for the %d operations around it is %q", len(steps), result)
-	}
-	info.AddAnnotations(w.notes(violation))
-	w.info = info
-	return ""
+	return w.sales(violation.Unit)
 }
 
 // A step takes effect at one moment between its call and its return, and leads from one state to another: from so many
@@ -96,24 +72,23 @@ const (
 	free   = "free"
 )
 
-// model is the rule that all steps follow. Porcupine's page does not escape states and details.
+// model is the rule that all steps follow. Porcupine's page does not escape states.
 var model = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, in, _ any) (bool, any) {
 		s := in.(step)
 		return state == s.from || state == "" && (s.from == free || s.from == unread), s.to
 	},
-	DescribeOperation:         func(in, _ any) string { return in.(step).text },
-	DescribeState:             func(state any) string { return html.EscapeString(state.(string)) },
-	DescribeOperationMetadata: func(details any) string { return html.EscapeString(details.(string)) },
+	DescribeOperation: func(in, _ any) string { return in.(step).text },
+	DescribeState:     func(state any) string { return html.EscapeString(state.(string)) },
 }
 
 // around returns the sales of a unit that was sold twice, and of its neighbours without a gap, with the highest unit.
-func (w *window) around(unit int64, guilty map[string]bool) (window []history.Op, top int64) {
+func (w window) around(unit int64) (window []history.Op, top int64) {
 	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
-	for _, op := range w.cell.All() {
+	for _, op := range w.All() {
 		low, high := unitRange(op)
-		if guilty[op.Order] {
+		if w.guilty[op.Order] {
 			window = append(window, *op)
 		} else if op.Outcome == history.Sold && len(op.Units) > 0 && low > unit-2*reach && high < unit+2*reach {
 			if other, known := near[high]; !known || op.Done < other.Done {
@@ -139,12 +114,12 @@ func (w *window) around(unit int64, guilty map[string]bool) (window []history.Op
 }
 
 // sales returns the sales of a unit that was sold twice, and of its neighbours.
-func (w *window) sales(unit int64, guilty map[string]bool) []porcupine.Operation {
-	window, top := w.around(unit, guilty)
+func (w window) sales(unit int64) []porcupine.Operation {
+	window, top := w.around(unit)
 	slices.SortStableFunc(window, func(a, b history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
-	top = min(top, w.cell.Initial)
+	top = min(top, w.Initial)
 	left := func(n int64) string { return fmt.Sprintf("%d left", n) }
-	shared := w.cell.OneClock() && !slices.ContainsFunc(window, func(op history.Op) bool { return op.Lease == nil })
+	shared := w.OneClock() && !slices.ContainsFunc(window, func(op history.Op) bool { return op.Lease == nil })
 	var steps []porcupine.Operation
 	first := int64(math.MaxInt64)
 	for i := range window {
@@ -156,19 +131,19 @@ func (w *window) sales(unit int64, guilty map[string]bool) []porcupine.Operation
 		}
 		first = min(first, from)
 		sold := step{left(high), left(low - 1), w.who(op) + " sells " + units(op)}
-		steps = append(steps, operation(i+1, op, from, to, sold))
+		steps = append(steps, operation(i+1, from, to, sold))
 	}
 	if len(steps) > 0 {
 		steps = append(steps, porcupine.Operation{ClientId: 0, Call: first - 2, Return: first - 1,
-			Input: step{unread, left(top), "there are " + left(top)}, Metadata: ""})
+			Input: step{unread, left(top), "there are " + left(top)}})
 	}
 	return steps
 }
 
 // leases returns the acquires and releases of the orders that held the lock at once, and of their neighbours.
-func (w *window) leases(guilty map[string]bool) []porcupine.Operation {
+func (w window) leases() []porcupine.Operation {
 	var all []history.Op
-	for _, op := range w.cell.All() {
+	for _, op := range w.All() {
 		if op.Lease != nil {
 			all = append(all, *op)
 		}
@@ -176,28 +151,27 @@ func (w *window) leases(guilty map[string]bool) []porcupine.Operation {
 	slices.SortStableFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
 	from, to := len(all), 0
 	for i := range all {
-		if guilty[all[i].Order] {
+		if w.guilty[all[i].Order] {
 			from, to = min(from, max(0, i-reach)), min(len(all), i+reach+1)
 		}
 	}
 	var steps []porcupine.Operation
 	for i := from; i < to; i++ {
-		if op := &all[i]; guilty[op.Order] || i < from+reach || i >= to-reach {
+		if op := &all[i]; w.guilty[op.Order] || i < from+reach || i >= to-reach {
 			who, acquired, released := w.who(op), int64(op.Lease.AcquiredAt), int64(op.Lease.Until())
 			steps = append(steps,
-				operation(i-from, op, acquired-1, acquired, step{free, "held by " + who, who + " acquires the lock"}),
-				operation(i-from, op, released, released+1, step{"held by " + who, free, who + " releases the lock"}))
+				operation(i-from, acquired-1, acquired, step{free, "held by " + who, who + " acquires the lock"}),
+				operation(i-from, released, released+1, step{"held by " + who, free, who + " releases the lock"}))
 		}
 	}
 	return steps
 }
 
 // operation makes a step one of Porcupine's. A forged history may hold instants whose sums overflow, or run backwards.
-func operation(lane int, op *history.Op, from, to int64, s step) porcupine.Operation {
+func operation(lane int, from, to int64, s step) porcupine.Operation {
 	const far = 1 << 60
 	from = min(max(from, -far), far)
-	return porcupine.Operation{ClientId: lane, Input: s, Call: from, Return: min(max(to, from), far),
-		Metadata: fmt.Sprintf("Sent %s, answered %s. %s", op.Sent, op.Done, op.Detail)}
+	return porcupine.Operation{ClientId: lane, Input: s, Call: from, Return: min(max(to, from), far)}
 }
 
 // end returns a moment that may never have come.
@@ -223,20 +197,6 @@ func units(op *history.Op) string {
 	return fmt.Sprintf("units %d to %d", low, high)
 }
 
-func (w *window) who(op *history.Op) string {
-	return w.cell.OrderName(op.Order) + " on " + op.Instance
-}
-
-// notes returns the annotations of the picture: what was violated, and the faults.
-func (w *window) notes(violation history.Evidence) []porcupine.Annotation {
-	var notes []porcupine.Annotation
-	for _, at := range violation.At[:min(1, len(violation.At))] {
-		notes = append(notes, porcupine.Annotation{Tag: "violation", Start: int64(at), Description: violation.Text,
-			BackgroundColor: "#f9c6c0"})
-	}
-	for _, f := range w.cell.Faults[:min(len(w.cell.Faults), maxFaults)] {
-		notes = append(notes, porcupine.Annotation{Tag: "fault", Start: int64(f.At), End: int64(f.End),
-			Description: f.Instance + " " + f.Text, BackgroundColor: "#ffd9a8"})
-	}
-	return notes
+func (w window) who(op *history.Op) string {
+	return w.OrderName(op.Order) + " on " + op.Instance
 }

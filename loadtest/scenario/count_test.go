@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,7 +112,7 @@ func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell 
 	require.NoError(t, err)
 	c := client.New(requests, "")
 	t.Cleanup(c.Close)
-	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64), Load: history.Load{
+	runner := &scenario.Runner{Client: c, Load: history.Load{
 		Requests: requests, Concurrency: 10, Stock: stock, Wait: 10 * time.Second,
 	}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{s.URL, s.URL})

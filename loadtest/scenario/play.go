@@ -129,7 +129,6 @@ func (f *play) send(at int, id string, phase history.Phase, with client.Order) *
 	go func() {
 		defer close(o.done)
 		o.op = f.buy(f.ctx, f.cell, f.cell.Start, time.Now(), at, phase, o.Order)
-		f.Sent.Add(1)
 	}()
 	return o
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -49,8 +48,6 @@ const AnswerMargin = 10 * time.Second
 type Runner struct {
 	Client *client.Client
 	Load   history.Load
-	// Sent counts the orders of the current cell that have returned, for a progress line.
-	Sent *atomic.Int64
 	// Stalls measures this process's scheduling delays; nil if nobody asks.
 	Stalls *load.StallMeter
 	// Targets holds what faults act on; nil if the instances are not ours.
@@ -181,9 +178,8 @@ var faultLoad = history.Load{Stock: 100, Wait: 300 * time.Millisecond}
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	c.Keep(r.Spool)
-	r.Sent.Store(0)
 	result, err := load.Run(ctx, load.Plan{
-		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate, Done: r.Sent,
+		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate,
 		WarmUp: func(ctx context.Context, worker int) func() {
 			return r.Client.Warm(ctx, c.Instances[worker%len(c.Instances)].URL)
 		},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,7 +41,7 @@ func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
 	require.NoError(t, err)
 	c := client.New(2, "")
 	defer c.Close()
-	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64), Targets: &scenario.FaultTargets{}}
+	runner := &scenario.Runner{Client: c, Targets: &scenario.FaultTargets{}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)
 	assert.Contains(t, cell.Aborted, "order p-anna was to be held (hold@before:release), but was answered: busy")
@@ -73,7 +72,7 @@ func TestServersAreNamedByTheirOwnAddresses(t *testing.T) {
 	require.NoError(t, err)
 	c := client.New(2, "")
 	defer c.Close()
-	runner := &scenario.Runner{Client: c, Sent: new(atomic.Int64),
+	runner := &scenario.Runner{Client: c,
 		Targets: &scenario.FaultTargets{Behind: map[string]string{"link:1": "redis:1"}}}
 	cell, err := runner.Run(t.Context(), specs[0], "p", []string{server.URL, server.URL})
 	require.NoError(t, err)

@@ -6,8 +6,8 @@
 //     matrix.go, sign.go (what is worst in a cell: a word, a colour and a mark), section.go (one cell), trust.go,
 //     command.go;
 //   - what a timeline shows: span.go (times), window.go (which part of a cell), queue.go (orders that wait, a row for
-//     each), closeup.go (the moment of a violation, enlarged), writes.go (what became of a write). Who held which lock
-//     is told by history's Timeline, and nothing of it is derived here;
+//     each), writes.go (what became of a write). Who held which lock is told by history's Timeline, and nothing of it
+//     is derived here;
 //   - how it is drawn: timeline.go (the lanes), order.go, faults.go, lock.go and marks.go (what is on them), place.go
 //     (words cover no marks), scale.go, svg.go.
 //

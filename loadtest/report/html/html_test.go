@@ -184,13 +184,12 @@ func TestWhatACellSays(t *testing.T) {
 func TestACellLinksToItsPorcupinePage(t *testing.T) {
 	run := runOf(paused(), cellOf("two-instances", "v5"), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
 	var out bytes.Buffer
-	require.NoError(t, html.Write(&out, run, scenario.Table.Assess(run.Cells), map[*history.Cell]html.PorcupinePage{
-		run.Cells[0]: {File: "porcupine/two-instances-v2.html"}, run.Cells[1]: {NoPicture: "it is too long"},
+	require.NoError(t, html.Write(&out, run, scenario.Table.Assess(run.Cells), map[*history.Cell]string{
+		run.Cells[0]: "porcupine/two-instances-v2.html",
 	}))
 	sound(t, out.String())
 	assert.Equal(t, 1, strings.Count(out.String(), `<a href="porcupine/two-instances-v2.html">`))
-	assert.Equal(t, 2, strings.Count(out.String(), `class="porcupine"`))
-	says(t, out.String(), "Porcupine has no picture of the first violation: it is too long.")
+	assert.Equal(t, 1, strings.Count(out.String(), `class="porcupine"`))
 }
 
 func TestTheTimelineOfAPause(t *testing.T) {

@@ -57,9 +57,6 @@ type page struct {
 	Matrix    matrix
 	Signs     []sign
 	Groups    []*group
-	// How soon requests got through after a fault, and how to read that.
-	Recovery                    *terminal.Recovery
-	RecoveryTitle, RecoveryNote string
 }
 
 // maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
@@ -71,12 +68,9 @@ const fewCells = 3
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// PorcupinePage is Porcupine's page of a cell: its file, as a path from the report, or the reason why there is none.
-type PorcupinePage struct{ File, NoPicture string }
-
-// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells. It
-// takes the findings of the cells as they are.
-func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) error {
+// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells,
+// which are paths from the report. It takes the findings of the cells as they are.
+func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) error {
 	return pageTemplate.Execute(printable{w}, newPage(run, rows, pages))
 }
 
@@ -96,7 +90,7 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]PorcupinePage) *page {
+func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) *page {
 	p := &page{
 		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
@@ -120,7 +114,6 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]Porc
 	}
 	p.Groups = groupsOf(sections)
 	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, rows, p.Few)
-	p.Recovery, p.RecoveryTitle, p.RecoveryNote = terminal.NewRecovery(rows), terminal.RecoveryTitle, terminal.RecoveryNote
 	words, good := terminal.Run{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()

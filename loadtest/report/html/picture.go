@@ -30,21 +30,21 @@ func WritePicture(w io.Writer, r *catalog.Row) error {
 	if c.Len() == 0 {
 		return errors.New("there are no orders to draw")
 	}
-	_, err := io.WriteString(printable{w}, picture(pictured(c, pictureWidth), r.Scenario.Does))
+	_, err := io.WriteString(printable{w}, picture(drawPicture(c, pictureWidth), r.Scenario.Does))
 	return err
 }
 
-// pictured draws what a picture of a cell shows.
-func pictured(c *history.Cell, width float64) *drawing {
+// drawPicture draws what a picture of a cell shows.
+func drawPicture(c *history.Cell, width float64) *drawing {
 	shown := choose(c)
 	shown.narrow(c.Faults)
 	shown.finding, shown.only = history.Finding{}, true // the title says it
-	return drawn(c, shown, locksOf(c), width)
+	return drawTimeline(c, shown, locksOf(c), width)
 }
 
 // small returns a picture of a cell for a page that has room for two, side by side.
 func small(c *history.Cell) template.HTML {
-	return template.HTML(pictured(c, pictureWidth*3/4).whole()) // svg escapes all text and attributes
+	return template.HTML(drawPicture(c, pictureWidth*3/4).whole()) // svg escapes all text and attributes
 }
 
 // narrow keeps the orders of the violation and those that had a fault. Without a violation it keeps all.
@@ -111,7 +111,8 @@ func (s *svg) hatch(id, class string, angle float64) {
 func heading(c *history.Cell, what string) (title, does, sentence string) {
 	title = "No violation was found"
 	if f := history.FirstBroken(c.Findings); f.Result == history.Broken {
-		title = happened(f)
+		title = whatHappened(f)
+		title = strings.ToUpper(title[:1]) + title[1:]
 	}
 	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
 	if what != "" {

@@ -3,11 +3,13 @@ package html
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // section is one scenario × rung, shown by the cell that stands for it.
@@ -21,13 +23,13 @@ type section struct {
 	Why, NotRun string
 	Invalid     string
 	Verdicts    []verdict
-	Coverage    facts
+	Coverage    string
 	Client      facts
 	Command     string
 	Numbers     []fact
 	Others      []string
-	Figures     []figure
-	Porcupine   PorcupinePage
+	Figure      *figure
+	Porcupine   string // Porcupine's page, a path from the report; empty if there is none
 	row         *catalog.Row
 }
 
@@ -62,8 +64,8 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		s.Invalid = clip(f.Because, 600)
 	}
-	s.Coverage, s.Client = coverage(c.Coverage), client(c.Client)
-	s.Story, s.Numbers, s.Figures = story(c), numbers(c), timelines(c)
+	s.Coverage, s.Client = strings.Join(terminal.Coverage(c.Coverage), ", "), client(c.Client)
+	s.Story, s.Numbers, s.Figure = story(c), numbers(c), newFigure(c)
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // A sign shows at a glance what is worst in a cell: a word for the matrix, words for all else, and a class for its
@@ -33,17 +34,6 @@ func (s sign) severity() string {
 	return class
 }
 
-// happenings say what happened where a verdict is broken.
-var happenings = map[history.Verdict]string{
-	history.Stock:      "What was sold and what is left do not add up",
-	history.Exclusion:  "Two orders held the lock at once",
-	history.OwnRelease: "An order removed a lock that was not its own",
-	history.Fence:      "The fencing tokens are not in order",
-	history.Liveness:   "No order got through in time",
-	history.InOrder:    "Orders got the lock out of turn",
-	history.Herd:       "One release woke all who waited",
-}
-
 // signOf returns the sign of a cell.
 func signOf(c *history.Cell) sign {
 	if c.NotRun != "" {
@@ -58,16 +48,17 @@ func signOfAll(findings ...history.Finding) sign { return signs[history.Severity
 // signsIn lists the signs that the cells have, the worst first.
 func signsIn(groups []*group) []sign {
 	return slices.DeleteFunc(slices.Clone(signs), func(s sign) bool {
-		return !slices.ContainsFunc(groups, func(g *group) bool { return len(g.with(isSign(s))) > 0 })
+		has := func(one *section) bool { return one.sign == s }
+		return !slices.ContainsFunc(groups, func(g *group) bool { return slices.ContainsFunc(g.Sections, has) })
 	})
 }
 
-// happened says what a broken verdict is about.
-func happened(f history.Finding) string {
+// whatHappened says what a broken verdict is about.
+func whatHappened(f history.Finding) string {
 	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
-		return fmt.Sprintf("Unit %d was sold twice", first.Unit)
+		return fmt.Sprintf("unit %d was sold twice", first.Unit)
 	}
-	return happenings[f.Verdict]
+	return terminal.Happenings[f.Verdict]
 }
 
 // headline says in a line what a timeline shows of a violation: its sign, in words, and what happened.
@@ -76,7 +67,7 @@ func (d *drawing) headline() {
 	if f.Result != history.Broken {
 		return
 	}
-	s, what := signOfAll(f), happened(f)
+	s, what := signOfAll(f), whatHappened(f)
 	words := s.inWords(d.cell)
 	if refused := d.refused(); f.Verdict == history.Exclusion && refused != nil {
 		what += "; the stock refused the late write of " + d.cell.OrderName(refused.Order)
@@ -84,7 +75,7 @@ func (d *drawing) headline() {
 	d.group("headline "+s.severity(), "")
 	d.sign(s, 14, d.top-36)
 	if what != "" {
-		words += ": " + strings.ToLower(what[:1]) + what[1:]
+		words += ": " + what
 	}
 	d.put("verdict", spot{x: 26, y: d.top - 32, text: words})
 	d.end()

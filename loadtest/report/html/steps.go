@@ -23,7 +23,7 @@ func DrawSteps(c *history.Cell, steps []history.Step) template.HTML {
 	}
 	last := len(steps) - 1
 	w.span = span{0, float64(history.StepAt(last+1, steps[last].Passed))}
-	d := drawn(c, w, locksOf(c), reportWidth, steps...)
+	d := drawTimeline(c, w, locksOf(c), reportWidth, steps...)
 	return template.HTML(d.whole()) // svg escapes all text and attributes
 }
 

@@ -3,6 +3,8 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,14 @@ func TestPictureAndVerdictTellTheSameTenures(t *testing.T) {
 	}
 	t.Logf("%d tenures of %d cells are drawn", tenures, len(run.Cells))
 	assert.Positive(t, tenures)
+}
+
+// recorded returns the file of recorded cells, one or more for each scenario and kind of violation.
+func recorded() string {
+	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
+		return file
+	}
+	return filepath.Join("testdata", "violations.jsonl.gz")
 }
 
 // foreignAsJudged compares the tenures that another order ended with the evidence of own-release.
@@ -110,7 +120,7 @@ func againAsJudged(t *testing.T, recorded *history.Cell) {
 
 // drawnAsDerived looks for the tenures in the drawing of a cell, and returns how many there are.
 func drawnAsDerived(t *testing.T, c *history.Cell, line *history.Timeline) int {
-	d := drawn(c, choose(c), locksOf(c), reportWidth)
+	d := drawTimeline(c, choose(c), locksOf(c), reportWidth)
 	svg := d.String()
 	var want []string
 	for _, l := range line.Locks[:min(len(line.Locks), maxLocks)] {

@@ -45,23 +45,13 @@ const (
 
 const differentClocks = "The instances do not have one clock: lanes may be shifted against each other."
 
-// timelines draws a cell. Each moment of it that is too short to be seen there is drawn once more, enlarged.
-func timelines(c *history.Cell) []figure {
+// newFigure draws a cell, or returns nil if it has no orders.
+func newFigure(c *history.Cell) *figure {
 	if c.Len() == 0 {
 		return nil
 	}
-	w := choose(c)
-	locks := locksOf(c)
-	figures := []figure{draw(c, w, locks)}
-	for _, near := range closeUps(c, w) {
-		figures = append(figures, draw(c, near, locks))
-	}
-	return figures
-}
-
-// draw returns a timeline with its caption.
-func draw(c *history.Cell, w window, locks locks) figure {
-	d := drawn(c, w, locks, reportWidth)
+	w, locks := choose(c), locksOf(c)
+	d := drawTimeline(c, w, locks, reportWidth)
 	caption := w.caption
 	if len(locks.Locks) == 0 {
 		caption += " No lock key: this rung has none, or no command on it was seen."
@@ -70,11 +60,11 @@ func draw(c *history.Cell, w window, locks locks) figure {
 		caption += " " + differentClocks
 	}
 	// svg escapes all text and attributes.
-	return figure{SVG: template.HTML(d.whole()), Caption: caption}
+	return &figure{SVG: template.HTML(d.whole()), Caption: caption}
 }
 
-// drawn returns a timeline that has all its lanes, to scale or, if it is given any, with its steps one unit apart.
-func drawn(c *history.Cell, w window, locks locks, width float64, steps ...history.Step) *drawing {
+// drawTimeline draws a timeline to scale or, if it is given any, with its steps one unit apart.
+func drawTimeline(c *history.Cell, w window, locks locks, width float64, steps ...history.Step) *drawing {
 	d := &drawing{
 		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, locks: locks, top: axisHeight,
 		colours: map[string]string{}, numbers: w.numbers(c),

@@ -91,7 +91,7 @@ func texts(shapes []shape) (out []string) {
 	return out
 }
 
-func drawn(t *testing.T, c *history.Cell) [][]shape {
+func draw(t *testing.T, c *history.Cell) [][]shape {
 	t.Helper()
 	all := timelinesOf(t, render(t, runOf(c)))
 	require.NotEmpty(t, all)
@@ -113,7 +113,7 @@ func timeAt(t *testing.T, shapes []shape, x float64) float64 {
 }
 
 func TestTheEndOfALeaseIsDrawn(t *testing.T) {
-	first := drawn(t, slow())[0]
+	first := draw(t, slow())[0]
 	over := of(first, "over", "order")
 	require.Len(t, over, 1, "one order works on without its lock")
 	bar, pale := of(first, "bar", "order i0"), of(first, "believes", "order i0")
@@ -134,13 +134,13 @@ func TestARenewalMovesTheEndOfALease(t *testing.T) {
 		op.Trace = append(op.Trace, command("eval:renew", "lock", at, at+1, "1"))
 	}
 	c.Ops = c.Ops[:2]
-	first := drawn(t, c)[0]
+	first := draw(t, c)[0]
 	assert.Empty(t, of(first, "believes", ""))
 	assert.NotContains(t, texts(first), "TTL over")
 	assert.Len(t, of(first, "renew", "order"), 4, "filled")
 
 	op.Trace[6].Reply, op.Trace[7].Reply, op.Trace[8].Reply = "0", "0", "0" // renewed once, at 0.5 s
-	first = drawn(t, c)[0]
+	first = draw(t, c)[0]
 	over := of(first, "believes", "order")
 	require.Len(t, over, 1)
 	assert.InDelta(t, 501+1000, timeAt(t, first, over[0].number("x")), 5)
@@ -152,7 +152,7 @@ func TestALockWithoutATTLNeverEnds(t *testing.T) {
 		c.Rung, c.Ops = rung, c.Ops[:2]
 		c.Ops[1].Trace[0].Cmd = map[string]string{"v1": "setnx", "v12-naive": "sql:acquire", "v13": "zk:create"}[rung]
 		c.Ops[1].Trace[4] = command("del", "lock", 2500, 2501, "1")
-		first := drawn(t, c)[0]
+		first := draw(t, c)[0]
 		assert.Empty(t, of(first, "over", ""), rung)
 		assert.Empty(t, of(first, "believes", ""), rung)
 	}
@@ -195,8 +195,8 @@ func fenced() *history.Cell {
 }
 
 func TestARefusedWriteIsNotAWrite(t *testing.T) {
-	all := drawn(t, fenced())
-	require.Len(t, all, 2, "the overlap lasts 1 ms of 500")
+	all := draw(t, fenced())
+	require.Len(t, all, 1)
 	for _, shapes := range all {
 		assert.Len(t, of(shapes, "refused", "order i0"), 1)
 		assert.Empty(t, of(shapes, "write", "order i0 nosale"), "order 1 wrote nothing")
@@ -211,11 +211,11 @@ func TestARefusedWriteIsNotAWrite(t *testing.T) {
 
 	c := fenced()
 	c.Ops[1].Trace[3].Err = "redis: transaction failed"
-	assert.Contains(t, texts(drawn(t, c)[1]), "refused: the stock has changed")
+	assert.Contains(t, texts(draw(t, c)[0]), "refused: the stock has changed")
 	c.Ops[1].Trace[3].Err = "NOSCRIPT No matching script. Please use EVAL."
-	assert.Empty(t, of(drawn(t, c)[1], "refused", ""), "the client sends it again")
+	assert.Empty(t, of(draw(t, c)[0], "refused", ""), "the client sends it again")
 	c.Ops[1].Trace[3].Err = "i/o timeout"
-	first := drawn(t, c)[0]
+	first := draw(t, c)[0]
 	assert.Empty(t, of(first, "refused", ""))
 	assert.Len(t, of(first, "unsure", ""), 1, "it may have been written")
 }
@@ -233,17 +233,6 @@ func gap() *history.Cell {
 	c.Left, c.TTL = &left, 500*time.Millisecond
 	c.Ops[0].Units, c.Ops[1].Units = []int64{100}, []int64{99}
 	return c
-}
-
-func TestTheDecisiveMomentIsEnlarged(t *testing.T) {
-	all := drawn(t, gap())
-	require.Len(t, all, 2, "who removed whose lock is 3 ms of 550")
-	assert.Len(t, of(all[1], "cross", "hold"), 1)
-	assert.Contains(t, texts(all[1]), "order 2: removed by order 1 at 541.00 ms")
-	from, to := timeAt(t, all[1], 104), timeAt(t, all[1], 1066)
-	assert.Less(t, from, 537.0)
-	assert.Greater(t, to, 541.0)
-	assert.Greater(t, 3/(to-from), 0.05)
 }
 
 // line is a cell in which 30 orders wait for the first one. Turns says in which turn each gets the lock.
@@ -264,7 +253,7 @@ func line(rung string, turns map[int]int) *history.Cell {
 }
 
 func TestAQueueIsDrawnByArrival(t *testing.T) {
-	all := drawn(t, line("v8", nil))
+	all := draw(t, line("v8", nil))
 	require.Len(t, all, 1, "the queue is drawn once")
 	waits := of(all[0], "queued", "order")
 	require.Len(t, waits, 23, "of those who came after the first one")
@@ -279,7 +268,7 @@ func TestAQueueIsDrawnByArrival(t *testing.T) {
 	assert.Len(t, of(all[0], "fault", "order"), 24, "each of these orders was held up for a while")
 	assert.Subset(t, texts(all[0]), []string{"first on a", "order 1 on a", "order 2 on b", "turn 1", "turn 2", "turn 24"})
 
-	all = drawn(t, line("v4", map[int]int{3: 28, 28: 3}))
+	all = draw(t, line("v4", map[int]int{3: 28, 28: 3}))
 	assert.Subset(t, texts(all[0]), []string{
 		"turn 29 instead of 4", "turn 5", "unfair: orders got the lock out of turn",
 	})
@@ -313,7 +302,7 @@ func zookeeper() *history.Cell {
 }
 
 func TestAQueueOfZooKeepersHasALane(t *testing.T) {
-	first := drawn(t, zookeeper())[0]
+	first := draw(t, zookeeper())[0]
 	assert.Equal(t, []string{"instance a", "instance b", "lock key"}, func() (names []string) {
 		for _, s := range of(first, "name", "") {
 			names = append(names, s.text)
@@ -345,7 +334,7 @@ func TestALockLostOnSomeNodesEndsWithTheQuorum(t *testing.T) {
 	}
 	c := cellOf("node-restart", "v6", first, second)
 	c.TTL = 30 * time.Second
-	shapes := drawn(t, c)[0]
+	shapes := draw(t, c)[0]
 	over := of(shapes, "over", "order i0")
 	require.Len(t, over, 1)
 	assert.Contains(t, texts(shapes), "lock gone")
@@ -500,7 +489,7 @@ func TestABarBeginsWithTheLease(t *testing.T) {
 	op := sale("lt-beef-3-v13-1", "a", 99, 500, 600)
 	op.Sent = 5 * ms
 	op.Trace = append([]history.Command{command("fault", "hold@after:zk:watch", 10, 60, "")}, op.Trace...)
-	first := drawn(t, cellOf("crash", "v13", sale("lt-beef-3-v13-0", "b", 100, 1, 490), op))[0]
+	first := draw(t, cellOf("crash", "v13", sale("lt-beef-3-v13-0", "b", 100, 1, 490), op))[0]
 	bar := of(first, "bar", "order i0")
 	require.Len(t, bar, 1)
 	assert.InDelta(t, 500, timeAt(t, first, bar[0].number("x")), 2)
@@ -517,7 +506,7 @@ func TestAHerdIsDrawn(t *testing.T) {
 			op.Trace = append(op.Trace, command("woken", "lock", at, at, ""))
 		}
 	}
-	first := drawn(t, c)[0]
+	first := draw(t, c)[0]
 	assert.Len(t, of(first, "woken", "order"), 23*24/2)
 	assert.Subset(t, texts(first), []string{"turn 2, woken once", "turn 3, woken 2 times"})
 	assert.Len(t, of(first, "turn", "overtaken"), 22)

@@ -19,24 +19,6 @@ func (f *facts) add(known bool, name, format string, values ...any) {
 	}
 }
 
-// coverage lists what an ok of the cell rests on. Older files do not have it.
-func coverage(v *history.Coverage) (f facts) {
-	if v == nil {
-		return nil
-	}
-	f.add(true, "sales seen", "%d", v.Sales)
-	f.add(v.Refusals > 0, "refusals checked against what was left", "%d of %d", v.Checked, v.Refusals)
-	f.add(v.Expected > 0, "leases seen from beginning to end", "%d of %d", v.Leases, v.Expected)
-	f.add(v.Shared > 0, "orders served under another's lease", "%d", v.Shared)
-	f.add(v.Removals > 0, "releases judged", "%d of %d", v.Judged, v.Removals)
-	f.add(v.LostReleases > 0, "releases without a reply", "%d", v.LostReleases)
-	f.add(v.Resolution > 0, "overlaps that would not show", "under %s", millis(v.Resolution))
-	f.add(v.WouldShow() != "", "enough to see", "%s", v.WouldShow())
-	f.add(v.Resolved > 0, "outcomes asked for later", "%d", v.Resolved)
-	f.add(true, "unknown outcomes", "%d", v.Unknown)
-	return f
-}
-
 // client lists what the load generator measured of itself.
 func client(v *history.Client) (f facts) {
 	if v == nil {

@@ -10,13 +10,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverages prints, below a table, what each of its rows that says ok rests on. Neighbours with the same text share a
-// line.
+// coverages prints, below a table, the evidence for each of its rows that says ok. Neighbours with the same text share
+// a line.
 func (p Printer) coverages(rows []*catalog.Row) {
-	var all [][2]string // rungs, and what they rest on
+	var all [][2]string // rungs, and the evidence for them
 	for _, r := range rows {
 		c := r.Shown()
-		text := restsOn(c.Cell)
+		text := strings.Join(Coverage(c.Coverage), ", ")
 		if text == "" || verdict(c) != string(history.OK) {
 			continue
 		}
@@ -29,18 +29,17 @@ func (p Printer) coverages(rows []*catalog.Row) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintln(p, "what ok rests on")
+	fmt.Fprintln(p, "evidence for ok")
 	for _, s := range all {
 		p.wrapped("  ", 4, s[0]+": "+s[1])
 	}
 	fmt.Fprintln(p)
 }
 
-// restsOn says in one line what an ok of the cell rests on.
-func restsOn(c *history.Cell) string {
-	v := c.Coverage
+// Coverage lists the evidence for the verdicts of a cell that are ok. Older files do not have it.
+func Coverage(v *history.Coverage) []string {
 	if v == nil {
-		return ""
+		return nil
 	}
 	said := []string{
 		fmt.Sprintf("%d sales", v.Sales),
@@ -49,11 +48,11 @@ func restsOn(c *history.Cell) string {
 			ifAny(v.Shared, " and %d orders under another's", v.Shared),
 		ifAny(v.Removals, "%d of %d releases judged", v.Judged, v.Removals) +
 			ifAny(v.LostReleases, " and %d without a reply", v.LostReleases),
-		ifAny(v.Resolution, "clocks to %s ms", millis(v.Resolution)),
+		ifAny(v.Resolution, "overlaps under %s ms would not show", millis(v.Resolution)),
 		ifAny(v.Resolved+v.Unknown, "%d resolved later and %d unknown", v.Resolved, v.Unknown),
 		v.WouldShow(),
 	}
-	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), ", ")
+	return slices.DeleteFunc(said, func(s string) bool { return s == "" })
 }
 
 // ifAny is [fmt.Sprintf] unless n is zero: then it returns nothing.

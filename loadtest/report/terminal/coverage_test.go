@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
+func TestTheEvidenceForEachOk(t *testing.T) {
 	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300,
 		Removals: 301, Judged: 253, LostReleases: 2, Resolution: 280 * time.Microsecond,
 		Rarer: 3.0 / 100, Resolved: 2, Unknown: 1}
@@ -30,9 +30,9 @@ func TestEveryOkTellsWhatItRestsOn(t *testing.T) {
 	terminal.Printer{Writer: &out}.Crowds(scenario.Table.Assess(cells), true)
 	assert.LessOrEqual(t, widest(out.String()), 120)
 	assert.Contains(t, out.String(),
-		"what ok rests on\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
-			"judged and 2 without a reply,\n    clocks to 0.28 ms, 2 resolved later and 1 unknown, a fault in one sale of 33 "+
-			"or more would have shown (95 %)\n"+
+		"evidence for ok\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
+			"judged and 2 without a reply,\n    overlaps under 0.28 ms would not show, 2 resolved later and 1 unknown, "+
+			"a fault in one sale of 33 or more would have\n    shown (95 %)\n"+
 			"  v17: 30000 sales, a fault in one sale of 10000 or more would have shown (95 %)\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }

@@ -17,42 +17,40 @@ import (
 type column struct {
 	title string
 	value func(*catalog.Row, *catalog.Assessment) string
-	// spare columns are dropped where a table is too wide, the last one first. Speed matters less than whether a lock
-	// holds, which can be read from those that stay.
-	spare bool
-	// often is the value of most cells; a column that has no other is left out.
-	often string
+	// outcome columns say what became of the orders, and fit 80 columns of a terminal. The others are about speed, and
+	// what hardly ever happens.
+	outcome bool
 }
 
 // columns are the figures of a crowd.
 var columns = []column{
-	{"", mark, false, "-"},
-	{"rung", rung, false, "-"},
-	{"inst", of(func(c *catalog.Assessment) string { return fmt.Sprint(len(c.Instances)) }), true, "-"},
-	{"verdict", of(verdict), false, "-"},
-	{"sold", count(func(t history.Tally) int { return t.Sold }), false, "-"},
-	{"refused", count(func(t history.Tally) int { return t.Refused }), true, "-"},
-	{"busy", count(func(t history.Tally) int { return t.Busy }), true, "-"},
-	{"not-sold", count(func(t history.Tally) int { return t.NotSold }), true, "0"},
-	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), true, "0"},
-	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true, "-"},
-	{"left", of(func(c *catalog.Assessment) string { return c.LeftByBuyers() }), false, "-"},
-	{"twice", of(func(c *catalog.Assessment) string { return fmt.Sprint(c.SoldTwice()) }), false, "-"},
-	{"req/s", of(rate), true, "-"},
-	{"p50 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P50) }), true, "-"},
-	{"p99 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P99) }), true, "-"},
-	{"cmd/sale", of(func(c *catalog.Assessment) string { return c.CommandsPerSale() }), true, "-"},
-	{"met", met, true, ""},
+	{"", mark, true},
+	{"rung", rung, true},
+	{"inst", of(func(c *catalog.Assessment) string { return fmt.Sprint(len(c.Instances)) }), false},
+	{"verdict", of(verdict), true},
+	{"sold", count(func(t history.Tally) int { return t.Sold }), true},
+	{"refused", count(func(t history.Tally) int { return t.Refused }), true},
+	{"busy", count(func(t history.Tally) int { return t.Busy }), true},
+	{"not-sold", count(func(t history.Tally) int { return t.NotSold }), false},
+	{"not-sent", count(func(t history.Tally) int { return t.NotSent }), false},
+	{"unknown", count(func(t history.Tally) int { return t.Unknown }), true},
+	{"left", of(func(c *catalog.Assessment) string { return c.LeftByBuyers() }), true},
+	{"twice", of(func(c *catalog.Assessment) string { return fmt.Sprint(c.SoldTwice()) }), true},
+	{"req/s", of(rate), false},
+	{"p50 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P50) }), false},
+	{"p99 ms", of(func(c *catalog.Assessment) string { return millis(c.Latency.P99) }), false},
+	{"cmd/sale", of(func(c *catalog.Assessment) string { return c.CommandsPerSale() }), false},
 }
 
-// Crowds prints the figures of each scenario with a crowd, a line for each rung. All also prints what each ok rests on.
+// Crowds prints the figures of each scenario with a crowd, a line for each rung. All prints all columns, and the
+// evidence for each ok.
 func (p Printer) Crowds(rows []*catalog.Row, all bool) {
 	for len(rows) > 0 {
 		s := rows[0].Scenario
 		of := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == s.Name })
 		rows = filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name != s.Name })
 		p.wrapped("", 2, s.Name+": "+s.Does)
-		p.lines(p.figures(of))
+		p.lines(render(p.figures(of, all)))
 		if all {
 			p.coverages(of)
 		}
@@ -70,25 +68,9 @@ func crowdsOf(rows []*catalog.Row) []*catalog.Row {
 // AnyCrowd reports whether any of the rows has figures of a crowd.
 func AnyCrowd(rows []*catalog.Row) bool { return len(crowdsOf(rows)) > 0 }
 
-// figures draws a table of the columns that fit.
-func (p Printer) figures(rows []*catalog.Row) []string {
-	cols := filter(columns, func(col column) bool {
-		return slices.ContainsFunc(rows, func(r *catalog.Row) bool { return col.value(r, r.Shown()) != col.often })
-	})
-	for {
-		lines, width := rendered(p.table(cols, rows))
-		last := len(cols) - 1
-		for last >= 0 && !cols[last].spare {
-			last--
-		}
-		if width <= p.width() || last < 0 {
-			return lines
-		}
-		cols = slices.Delete(cols, last, last+1)
-	}
-}
-
-func (p Printer) table(cols []column, rows []*catalog.Row) table.Writer {
+// figures returns the table of a scenario's crowds.
+func (p Printer) figures(rows []*catalog.Row, all bool) table.Writer {
+	cols := filter(columns, func(col column) bool { return all || col.outcome })
 	var head table.Row
 	configs := []table.ColumnConfig{{Number: 1, WidthMin: 1}}
 	for i, col := range cols {
@@ -117,14 +99,6 @@ func mark(r *catalog.Row, _ *catalog.Assessment) string {
 		return "!"
 	}
 	return ""
-}
-
-// met tells how many repetitions are as expected, if there are several.
-func met(r *catalog.Row, _ *catalog.Assessment) string {
-	if len(r.Cells) == 1 {
-		return ""
-	}
-	return fmt.Sprintf("%d/%d", r.Met, r.Ran())
 }
 
 func rung(r *catalog.Row, _ *catalog.Assessment) string {

@@ -1,7 +1,8 @@
 // Package terminal prints the results of a run: stories of what broke, a matrix, and one line that says whether all is
 // as expected. It decides nothing.
 //
-// Reading order: printer.go, header.go, results.go (what is printed, and in which order), stories.go, recovery.go,
-// crowds.go and coverage.go (figures), matrix.go with entry.go, words.go (the last line); during the run progress.go
-// and pace.go; terminal.go (what the output can do); plain.go (words of others); list.go (what is expected).
+// Reading order: printer.go, header.go, results.go (what is printed, and in which order), stories.go, crowds.go and
+// coverage.go (figures), matrix.go with entry.go, lesson.go, words.go (the last line); during the run
+// progress.go; terminal.go (what the output can do); list.go (what is expected). Texts of others are
+// plain before they come here: see [history.MakePlain].
 package terminal

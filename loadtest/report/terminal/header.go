@@ -16,7 +16,6 @@ const embeddedNote = "Do not compare the rungs' speed here: " +
 func (p Printer) Header(run *history.Run, crowds bool) {
 	m, l := run.Machine, run.Load
 	line := func(head, text string) {
-		text = history.Plain(text)
 		if p.Width == 0 {
 			fmt.Fprintf(p, "%-10s%s\n", head, text)
 			return

@@ -10,16 +10,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// lesson prints in words what a run shows: what broke most and why, what held there, and where to look next. It tells
-// only of what is as expected, since it gives the reasons of the expectations.
+// lesson prints what a run shows, and where to look next.
 func (p Printer) lesson(o Run) {
-	rows := filter(o.Rows, func(r *catalog.Row) bool {
-		_, expected := r.Scenario.Expected(r.Rung)
-		return expected && r.Ran() > 0 && len(r.Surprises)+len(r.Invalid) == 0
-	})
+	worst, sentences := LessonOf(o.Rows)
+	for _, s := range sentences {
+		p.wrapped("", 2, s)
+	}
 	var next []string
-	if worst := catalog.MostInstructive(rows); worst != "" {
-		p.broke(worst, rows)
+	if worst != "" {
 		next = append(next, "Why: `go run ./loadtest list "+worst+"`.")
 	}
 	if o.First {
@@ -30,20 +28,19 @@ func (p Printer) lesson(o Run) {
 	}
 }
 
-// broke prints what broke in a scenario, and what held.
-func (p Printer) broke(worst string, rows []*catalog.Row) {
+// LessonOf returns the scenario of which most can be learnt, and says what broke in it and why, and then what held. It
+// speaks only of what is as expected, since it gives the reasons of the expectations. If nothing broke, it returns
+// nothing.
+func LessonOf(rows []*catalog.Row) (worst string, sentences []string) {
+	rows = filter(rows, func(r *catalog.Row) bool {
+		_, expected := r.Scenario.Expected(r.Rung)
+		return expected && r.Ran() > 0 && len(r.Surprises)+len(r.Invalid) == 0
+	})
+	worst = catalog.MostInstructive(rows)
+	if worst == "" {
+		return "", nil
+	}
 	there := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst })
-	broken := map[string]int{}
-	for _, r := range filter(rows, isBroken) {
-		broken[r.Scenario.Name]++
-	}
-	lead := worst + " broke most:"
-	switch most := slices.Max(slices.Collect(maps.Values(broken))); {
-	case broken[worst] == 1 || len(there) == len(rows):
-		lead = "In " + worst
-	case broken[worst] < most:
-		lead = "Most is learnt from " + worst + ":"
-	}
 	stock, lock := with(there, history.StockBroken), with(there, history.LockBroken)
 	main := stock
 	if len(stock) == 0 {
@@ -52,43 +49,61 @@ func (p Printer) broke(worst string, rows []*catalog.Row) {
 	if len(main) == 0 {
 		main = filter(there, isBroken)
 	}
-	p.wrapped("", 2, fmt.Sprintf("%s %s %s%s.", lead, listed(there, main), did(main), reason(there, main)))
+	sentences = append(sentences, fmt.Sprintf("%s on %s %s%s.", lead(worst, there, rows), list(there, main),
+		whatHappened(main), reason(there, main)))
 	held := ""
 	if len(lock) > 0 {
-		held = fmt.Sprintf("The stock of %s held, though the lock broke%s. ", listed(there, lock), reason(there, lock))
+		held = fmt.Sprintf("The stock of %s held, though the lock broke%s. ", list(there, lock), reason(there, lock))
 	}
 	if ok := with(there, history.Unbroken); len(ok) > 0 {
 		held += except(rows, ok) + " held."
 	}
 	if held != "" {
-		p.wrapped("", 2, held)
+		sentences = append(sentences, strings.TrimSpace(held))
 	}
+	return worst, sentences
 }
 
-// deeds say what a rung did, if a verdict is broken.
-var deeds = []struct {
-	verdict history.Verdict
-	did     string
-}{
-	{history.Stock, "broke the stock"}, {history.Exclusion, "let two orders in at once"},
-	{history.OwnRelease, "removed another's lock"}, {history.Fence, "gave tokens out of order"},
-	{history.Liveness, "let nobody through in time"}, {history.InOrder, "served out of turn"},
-	{history.Herd, "woke all who waited"},
+// lead begins the sentence about a scenario, some of whose rows broke.
+func lead(worst string, there, rows []*catalog.Row) string {
+	broken := map[string]int{}
+	for _, r := range filter(rows, isBroken) {
+		broken[r.Scenario.Name]++
+	}
+	switch most := slices.Max(slices.Collect(maps.Values(broken))); {
+	case broken[worst] == 1 || len(there) == len(rows):
+		return "In " + worst + ","
+	case broken[worst] < most:
+		return "Most is learnt from " + worst + ":"
+	}
+	return worst + " broke most:"
 }
 
-// did says what rungs did that have the same severity.
-func did(rows []*catalog.Row) string {
+// Happenings say what happened where a verdict is broken.
+var Happenings = map[history.Verdict]string{
+	history.Stock:      "what was sold and what is left do not add up",
+	history.Exclusion:  "two orders held the lock at once",
+	history.OwnRelease: "an order removed a lock that was not its own",
+	history.Fence:      "the fencing tokens are not in order",
+	history.Liveness:   "no order got through in time",
+	history.InOrder:    "orders got the lock out of turn",
+	history.Herd:       "one release woke all who waited",
+}
+
+// whatHappened says what happened in rows that have the same severity.
+func whatHappened(rows []*catalog.Row) string {
 	var all []string
-	for _, d := range deeds {
-		broken := func(r *catalog.Row) bool { return r.Shown().Finding(d.verdict).Result == history.Broken }
+	for _, v := range history.Verdicts {
+		broken := func(r *catalog.Row) bool { return r.Shown().Finding(v).Result == history.Broken }
+		once := func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }
 		switch {
 		case !slices.ContainsFunc(rows, broken):
-		case d.verdict != history.Stock:
-			all = append(all, d.did)
-		case slices.ContainsFunc(rows, func(r *catalog.Row) bool { return r.Shown().SoldTwice() == 0 }):
-			return d.did
+		case v == history.Stock && slices.ContainsFunc(rows, once):
+			return Happenings[v]
+		case v == history.Stock:
+			return "a unit was sold twice"
 		default:
-			return "sold a unit twice"
+			all = append(all, Happenings[v])
 		}
 	}
 	return strings.Join(all, ", or ")
@@ -100,8 +115,8 @@ func with(rows []*catalog.Row, s history.Severity) []*catalog.Row {
 
 func isBroken(r *catalog.Row) bool { return history.SeverityOf(r.Shown().Findings).Broken() }
 
-// listed names the rungs of some of the rows.
-func listed(all, some []*catalog.Row) string {
+// list names the rungs of some of the rows.
+func list(all, some []*catalog.Row) string {
 	var rungs []string
 	var at []int
 	for _, r := range some {
@@ -131,7 +146,7 @@ func reason(all, some []*catalog.Row) string {
 	if len(same) == len(some) {
 		return ": " + why(some[0])
 	}
-	return "; " + listed(all, same) + ": " + why(some[0])
+	return "; " + list(all, same) + ": " + why(some[0])
 }
 
 // except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one.

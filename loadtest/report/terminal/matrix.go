@@ -113,8 +113,7 @@ func (g *grid) block(from, to int, colour, long bool) []string {
 	if long {
 		t.AppendFooter(head)
 	}
-	lines, _ := rendered(t)
-	return lines
+	return render(t)
 }
 
 // legend explains the letters and the marks that the grid has.

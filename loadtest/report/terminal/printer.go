@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -52,10 +53,10 @@ func (p Printer) lines(lines []string) {
 }
 
 // wrap breaks a text into lines, between words.
-func wrap(s string, width int) []string { return trimmed(text.WrapSoft(s, width)) }
+func wrap(s string, width int) []string { return trim(text.WrapSoft(s, width)) }
 
-// trimmed returns the lines of a text without spaces at their ends.
-func trimmed(s string) []string {
+// trim returns the lines of a text without spaces at their ends.
+func trim(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -76,8 +77,10 @@ func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
 	return t
 }
 
-// rendered returns the lines of a table, without spaces at their ends, and their width.
-func rendered(t table.Writer) (lines []string, width int) {
-	lines = trimmed(t.Render())
-	return lines, text.LongestLineLen(strings.Join(lines, "\n"))
+// render returns the lines of a table, without spaces at their ends.
+func render(t table.Writer) []string { return trim(t.Render()) }
+
+// filter returns those that are to be kept.
+func filter[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
 }

@@ -122,7 +122,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
 		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures\n",
-		"\npause broke most: v2–v6 sold a unit twice; v2–v4: a stopped process does not see its lease expire.\n" +
+		"\npause broke most: on v2–v6 a unit was sold twice; v2–v4: a stopped process does not see its lease expire.\n" +
 			"The stock of v15 held, though the lock broke: two",
 		" v1 (but not in crash) and v17 held.\n" +
 			"Why: `go run ./loadtest list pause`. Every rung: `go run ./loadtest all`.\n",
@@ -138,17 +138,18 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 func TestTheLessonIsTrue(t *testing.T) {
 	const stopped = "a stopped process does not see its lease expire."
 	for _, c := range []struct{ scenarios, rungs, says string }{
-		{"", "", "Most is learnt from pause: v1.5–v12 and v13–v14-hasty sold a unit twice; " +
+		{"", "", "Most is learnt from pause: on v1.5–v12 and v13–v14-hasty a unit was sold twice; " +
 			"v1.5–v4: " + stopped},
-		{"pause", "v4", "In pause v4 sold a unit twice: " + stopped},
-		{"pause slow-work", "v4 v15", "In slow-work v4 sold a unit twice: an atomic"},
-		{"two-instances pause", "v0 v15", "In two-instances v0 sold a unit twice: nothing guards"},
-		{"two-instances", "v0 v0.5", "In two-instances v0 and v0.5 sold a unit twice; v0: nothing guards"},
-		{"check-delete-gap", "v2 v4", "In check-delete-gap v2 removed another's lock: DEL"},
-		{"hung-holder", "v1 v2 v5", "In hung-holder v2 let two orders in at once: the lease"},
-		{"queue-order herd", "", "queue-order broke most: v4, v7 and v13 served out of turn; v4: who"},
-		{"crash", "v1 v1.5", "In crash v1 and v1.5 let nobody through in time; v1: its"},
-		{"pause", "v15 v18", "In pause v15 and v18 let two orders in at once: two orders"},
+		{"pause", "v4", "In pause, on v4 a unit was sold twice: " + stopped},
+		{"pause slow-work", "v4 v15", "In slow-work, on v4 a unit was sold twice: an atomic"},
+		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // it spares one
+		{"two-instances pause", "v0 v15", "In two-instances, on v0 a unit was sold twice: nothing guards"},
+		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
+		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
+		{"hung-holder", "v1 v2 v5", "In hung-holder, on v2 two orders held the lock at once: the lease"},
+		{"queue-order herd", "", "queue-order broke most: on v4, v7 and v13 orders got the lock out of turn; v4: who"},
+		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
+		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
 		cells := cellsOf(t, strings.Fields(c.scenarios), strings.Fields(c.rungs))
 		text := strings.Join(strings.Fields(printed(terminal.Printer{}, terminal.Run{}, cells...)), " ")
@@ -156,7 +157,7 @@ func TestTheLessonIsTrue(t *testing.T) {
 	}
 }
 
-// On any terminal no line is wider than it, and everything is there if it was asked for.
+// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it takes.
 func TestEveryLineFitsItsScreen(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	cells[0].Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
@@ -167,12 +168,11 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 120, 160, 200} {
 		text := printed(terminal.Printer{Width: width}, terminal.Run{}, cells...)
 		assert.LessOrEqual(t, widest(text), width, text)
-		assert.NotContains(t, text, "how soon the next")
 		assert.Regexp(t, `--verbose\s+prints \d+ more stories`, text)
 		all := printed(terminal.Printer{Width: width}, terminal.Run{Verbose: true}, cells...)
-		assert.LessOrEqual(t, widest(all), width, all)
+		assert.LessOrEqual(t, widest(all), max(width, 140), all)
 		assert.NotContains(t, all, "more stories")
-		for _, want := range []string{"\none-instance: ", "how soon the next", "what ok rests on", "pause v4: ", "v5: "} {
+		for _, want := range []string{"\none-instance: ", "evidence for ok", "pause v4: ", "v5: "} {
 			assert.Contains(t, all, want)
 		}
 	}

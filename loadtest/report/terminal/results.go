@@ -30,12 +30,8 @@ const fewCrowds = 16
 // Results prints the stories, the figures, the matrix and what it teaches, in this order: what a terminal still shows
 // at the end is the matrix and its lesson. [Printer.End] prints the rest.
 func (p Printer) Results(o Run) {
-	o.Rows = plainRows(o.Rows)
 	crowds := crowdsOf(o.Rows)
 	p.Stories(o.Rows, o.Verbose)
-	if o.Verbose {
-		p.Recoveries(o.Rows)
-	}
 	if o.Verbose || len(crowds) <= fewCrowds || crowds[0].Scenario.Name == o.Rows[len(o.Rows)-1].Scenario.Name {
 		p.Crowds(crowds, o.Verbose)
 	}
@@ -46,7 +42,6 @@ func (p Printer) Results(o Run) {
 // End prints where that is which was left out, where the page is, and the summary. It returns what [Printer.Summary]
 // does. The files of the run are written by then.
 func (p Printer) End(o Run) bool {
-	o.Rows = plainRows(o.Rows)
 	what := "all figures"
 	if stories := len(storiesOf(o.Rows, true)) - fewStories; stories > 0 {
 		what = plural(stories, "more story", "more stories") + " and " + what
