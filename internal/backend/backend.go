@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -62,7 +63,7 @@ func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
-	c.Dialer = o.Dialer
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	return redis.NewClient(c), nil
 }
 
@@ -75,6 +76,7 @@ func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity = 2, true
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	return redis.NewFailoverClient(c), nil
 }
 
@@ -87,6 +89,7 @@ func openCluster(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	client := redis.NewClusterClient(c)
 	client.OnNewNode(func(node *redis.Client) { node.AddHook(sendOnce{}) })
 	return client, nil
