@@ -38,6 +38,9 @@ type Options struct {
 // The other query parameters are those of go-redis. No client retries a command: a repeated SET NX is refused because
 // of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for the cluster client.
 func Open(raw string, o Options) (redis.UniversalClient, error) {
+	if err := CheckHash(raw); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, URLError(raw, err)
