@@ -142,6 +142,11 @@ func (f *runFlags) places() error {
 	if err := checkURLs(f.Targets); err != nil {
 		return fmt.Errorf("--targets: %w", err)
 	}
+	for _, given := range [][2]string{{"--backend", f.Backend}, {"--sql", f.SQL}} {
+		if strings.Contains(given[1], "#") { // the part of a password before it would be the host
+			return fmt.Errorf("%s: a URL with a raw # is not used: write # as %%23", given[0])
+		}
+	}
 	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
 		(err != nil || !slices.Contains(databases, u.Scheme)) {
 		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s%s",
@@ -159,7 +164,8 @@ func (f *runFlags) places() error {
 func checkURLs(urls []string) error {
 	for i, t := range urls {
 		u, err := url.Parse(t)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
+			strings.Contains(t, "#") { // the part of a password before it would be the host
 			return fmt.Errorf("number %d is no URL such as http://127.0.0.1:5000", i+1)
 		}
 		urls[i] = strings.TrimRight(t, "/")

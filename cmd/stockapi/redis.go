@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -71,7 +73,7 @@ func connect(
 		}
 		return client, err
 	}
-	if err = s.openAll(ctx, c, stockURL, open); err != nil {
+	if err = s.openAll(ctx, c, stockURL, open, log); err != nil {
 		return s, err
 	}
 	if c.ZooKeeper != "" {
@@ -79,13 +81,38 @@ func connect(
 			return s, err
 		}
 	}
-	return s, s.reach(ctx, c, stockURL)
+	if err = s.reach(ctx, c, stockURL); err != nil {
+		return s, err
+	}
+	info, _ := s.locks.Info(ctx, "memory").Result()
+	warnOfEviction(info, cmp.Or(c.LockRedis, stockURL), log)
+	return s, nil
+}
+
+// warnOfEviction logs a warning if a Redis removes keys, and so locks, when its memory is full. A Redis that does not
+// tell is not warned of.
+func warnOfEviction(info, url string, log *slog.Logger) {
+	if policy := infoField(info, "maxmemory_policy"); policy != "" && policy != "noeviction" {
+		log.Warn("this Redis gives locks away when its memory is full: run it with maxmemory-policy noeviction",
+			"redis", backend.Redact(url), "policy", policy)
+	}
+}
+
+// infoField returns a field of an answer to INFO, or "" if there is none.
+func infoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // openAll opens the Redis of the stock, that of the locks, and the nodes of Redlock. With --redis-pipelining the first
 // two use one connection each. The nodes keep theirs: a command to a node has to end with its context.
 func (s *servers) openAll(
 	ctx context.Context, c *config, stockURL string, open func(url string) (redis.UniversalClient, error),
+	log *slog.Logger,
 ) (err error) {
 	if s.stock, err = open(stockURL); err != nil {
 		return fmt.Errorf("--redis: %w", err)
@@ -96,7 +123,7 @@ func (s *servers) openAll(
 			return fmt.Errorf("--lock-redis: %w", err)
 		}
 	}
-	if s.redlock, err = openNodes(ctx, c.Redlock, open); err != nil {
+	if s.redlock, err = openNodes(ctx, c.Redlock, open, log); err != nil {
 		return err
 	}
 	if len(s.redlock) == 0 {
@@ -115,7 +142,7 @@ func (s *servers) openAll(
 
 // openNodes opens the nodes of Redlock, and checks that no two of them are one server.
 func openNodes(
-	ctx context.Context, urls []string, open func(url string) (redis.UniversalClient, error),
+	ctx context.Context, urls []string, open func(url string) (redis.UniversalClient, error), log *slog.Logger,
 ) (nodes []redis.UniversalClient, err error) {
 	for _, url := range urls {
 		node, err := open(url)
@@ -124,7 +151,7 @@ func openNodes(
 		}
 		nodes = append(nodes, node)
 	}
-	return nodes, independent(ctx, urls, nodes)
+	return nodes, independent(ctx, urls, nodes, log)
 }
 
 // startEmbedded starts the embedded Redis on a fixed port. On a free port, a second instance that is started in the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"slices"
@@ -23,20 +24,23 @@ const identifyTime = 500 * time.Millisecond
 // independent checks that --redlock names no server twice. A second SET NX on the same server is refused because of the
 // first, so such a lock can never be acquired, and a majority of votes of one server means nothing. Servers are
 // compared by their addresses, their run IDs, and a key that the first node on a server keeps from the others. A node
-// that does not answer does not stop the start.
-func independent(ctx context.Context, urls []string, nodes []redis.UniversalClient) error {
-	if len(nodes) < 2 {
+// that takes no key does not stop the start, but the log names it: it is missing in each quorum.
+func independent(ctx context.Context, urls []string, nodes []redis.UniversalClient, log *slog.Logger) error {
+	if len(nodes) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
-	identities := make([][]string, len(nodes))
+	identities, infos, failures := make([][]string, len(nodes)), make([]string, len(nodes)), make([]error, len(nodes))
 	var all sync.WaitGroup
 	key := "stockapi:node:" + rand.Text()
 	for i := range nodes {
 		all.Go(func() {
-			identities[i] = append(addresses(ctx, urls[i]), runID(ctx, nodes[i])...)
-			identities[i] = append(identities[i], firstNode(ctx, nodes[i], key, fmt.Sprint("node ", i))...)
+			infos[i], _ = nodes[i].Info(ctx).Result()
+			var first string
+			first, failures[i] = firstNode(ctx, nodes[i], key, fmt.Sprint("node ", i))
+			known := append(addresses(ctx, urls[i]), infoField(infos[i], "run_id"), first)
+			identities[i] = slices.DeleteFunc(known, func(id string) bool { return id == "" })
 		})
 	}
 	all.Wait()
@@ -52,7 +56,23 @@ func independent(ctx context.Context, urls []string, nodes []redis.UniversalClie
 			}
 		}
 	}
+	warnOfNodes(urls, infos, failures, log)
 	return nil
+}
+
+// warnOfNodes logs a warning of the nodes that took no key, and of each that gives locks away.
+func warnOfNodes(urls, infos []string, failures []error, log *slog.Logger) {
+	var failed []string
+	for i, err := range failures {
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("node %d (%s): %v", i+1, backend.Address(urls[i]), err))
+		}
+		warnOfEviction(infos[i], urls[i], log)
+	}
+	if len(failed) > 0 {
+		log.Warn("nodes of --redlock do not answer or refuse a key: v6 does without them if it can, v9-nodes cannot",
+			"nodes", strings.Join(failed, "; "))
+	}
 }
 
 // addresses returns the addresses of a URL, with its host's name resolved if possible.
@@ -70,26 +90,11 @@ func addresses(ctx context.Context, raw string) []string {
 	return all
 }
 
-// runID returns the ID that a server chooses when it starts, or nothing if the server does not answer.
-func runID(ctx context.Context, node redis.UniversalClient) []string {
-	info, _ := node.Info(ctx, "server").Result()
-	for line := range strings.Lines(info) {
-		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "run_id:"); ok {
-			return []string{id}
-		}
-	}
-	return nil
-}
-
-// firstNode returns the name of the first node that set the key on a server, or nothing if the server takes no key. It
+// firstNode returns the name of the first node that set the key on a server, or an error if the server takes no key. It
 // tells servers apart that have no run ID, or do not tell it.
-func firstNode(ctx context.Context, node redis.UniversalClient, key, name string) []string {
-	if node.SetNX(ctx, key, name, 10*time.Second).Err() != nil {
-		return nil
+func firstNode(ctx context.Context, node redis.UniversalClient, key, name string) (string, error) {
+	if err := node.SetNX(ctx, key, name, 10*time.Second).Err(); err != nil {
+		return "", err
 	}
-	first, err := node.Get(ctx, key).Result()
-	if err != nil {
-		return nil
-	}
-	return []string{first}
+	return node.Get(ctx, key).Result()
 }

@@ -65,7 +65,7 @@ func TestRedlockOnOneServerBehindTwoAddresses(t *testing.T) {
 	})
 }
 
-// A node that is away, or says nothing, is no reason not to start: Redlock is there to do without it.
+// A node that is away, or says nothing, is no reason not to start: Redlock is there to do without it. The log names it.
 func TestRedlockWithANodeAway(t *testing.T) {
 	server := backendtest.StartEmbedded(t)
 	mute := wire(t, backend.Address(server.URL), func([]byte) bool { return true })
@@ -77,4 +77,8 @@ func TestRedlockWithANodeAway(t *testing.T) {
 		strings.Join([]string{server.URL, backendtest.StartEmbedded(t).URL, backendtest.StartEmbedded(t).URL,
 			"redis://" + mute, "redis://" + away, "redis://no-such-host.invalid"}, ","))
 	assert.Equal(t, 200, r.post(t, "/v4/decrease").status)
+	for _, named := range []string{"node 4 (" + mute + "): ", "node 5 (" + away + "): ",
+		"node 6 (no-such-host.invalid): "} {
+		assert.Contains(t, r.logs.text(), named)
+	}
 }

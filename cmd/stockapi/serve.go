@@ -102,6 +102,9 @@ func serve(
 	shop := sale.New(c.Instance, lock.Ladder(), shelf, locks, m, log)
 	shop.Narrate(narrator)
 	shop.Note("v6", redlockNote(c))
+	for _, number := range mutedRungs(ctx, locks, c, log) {
+		shop.Note(number, "the Redis user may not use its channel: no release wakes a waiter")
+	}
 	shop.Note("v12", sqlNote(c))
 	shop.Note("v12-naive", sqlNote(c))
 	handler := handlers.New(shop, sale.Admin{Shelf: shelf, Locks: locks}, handlers.Config{Instance: c.Instance,
@@ -125,6 +128,17 @@ func serve(
 	end()
 	background.Wait()
 	return err
+}
+
+// mutedRungs returns the rungs whose releases wake no waiter, because the Redis user may not use their channels, and
+// logs a warning if there are any.
+func mutedRungs(ctx context.Context, locks lock.Backends, c *config, log *slog.Logger) []string {
+	muted := locks.MutedRungs(ctx, c.Product)
+	if len(muted) > 0 {
+		log.Warn("the Redis user may not use the channels of " + strings.Join(muted, ", ") +
+			": their waiters poll, and each release is an error; docs/configuration.md has the ACL")
+	}
+	return muted
 }
 
 // onWake counts and traces the waiters that a release wakes.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -37,6 +38,9 @@ type Options struct {
 // The other query parameters are those of go-redis. No client retries a command: a repeated SET NX is refused because
 // of its own first try, and a repeated write of the stock could undo another's. See [sendOnce] for the cluster client.
 func Open(raw string, o Options) (redis.UniversalClient, error) {
+	if err := CheckHash(raw); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, URLError(raw, err)
@@ -62,7 +66,7 @@ func openSingle(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
-	c.Dialer = o.Dialer
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	return redis.NewClient(c), nil
 }
 
@@ -75,6 +79,7 @@ func openFailover(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity = 2, true
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	return redis.NewFailoverClient(c), nil
 }
 
@@ -87,6 +92,7 @@ func openCluster(raw string, o Options) (redis.UniversalClient, error) {
 	c.PoolSize, c.ReadBufferSize, c.WriteBufferSize = o.PoolSize, bufferSize, bufferSize
 	c.MaxRetries, c.DialerRetries, c.ContextTimeoutEnabled = -1, 1, true
 	c.Protocol, c.DisableIdentity, c.MaintNotificationsConfig = 2, true, noMaintNotifications()
+	c.Dialer, c.ConnMaxIdleTime = o.dialer(c.TLSConfig), maxIdle(runtime.GOOS, c.ConnMaxIdleTime)
 	client := redis.NewClusterClient(c)
 	client.OnNewNode(func(node *redis.Client) { node.AddHook(sendOnce{}) })
 	return client, nil

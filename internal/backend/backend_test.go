@@ -54,6 +54,13 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 	require.Error(t, err, "the port is taken")
 }
 
+// Windows cannot look whether a server has closed an idle connection, so that one is not used again.
+func TestIdleConnectionsOnWindows(t *testing.T) {
+	assert.Equal(t, time.Minute, maxIdle("windows", 0))
+	assert.Equal(t, time.Hour, maxIdle("windows", time.Hour), "as the URL says")
+	assert.Zero(t, maxIdle("linux", 0))
+}
+
 // A server that is slow at first is asked again, one that refuses connections is not.
 func TestPingIsPatient(t *testing.T) {
 	e, err := StartEmbedded("127.0.0.1:0")

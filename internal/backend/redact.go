@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -41,13 +42,13 @@ func Address(raw string) string {
 }
 
 // parseShowable parses a URL, and reports whether its parts can be trusted. An @ after the host means that a password
-// was not escaped: then the part that looks like the host is the beginning of the password.
+// was not escaped: then the part that looks like the host is the beginning of the password. So does a #.
 func parseShowable(raw string) (*url.URL, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" {
 		return nil, false
 	}
-	if strings.Contains(u.Path+u.Fragment, "@") || strings.Contains(u.RawQuery, "@") {
+	if strings.Contains(raw, "#") || strings.Contains(u.Path, "@") || strings.Contains(u.RawQuery, "@") {
 		return nil, false
 	}
 	return u, u.Host == "" || Hosts(u.Host)
@@ -92,6 +93,15 @@ func topology(query url.Values) string {
 		return ""
 	}
 	return "?" + strings.Join(shown, "&")
+}
+
+// CheckHash refuses a URL with a raw #, without quoting it. No URL here has a fragment. If a password has a #, the part
+// before it would be dialled, and shown, as the host.
+func CheckHash(raw string) error {
+	if strings.Contains(raw, "#") {
+		return errors.New("a URL with a raw # is not used: write # as %23")
+	}
+	return nil
 }
 
 // URLError returns an error about a Redis URL that does not quote it, instead of the error of go-redis, which does.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -117,4 +118,25 @@ func TestARedisURLThatCannotBeUsedSaysWhy(t *testing.T) {
 		_, err := backend.Open(raw, backend.Options{Timeout: time.Second, PoolSize: 1})
 		assert.ErrorContains(t, err, says, raw)
 	}
+}
+
+// Behind a # nothing belongs to a URL, so the part of a password before it would be dialled and shown as the host.
+func TestARawHashIsRefused(t *testing.T) {
+	for _, url := range []string{"redis://:20260101#pass@127.0.0.1:30106", "redis://20260101#pass@127.0.0.1",
+		"rediss://:20260101#pass@127.0.0.1:1?addr=127.0.0.1:2", "redis://:20260101#pass@h?master_name=shop",
+		"redis://127.0.0.1:20260101/0#", "unix:///20260101#pass@/run/redis.sock"} {
+		_, err := backend.Open(url, backend.Options{Timeout: time.Second, PoolSize: 1})
+		require.ErrorContains(t, err, "write # as %23", url)
+		assert.NotContains(t, err.Error()+backend.Redact(url)+backend.Address(url), "20260101")
+	}
+	for _, dsn := range []string{"mysql://:20260101#pass@127.0.0.1/shop", "mariadb://20260101#pass@127.0.0.1/shop",
+		"postgres://20260101#pass@127.0.0.1/shop", "sqlite:///tmp/20260101#1.db"} {
+		_, err := sqldb.Open(dsn, backend.Options{Timeout: time.Second, PoolSize: 1})
+		require.ErrorContains(t, err, "write # as %23", dsn)
+		assert.NotContains(t, err.Error()+backend.Redact(dsn), "20260101")
+	}
+	client, err := backend.Open("redis://:1%23p@127.0.0.1:6379/0", backend.Options{Timeout: time.Second, PoolSize: 1})
+	require.NoError(t, err)
+	defer client.Close()
+	assert.Equal(t, "1#p", client.(*redis.Client).Options().Password)
 }

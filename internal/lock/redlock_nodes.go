@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,10 +123,22 @@ func withDeadline(wait Waiting) Waiting {
 
 // busy returns ErrNoQuorum if so many nodes failed to answer that nobody could get the lock, and ErrBusy otherwise.
 func (n *redlockNodes) busy(err error) error {
-	if silent := unanswered(err); silent > (len(n.Redlock)-1)/2 {
-		return fmt.Errorf("%w: %d of %d did not answer", ErrNoQuorum, silent, len(n.Redlock))
+	failed := unanswered(err)
+	if silent := len(failed); silent > (len(n.Redlock)-1)/2 {
+		return fmt.Errorf("%w: %d of %d did not answer or refused: %s", ErrNoQuorum, silent, len(n.Redlock), reasons(failed))
 	}
 	return ErrBusy
+}
+
+// reasons says of each node why it failed. Nodes are counted from 1, as --redlock names them. The result is text alone:
+// the error of a node decides nothing.
+func reasons(failed []*redsync.RedisError) string {
+	slices.SortFunc(failed, func(a, b *redsync.RedisError) int { return a.Node - b.Node })
+	var all []string
+	for _, e := range failed {
+		all = append(all, fmt.Sprintf("node %d: %v", e.Node+1, e.Err))
+	}
+	return strings.Join(all, "; ")
 }
 
 // extend renews the lock on all nodes. It returns false if so many nodes say that the key is not ours that no majority
@@ -152,31 +166,29 @@ func (n *redlockNodes) unlock(ctx context.Context, m *redsync.Mutex, token strin
 // outcome separates a definite no (most nodes say that the key is not ours, or all nodes answered) from an
 // indeterminate outcome, which is an error.
 func outcome(ok bool, err error) (bool, error) {
-	if ok || unanswered(err) == 0 || errors.As(err, new(*redsync.ErrTaken)) {
+	if ok || len(unanswered(err)) == 0 || errors.As(err, new(*redsync.ErrTaken)) {
 		return ok, nil
 	}
 	return false, err
 }
 
-// unanswered returns how many nodes did not answer, according to an error of redsync.
-func unanswered(err error) int {
-	switch e := err.(type) { //nolint:errorlint // counts the leaves of the tree, so it walks it itself
+// unanswered returns the errors of the nodes that did not answer, or refused, according to an error of redsync.
+func unanswered(err error) (failed []*redsync.RedisError) {
+	switch e := err.(type) { //nolint:errorlint // collects the leaves of the tree, so it walks it itself
 	case *redsync.RedisError:
-		return 1
+		return []*redsync.RedisError{e}
 	case interface{ Unwrap() []error }:
-		n := 0
 		for _, one := range e.Unwrap() {
-			n += unanswered(one)
+			failed = append(failed, unanswered(one)...)
 		}
-		return n
 	}
-	return 0
+	return failed
 }
 
 // sweepNodes removes the keys that a node may set late, after a round in which some nodes did not answer: see
 // [runtime.sweep]. It asks all nodes again each time, because the answer of one says nothing about the others.
 func (n *redlockNodes) sweepNodes(key, token string, err error) {
-	if unanswered(err) == 0 {
+	if len(unanswered(err)) == 0 {
 		return
 	}
 	n.sweep(func(ctx context.Context) error {

@@ -105,6 +105,17 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 	}
 }
 
+// Without a quorum the error says of each node that failed why, in one line.
+func TestNoQuorumSaysWhy(t *testing.T) {
+	t.Parallel()
+	n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, 3)}).nodes()
+	err := n.busy(errors.Join(&redsync.RedisError{Node: 2, Err: errors.New("NOPERM this user has no permissions")},
+		errors.Join(&redsync.ErrNodeTaken{Node: 1}, &redsync.RedisError{Node: 0, Err: os.ErrDeadlineExceeded})))
+	require.ErrorIs(t, err, ErrNoQuorum)
+	assert.ErrorContains(t, err, "2 of 3 did not answer or refused: node 1: i/o timeout; node 3: NOPERM this user")
+	assert.NotContains(t, err.Error(), "\n")
+}
+
 // An attempt that queues for a round waits no longer than its max wait, and then gets the result of the rounds before
 // it. If a round is free, it starts at once.
 func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,11 +160,7 @@ func (all *subscriptions) listen(ctx context.Context, sub *subscription) {
 // server confirmed the subscription is lost, so one waiter tries then. If a connection is silent for a heartbeat,
 // receive sends a ping; after three more silent heartbeats it gives the connection up.
 func (all *subscriptions) receive(ctx context.Context, sub *subscription) error {
-	subscribe := all.Redis.Subscribe
-	if _, cluster := all.Redis.(*redis.ClusterClient); cluster {
-		subscribe = all.Redis.SSubscribe
-	}
-	conn := subscribe(ctx, sub.channel)
+	conn := subscribe(ctx, all.Redis, sub.channel)
 	defer func() { _ = conn.Close() }()
 	// A read does not look at its context. Closing the connection ends it.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
@@ -190,6 +187,42 @@ func (all *subscriptions) receive(ctx context.Context, sub *subscription) error 
 		}
 	}
 	return os.ErrDeadlineExceeded
+}
+
+// subscribe subscribes to a channel: on a cluster to one within a slot, as [publishOn] publishes.
+func subscribe(ctx context.Context, rdb redis.UniversalClient, channel string) *redis.PubSub {
+	if _, cluster := rdb.(*redis.ClusterClient); cluster {
+		return rdb.SSubscribe(ctx, channel)
+	}
+	return rdb.Subscribe(ctx, channel)
+}
+
+// subscribeTime bounds how long MutedRungs waits for a Redis that does not answer.
+const subscribeTime = 3 * time.Second
+
+// MutedRungs returns the numbers of the rungs whose releases cannot notify the waiters for a product, because the user
+// of this Redis may not use their channels. It subscribes to them, which nobody notices. It names no rung if the Redis
+// does not answer.
+func (b Backends) MutedRungs(ctx context.Context, product string) (numbers []string) {
+	for _, r := range Ladder() {
+		if !r.Promised(Notifies) || !slices.Contains(r.Needs, NeedRedis) {
+			continue
+		}
+		channel := channelOf(r.Key(product))
+		if r.Promised(InOrder) { // v8's queue, which v18 and v19 have too
+			channel = fairChannelOf(r.Key(product))
+		}
+		conn := subscribe(ctx, b.Redis, channel)
+		_, err := conn.ReceiveTimeout(ctx, subscribeTime)
+		_ = conn.Close()
+		switch {
+		case redis.HasErrorPrefix(err, "NOPERM"):
+			numbers = append(numbers, r.Number)
+		case err != nil:
+			return numbers
+		}
+	}
+	return numbers
 }
 
 // notify wakes the waiter with that id. If there is none, it wakes any waiter, now or as soon as one waits.

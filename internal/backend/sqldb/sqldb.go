@@ -56,6 +56,9 @@ type Do func(ctx context.Context) (int64, error)
 //
 // Query parameters are those of the drivers: modernc.org/sqlite, go-sql-driver/mysql, jackc/pgx.
 func Open(dsn string, o backend.Options) (*DB, error) {
+	if err := backend.CheckHash(dsn); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return nil, refused(dsn)
