@@ -303,26 +303,32 @@ func TestClassWhoseFaultComesLate(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, []int{cells[0].Repetition, cells[1].Repetition})
 }
 
-// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not.
+// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not. The
+// stock is known without an instance too.
 func TestClassWhoseInstancesDie(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	c.do("vote")
 	fox, owl := c.join(), c.join()
-	fox.vote("SEL", "0")
-	owl.vote("", "1")
+	fox.vote("EL", "0")
+	owl.vote("E", "0")
 	c.do("vote")
+	c.do("anna")
+	c.wall.await("order", func(e *event) bool { return e.State == "done" })
 	c.do("kill", "a")
 	c.do("kill", "b")
 	assert.Empty(t, c.judge().broken())
 	for _, p := range []*phone{fox, owl} {
 		s := p.await(func(s *state) bool { return s.Phase == "verdict" })
-		assert.Equal(t, "?SL", s.Verdict)
-		assert.Equal(t, []int{2, 3}, []int{s.Points, s.Of})
+		assert.Equal(t, "?L", s.Verdict)
+		assert.Equal(t, []int{3, 4}, []int{s.Points, s.Of})
 	}
+	left := c.stage.Run("").Cells[0].Left
+	require.NotNil(t, left)
+	assert.EqualValues(t, 99, *left)
 	var sheet strings.Builder
 	require.NoError(t, c.stage.WriteSheet(&sheet))
-	assert.Contains(t, sheet.String(), "<strong>?SL</strong>")
+	assert.Contains(t, sheet.String(), "<strong>?L</strong>")
 }
 
 // A person who bought a unit twice is told so.
