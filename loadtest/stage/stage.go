@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -76,10 +77,28 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	for i := range s.Rounds {
 		s.Rounds[i].compare(ctx, s.bed.Stockapi)
 	}
-	if err = s.goTo(0); err != nil {
+	if err = s.goTo(0); err == nil {
+		err = s.checkFaults()
+	}
+	if err != nil {
 		return nil, ctx, errors.Join(err, s.Close())
 	}
 	return s, ctx, nil
+}
+
+// checkFaults returns an error for a round whose fault the instances do not accept. Where no process can be stopped,
+// one that stops its process is left to the teacher, as the workshop's rounds have some.
+func (s *Stage) checkFaults() error {
+	for i := range s.Rounds {
+		r := &s.Rounds[i]
+		if r.Fault == "" || !cluster.CanStop && strings.Contains(r.Fault, "stop@") {
+			continue
+		}
+		if err := s.shop.client.CheckFault(s.ctx, s.shop.sites[0].In.URL, r.Rung, r.Fault); err != nil {
+			return fmt.Errorf("%s: fault: %q: %w", r.at, r.Fault, err)
+		}
+	}
+	return nil
 }
 
 // Close ends all that was started.
