@@ -189,6 +189,8 @@ var table = []section{
 			edits{{"loadtest/scenario/count.go", "if r.Shelf != nil {", "if false {"}}},
 		{"a round may have any fault", by{test("./loadtest/stage TestRoundsWhoseFaults")},
 			edits{{"loadtest/stage/stage.go", `if r.Fault == "" ||`, "if true ||"}}},
+		{"a body that never comes holds its connection", by{test("./loadtest TestStageWhoseRequests")},
+			edits{{"loadtest/stage.go", "ReadTimeout: 10", "ReadHeaderTimeout: 10"}}},
 		{"the times of an acquire are those of one that failed", by{test("./loadtest/wire TestTheTimesOfAnAcquire")},
 			edits{{"loadtest/wire/narrow.go", "seen.Succeeded() == one.Succeeded()", "true"}}},
 	}},
