@@ -35,8 +35,8 @@ type person struct {
 	colour int
 	at     int // the number of the instance that it buys from
 
-	streams []chan struct{} // of its open pages, none if it is gone: each is woken by its channel
-	votes   [2]*vote        // before the orders, and after them
+	streams streams  // of its open pages, none if it is gone
+	votes   [2]*vote // before the orders, and after them
 	turn    string
 	taps    []*tap          // of this round
 	heard   map[string]bool // the ids of all its taps: one that comes again, even a round later, is no order
@@ -59,6 +59,26 @@ func (r *rate) check() error {
 		return refusal{http.StatusTooManyRequests, "error.often"}
 	}
 	return nil
+}
+
+// Streams are the open pages of a person, or all walls, the oldest first. A page is woken by its channel, and ends when
+// that is closed.
+type streams []chan struct{}
+
+// open adds a stream. If there are most of them, it ends the oldest: that of a page that has moved on.
+func (s *streams) open(most int) chan struct{} {
+	if len(*s) == most {
+		close((*s)[0])
+		*s = (*s)[1:]
+	}
+	mine := make(chan struct{}, 1)
+	*s = append(*s, mine)
+	return mine
+}
+
+// remove removes a stream, if it is still there.
+func (s *streams) remove(mine chan struct{}) {
+	*s = slices.DeleteFunc(*s, func(c chan struct{}) bool { return c == mine })
 }
 
 // A vote is one person's expectation, or observation: which verdicts break, and how many units are sold twice.

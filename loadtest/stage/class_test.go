@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -455,6 +456,29 @@ func TestDoor(t *testing.T) {
 		status, _ := post(t, c.phones+"/join", join)
 		assert.Equal(t, http.StatusTooManyRequests, status)
 	})
+}
+
+// Of too many walls the oldest goes: that of a page that has moved on.
+func TestWallsOfATeacherWhoReloads(t *testing.T) {
+	recording, err := stage.ReadRecording(strings.NewReader(`{"n":1,"at":5,"kind":"round","round":{"number":1}}`), "en")
+	require.NoError(t, err)
+	address := serve(t, recording.Wall())
+	ended := make(chan error, 1)
+	for i := range 21 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/events", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode, i)
+		if i == 0 {
+			go func() {
+				_, err := io.Copy(io.Discard, answer.Body)
+				ended <- err
+			}()
+		}
+	}
+	assert.NoError(t, <-ended)
 }
 
 // ask sends a request, and returns its answer without following it.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	go_qr "github.com/piglig/go-qr"
@@ -31,7 +30,7 @@ const (
 	phoneGap = 250 * time.Millisecond
 	// writeTime bounds a write to a page that does not read.
 	writeTime = 5 * time.Second
-	// maxStreams bounds the streams of a person, and maxWalls those of all walls.
+	// maxStreams bounds the streams of a person, and maxWalls those of the wall.
 	maxStreams = 4
 	maxWalls   = 20
 )
@@ -129,7 +128,6 @@ func guarded(mux http.Handler) http.Handler {
 
 // wall serves the wall without its controls.
 func (s *Stage) wall(mux *http.ServeMux) {
-	walls := new(atomic.Int32)
 	s.files(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/stage.html")
@@ -144,14 +142,7 @@ func (s *Stage) wall(mux *http.ServeMux) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	})
-	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
-		defer walls.Add(-1)
-		if walls.Add(1) > maxWalls {
-			http.Error(w, "too many walls", http.StatusTooManyRequests)
-			return
-		}
-		s.streamWall(w, r)
-	})
+	mux.HandleFunc("GET /events", s.streamWall)
 }
 
 // Teacher returns the handler of the wall with its controls. A code, if there is one, has to be in the address that the

@@ -55,6 +55,7 @@ type Stage struct {
 
 	mu      sync.Mutex // guards what follows; it is taken before a shop's own
 	class   *class
+	walls   streams
 	phase   string
 	number  int                // of the round, from 0
 	endStep context.CancelFunc // ends the wait of the step that is carried out
