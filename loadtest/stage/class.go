@@ -2,6 +2,7 @@ package stage
 
 import (
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,15 +18,18 @@ const (
 	// tapGap is the least time between two orders of a person, and maxTaps bounds the orders of a person in a round.
 	tapGap  = 300 * time.Millisecond
 	maxTaps = 20
-	// maxRate bounds what a phone sends in a second, and how many wrong codes are read.
+	// maxRate bounds what a phone sends in a second.
 	maxRate = 20
+	// An address has a guess at the code each guessGap, and may be slips of them ahead: see guess.
+	guessGap = time.Second
+	slips    = 10
 )
 
 // A class holds the persons and their votes.
 type class struct {
-	persons []*person
-	lan     bool // somebody has come from another machine
-	wrong   rate // codes of the room
+	persons  []*person
+	lan      bool               // somebody has come from another machine
+	guessers map[string]guesser // by address
 }
 
 // A person is known by a secret that its phone keeps, so that reload, sleep and another network make it nobody else.
@@ -79,6 +83,44 @@ func (s *streams) open(most int) chan struct{} {
 // remove removes a stream, if it is still there.
 func (s *streams) remove(mine chan struct{}) {
 	*s = slices.DeleteFunc(*s, func(c chan struct{}) bool { return c == mine })
+}
+
+// A guesser is an address that has sent wrong codes.
+type guesser struct {
+	until time.Time // when its wrong codes that were looked at have taken a guessGap each
+	told  time.Time // when it was last told that a code is wrong
+}
+
+// guess returns an error unless a code from an address is looked at, and right.
+//
+// A guesser whose codes are all looked at finds the right one, whatever the wrong ones are answered. So an address has
+// one guess a guessGap, and beyond it even the right code is refused. A class may share one address, behind a proxy,
+// and there a mistyped code must not delay the phone that sends the right one a moment later: so an address may be
+// slips guesses ahead, which gains a guesser those few and no more. Of its wrong codes one a guessGap is told to be
+// wrong; the others get the answer of those that were not looked at. A guesser at the address of the class does keep it
+// out, for as long as it guesses: by the code alone the two cannot be told apart.
+func (c *class) guess(from string, right bool) error {
+	now, often := time.Now(), refusal{http.StatusTooManyRequests, "error.often"}
+	g := c.guessers[from]
+	switch {
+	case g.until.Sub(now) > (slips-1)*guessGap:
+		return often
+	case right:
+		return nil
+	case g.until.Before(now):
+		g.until = now
+	}
+	g.until = g.until.Add(guessGap)
+	tell := now.Sub(g.told) >= guessGap
+	if tell {
+		g.told = now
+	}
+	maps.DeleteFunc(c.guessers, func(_ string, g guesser) bool { return g.until.Before(now) })
+	c.guessers[from] = g
+	if tell {
+		return refusal{http.StatusForbidden, "error.code"}
+	}
+	return often
 }
 
 // A vote is one person's expectation, or observation: which verdicts break, and how many units are sold twice.

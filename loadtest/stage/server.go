@@ -295,10 +295,11 @@ func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &m); err != nil {
 		return err
 	}
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !strings.EqualFold(m.Code, s.Code) {
-		return cmp.Or(s.class.wrong.check(), error(refusal{http.StatusForbidden, "error.code"}))
+	if err := s.class.guess(from, strings.EqualFold(m.Code, s.Code)); err != nil {
+		return err
 	}
 	p, err := s.class.join(!fromHere(r))
 	if err != nil {

@@ -66,8 +66,8 @@ type Stage struct {
 // Open starts what all rounds share, and begins the first. When one of its processes dies on its own, the returned
 // context ends with that as its cause.
 func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
-	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: &class{},
-		endStep: func() {}}
+	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log),
+		class: &class{guessers: map[string]guesser{}}, endStep: func() {}}
 	o.Cluster.Product, o.Cluster.Token = product, s.token // other users of the machine reach the instances too
 	o.Cluster.Max = cluster.Bounds{Wait: maxWait, TTL: maxLease, Work: slowBy * maxLease}
 	var err error

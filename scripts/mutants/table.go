@@ -191,6 +191,8 @@ var table = []section{
 			edits{{"loadtest/stage/stage.go", `if r.Fault == "" ||`, "if true ||"}}},
 		{"a body that never comes holds its connection", by{test("./loadtest TestStageWhoseRequests")},
 			edits{{"loadtest/stage.go", "ReadTimeout: 10", "ReadHeaderTimeout: 10"}}},
+		{"all codes that a guesser sends are looked at", by{test("./loadtest/stage TestWrongCodes")},
+			edits{{"loadtest/stage/class.go", "case g.until.Sub(now) > (slips-1)*guessGap:", "case false:"}}},
 		{"the times of an acquire are those of one that failed", by{test("./loadtest/wire TestTheTimesOfAnAcquire")},
 			edits{{"loadtest/wire/narrow.go", "seen.Succeeded() == one.Succeeded()", "true"}}},
 	}},
