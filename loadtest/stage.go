@@ -81,7 +81,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
 		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
-		Address: phonesAt + "/" + code,
+		Address: phonesAt,
 	})
 	progress.Clear()
 	if err != nil {

@@ -20,6 +20,8 @@ const (
 	maxTaps = 20
 	// maxRate bounds what a phone sends in a second.
 	maxRate = 20
+	// keptFor is how long a full class keeps the place of a person without an open page: phones sleep.
+	keptFor = 2 * time.Minute
 	// An address has a guess at the code each guessGap, and may be slips of them ahead: see guess.
 	guessGap = time.Second
 	slips    = 10
@@ -27,7 +29,8 @@ const (
 
 // A class holds the persons and their votes.
 type class struct {
-	persons  []*person
+	persons  []*person          // each has a place
+	former   []*person          // have lost their places, and keep their points
 	lan      bool               // somebody has come from another machine
 	guessers map[string]guesser // by address
 }
@@ -39,8 +42,9 @@ type person struct {
 	colour int
 	at     int // the number of the instance that it buys from
 
-	streams streams  // of its open pages, none if it is gone
-	votes   [2]*vote // before the orders, and after them
+	streams streams   // of its open pages, none if it is gone
+	left    time.Time // when it last closed a page, or joined
+	votes   [2]*vote  // before the orders, and after them
 	turn    string
 	taps    []*tap          // of this round
 	heard   map[string]bool // the ids of all its taps: one that comes again, even a round later, is no order
@@ -141,15 +145,59 @@ type soldTwice struct {
 	With []string `json:"with"`
 }
 
-// join adds a person. Every second one buys from a.
-func (c *class) join(lan bool) (*person, error) {
-	n := len(c.persons)
-	if n == len(animals) {
-		return nil, refusal{http.StatusTooManyRequests, "error.full"}
+// join gives a place to the person of that id, who keeps its points, or to a new one if there is none. Every second
+// place buys from a.
+func (c *class) join(id string, lan bool) (*person, error) {
+	if p, err := c.find(id); err == nil {
+		return p, nil // the answer was lost
 	}
-	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2, heard: map[string]bool{}}
+	n, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	p := &person{id: rand.Text(), heard: map[string]bool{}}
+	if i := slices.IndexFunc(c.former, func(p *person) bool { return p.id == id }); i >= 0 {
+		p = c.former[i]
+		c.former = slices.Delete(c.former, i, i+1)
+	}
+	p.name, p.colour, p.at, p.left = animals[n], n%colours, n%2, time.Now()
 	c.persons, c.lan = append(c.persons, p), c.lan || lan
 	return p, nil
+}
+
+// place returns the number of a free place. A full class gives away the one that has been empty longest, but none that
+// was left less than keptFor ago. One phone can take all places, and no limit by address can prevent it where the class
+// shares one.
+func (c *class) place() (int, error) {
+	for n, name := range animals {
+		if !slices.ContainsFunc(c.persons, func(p *person) bool { return p.name == name }) {
+			return n, nil
+		}
+	}
+	var gone *person
+	for _, p := range c.persons {
+		if len(p.streams) == 0 && (gone == nil || p.left.Before(gone.left)) {
+			gone = p
+		}
+	}
+	if gone == nil || time.Since(gone.left) < keptFor {
+		return 0, refusal{http.StatusTooManyRequests, "error.full"}
+	}
+	c.persons = slices.DeleteFunc(c.persons, func(p *person) bool { return p == gone })
+	c.former = append(c.former, gone)
+	return slices.Index(animals, gone.name), nil
+}
+
+// empty takes all places away, and ends the pages of those who had them.
+func (c *class) empty() {
+	for _, p := range c.persons {
+		for _, stream := range p.streams {
+			close(stream)
+		}
+		p.streams = nil
+	}
+	c.former = append(c.former, c.persons...)
+	c.persons = nil
 }
 
 // find returns the person with that id.
@@ -164,7 +212,7 @@ func (c *class) find(id string) (*person, error) {
 
 // begin forgets what belonged to the round before.
 func (c *class) begin() {
-	for _, p := range c.persons {
+	for _, p := range slices.Concat(c.persons, c.former) {
 		p.votes, p.taps, p.twice, p.turn = [2]*vote{}, nil, nil, ""
 	}
 }

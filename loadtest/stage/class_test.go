@@ -332,6 +332,39 @@ func TestClassWhoseInstancesDie(t *testing.T) {
 	assert.Contains(t, sheet.String(), "<strong>?L</strong>")
 }
 
+// A teacher who empties the class has only those back who read the new code, with the points that they had.
+func TestClassThatIsEmptied(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	fox, owl := c.join(), c.join()
+	c.do("vote")
+	fox.vote("", "0")
+	c.do("vote")
+	c.do("anna")
+	c.judge()
+	points := fox.await(func(s *state) bool { return s.Of > 0 }).Points
+	assert.Positive(t, points)
+
+	c.do("empty")
+	assert.Equal(t, http.StatusNotFound, fox.vote("", "0"))
+	fox.leave() // which the server has done already
+	anew := c.wall.await("round", func(e *event) bool { return e.Round["phones"] != "127.0.0.1:7071/"+code })
+	join := func(code, id string) (status int) {
+		status, _ = post(t, c.phones+"/join", map[string]string{"code": code, "id": id})
+		return status
+	}
+	assert.Equal(t, http.StatusForbidden, join(code, fox.id))
+	c.code = strings.TrimPrefix(anew.Round["phones"].(string), "127.0.0.1:7071/")
+	wolf := c.join()
+	assert.Equal(t, http.StatusOK, join(c.code, fox.id))
+	assert.Equal(t, http.StatusOK, join(c.code, fox.id), "the answer was lost")
+	fox.open()
+	assert.Equal(t, points, fox.await(func(s *state) bool { return s.Here == 2 }).Points)
+	assert.Zero(t, wolf.await(func(s *state) bool { return s.Here == 2 }).Points)
+	assert.NotEqual(t, owl.id, wolf.id)
+	c.wall.await("class", func(e *event) bool { return e.Persons == 2.0 })
+}
+
 // A person who bought a unit twice is told so.
 func TestClassWhosePersonBuysTwice(t *testing.T) {
 	t.Parallel()

@@ -51,3 +51,53 @@ func TestWrongCodes(t *testing.T) {
 		assert.Len(t, c.guessers, 1, "an address is forgotten when it owes nothing")
 	})
 }
+
+// A full class gives away places without an open page, the one first that has been empty longest. Whoever lost a place
+// and comes back has its points.
+func TestPlacesOfAFullClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &class{}
+		for range animals {
+			_, err := c.join("", true)
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond)
+		}
+		first, second, third := c.persons[0], c.persons[1], c.persons[2]
+		first.streams.open(1)
+		second.points, second.votes[0] = 7, &vote{}
+		time.Sleep(keptFor / 2)
+		_, err := c.join("", true)
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(err))
+		time.Sleep(keptFor / 2)
+
+		p, err := c.join("", true)
+		require.NoError(t, err)
+		assert.Equal(t, second.name, p.name, "the first is there")
+		assert.NotEqual(t, second.id, p.id)
+		assert.Zero(t, p.points)
+		_, err = c.find(second.id)
+		assert.Equal(t, http.StatusNotFound, statusOf(err))
+
+		back, err := c.join(second.id, true)
+		require.NoError(t, err)
+		assert.Same(t, second, back)
+		assert.Equal(t, third.name, back.name)
+		assert.Equal(t, 7, back.points)
+		names := map[string]bool{}
+		for _, p := range c.persons {
+			names[p.name] = true
+		}
+		assert.Len(t, names, len(animals))
+		for range len(animals) - 3 { // all but the one that is there, and the two that have just come
+			_, err = c.join("", true)
+			require.NoError(t, err)
+		}
+		_, err = c.join("", true)
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(err), "these have just come")
+
+		c.begin()
+		_, err = c.find(third.id)
+		require.Error(t, err)
+		assert.Nil(t, second.votes[0])
+	})
+}

@@ -134,7 +134,10 @@ func (s *Stage) wall(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /qr.svg", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
-		code, err := go_qr.EncodeText("http://"+s.Address, go_qr.Medium)
+		s.mu.Lock()
+		address := s.room()
+		s.mu.Unlock()
+		code, err := go_qr.EncodeText("http://"+address, go_qr.Medium)
 		if err == nil {
 			err = code.WriteAsSVG(go_qr.NewQrCodeImgConfig(8, 2), w)
 		}
@@ -291,6 +294,7 @@ func (s *Stage) turning() bool {
 func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	var m struct {
 		Code string `json:"code"`
+		ID   string `json:"id"` // of a person who was here before
 	}
 	if err := read(w, r, &m); err != nil {
 		return err
@@ -301,7 +305,7 @@ func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	if err := s.class.guess(from, strings.EqualFold(m.Code, s.Code)); err != nil {
 		return err
 	}
-	p, err := s.class.join(!fromHere(r))
+	p, err := s.class.join(m.ID, !fromHere(r))
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,9 @@ type Options struct {
 	Language string             // of the pages: en or zh
 	Log      io.Writer          // gets the events, a line each
 	Keep     func(*Stage) error // keeps what there is so far; it is called after each verdict
-	Address  string             // the address of the phones' page, as a person types it
+	Address  string             // of the phones' page, as a person types it before the code
 	LAN      bool               // phones of the local network reach it
-	Code     string             // of the room
+	Code     string             // of the room; the teacher may have another one drawn
 }
 
 // A Stage is a class with its rounds.
@@ -130,7 +130,7 @@ type action struct {
 
 // act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
-	if slices.Contains([]string{"round", "next", "reset"}, a.Do) {
+	if slices.Contains([]string{"round", "next", "reset", "empty"}, a.Do) {
 		s.mu.Lock()
 		s.endStep()
 		s.mu.Unlock()
@@ -146,6 +146,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case "next":
 		return s.goTo(s.number + 1)
 	case "reset":
+		return s.goTo(s.number)
+	case "empty":
+		s.empty()
 		return s.goTo(s.number)
 	case "vote", "start":
 		return s.vote(phase)
@@ -225,6 +228,18 @@ func (s *Stage) goTo(number int) error {
 	s.setPhase(ready)
 	return nil
 }
+
+// empty sends everybody away, and draws a new code, without which nobody comes back.
+func (s *Stage) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.class.empty()
+	s.Code = NewCode()
+	s.tellClass()
+}
+
+// room is the address at which a phone joins. The caller has the lock.
+func (s *Stage) room() string { return s.Address + "/" + s.Code }
 
 // setPhase begins a phase. The caller has the lock.
 func (s *Stage) setPhase(phase string) {
@@ -337,7 +352,7 @@ func (s *Stage) roundEvent() event {
 	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "buttons": buttons,
-		"titles": titles, "phones": s.Address, "lan": s.LAN}}
+		"titles": titles, "phones": s.room(), "lan": s.LAN}}
 }
 
 // NewCode returns the code of a room: four letters that are not mistaken for others.

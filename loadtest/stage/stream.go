@@ -111,6 +111,7 @@ func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		p.streams.remove(mine)
+		p.left = time.Now()
 		s.tellClass()
 	}()
 	for {
