@@ -81,7 +81,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
 		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
-		Address: phonesAt + "/" + code,
+		Address: phonesAt,
 	})
 	progress.Clear()
 	if err != nil {
@@ -175,8 +175,9 @@ func serve(ctx context.Context, pages map[net.Listener]http.Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for l, page := range pages {
-		server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second,
-			IdleTimeout:    time.Minute,
+		// A body that never comes would hold its connection for ever where the handler does not read it. A stream, whose
+		// request has been read, may last longer.
+		server := &http.Server{Handler: page, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 16 << 10}
 		go func() { cancel(server.Serve(l)) }()
 		defer func() { _ = server.Close() }()

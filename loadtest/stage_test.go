@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,6 +22,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/stage"
 )
 
 // What a class cannot begin with is told in a line, before anything is started.
@@ -126,6 +129,53 @@ func TestStage(t *testing.T) {
 	assert.Eventually(t, func() bool { return len(tmp.left(t)) == 0 }, 20*time.Second, 20*time.Millisecond)
 	c.unreachable(t)
 }
+
+// A request whose body never comes does not hold its connection, and a wall is shown for as long as it is open.
+func TestStageWhoseRequestsDoNotCome(t *testing.T) {
+	const log = `{"n":1,"at":5,"kind":"round","round":{"number":1}}`
+	synctest.Test(t, func(t *testing.T) {
+		recording, err := stage.ReadRecording(strings.NewReader(log), "en")
+		require.NoError(t, err)
+		ctx, end := context.WithCancel(t.Context())
+		l := make(pipes)
+		served := make(chan error)
+		go func() { served <- serve(ctx, map[net.Listener]http.Handler{l: recording.Wall()}) }()
+		ask := func(request string, lasts time.Duration) error {
+			conn, remote := net.Pipe()
+			l <- remote
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(lasts))
+			_, err := io.WriteString(conn, request)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, conn)
+			return err
+		}
+		for _, line := range []string{"POST /", "POST /do", "POST /none", "GET /stage.js"} {
+			assert.NoError(t, ask(line+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n", time.Minute), line)
+		}
+		err = ask("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n", time.Hour)
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded, "of this test")
+		end()
+		assert.NoError(t, <-served)
+	})
+}
+
+// pipes is a listener for connections within this process.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, open := <-p; open {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A stageProcess is a class in a process of its own.
 type stageProcess struct {

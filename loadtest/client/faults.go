@@ -2,9 +2,32 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 )
+
+// CheckFault returns why an instance does not accept that fault of an order on that rung, nil if it does. An order that
+// has the fault could crash the instance, so this one is refused whatever its query asks for: its body, which is read
+// after the query, asks for a fault at a point that no rung has.
+func (c *Client) CheckFault(ctx context.Context, base, rung, fault string) error {
+	status, answer, err := c.ask(ctx, http.MethodPost,
+		base+"/"+rung+"/decrease?fault="+url.QueryEscape(fault), `{"fault":"hold@before:nowhere"}`)
+	if err != nil {
+		return err
+	}
+	var p problem
+	_ = json.Unmarshal(answer, &p) // anything else is told by its status
+	switch {
+	case strings.Contains(p.Detail, `"nowhere"`):
+		return nil
+	case status == http.StatusBadRequest:
+		return errors.New(p.Detail) // the whole of it: the reason is its end
+	}
+	return errors.New(p.describe(status))
+}
 
 // HeldOrders lists the orders that a fault holds at a point of the instance.
 func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) {

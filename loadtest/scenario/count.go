@@ -19,22 +19,29 @@ const (
 	doubts = 9
 )
 
-// readLeft reads how much stock is left, from the instances that still answer, in turn, until two readings agree: one
-// may be late. Before a reading accuses the shop, more have to agree. If they do not, the stock stays unread, and the
-// verdict on it unknown.
+// readLeft reads how much stock is left, from the instances that still answer and the shelf, in turn, until two
+// readings agree: one may be late. Before a reading accuses the shop, more have to agree. If they do not, the stock
+// stays unread, and the verdict on it unknown.
 func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
-	instances, sold := c.Instances, c.UnitsSold()
+	var sources []func(context.Context) (int64, error)
+	for _, in := range c.Instances {
+		sources = append(sources, func(ctx context.Context) (int64, error) { return r.Client.Stock(ctx, in.URL, c.Product) })
+	}
+	if r.Shelf != nil {
+		sources = append(sources, r.Shelf)
+	}
+	sold := c.UnitsSold()
 	var last *int64
 	agreed := 0
-	for n := 0; n < readings && len(instances) > 0; n++ {
+	for n := 0; n < readings && len(sources) > 0; n++ {
 		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
 			return
 		}
-		at := n % len(instances)
-		left, err := r.Client.Stock(ctx, instances[at].URL, c.Product)
+		at := n % len(sources)
+		left, err := sources[at](ctx)
 		if err != nil {
 			// Its scenario may have killed it.
-			instances = slices.Delete(slices.Clone(instances), at, at+1)
+			sources = slices.Delete(sources, at, at+1)
 			continue
 		}
 		if last != nil && *last == left {

@@ -52,6 +52,8 @@ type Runner struct {
 	Stalls *load.StallMeter
 	// Targets holds what faults act on; nil if the instances are not ours.
 	Targets *FaultTargets
+	// Shelf reads the stock where it lies, which instances that were killed cannot do; nil if only they can reach it.
+	Shelf func(context.Context) (int64, error)
 	// Spool keeps the orders of crowds.
 	Spool *history.Spool
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,15 +18,21 @@ const (
 	// tapGap is the least time between two orders of a person, and maxTaps bounds the orders of a person in a round.
 	tapGap  = 300 * time.Millisecond
 	maxTaps = 20
-	// maxRate bounds what a phone sends in a second, and how many wrong codes are read.
+	// maxRate bounds what a phone sends in a second.
 	maxRate = 20
+	// keptFor is how long a full class keeps the place of a person without an open page: phones sleep.
+	keptFor = 2 * time.Minute
+	// An address has a guess at the code each guessGap, and may be slips of them ahead: see guess.
+	guessGap = time.Second
+	slips    = 10
 )
 
 // A class holds the persons and their votes.
 type class struct {
-	persons []*person
-	lan     bool // somebody has come from another machine
-	wrong   rate // codes of the room
+	persons  []*person          // each has a place
+	former   []*person          // have lost their places, and keep their points
+	lan      bool               // somebody has come from another machine
+	guessers map[string]guesser // by address
 }
 
 // A person is known by a secret that its phone keeps, so that reload, sleep and another network make it nobody else.
@@ -35,8 +42,9 @@ type person struct {
 	colour int
 	at     int // the number of the instance that it buys from
 
-	streams []chan struct{} // of its open pages, none if it is gone: each is woken by its channel
-	votes   [2]*vote        // before the orders, and after them
+	streams streams   // of its open pages, none if it is gone
+	left    time.Time // when it last closed a page, or joined
+	votes   [2]*vote  // before the orders, and after them
 	turn    string
 	taps    []*tap          // of this round
 	heard   map[string]bool // the ids of all its taps: one that comes again, even a round later, is no order
@@ -61,6 +69,64 @@ func (r *rate) check() error {
 	return nil
 }
 
+// Streams are the open pages of a person, or all walls, the oldest first. A page is woken by its channel, and ends when
+// that is closed.
+type streams []chan struct{}
+
+// open adds a stream. If there are most of them, it ends the oldest: that of a page that has moved on.
+func (s *streams) open(most int) chan struct{} {
+	if len(*s) == most {
+		close((*s)[0])
+		*s = (*s)[1:]
+	}
+	mine := make(chan struct{}, 1)
+	*s = append(*s, mine)
+	return mine
+}
+
+// remove removes a stream, if it is still there.
+func (s *streams) remove(mine chan struct{}) {
+	*s = slices.DeleteFunc(*s, func(c chan struct{}) bool { return c == mine })
+}
+
+// A guesser is an address that has sent wrong codes.
+type guesser struct {
+	until time.Time // when its wrong codes that were looked at have taken a guessGap each
+	told  time.Time // when it was last told that a code is wrong
+}
+
+// guess returns an error unless a code from an address is looked at, and right.
+//
+// A guesser whose codes are all looked at finds the right one, whatever the wrong ones are answered. So an address has
+// one guess a guessGap, and beyond it even the right code is refused. A class may share one address, behind a proxy,
+// and there a mistyped code must not delay the phone that sends the right one a moment later: so an address may be
+// slips guesses ahead, which gains a guesser those few and no more. Of its wrong codes one a guessGap is told to be
+// wrong; the others get the answer of those that were not looked at. A guesser at the address of the class does keep it
+// out, for as long as it guesses: by the code alone the two cannot be told apart.
+func (c *class) guess(from string, right bool) error {
+	now, often := time.Now(), refusal{http.StatusTooManyRequests, "error.often"}
+	g := c.guessers[from]
+	switch {
+	case g.until.Sub(now) > (slips-1)*guessGap:
+		return often
+	case right:
+		return nil
+	case g.until.Before(now):
+		g.until = now
+	}
+	g.until = g.until.Add(guessGap)
+	tell := now.Sub(g.told) >= guessGap
+	if tell {
+		g.told = now
+	}
+	maps.DeleteFunc(c.guessers, func(_ string, g guesser) bool { return g.until.Before(now) })
+	c.guessers[from] = g
+	if tell {
+		return refusal{http.StatusForbidden, "error.code"}
+	}
+	return often
+}
+
 // A vote is one person's expectation, or observation: which verdicts break, and how many units are sold twice.
 type vote struct {
 	Letters string `json:"letters"`
@@ -79,15 +145,59 @@ type soldTwice struct {
 	With []string `json:"with"`
 }
 
-// join adds a person. Every second one buys from a.
-func (c *class) join(lan bool) (*person, error) {
-	n := len(c.persons)
-	if n == len(animals) {
-		return nil, refusal{http.StatusTooManyRequests, "error.full"}
+// join gives a place to the person of that id, who keeps its points, or to a new one if there is none. Every second
+// place buys from a.
+func (c *class) join(id string, lan bool) (*person, error) {
+	if p, err := c.find(id); err == nil {
+		return p, nil // the answer was lost
 	}
-	p := &person{id: rand.Text(), name: animals[n], colour: n % colours, at: n % 2, heard: map[string]bool{}}
+	n, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	p := &person{id: rand.Text(), heard: map[string]bool{}}
+	if i := slices.IndexFunc(c.former, func(p *person) bool { return p.id == id }); i >= 0 {
+		p = c.former[i]
+		c.former = slices.Delete(c.former, i, i+1)
+	}
+	p.name, p.colour, p.at, p.left = animals[n], n%colours, n%2, time.Now()
 	c.persons, c.lan = append(c.persons, p), c.lan || lan
 	return p, nil
+}
+
+// place returns the number of a free place. A full class gives away the one that has been empty longest, but none that
+// was left less than keptFor ago. One phone can take all places, and no limit by address can prevent it where the class
+// shares one.
+func (c *class) place() (int, error) {
+	for n, name := range animals {
+		if !slices.ContainsFunc(c.persons, func(p *person) bool { return p.name == name }) {
+			return n, nil
+		}
+	}
+	var gone *person
+	for _, p := range c.persons {
+		if len(p.streams) == 0 && (gone == nil || p.left.Before(gone.left)) {
+			gone = p
+		}
+	}
+	if gone == nil || time.Since(gone.left) < keptFor {
+		return 0, refusal{http.StatusTooManyRequests, "error.full"}
+	}
+	c.persons = slices.DeleteFunc(c.persons, func(p *person) bool { return p == gone })
+	c.former = append(c.former, gone)
+	return slices.Index(animals, gone.name), nil
+}
+
+// empty takes all places away, and ends the pages of those who had them.
+func (c *class) empty() {
+	for _, p := range c.persons {
+		for _, stream := range p.streams {
+			close(stream)
+		}
+		p.streams = nil
+	}
+	c.former = append(c.former, c.persons...)
+	c.persons = nil
 }
 
 // find returns the person with that id.
@@ -102,7 +212,7 @@ func (c *class) find(id string) (*person, error) {
 
 // begin forgets what belonged to the round before.
 func (c *class) begin() {
-	for _, p := range c.persons {
+	for _, p := range slices.Concat(c.persons, c.former) {
 		p.votes, p.taps, p.twice, p.turn = [2]*vote{}, nil, nil, ""
 	}
 }

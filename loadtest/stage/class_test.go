@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -303,26 +304,65 @@ func TestClassWhoseFaultComesLate(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, []int{cells[0].Repetition, cells[1].Repetition})
 }
 
-// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not.
+// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not. The
+// stock is known without an instance too.
 func TestClassWhoseInstancesDie(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	c.do("vote")
 	fox, owl := c.join(), c.join()
-	fox.vote("SEL", "0")
-	owl.vote("", "1")
+	fox.vote("EL", "0")
+	owl.vote("E", "0")
 	c.do("vote")
+	c.do("anna")
+	c.wall.await("order", func(e *event) bool { return e.State == "done" })
 	c.do("kill", "a")
 	c.do("kill", "b")
 	assert.Empty(t, c.judge().broken())
 	for _, p := range []*phone{fox, owl} {
 		s := p.await(func(s *state) bool { return s.Phase == "verdict" })
-		assert.Equal(t, "?SL", s.Verdict)
-		assert.Equal(t, []int{2, 3}, []int{s.Points, s.Of})
+		assert.Equal(t, "?L", s.Verdict)
+		assert.Equal(t, []int{3, 4}, []int{s.Points, s.Of})
 	}
+	left := c.stage.Run("").Cells[0].Left
+	require.NotNil(t, left)
+	assert.EqualValues(t, 99, *left)
 	var sheet strings.Builder
 	require.NoError(t, c.stage.WriteSheet(&sheet))
-	assert.Contains(t, sheet.String(), "<strong>?SL</strong>")
+	assert.Contains(t, sheet.String(), "<strong>?L</strong>")
+}
+
+// A teacher who empties the class has only those back who read the new code, with the points that they had.
+func TestClassThatIsEmptied(t *testing.T) {
+	t.Parallel()
+	c := open(t, atOnce(t))
+	fox, owl := c.join(), c.join()
+	c.do("vote")
+	fox.vote("", "0")
+	c.do("vote")
+	c.do("anna")
+	c.judge()
+	points := fox.await(func(s *state) bool { return s.Of > 0 }).Points
+	assert.Positive(t, points)
+
+	c.do("empty")
+	assert.Equal(t, http.StatusNotFound, fox.vote("", "0"))
+	fox.leave() // which the server has done already
+	anew := c.wall.await("round", func(e *event) bool { return e.Round["phones"] != "127.0.0.1:7071/"+code })
+	join := func(code, id string) (status int) {
+		status, _ = post(t, c.phones+"/join", map[string]string{"code": code, "id": id})
+		return status
+	}
+	assert.Equal(t, http.StatusForbidden, join(code, fox.id))
+	c.code = strings.TrimPrefix(anew.Round["phones"].(string), "127.0.0.1:7071/")
+	wolf := c.join()
+	assert.Equal(t, http.StatusOK, join(c.code, fox.id))
+	assert.Equal(t, http.StatusOK, join(c.code, fox.id), "the answer was lost")
+	fox.open()
+	assert.Equal(t, points, fox.await(func(s *state) bool { return s.Here == 2 }).Points)
+	assert.Zero(t, wolf.await(func(s *state) bool { return s.Here == 2 }).Points)
+	assert.NotEqual(t, owl.id, wolf.id)
+	c.wall.await("class", func(e *event) bool { return e.Persons == 2.0 })
 }
 
 // A person who bought a unit twice is told so.
@@ -426,17 +466,13 @@ func TestDoor(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, at(http.MethodPost, "/do", cookie.Value).StatusCode)
 	})
 	t.Run("rates", func(t *testing.T) {
-		votes, codes, p := 0, 0, c.join()
+		votes, p := 0, c.join()
 		for range 60 { // of which two seconds let 40 through
 			if p.vote("S", "1") == http.StatusTooManyRequests {
 				votes++
 			}
-			if status, _ := post(t, c.phones+"/join", map[string]string{"code": "NONE"}); status == http.StatusTooManyRequests {
-				codes++
-			}
 		}
 		assert.Positive(t, votes)
-		assert.Positive(t, codes)
 	})
 	t.Run("crowd", func(t *testing.T) {
 		ids := map[string]bool{}
@@ -449,6 +485,41 @@ func TestDoor(t *testing.T) {
 		status, _ := post(t, c.phones+"/join", join)
 		assert.Equal(t, http.StatusTooManyRequests, status)
 	})
+	t.Run("codes", func(t *testing.T) {
+		begun, told := time.Now(), 0
+		for range 60 {
+			status, _ := post(t, c.phones+"/join", `{"code":"NONE"}`)
+			if status == http.StatusForbidden {
+				told++
+			} else {
+				assert.Equal(t, http.StatusTooManyRequests, status)
+			}
+		}
+		assert.LessOrEqual(t, told, 1+int(time.Since(begun)/time.Second))
+	})
+}
+
+// Of too many walls the oldest goes: that of a page that has moved on.
+func TestWallsOfATeacherWhoReloads(t *testing.T) {
+	recording, err := stage.ReadRecording(strings.NewReader(`{"n":1,"at":5,"kind":"round","round":{"number":1}}`), "en")
+	require.NoError(t, err)
+	address := serve(t, recording.Wall())
+	ended := make(chan error, 1)
+	for i := range 21 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/events", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, http.StatusOK, answer.StatusCode, i)
+		if i == 0 {
+			go func() {
+				_, err := io.Copy(io.Discard, answer.Body)
+				ended <- err
+			}()
+		}
+	}
+	assert.NoError(t, <-ended)
 }
 
 // ask sends a request, and returns its answer without following it.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +38,7 @@ type Round struct {
 	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if it is done so
 	Twice  string `yaml:"twice"`  // how many units are then sold twice: 0, 1 or more
 
+	at    string // the place of its fault in the file
 	rung  catalog.Rung
 	steps []schedule.Step
 	diff  []line // what the next rung changes
@@ -63,6 +63,9 @@ func ReadRounds(file, language string) ([]Round, error) {
 	rounds, err := parseRounds(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for i := range rounds {
+		rounds[i].at = file + ": " + rounds[i].at
 	}
 	return rounds, nil
 }
@@ -94,8 +97,22 @@ func parseRounds(text []byte) ([]Round, error) {
 		if err := rounds[i].complete(); err != nil {
 			return nil, fmt.Errorf("round %d: %w", i+1, err)
 		}
+		rounds[i].at = fmt.Sprintf("line %d: round %d", lineOf(text, fmt.Sprintf("$[%d].fault", i)), i+1)
 	}
 	return rounds, nil
+}
+
+// lineOf returns the line of a field in a file of rounds, 0 if it is not there.
+func lineOf(text []byte, path string) int {
+	field, err := yaml.PathString(path)
+	if err != nil {
+		return 0
+	}
+	node, err := field.ReadNode(bytes.NewReader(text))
+	if err != nil {
+		return 0
+	}
+	return node.GetToken().Position.Line
 }
 
 // complete checks a round, and fills in what it leaves out.
@@ -120,9 +137,6 @@ func (r *Round) complete() error {
 	return errors.Join(r.checkBounds(), r.readTrace())
 }
 
-// fault matches what stockapi reads as faults, but for the names of commands, of which it knows those of the rung.
-var fault = regexp.MustCompile(`^((crash|stop|hold|sleep:([0-9.]+(ms|s|m))+)@(before|after):[a-z0-9:/-]+(,\b|$))*$`)
-
 // checkBounds returns which duration, letter or number is not one that is possible.
 func (r *Round) checkBounds() error {
 	switch {
@@ -132,8 +146,6 @@ func (r *Round) checkBounds() error {
 		return fmt.Errorf("work: %v is not between 0s and 20s", r.Work)
 	case r.Wait < 0 || r.Wait > maxWait:
 		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
-	case !fault.MatchString(r.Fault):
-		return fmt.Errorf("fault: %q is none, such as stop@before:write", r.Fault)
 	case !lettersOnly(r.Breaks):
 		return fmt.Errorf("breaks: %q is not some of the letters %s", r.Breaks, letters)
 	case r.Twice != "" && !slices.Contains(counts, r.Twice):

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	go_qr "github.com/piglig/go-qr"
@@ -31,7 +30,7 @@ const (
 	phoneGap = 250 * time.Millisecond
 	// writeTime bounds a write to a page that does not read.
 	writeTime = 5 * time.Second
-	// maxStreams bounds the streams of a person, and maxWalls those of all walls.
+	// maxStreams bounds the streams of a person, and maxWalls those of the wall.
 	maxStreams = 4
 	maxWalls   = 20
 )
@@ -129,14 +128,16 @@ func guarded(mux http.Handler) http.Handler {
 
 // wall serves the wall without its controls.
 func (s *Stage) wall(mux *http.ServeMux) {
-	walls := new(atomic.Int32)
 	s.files(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/stage.html")
 	})
 	mux.HandleFunc("GET /qr.svg", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/svg+xml")
-		code, err := go_qr.EncodeText("http://"+s.Address, go_qr.Medium)
+		s.mu.Lock()
+		address := s.room()
+		s.mu.Unlock()
+		code, err := go_qr.EncodeText("http://"+address, go_qr.Medium)
 		if err == nil {
 			err = code.WriteAsSVG(go_qr.NewQrCodeImgConfig(8, 2), w)
 		}
@@ -144,14 +145,7 @@ func (s *Stage) wall(mux *http.ServeMux) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	})
-	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
-		defer walls.Add(-1)
-		if walls.Add(1) > maxWalls {
-			http.Error(w, "too many walls", http.StatusTooManyRequests)
-			return
-		}
-		s.streamWall(w, r)
-	})
+	mux.HandleFunc("GET /events", s.streamWall)
 }
 
 // Teacher returns the handler of the wall with its controls. A code, if there is one, has to be in the address that the
@@ -300,16 +294,18 @@ func (s *Stage) turning() bool {
 func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
 	var m struct {
 		Code string `json:"code"`
+		ID   string `json:"id"` // of a person who was here before
 	}
 	if err := read(w, r, &m); err != nil {
 		return err
 	}
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !strings.EqualFold(m.Code, s.Code) {
-		return cmp.Or(s.class.wrong.check(), error(refusal{http.StatusForbidden, "error.code"}))
+	if err := s.class.guess(from, strings.EqualFold(m.Code, s.Code)); err != nil {
+		return err
 	}
-	p, err := s.class.join(!fromHere(r))
+	p, err := s.class.join(m.ID, !fromHere(r))
 	if err != nil {
 		return err
 	}

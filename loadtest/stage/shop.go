@@ -143,7 +143,8 @@ func (s *shop) play(open func()) error {
 		Name: s.round.rung.Name, Repetition: 1, Product: product, Initial: onShelf, TTL: s.round.Lease,
 		Limit: s.round.Lease + margin, Start: time.Now()}
 	s.runner = &scenario.Runner{Client: s.client, Targets: &scenario.FaultTargets{Behind: s.rig.Behind()},
-		Load: history.Load{Stock: onShelf, Wait: s.round.Wait, TTL: s.round.Lease, Work: s.round.Work}}
+		Load:  history.Load{Stock: onShelf, Wait: s.round.Wait, TTL: s.round.Lease, Work: s.round.Work},
+		Shelf: func(ctx context.Context) (int64, error) { return left(ctx, s.rig.Stores[0].Redis) }}
 	err := s.runner.Play(s.ctx, s.cell, s.rig.URLs(), func(ctx context.Context) error {
 		s.mu.Lock()
 		s.open = true

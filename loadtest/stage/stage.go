@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -33,9 +34,9 @@ type Options struct {
 	Language string             // of the pages: en or zh
 	Log      io.Writer          // gets the events, a line each
 	Keep     func(*Stage) error // keeps what there is so far; it is called after each verdict
-	Address  string             // the address of the phones' page, as a person types it
+	Address  string             // of the phones' page, as a person types it before the code
 	LAN      bool               // phones of the local network reach it
-	Code     string             // of the room
+	Code     string             // of the room; the teacher may have another one drawn
 }
 
 // A Stage is a class with its rounds.
@@ -54,6 +55,7 @@ type Stage struct {
 
 	mu      sync.Mutex // guards what follows; it is taken before a shop's own
 	class   *class
+	walls   streams
 	phase   string
 	number  int                // of the round, from 0
 	endStep context.CancelFunc // ends the wait of the step that is carried out
@@ -64,8 +66,8 @@ type Stage struct {
 // Open starts what all rounds share, and begins the first. When one of its processes dies on its own, the returned
 // context ends with that as its cause.
 func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
-	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log), class: &class{},
-		endStep: func() {}}
+	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log),
+		class: &class{guessers: map[string]guesser{}}, endStep: func() {}}
 	o.Cluster.Product, o.Cluster.Token = product, s.token // other users of the machine reach the instances too
 	o.Cluster.Max = cluster.Bounds{Wait: maxWait, TTL: maxLease, Work: slowBy * maxLease}
 	var err error
@@ -76,10 +78,28 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	for i := range s.Rounds {
 		s.Rounds[i].compare(ctx, s.bed.Stockapi)
 	}
-	if err = s.goTo(0); err != nil {
+	if err = s.goTo(0); err == nil {
+		err = s.checkFaults()
+	}
+	if err != nil {
 		return nil, ctx, errors.Join(err, s.Close())
 	}
 	return s, ctx, nil
+}
+
+// checkFaults returns an error for a round whose fault the instances do not accept. Where no process can be stopped,
+// one that stops its process is left to the teacher, as the workshop's rounds have some.
+func (s *Stage) checkFaults() error {
+	for i := range s.Rounds {
+		r := &s.Rounds[i]
+		if r.Fault == "" || !cluster.CanStop && strings.Contains(r.Fault, "stop@") {
+			continue
+		}
+		if err := s.shop.client.CheckFault(s.ctx, s.shop.sites[0].In.URL, r.Rung, r.Fault); err != nil {
+			return fmt.Errorf("%s: fault: %q: %w", r.at, r.Fault, err)
+		}
+	}
+	return nil
 }
 
 // Close ends all that was started.
@@ -110,7 +130,7 @@ type action struct {
 
 // act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
-	if slices.Contains([]string{"round", "next", "reset"}, a.Do) {
+	if slices.Contains([]string{"round", "next", "reset", "empty"}, a.Do) {
 		s.mu.Lock()
 		s.endStep()
 		s.mu.Unlock()
@@ -126,6 +146,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case "next":
 		return s.goTo(s.number + 1)
 	case "reset":
+		return s.goTo(s.number)
+	case "empty":
+		s.empty()
 		return s.goTo(s.number)
 	case "vote", "start":
 		return s.vote(phase)
@@ -205,6 +228,18 @@ func (s *Stage) goTo(number int) error {
 	s.setPhase(ready)
 	return nil
 }
+
+// empty sends everybody away, and draws a new code, without which nobody comes back.
+func (s *Stage) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.class.empty()
+	s.Code = NewCode()
+	s.tellClass()
+}
+
+// room is the address at which a phone joins. The caller has the lock.
+func (s *Stage) room() string { return s.Address + "/" + s.Code }
 
 // setPhase begins a phase. The caller has the lock.
 func (s *Stage) setPhase(phase string) {
@@ -317,7 +352,7 @@ func (s *Stage) roundEvent() event {
 	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "buttons": buttons,
-		"titles": titles, "phones": s.Address, "lan": s.LAN}}
+		"titles": titles, "phones": s.room(), "lan": s.LAN}}
 }
 
 // NewCode returns the code of a room: four letters that are not mistaken for others.

@@ -25,6 +25,14 @@ func send(w http.ResponseWriter, data any) bool {
 
 // streamWall sends all events of the round, and then what comes, in batches.
 func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	mine := s.walls.open(maxWalls)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.walls.remove(mine)
+	}()
 	var at reader
 	for begun := true; ; begun = false {
 		events, fresh, changed := s.record.next(&at)
@@ -39,6 +47,8 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		select {
+		case <-mine:
+			return
 		case <-r.Context().Done():
 			return
 		case <-s.ctx.Done():
@@ -94,19 +104,14 @@ func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 		s.mu.Unlock()
 		return err
 	}
-	mine := make(chan struct{}, 1)
-	mine <- struct{}{}
-	if len(p.streams) == maxStreams { // the oldest is that of a phone that has moved on
-		close(p.streams[0])
-		p.streams = p.streams[1:]
-	}
-	p.streams = append(p.streams, mine)
+	mine := p.streams.open(maxStreams)
 	s.tellClass()
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		p.streams = slices.DeleteFunc(p.streams, func(c chan struct{}) bool { return c == mine })
+		p.streams.remove(mine)
+		p.left = time.Now()
 		s.tellClass()
 	}()
 	for {

@@ -230,7 +230,7 @@ func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) 
 
 // count counts what is not held: the units that are left, and who waits in line. It returns the newest fencing token.
 func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) {
-	h.Left, _ = rdb.Get(ctx, "ProductStock_"+product).Int64()
+	h.Left, _ = left(ctx, rdb)
 	keys, _ := rdb.Keys(ctx, "{*").Result()
 	for _, key := range keys {
 		if strings.HasSuffix(key, ":fence") {
@@ -240,6 +240,11 @@ func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) 
 		}
 	}
 	return fence
+}
+
+// left returns the units that are left.
+func left(ctx context.Context, rdb *redis.Client) (int64, error) {
+	return rdb.Get(ctx, "ProductStock_"+product).Int64()
 }
 
 // holding says who has a key: whose the last command was that made it.

@@ -42,14 +42,16 @@ function complain(text) {
   complain.timer = setTimeout(() => { byId("error").hidden = true; }, 6000);
 }
 
-// send posts, and returns the answer unless it is a refusal. It tries again if the network fails.
+// send posts, and returns the answer, of which it shows a refusal. It tries again if the network fails.
 async function send(path, body, tries = 1) {
   try {
     const headers = { "Content-Type": "application/json" };
     const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (answer.ok) return answer;
-    const { error } = await answer.json().catch(() => ({}));
-    return complain(error ?? w(`refused.${answer.status}`));
+    if (!answer.ok) {
+      const { error } = await answer.json().catch(() => ({}));
+      complain(error ?? w(`refused.${answer.status}`));
+    }
+    return answer;
   } catch {
     if (tries === 1) return complain(w("link.off"));
     await new Promise((done) => setTimeout(done, 700));
@@ -238,6 +240,7 @@ const panels = {
     fitCode(diff);
     byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
     put("look", look ? w("look", { look }) : "");
+    if (byId("address").textContent !== phones) byId("qr").src = `/qr.svg?${phones}`; // a new code
     put("address", phones);
     byId("phones").hidden = !phones || Boolean(replay);
     byId("hint").hidden = !lan || people.lan || performance.now() < 60000;
@@ -500,12 +503,12 @@ function frame() {
 
 const keys = {
   pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
-  step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N",
+  step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
 };
 const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
-  ready: ["vote", "next"],
-  vote: ["start", "reset"],
+  ready: ["vote", "next", "empty"],
+  vote: ["start", "reset", "empty"],
   buy: ["anna", "bert", "all", ...faults, "continue", "step", "flow", "again", "reset"],
   again: ["verdict", "reset"],
   judging: ["reset"],
@@ -607,7 +610,7 @@ function startPhone() {
     say("/buy", { tap: crypto.getRandomValues(new Uint32Array(3)).join("-") });
   });
   byId("seen").addEventListener("click", () => { byId("flash").hidden = true; });
-  id ||= attempt(() => localStorage.getItem(`stage-${code}`));
+  id ||= attempt(() => localStorage.getItem("stage"));
   if (id) follow();
   else if (/^[A-Z]{4}$/.test(code)) join();
 }
@@ -615,10 +618,14 @@ function startPhone() {
 const say = (path, body) => send(path, { id, ...body }, 4);
 
 async function join() {
-  const answer = await send("/join", { code }, 4);
-  if (!answer) return;
+  const answer = await send("/join", { code, id }, 4);
+  if (!answer?.ok) {
+    if (answer) code = ""; // or follow would try it for ever, and keep out those who share the address
+    page.dataset.phase = "join";
+    return;
+  }
   ({ id } = await answer.json());
-  attempt(() => localStorage.setItem(`stage-${code}`, id));
+  attempt(() => localStorage.setItem("stage", id));
   history.replaceState(null, "", `/${code}#${id}`);
   follow();
 }
@@ -629,7 +636,7 @@ function follow() {
   reopen = listen(address, showState, async () => {
     const stop = new AbortController(), { status } = await fetch(address(), { signal: stop.signal });
     stop.abort();
-    if (status === 404) join(); // the class began anew
+    if (status === 404 && code) join(); // its place is another's, or the class began anew
   });
   // A phone that slept has a dead stream, and may not know.
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reopen());

@@ -1,0 +1,103 @@
+package stage
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// statusOf returns the status that a page gets for an error.
+func statusOf(err error) int {
+	var refused refusal
+	if errors.As(err, &refused) {
+		return refused.status
+	}
+	return http.StatusOK
+}
+
+// A guesser who tries all codes has one a second looked at, however many it sends. It delays no right code: none from
+// another address, and none from its own unless many wrong ones have come from there.
+func TestWrongCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &class{guessers: map[string]guesser{}}
+		assert.Equal(t, http.StatusForbidden, statusOf(c.guess("proxy", false)))
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(c.guess("proxy", false)), "the second one in a second")
+		assert.NoError(t, c.guess("proxy", true), "of another phone there")
+
+		const lasts, gap = 60 * time.Second, 5 * time.Millisecond
+		looked, told := 0, 0
+		for begun := time.Now(); time.Since(begun) < lasts; time.Sleep(gap) {
+			if c.guess("guesser", true) == nil { // if this was the code, it would be found
+				looked++
+			}
+			if statusOf(c.guess("guesser", false)) == http.StatusForbidden {
+				told++
+			}
+			require.NoError(t, c.guess("elsewhere", true))
+		}
+		assert.InDelta(t, lasts.Seconds(), looked, slips)
+		assert.InDelta(t, lasts.Seconds(), told, 1)
+		_ = c.guess("guesser", false)
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(c.guess("guesser", true)))
+		time.Sleep(guessGap)
+		assert.NoError(t, c.guess("guesser", true))
+		time.Sleep(slips * guessGap)
+		_ = c.guess("proxy", false)
+		assert.Len(t, c.guessers, 1, "an address is forgotten when it owes nothing")
+	})
+}
+
+// A full class gives away places without an open page, the one first that has been empty longest. Whoever lost a place
+// and comes back has its points.
+func TestPlacesOfAFullClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &class{}
+		for range animals {
+			_, err := c.join("", true)
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond)
+		}
+		first, second, third := c.persons[0], c.persons[1], c.persons[2]
+		first.streams.open(1)
+		second.points, second.votes[0] = 7, &vote{}
+		time.Sleep(keptFor / 2)
+		_, err := c.join("", true)
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(err))
+		time.Sleep(keptFor / 2)
+
+		p, err := c.join("", true)
+		require.NoError(t, err)
+		assert.Equal(t, second.name, p.name, "the first is there")
+		assert.NotEqual(t, second.id, p.id)
+		assert.Zero(t, p.points)
+		_, err = c.find(second.id)
+		assert.Equal(t, http.StatusNotFound, statusOf(err))
+
+		back, err := c.join(second.id, true)
+		require.NoError(t, err)
+		assert.Same(t, second, back)
+		assert.Equal(t, third.name, back.name)
+		assert.Equal(t, 7, back.points)
+		names := map[string]bool{}
+		for _, p := range c.persons {
+			names[p.name] = true
+		}
+		assert.Len(t, names, len(animals))
+		for range len(animals) - 3 { // all but the one that is there, and the two that have just come
+			_, err = c.join("", true)
+			require.NoError(t, err)
+		}
+		_, err = c.join("", true)
+		assert.Equal(t, http.StatusTooManyRequests, statusOf(err), "these have just come")
+
+		c.begin()
+		_, err = c.find(third.id)
+		require.Error(t, err)
+		assert.Nil(t, second.votes[0])
+	})
+}
