@@ -48,7 +48,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Close()
 	session, err := f.measure(ctx, specs, shown, stdout)
-	defer func() { _ = session.spool.Close() }()
 	shown.Close()
 	code := f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
 	printScore(stdout, predicted, session.history.Cells)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +30,6 @@ type session struct {
 	flags       *runFlags
 	specs       []catalog.Spec
 	token       string // the admin token of the instances
-	spool       *history.Spool
 	progress    *terminal.Progress
 	stdout      io.Writer
 	client      *client.Client // for what the cells share
@@ -58,7 +56,7 @@ func (f *runFlags) measure(
 	ctx context.Context, specs []catalog.Spec, progress *terminal.Progress, stdout io.Writer,
 ) (*session, error) {
 	s := &session{
-		flags: f, specs: specs, token: adminToken(), spool: history.NewSpool(cmp.Or(f.Out, os.TempDir())),
+		flags: f, specs: specs, token: adminToken(),
 		progress: progress, stdout: stdout, stalls: load.NewStallMeter(), history: f.newHistory(),
 	}
 	s.history.Selected = len(specs)
@@ -71,9 +69,6 @@ func (f *runFlags) measure(
 	err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		err = errInterrupted
-	}
-	if err == nil {
-		err = s.spool.Err()
 	}
 	if err != nil {
 		s.history.Interrupted = err.Error()
@@ -233,8 +228,7 @@ func (s *session) cell(
 		})
 	}
 	runner := &scenario.Runner{
-		Client: own, Load: s.history.Load, Sent: &s.sent, Targets: env.targets,
-		Spool: s.spool, Stalls: s.stalls,
+		Client: own, Load: s.history.Load, Sent: &s.sent, Targets: env.targets, Stalls: s.stalls,
 	}
 	return runner.Run(ctx, spec, product, env.urls)
 }

@@ -10,7 +10,8 @@ import (
 // through. If the scenario sends no such order, it is about the fresh requests at its end: see [Recovery].
 func Next(c *history.Cell) (took time.Duration, through bool) {
 	next, sent := -1, history.Never
-	for i, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if op.Phase == history.Buy && op.Sent < sent && op.Done.Known() && afterFault(c, op) {
 			next, sent = i, op.Sent
 		}
@@ -18,7 +19,7 @@ func Next(c *history.Cell) (took time.Duration, through bool) {
 	if next < 0 {
 		return Recovery(c)
 	}
-	op := c.At(next)
+	op := &c.Ops[next]
 	return time.Duration(op.Done - op.Sent), gotThrough(op)
 }
 

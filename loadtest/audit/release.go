@@ -67,8 +67,8 @@ func (b *books) tooFewJudged() bool {
 
 // stolen puts the removal of another order's lock into words.
 func (b *books) stolen(r *history.Removal) history.Evidence {
-	op, other := *b.At(int(r.Order)), *b.At(int(r.By))
+	op, other := b.ops[r.Order], b.ops[r.By]
 	return evidence(fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
-		order(b.Cell, &op), instance(b.Cell, &op), r.Lock().Key, r.At, order(b.Cell, &other), other.Instance, r.Taken),
-		[]history.Instant{r.At, r.Taken}, &op, &other)
+		order(b.Cell, op), instance(b.Cell, op), r.Lock().Key, r.At, order(b.Cell, other), other.Instance, r.Taken),
+		[]history.Instant{r.At, r.Taken}, op, other)
 }

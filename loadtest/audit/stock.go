@@ -118,11 +118,11 @@ func (b *books) soldTwice() *violations {
 }
 
 func (b *books) twice(h violation) history.Evidence {
-	before, again := *b.At(int(h.a)), *b.At(int(h.b))
-	at := []history.Instant{b.soldAt(&before), b.soldAt(&again)}
+	before, again := b.ops[h.a], b.ops[h.b]
+	at := []history.Instant{b.soldAt(before), b.soldAt(again)}
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
-		instance(b.Cell, &before), h.value, order(b.Cell, &before), at[0],
-		instance(b.Cell, &again), h.value, order(b.Cell, &again), at[1]), at, &before, &again)
+		instance(b.Cell, before), h.value, order(b.Cell, before), at[0],
+		instance(b.Cell, again), h.value, order(b.Cell, again), at[1]), at, before, again)
 	e.Unit = h.value
 	return e
 }
@@ -139,7 +139,7 @@ func (b *books) neverExisted() *violations {
 }
 
 func (b *books) beyond(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
 		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{b.soldAt(op)}, op)
 	e.Unit = h.value
@@ -147,7 +147,7 @@ func (b *books) beyond(h violation) history.Evidence {
 }
 
 func (b *books) tooMany(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	return evidence(fmt.Sprintf("%s sold more units to %s than the %d that it ordered", instance(b.Cell, op),
 		order(b.Cell, op), op.Quantity), []history.Instant{op.Done}, op)
 }
@@ -265,7 +265,7 @@ func eachByTime(sends []send, refusals []refusal, sent func(*send) history.Insta
 }
 
 func (b *books) wrongRefusal(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	return evidence(fmt.Sprintf("%s refused %s at %s, which wanted %d, although at least %d of %d were left",
 		instance(b.Cell, op), order(b.Cell, op), op.Done, op.Quantity, h.value, b.Initial),
 		[]history.Instant{op.Done}, op)

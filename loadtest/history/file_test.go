@@ -33,12 +33,12 @@ func sample() *history.Run {
 // The results of a run are found by the name of their directory too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	dir := t.TempDir()
-	_, err := history.Open(dir, nil)
+	_, err := history.Open(dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	path := filepath.Join(dir, history.Results)
 	require.NoError(t, history.Write(path, sample()))
 	for _, path := range []string{dir, path} {
-		run, err := history.Open(path, nil)
+		run, err := history.Open(path)
 		require.NoError(t, err)
 		assert.Equal(t, sample(), run)
 		assert.False(t, run.Cells[0].Ops[1].Done.Known(), "an answer that never came stays one")
@@ -63,7 +63,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "h.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
-			_, err := history.Open(path, nil)
+			_, err := history.Open(path)
 			require.ErrorIs(t, err, history.ErrNotHistory)
 			require.ErrorContains(t, err, c.reason)
 			assert.NotContains(t, err.Error(), "\n", "one line")

@@ -111,7 +111,8 @@ var model = porcupine.Model{
 // around returns the sales of a unit that was sold twice, and of its neighbours without a gap, with the highest unit.
 func (w *window) around(unit int64, guilty map[string]bool) (window []history.Op, top int64) {
 	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
-	for _, op := range w.cell.All() {
+	for i := range w.cell.Ops {
+		op := &w.cell.Ops[i]
 		low, high := unitRange(op)
 		if guilty[op.Order] {
 			window = append(window, *op)
@@ -168,7 +169,8 @@ func (w *window) sales(unit int64, guilty map[string]bool) []porcupine.Operation
 // leases returns the acquires and releases of the orders that held the lock at once, and of their neighbours.
 func (w *window) leases(guilty map[string]bool) []porcupine.Operation {
 	var all []history.Op
-	for _, op := range w.cell.All() {
+	for i := range w.cell.Ops {
+		op := &w.cell.Ops[i]
 		if op.Lease != nil {
 			all = append(all, *op)
 		}

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -87,7 +86,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	}
 	for _, o := range f.orders {
 		<-o.done
-		err = errors.Join(err, c.Add(&o.op))
+		c.Ops = append(c.Ops, o.op)
 	}
 	f.clear(ctx)
 	c.Elapsed = time.Since(c.Start)

@@ -16,11 +16,11 @@ import (
 // Of recorded cells, one or more for each scenario and kind of violation, every violation can be made out in one of the
 // timelines: what proves it takes 5 % of the axis or more. STOCKAPI_RESULTS names the results of a run of your own.
 func TestEveryViolationOfARunCanBeMadeOut(t *testing.T) {
-	run, err := history.Open(recorded(), nil)
+	run, err := history.Open(recorded())
 	require.NoError(t, err)
 	violations, narrowed := 0, 0
 	for _, c := range run.Cells {
-		if c.NotRun != "" || c.Len() == 0 {
+		if c.NotRun != "" || len(c.Ops) == 0 {
 			continue
 		}
 		c.Findings, _ = audit.Judge(c)
@@ -65,7 +65,8 @@ func proof(c *history.Cell, f history.Finding) span {
 	}
 	first := f.Evidence[0]
 	if f.Verdict == history.Stock {
-		for _, op := range c.All() {
+		for i := range c.Ops {
+			op := &c.Ops[i]
 			if write := op.LastWrite(); write != nil && slices.Contains(first.Orders, op.Order) {
 				s.include(write.End)
 			}
