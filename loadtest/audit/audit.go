@@ -36,7 +36,8 @@ func withValid(first history.Finding, answers []history.Finding) []history.Findi
 	if first.Result == history.Invalid {
 		for i, f := range answers {
 			if f.Result != history.NotApplicable {
-				answers[i] = found(f.Verdict, history.Indeterminate, "the cell is no measurement of the service: %s", first.Because)
+				answers[i] = answer(f.Verdict, history.Indeterminate,
+					"the cell is no measurement of the service: %s", first.Because)
 			}
 		}
 	}
@@ -46,7 +47,7 @@ func withValid(first history.Finding, answers []history.Finding) []history.Findi
 // Stock answers whether sales and stock agree.
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
-func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
+func answer(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }
 

@@ -20,13 +20,13 @@ func exclusion(b *books) history.Finding {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
 	}
 	if why := b.clocks.notAsked(); why != "" {
-		return found(history.Exclusion, history.NotApplicable, "%s", why)
+		return answer(history.Exclusion, history.NotApplicable, "%s", why)
 	}
 	if h := b.overlaps(); h.total > 0 {
 		return h.broken(history.Exclusion, b.overlap)
 	}
 	if why := b.unsure(); why != "" {
-		return found(history.Exclusion, history.Indeterminate, "%s", why)
+		return answer(history.Exclusion, history.Indeterminate, "%s", why)
 	}
 	return history.Finding{Verdict: history.Exclusion, Result: history.OK}
 }

@@ -21,13 +21,13 @@ func fence(b *books) history.Finding {
 		return h.broken(history.Fence, l.sameTokenTwice)
 	}
 	if why := l.clocks.notAsked(); why != "" {
-		return found(history.Fence, history.NotApplicable, "%s", why)
+		return answer(history.Fence, history.NotApplicable, "%s", why)
 	}
 	if h := l.fellBack(); h.total > 0 {
 		return h.broken(history.Fence, l.fellBackEvidence)
 	}
 	if why := l.unsureOfTokens(); why != "" {
-		return found(history.Fence, history.Indeterminate, "%s", why)
+		return answer(history.Fence, history.Indeterminate, "%s", why)
 	}
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }

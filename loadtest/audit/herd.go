@@ -17,23 +17,23 @@ func herd(b *books) history.Finding {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
 	}
 	if why := b.clocks.notAsked(); why != "" {
-		return found(history.Herd, history.NotApplicable, "%s", why)
+		return answer(history.Herd, history.NotApplicable, "%s", why)
 	}
 	if b.unanswered > 0 {
-		return found(history.Herd, history.Indeterminate,
+		return answer(history.Herd, history.Indeterminate,
 			"%d orders were never answered: which release woke whom cannot be told", b.unanswered)
 	}
 	times, releases := b.wakes(b.inLine())
 	if len(releases) == 0 {
-		return found(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
+		return answer(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
 	}
 	text := fmt.Sprintf("a release woke %s on average (%d at most)",
 		waiters(float64(times)/float64(len(releases))), releases[0].woken)
 	if why := b.notKept(); why != "" && times <= len(releases)*len(b.Instances) {
-		return found(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
+		return answer(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
 	}
 	if times <= len(releases)*len(b.Instances) {
-		return found(history.Herd, history.OK, "%s", text)
+		return answer(history.Herd, history.OK, "%s", text)
 	}
 	return broken(history.Herd, b.evidenceOfHerd(text+", of whom one got the lock", releases), 1)
 }

@@ -13,7 +13,7 @@ import (
 // way, leaves it open.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
-		return found(history.Liveness, history.Indeterminate, "no fresh request was sent")
+		return answer(history.Liveness, history.Indeterminate, "no fresh request was sent")
 	}
 	first, last := b.probes[0], decisive(b.probes)
 	took := time.Duration(last.Done - first.Sent)
@@ -21,7 +21,7 @@ func liveness(b *books) history.Finding {
 		return history.Finding{Verdict: history.Liveness, Result: history.OK}
 	}
 	if op := b.openProbe(last); op != nil {
-		return found(history.Liveness, history.Indeterminate,
+		return answer(history.Liveness, history.Indeterminate,
 			"%s answered a fresh request: %s: that does not tell whether it got through, as a 409 does",
 			instance(b.Cell, op), op.Detail)
 	}

@@ -15,10 +15,10 @@ func inOrder(b *books) history.Finding {
 		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}
 	}
 	if why := b.clocks.notAsked(); why != "" {
-		return found(history.InOrder, history.NotApplicable, "%s", why)
+		return answer(history.InOrder, history.NotApplicable, "%s", why)
 	}
 	if b.unanswered > 0 {
-		return found(history.InOrder, history.Indeterminate,
+		return answer(history.InOrder, history.Indeterminate,
 			"%d orders were never answered: who was first cannot be told", b.unanswered)
 	}
 	if h := overtakings(b.inLine()); h.total > 0 {

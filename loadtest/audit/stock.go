@@ -35,7 +35,7 @@ func stock(b *books) history.Finding {
 	}
 	f := b.balance()
 	if f.Result == history.OK && b.noFaults() && b.sales == 0 && b.Initial > 0 {
-		return found(history.Stock, history.Indeterminate, "nothing was sold, so nothing was shown")
+		return answer(history.Stock, history.Indeterminate, "nothing was sold, so nothing was shown")
 	}
 	return f
 }
@@ -48,7 +48,7 @@ func stock(b *books) history.Finding {
 // that shows no such write may have sold nothing, while a unit was lost.
 func (b *books) balance() history.Finding {
 	if b.Left == nil {
-		return found(history.Stock, history.Indeterminate, "the stock could not be read at the end")
+		return answer(history.Stock, history.Indeterminate, "the stock could not be read at the end")
 	}
 	gone, sold := b.Initial-*b.Left, int64(len(b.receipts))
 	switch {
@@ -59,14 +59,14 @@ func (b *books) balance() history.Finding {
 		}
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
 	case gone < sold+b.open:
-		return found(history.Stock, history.Indeterminate, "%s: %s sold again%s", b.unknownUnits(),
+		return answer(history.Stock, history.Indeterminate, "%s: %s sold again%s", b.unknownUnits(),
 			oneOr(b.open, "it may be another's unit", "they may be others' units"), b.strange)
 	case b.unexplained > 0:
 		which := oneOr(b.open, "it", "them")
 		if b.unexplained < b.open {
 			which = fmt.Sprintf("%d of them", b.unexplained)
 		}
-		return found(history.Stock, history.Indeterminate, "%s and the stock is lower by that much, "+
+		return answer(history.Stock, history.Indeterminate, "%s and the stock is lower by that much, "+
 			"but no write without a reply explains %s: one may have been lost and another not sold%s",
 			b.unknownUnits(), which, b.strange)
 	}

@@ -16,7 +16,7 @@ import (
 func valid(b *books, answers []history.Finding) history.Finding {
 	for _, why := range []string{b.undelivered(), b.starved(), b.stepped(), b.tooSlowFor(answers)} {
 		if why != "" {
-			return found(history.Valid, history.Invalid, "%s", why)
+			return answer(history.Valid, history.Invalid, "%s", why)
 		}
 	}
 	return history.Finding{Verdict: history.Valid, Result: history.OK}

@@ -56,7 +56,7 @@ type reader struct {
 }
 
 func (r *reader) read(f io.Reader) error {
-	text, err := unpacked(f)
+	text, err := unpack(f)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (r *reader) read(f io.Reader) error {
 	return r.check()
 }
 
-// unpacked decompresses the file if it is compressed, which its first bytes tell, whatever its name.
-func unpacked(f io.Reader) (io.Reader, error) {
+// unpack decompresses the file if it is compressed, which its first bytes tell, whatever its name.
+func unpack(f io.Reader) (io.Reader, error) {
 	buf := bufio.NewReaderSize(f, 1<<20)
 	if magic, _ := buf.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return buf, nil

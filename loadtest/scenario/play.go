@@ -262,7 +262,7 @@ func (o *inFlight) waitUntil(done func() bool) { o.waitAtMost(barrierTimeout, do
 func (o *inFlight) waitAtMost(bound time.Duration, done func() bool) {
 	slack := func() time.Duration { return bound + 2*o.slack() }
 	if !o.poll(slack, done) {
-		o.fail("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, slack().Round(time.Millisecond))
+		o.fail("order %s (%s): the fault did not happen within %s", o.ID, o.Fault, slack().Round(time.Millisecond))
 	}
 }
 
