@@ -120,3 +120,15 @@ func TestTallyCountsBuyersAndNotProbes(t *testing.T) {
 	assert.Equal(t, history.Tally{Buyers: 7, Sold: 3, Refused: 1, Busy: 1, NotSold: 1, Unknown: 1}, c.Tally())
 	assert.Equal(t, 1, c.SoldTwice(), "one unit, however often")
 }
+
+// The probe of a large stock buys a unit, which is not lost.
+func TestWhatTheProbeBoughtWasLeft(t *testing.T) {
+	left := int64(98)
+	c := &history.Cell{Ops: []history.Op{
+		{Phase: history.Buy, Outcome: history.Sold, Units: []int64{100}},
+		{Phase: history.Probe, Outcome: history.Sold, Units: []int64{99}},
+	}}
+	assert.Equal(t, "?", c.LeftByBuyers())
+	c.Left = &left
+	assert.Equal(t, "99", c.LeftByBuyers())
+}

@@ -593,7 +593,7 @@ var table = []section{
 		{"EXPIRE shows whose lock it is", by{test("./loadtest/history TestWhatACommandDoes")},
 			edits{{"loadtest/history/command.go",
 				`"eval:renew") || c.Cmd == "sql:renew"`, `"eval:renew") || c.Cmd == "expire"`}}},
-		{"what the probe bought is lost", by{test("./loadtest/report/terminal TestWhatTheProbeBought")},
+		{"what the probe bought is lost", by{test("./loadtest/history TestWhatTheProbeBought")},
 			edits{{"loadtest/history/sums.go", "*c.Left + c.sums().probes", "*c.Left"}}},
 		{"timeline: a write that was refused is one", by{test("./loadtest/report/html TestARefusedWrite")},
 			edits{{"loadtest/report/html/writes.go", "case cmd.Refused():", "case false:"}}},
