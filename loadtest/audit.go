@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"stockapi/loadtest/audit"
@@ -76,9 +75,7 @@ func (f *auditFlags) out() string {
 
 // again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.
 func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*catalog.Row) error) int {
-	spool := history.NewSpool(os.TempDir())
-	defer func() { _ = spool.Close() }()
-	run, err := history.Open(file, spool)
+	run, err := history.Open(file)
 	if err != nil {
 		return complain(stderr, err)
 	}
@@ -87,7 +84,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 		differ = append(differ, rejudge(c)...)
 	}
 	rows := scenario.Table.Assess(run.Cells)
-	if err := errors.Join(show(run, rows), spool.Err()); err != nil {
+	if err := show(run, rows); err != nil {
 		return complain(stderr, err)
 	}
 	for _, d := range differ {

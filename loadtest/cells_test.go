@@ -111,7 +111,7 @@ func TestCells(t *testing.T) {
 func killedOrder(t *testing.T, dir string) {
 	t.Helper()
 	assert.FileExists(t, filepath.Join(dir, "porcupine", "two-instances-v0.5.html"))
-	run, err := history.Open(dir, nil)
+	run, err := history.Open(dir)
 	require.NoError(t, err)
 	c := run.Cells[slices.IndexFunc(run.Cells, func(c *history.Cell) bool {
 		return c.Scenario == "crash" && c.Rung == "v1"

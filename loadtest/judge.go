@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -46,11 +45,9 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, fmt.Errorf("judge: %w", err))
 	}
-	spool := history.NewSpool(os.TempDir())
-	defer func() { _ = spool.Close() }()
 	stalls := load.NewStallMeter()
 	defer stalls.Close()
-	runner := &scenario.Runner{Client: own, Spool: spool, Stalls: stalls, Load: history.Load{
+	runner := &scenario.Runner{Client: own, Stalls: stalls, Load: history.Load{
 		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock,
 		Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 	}}

@@ -31,7 +31,7 @@ func TestAClientWithoutFiles(t *testing.T) {
 	assert.Equal(t, couldNotRun, exit.ExitCode(), out.String())
 	assert.Less(t, shop.arrived(), 400, "some never left")
 	assert.Regexp(t, `(?i)too many open files|file descriptors|no files`, out.String())
-	recorded, err := history.Open(dir, nil)
+	recorded, err := history.Open(dir)
 	require.NoError(t, err)
 	c := recorded.Cells[0]
 	assert.Equal(t, history.Invalid, c.Finding(history.Valid).Result, out.String())

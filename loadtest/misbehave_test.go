@@ -105,7 +105,7 @@ func cellOf(t *testing.T, args ...string) (code int, c *history.Cell, out string
 	t.Helper()
 	dir := t.TempDir()
 	code, stdout, stderr := loadtest(t, append(args, "--out", dir)...)
-	recorded, err := history.Open(dir, nil)
+	recorded, err := history.Open(dir)
 	if err != nil {
 		return code, nil, stdout + stderr
 	}

@@ -110,7 +110,8 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	cell.Breaks = e.Breaks
 	r.run.Cells = append(r.run.Cells, cell)
 	fmt.Fprintln(r.stdout)
-	for _, op := range cell.All() {
+	for i := range cell.Ops {
+		op := &cell.Ops[i]
 		if op.Phase == history.Buy {
 			fmt.Fprintf(r.stdout, "%s: %s\n", op.Instance, ended(op))
 		}

@@ -67,7 +67,7 @@ func pictured(rows []*catalog.Row, name string) (*catalog.Row, error) {
 	var names []string
 	for _, r := range rows {
 		c, title := r.Shown(), r.Scenario.Name+" "+r.Rung
-		if c.Len() == 0 {
+		if len(c.Ops) == 0 {
 			continue
 		}
 		names = append(names, title)

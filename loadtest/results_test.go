@@ -45,7 +45,7 @@ func TestResultsOfARun(t *testing.T) {
 	assert.Contains(t, said, "as expected (1 of 1 cells; 1 not run)")
 	assert.Equal(t, 137+1, shop.arrived(), "exactly as many as asked, and a probe")
 	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
-	recorded, err := history.Open(dir, nil)
+	recorded, err := history.Open(dir)
 	require.NoError(t, err)
 	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
 
@@ -84,7 +84,7 @@ func TestResultsOfARun(t *testing.T) {
 		}, couldNotRun},
 	} {
 		t.Run("the exit code, "+name, func(t *testing.T) {
-			run, err := history.Open(dir, nil)
+			run, err := history.Open(dir)
 			require.NoError(t, err)
 			c.change(run)
 			file := filepath.Join(t.TempDir(), "r.jsonl.gz")

@@ -47,7 +47,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	session, err := f.measure(ctx, specs, shown, stdout)
-	defer func() { _ = session.spool.Close() }()
 	shown.Clear()
 	code := f.finish(session.history, err, session.keysLeft(err), first, stdout, stderr)
 	printScore(stdout, predicted, session.history.Cells)

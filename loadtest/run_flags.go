@@ -110,7 +110,7 @@ func (f *runFlags) sizes() error {
 // loadSizes refuses a crowd or a stock that is out of bounds.
 func loadSizes(requests, concurrency int, stock int64) error {
 	return cmp.Or(
-		within("--requests", requests, 1, 10_000_000),
+		within("--requests", requests, 1, 1_000_000),
 		within("--concurrency", concurrency, 1, 5000),
 		within("--stock", stock, 1, 1_000_000_000),
 	)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +29,6 @@ type session struct {
 	flags       *runFlags
 	specs       []catalog.Spec
 	token       string // the admin token of the instances
-	spool       *history.Spool
 	progress    *terminal.Progress
 	stdout      io.Writer
 	client      *client.Client // for what the cells share
@@ -56,7 +54,7 @@ func (f *runFlags) measure(
 	ctx context.Context, specs []catalog.Spec, progress *terminal.Progress, stdout io.Writer,
 ) (*session, error) {
 	s := &session{
-		flags: f, specs: specs, token: adminToken(), spool: history.NewSpool(cmp.Or(f.Out, os.TempDir())),
+		flags: f, specs: specs, token: adminToken(),
 		progress: progress, stdout: stdout, stalls: load.NewStallMeter(), history: f.newHistory(),
 	}
 	s.history.Selected = len(specs)
@@ -69,9 +67,6 @@ func (f *runFlags) measure(
 	err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		err = errInterrupted
-	}
-	if err == nil {
-		err = s.spool.Err()
 	}
 	if err != nil {
 		s.history.Interrupted = err.Error()
@@ -224,7 +219,7 @@ func (s *session) cell(
 		s.sweep(ctx, product, err)
 	}()
 	runner := &scenario.Runner{
-		Client: own, Load: s.history.Load, Targets: env.targets, Spool: s.spool, Stalls: s.stalls,
+		Client: own, Load: s.history.Load, Targets: env.targets, Stalls: s.stalls,
 	}
 	return runner.Run(ctx, spec, product, env.urls)
 }

@@ -91,7 +91,7 @@ func TestStage(t *testing.T) {
 	code, stdout, stderr := loadtest(t, "audit", out)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "as expected")
-	run, err := history.Open(out, nil)
+	run, err := history.Open(out)
 	require.NoError(t, err)
 	require.Len(t, run.Cells, 1)
 	var verdict struct {

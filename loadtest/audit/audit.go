@@ -18,27 +18,26 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 		return nil, nil
 	}
 	b := readBooks(c)
-	answers := make([]history.Finding, 7)
-	answers[0] = stock(b)
-	answers[3] = liveness(b)
-	cover := b.coverage()
-	b.receipts, b.sends, b.refusals = nil, nil, nil // there may be a million of each, and the leases need memory too
-	l := readLeases(b)
-	l.stockSafe = answers[0].Result == history.OK
-	l.cover(cover)
-	answers[1], answers[5], answers[6] = exclusion(l), inOrder(l), herd(l)
-	answers[2], answers[4] = ownRelease(b), fence(b)
-	cover.Removals, cover.Judged, cover.LostReleases = b.removals, b.judged, b.lostReleases
-	return judged(valid(b, answers), answers), cover
+	answers := []history.Finding{
+		stock(b),
+		exclusion(b),
+		ownRelease(b),
+		liveness(b),
+		fence(b),
+		inOrder(b),
+		herd(b),
+	}
+	return withValid(valid(b, answers), answers), b.coverage()
 }
 
-// judged puts the answer to Valid before the others. If the cell is no measurement of the service, the others say
+// withValid puts the answer to Valid before the others. If the cell is no measurement of the service, the others say
 // nothing.
-func judged(first history.Finding, answers []history.Finding) []history.Finding {
+func withValid(first history.Finding, answers []history.Finding) []history.Finding {
 	if first.Result == history.Invalid {
 		for i, f := range answers {
 			if f.Result != history.NotApplicable {
-				answers[i] = found(f.Verdict, history.Indeterminate, "the cell is no measurement of the service: %s", first.Because)
+				answers[i] = answer(f.Verdict, history.Indeterminate,
+					"the cell is no measurement of the service: %s", first.Because)
 			}
 		}
 	}
@@ -48,7 +47,7 @@ func judged(first history.Finding, answers []history.Finding) []history.Finding 
 // Stock answers whether sales and stock agree.
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
-func found(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
+func answer(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }
 
@@ -70,10 +69,10 @@ func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evi
 	return e
 }
 
-// A violation is one between two ops. It is small, as there may be a million of them.
+// A violation is one between two ops.
 type violation struct {
 	at    history.Instant
-	a, b  int32 // numbers of ops
+	a, b  int   // indices of ops
 	value int64 // the unit, the token or the removal that it is about
 }
 

@@ -3,17 +3,19 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"stockapi/loadtest/history"
 )
 
-// books are the result of one pass over all ops of a cell: the clocks, counts, and a few numbers of each sale and each
-// refusal. Further details of an op are read again, by its number.
+// books are what the questions share: the clocks of a cell, counts of its ops, and of each sale, refusal and lease what
+// the questions compare, with the index of its op.
 type books struct {
 	*history.Cell
+	// ops are the cell's, without the leases and commands of answers that are another order's: they prove nothing of the
+	// order that got them.
+	ops    []*history.Op
 	clocks *clocks
 	// oneClock reports whether all instances are known to have the same.
 	oneClock bool
@@ -21,7 +23,11 @@ type books struct {
 	receipts []receipt
 	sends    []send
 	refusals []refusal
-	probes   []int32
+	// probes are the fresh requests in the order in which they were sent.
+	probes []*history.Op
+	// leases are in the order in which they were acquired. alone means that no two of them can be compared.
+	leases []lease
+	alone  bool
 
 	sales, refused, resolved, unknown, notSent int
 	// promised counts the units that are sold or that answers name, with serial numbers or without.
@@ -47,7 +53,7 @@ type books struct {
 	surplus violations
 	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
 	silent int
-	// sellers are the orders that others name. faulted are those that had a fault, while that is needed.
+	// sellers are the orders that others name. faulted are those that had a fault.
 	sellers map[string]*seller
 	faulted map[string]bool
 	// removals counts the commands that removed a lock, and judged those of them that were compared with the acquires.
@@ -66,7 +72,7 @@ func (b *books) noFaults() bool { return len(b.Faults) == 0 && b.Aborted == "" }
 type receipt struct {
 	unit int64
 	at   history.Instant
-	op   int32
+	op   int
 }
 
 // A send is an order that may have taken units after it was sent. It was done only if it is sold: then it had taken
@@ -89,12 +95,12 @@ type refusal struct {
 // A timing is the time of the lease under which an order read the stock and wrote it, if it is known.
 type timing struct {
 	acquired, until history.Instant
-	op              int32
+	op              int
 	known           bool
 }
 
 // timingOf returns the timing of an order that shows its lease. One that lost the lease may have gone on without it.
-func timingOf(i int32, op *history.Op) timing {
+func timingOf(i int, op *history.Op) timing {
 	l := op.Lease
 	if l == nil || !l.AcquiredAt.Known() || !l.ReleasedAt.Known() || l.Lost {
 		return timing{op: i}
@@ -104,15 +110,16 @@ func timingOf(i int32, op *history.Op) timing {
 
 func readBooks(c *history.Cell) *books {
 	b := &books{Cell: c, clocks: newClocks(c), oneClock: c.OneClock(),
-		sellers: map[string]*seller{}, faulted: map[string]bool{},
-		receipts: make([]receipt, 0, min(int64(c.Len()), max(c.Initial, 0))+100), sends: make([]send, 0, c.Len())}
+		probes: freshRequests(c), sellers: map[string]*seller{}, faulted: map[string]bool{}}
 	for _, f := range c.Faults {
 		if f.Order != "" {
 			b.faulted[f.Order] = true
 		}
 	}
-	for i, op := range b.All() {
-		b.add(int32(i), op, b.faulted[op.Order])
+	for i := range c.Ops {
+		op := own(&c.Ops[i])
+		b.ops = append(b.ops, op)
+		b.add(i, op, b.faulted[op.Order])
 	}
 	b.clocks.settle()
 	if b.clocks.digit() > 0 {
@@ -124,24 +131,18 @@ func readBooks(c *history.Cell) *books {
 	if len(b.sellers) > 0 {
 		b.addShared()
 	}
+	b.readLeases()
 	return b
 }
 
-// All returns the cell's ops without the leases and commands of answers that are another order's: they prove nothing of
-// the order that got them.
-func (b *books) All() iter.Seq2[int, *history.Op] {
-	return func(yield func(int, *history.Op) bool) {
-		for i, op := range b.Cell.All() {
-			if op.For != "" {
-				own := *op
-				own.Lease, own.SoldBy, own.Trace = nil, "", nil
-				op = &own
-			}
-			if !yield(i, op) {
-				return
-			}
-		}
+// own returns an op without what is another order's of its answer.
+func own(op *history.Op) *history.Op {
+	if op.For == "" {
+		return op
 	}
+	mine := *op
+	mine.Lease, mine.SoldBy, mine.Trace = nil, "", nil
+	return &mine
 }
 
 // dropCopies drops the receipts that came more than once, such as one answer that was delivered to two orders: what was
@@ -152,38 +153,35 @@ func (b *books) dropCopies() {
 		owner string
 	}
 	sold := map[sale]bool{}
-	told := func(r receipt) (owner string, astray bool) {
-		op := b.At(int(r.op))
-		return strings.Clone(cmp.Or(op.For, op.Order)), op.For != ""
+	ownerOf := func(r receipt) (owner string, astray bool) {
+		op := b.ops[r.op]
+		return cmp.Or(op.For, op.Order), op.For != ""
 	}
 	for _, r := range b.receipts {
-		if owner, astray := told(r); !astray {
+		if owner, astray := ownerOf(r); !astray {
 			sold[sale{r.unit, owner}] = true
 		}
 	}
 	b.receipts = slices.DeleteFunc(b.receipts, func(r receipt) bool {
-		owner, astray := told(r)
+		owner, astray := ownerOf(r)
 		if one := (sale{r.unit, owner}); !astray || !sold[one] {
 			sold[one] = true
 			return false
 		}
 		b.promised--
-		if b.At(int(r.op)).Outcome == history.Unknown {
+		if b.ops[r.op].Outcome == history.Unknown {
 			b.open, b.unexplained = b.open+1, b.unexplained+1
 		}
 		return true
 	})
 }
 
-func (b *books) add(i int32, op *history.Op, faulted bool) {
+func (b *books) add(i int, op *history.Op, faulted bool) {
 	b.clocks.narrow(op)
 	b.count(op)
 	b.addSale(i, op)
 	if op.For != "" {
 		b.astray++
-	}
-	if op.Phase == history.Probe {
-		b.probes = append(b.probes, i)
 	}
 	if op.Outcome == history.Refused {
 		b.refused++
@@ -248,7 +246,7 @@ func (b *books) count(op *history.Op) {
 	}
 }
 
-func (b *books) addSale(i int32, op *history.Op) {
+func (b *books) addSale(i int, op *history.Op) {
 	at := b.soldAt(op)
 	for _, u := range op.Units {
 		b.receipts = append(b.receipts, receipt{u, at, i})
@@ -277,7 +275,7 @@ func (b *books) addSale(i int32, op *history.Op) {
 	}
 }
 
-func sendOf(i int32, op *history.Op) send {
+func sendOf(i int, op *history.Op) send {
 	one := send{op.Sent, history.Never, max(op.Quantity, int64(len(op.Units))), timing{op: i}}
 	if op.Outcome == history.Sold {
 		one.done, one.timing = op.Done, timingOf(i, op)

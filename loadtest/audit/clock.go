@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -79,7 +78,7 @@ func newClock(id string) *clock {
 func (k *clocks) of(instance string) *clock {
 	one := k.byInstance[instance]
 	if one == nil {
-		k.unknown = strings.Clone(instance)
+		k.unknown = instance
 		one = newClock("of " + k.unknown)
 		k.byInstance[k.unknown] = one
 	}

@@ -21,18 +21,18 @@ func fence(b *books) history.Finding {
 		return h.broken(history.Fence, l.sameTokenTwice)
 	}
 	if why := l.clocks.notAsked(); why != "" {
-		return found(history.Fence, history.NotApplicable, "%s", why)
+		return answer(history.Fence, history.NotApplicable, "%s", why)
 	}
 	if h := l.fellBack(); h.total > 0 {
 		return h.broken(history.Fence, l.fellBackEvidence)
 	}
 	if why := l.unsureOfTokens(); why != "" {
-		return found(history.Fence, history.Indeterminate, "%s", why)
+		return answer(history.Fence, history.Indeterminate, "%s", why)
 	}
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }
 
-// grants are the result of one more pass over the ops, if there are tokens.
+// grants are those of the cell's fencing tokens.
 type grants struct {
 	*books
 	grants []grant
@@ -44,21 +44,17 @@ type grants struct {
 type grant struct {
 	token        int64
 	begun, ended history.Instant
-	op           int32
+	op           int
 }
 
 func readGrants(b *books) *grants {
 	l := &grants{books: b}
-	if b.fenced == 0 {
-		return l
-	}
-	l.grants = make([]grant, 0, b.fenced)
-	for i, op := range b.All() {
+	for i, op := range b.ops {
 		if op.Lease == nil || op.Lease.Fence == 0 {
 			continue
 		}
 		l.grants = append(l.grants, grant{
-			token: op.Lease.Fence, begun: begun(op, b.clocks.of(op.Instance)), ended: op.Lease.AcquiredAt, op: int32(i),
+			token: op.Lease.Fence, begun: begun(op, b.clocks.of(op.Instance)), ended: op.Lease.AcquiredAt, op: i,
 		})
 	}
 	return l
@@ -124,9 +120,9 @@ func (l *grants) fellBack() *violations {
 	slices.SortFunc(l.grants, func(a, b grant) int {
 		return cmp.Or(cmp.Compare(a.ended, b.ended), cmp.Compare(a.op, b.op))
 	})
-	highest := make([]int32, len(l.grants))
+	highest := make([]int, len(l.grants))
 	for i := range l.grants {
-		highest[i] = int32(i)
+		highest[i] = i
 		if i > 0 && l.grants[highest[i-1]].token > l.grants[i].token {
 			highest[i] = highest[i-1]
 		}
@@ -144,16 +140,16 @@ func (l *grants) fellBack() *violations {
 }
 
 func (l *grants) fellBackEvidence(one violation) history.Evidence {
-	a, b := *l.At(int(one.a)), *l.At(int(one.b))
+	a, b := l.ops[one.a], l.ops[one.b]
 	return tokens(fmt.Sprintf("%s got token %d at %s, and %s only token %d at %s",
-		order(l.Cell, &a), l.Ordinal(a.Lease.Fence), a.Lease.AcquiredAt,
-		order(l.Cell, &b), l.Ordinal(b.Lease.Fence), b.Lease.AcquiredAt), &a, &b)
+		order(l.Cell, a), l.Ordinal(a.Lease.Fence), a.Lease.AcquiredAt,
+		order(l.Cell, b), l.Ordinal(b.Lease.Fence), b.Lease.AcquiredAt), a, b)
 }
 
 func (l *grants) sameTokenTwice(one violation) history.Evidence {
-	a, b := *l.At(int(one.a)), *l.At(int(one.b))
+	a, b := l.ops[one.a], l.ops[one.b]
 	return tokens(fmt.Sprintf("%s and %s both got token %d",
-		order(l.Cell, &a), order(l.Cell, &b), l.Ordinal(one.value)), &a, &b)
+		order(l.Cell, a), order(l.Cell, b), l.Ordinal(one.value)), a, b)
 }
 
 func tokens(text string, a, b *history.Op) history.Evidence {

@@ -12,30 +12,30 @@ import (
 // herd answers whether a release wakes more waiters than it has to: on average more than one per instance. Only one of
 // them can get the lock. The others go back to wait, and their cost grows with their number. The question needs many
 // orders that are known to wait. Every wake-up is in the trace of the order that was woken.
-func herd(l *leases) history.Finding {
-	if l.Waiting == 0 {
+func herd(b *books) history.Finding {
+	if b.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
 	}
-	if why := l.clocks.notAsked(); why != "" {
-		return found(history.Herd, history.NotApplicable, "%s", why)
+	if why := b.clocks.notAsked(); why != "" {
+		return answer(history.Herd, history.NotApplicable, "%s", why)
 	}
-	if l.unanswered > 0 {
-		return found(history.Herd, history.Indeterminate,
-			"%d orders were never answered: which release woke whom cannot be told", l.unanswered)
+	if b.unanswered > 0 {
+		return answer(history.Herd, history.Indeterminate,
+			"%d orders were never answered: which release woke whom cannot be told", b.unanswered)
 	}
-	times, releases := l.wakes(l.inLine())
+	times, releases := b.wakes(b.inLine())
 	if len(releases) == 0 {
-		return found(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
+		return answer(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
 	}
 	text := fmt.Sprintf("a release woke %s on average (%d at most)",
 		waiters(float64(times)/float64(len(releases))), releases[0].woken)
-	if why := l.notKept(); why != "" && times <= len(releases)*len(l.Instances) {
-		return found(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
+	if why := b.notKept(); why != "" && times <= len(releases)*len(b.Instances) {
+		return answer(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
 	}
-	if times <= len(releases)*len(l.Instances) {
-		return found(history.Herd, history.OK, "%s", text)
+	if times <= len(releases)*len(b.Instances) {
+		return answer(history.Herd, history.OK, "%s", text)
 	}
-	return broken(history.Herd, l.evidenceOfHerd(text+", of whom one got the lock", releases), 1)
+	return broken(history.Herd, b.evidenceOfHerd(text+", of whom one got the lock", releases), 1)
 }
 
 func waiters(n float64) string {
@@ -48,15 +48,15 @@ func waiters(n float64) string {
 // A release is one that some order waited for, with how many it woke.
 type release struct {
 	at    history.Instant
-	op    int32
+	op    int
 	woken int
 }
 
 // wakes counts the wake-ups of all orders, and returns the releases that some order waited for, those that woke most
 // first. A wake-up belongs to the last release before it; the sum does not depend on that.
-func (l *leases) wakes(line []lease) (times int, releases []release) {
+func (b *books) wakes(line []lease) (times int, releases []release) {
 	releases = waitedFor(line)
-	for _, op := range l.All() {
+	for _, op := range b.ops {
 		for i := range op.Trace {
 			if !op.Trace[i].Woken() {
 				continue
@@ -98,11 +98,11 @@ func waitedFor(line []lease) []release {
 }
 
 // evidenceOfHerd lists the releases that woke most, after a sentence about all of them.
-func (l *leases) evidenceOfHerd(text string, releases []release) []history.Evidence {
+func (b *books) evidenceOfHerd(text string, releases []release) []history.Evidence {
 	ev := []history.Evidence{{Text: text}}
 	for _, r := range releases[:min(len(releases), maxEvidence-1)] {
-		op := l.At(int(r.op))
-		text := fmt.Sprintf("the release of %s on %s at %s woke %d", order(l.Cell, op), op.Instance, r.at, r.woken)
+		op := b.ops[r.op]
+		text := fmt.Sprintf("the release of %s on %s at %s woke %d", order(b.Cell, op), op.Instance, r.at, r.woken)
 		ev = append(ev, evidence(text, []history.Instant{r.at}, op))
 	}
 	return ev

@@ -7,60 +7,44 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// leases are the result of a second pass over a cell's ops, for the verdicts about who held the lock, and when. They
-// are in the order in which they were acquired.
-type leases struct {
-	*books
-	all []lease
-	// stockSafe means that the stock is right, whatever the lock did.
-	stockSafe bool
-	// alone means that no two of them can be compared.
-	alone bool
-}
-
 // A lease is that of one order, by its clock, with when that order was sent, by the client's.
 type lease struct {
 	acquired, until, sent history.Instant
-	op                    int32
+	op                    int
 	reading, buyer        bool
 }
 
-func readLeases(b *books) *leases {
-	l := &leases{books: b}
-	if b.locks == 0 {
-		return l
-	}
-	l.all = make([]lease, 0, b.locks)
-	for i, op := range b.All() {
+// readLeases collects the leases, for the verdicts about who held the lock, and when.
+func (b *books) readLeases() {
+	for i, op := range b.ops {
 		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
-			l.add(int32(i), op)
+			b.leases = append(b.leases, b.lease(i, op))
 		}
 	}
-	slices.SortFunc(l.all, func(a, b lease) int {
+	slices.SortFunc(b.leases, func(a, b lease) int {
 		return cmp.Or(cmp.Compare(a.acquired, b.acquired), cmp.Compare(a.until, b.until), cmp.Compare(a.op, b.op))
 	})
-	if l.alone = !l.peers(); l.alone {
+	if b.alone = !b.peers(); b.alone {
 		b.seen = 0
 	}
-	return l
 }
 
 // peers reports whether any two leases can be compared: readers share the lock.
-func (l *leases) peers() bool {
-	return len(l.all) < 2 || slices.ContainsFunc(l.all, func(one lease) bool { return !one.reading })
+func (b *books) peers() bool {
+	return len(b.leases) < 2 || slices.ContainsFunc(b.leases, func(one lease) bool { return !one.reading })
 }
 
-func (l *leases) add(i int32, op *history.Op) {
+func (b *books) lease(i int, op *history.Op) lease {
 	one := lease{
 		acquired: op.Lease.AcquiredAt, until: op.Lease.Until(), sent: op.Sent, op: i,
 		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
 	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
 	// While it was stopped it believed nothing, so all that is known of its lease is when it was taken.
-	if op.Lease.Noticed && stopped(l.Cell, op) {
+	if op.Lease.Noticed && stopped(b.Cell, op) {
 		one.until = one.acquired
 	}
-	l.all = append(l.all, one)
+	return one
 }
 
 // stopped reports whether an order's process was stopped during the order.

@@ -13,25 +13,25 @@ import (
 // way, leaves it open.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
-		return found(history.Liveness, history.Indeterminate, "no fresh request was sent")
+		return answer(history.Liveness, history.Indeterminate, "no fresh request was sent")
 	}
-	first, last := *b.firstProbe(), *b.decisive()
+	first, last := b.probes[0], decisive(b.probes)
 	took := time.Duration(last.Done - first.Sent)
-	if last.Done.Known() && gotThrough(&last) && took <= b.Limit {
+	if last.Done.Known() && gotThrough(last) && took <= b.Limit {
 		return history.Finding{Verdict: history.Liveness, Result: history.OK}
 	}
-	if op := b.openProbe(&last); op != nil {
-		return found(history.Liveness, history.Indeterminate,
+	if op := b.openProbe(last); op != nil {
+		return answer(history.Liveness, history.Indeterminate,
 			"%s answered a fresh request: %s: that does not tell whether it got through, as a 409 does",
 			instance(b.Cell, op), op.Detail)
 	}
 	switch {
 	case !last.Done.Known():
-		return stuck(b.Cell, &first, &last, "a fresh request was not answered")
-	case !gotThrough(&last):
-		return stuck(b.Cell, &first, &last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
+		return stuck(b.Cell, first, last, "a fresh request was not answered")
+	case !gotThrough(last):
+		return stuck(b.Cell, first, last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
 	}
-	return stuck(b.Cell, &first, &last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
+	return stuck(b.Cell, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 }
 
 func gotThrough(op *history.Op) bool {
@@ -47,8 +47,8 @@ func (b *books) openProbe(decisive *history.Op) *history.Op {
 	if gotThrough(decisive) {
 		return nil
 	}
-	for _, i := range b.inTurn() {
-		if op := b.At(int(i)); leavesOpen(op) {
+	for _, op := range b.probes {
+		if leavesOpen(op) {
 			return op
 		}
 	}
@@ -65,44 +65,35 @@ func leavesOpen(op *history.Op) bool {
 // Recovery returns after how long a fresh request got through after the load, or that none did in that time. It is zero
 // if that is not known: none was sent, or the last one was never answered.
 func Recovery(c *history.Cell) (took time.Duration, through bool) {
-	b := &books{Cell: c}
-	for i, op := range c.All() {
-		if op.Phase == history.Probe {
-			b.probes = append(b.probes, int32(i))
-		}
-	}
-	if len(b.probes) == 0 {
+	probes := freshRequests(c)
+	if len(probes) == 0 {
 		return 0, false
 	}
-	sent, last := b.firstProbe().Sent, b.decisive()
+	sent, last := probes[0].Sent, decisive(probes)
 	if !last.Done.Known() {
 		return 0, false
 	}
 	return time.Duration(last.Done - sent), gotThrough(last)
 }
 
-// firstProbe returns the fresh request that was sent first.
-func (b *books) firstProbe() *history.Op { return b.At(int(b.inTurn()[0])) }
-
-// decisive returns the first fresh request that got through, or the last one if none did.
-func (b *books) decisive() *history.Op {
-	tries := b.inTurn()
-	for _, i := range tries {
-		if op := b.At(int(i)); gotThrough(op) {
-			return op
+// freshRequests returns the fresh requests of a cell in the order in which they were sent.
+func freshRequests(c *history.Cell) []*history.Op {
+	var probes []*history.Op
+	for i := range c.Ops {
+		if c.Ops[i].Phase == history.Probe {
+			probes = append(probes, &c.Ops[i])
 		}
 	}
-	return b.At(int(tries[len(tries)-1]))
+	slices.SortStableFunc(probes, func(x, y *history.Op) int { return cmp.Compare(x.Sent, y.Sent) })
+	return probes
 }
 
-// inTurn returns the numbers of the fresh requests in the order in which they were sent.
-func (b *books) inTurn() []int32 {
-	sent := make(map[int32]history.Instant, len(b.probes))
-	for _, i := range b.probes {
-		sent[i] = b.At(int(i)).Sent
+// decisive returns the first fresh request that got through, or the last one if none did.
+func decisive(probes []*history.Op) *history.Op {
+	if i := slices.IndexFunc(probes, gotThrough); i >= 0 {
+		return probes[i]
 	}
-	slices.SortStableFunc(b.probes, func(x, y int32) int { return cmp.Compare(sent[x], sent[y]) })
-	return b.probes
+	return probes[len(probes)-1]
 }
 
 func stuck(c *history.Cell, first, last *history.Op, text string) history.Finding {

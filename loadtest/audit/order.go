@@ -10,27 +10,27 @@ import (
 
 // inOrder answers whether the orders got the lock in the order in which they came. The question needs orders that are
 // known to wait before the next one is sent.
-func inOrder(l *leases) history.Finding {
-	if !l.InLine {
+func inOrder(b *books) history.Finding {
+	if !b.InLine {
 		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}
 	}
-	if why := l.clocks.notAsked(); why != "" {
-		return found(history.InOrder, history.NotApplicable, "%s", why)
+	if why := b.clocks.notAsked(); why != "" {
+		return answer(history.InOrder, history.NotApplicable, "%s", why)
 	}
-	if l.unanswered > 0 {
-		return found(history.InOrder, history.Indeterminate,
-			"%d orders were never answered: who was first cannot be told", l.unanswered)
+	if b.unanswered > 0 {
+		return answer(history.InOrder, history.Indeterminate,
+			"%d orders were never answered: who was first cannot be told", b.unanswered)
 	}
-	if h := overtakings(l.inLine()); h.total > 0 {
-		return h.broken(history.InOrder, l.overtaking)
+	if h := overtakings(b.inLine()); h.total > 0 {
+		return h.broken(history.InOrder, b.overtaking)
 	}
 	return history.Finding{Verdict: history.InOrder, Result: history.OK}
 }
 
 // inLine returns the leases of the buyers in the order in which they came.
-func (l *leases) inLine() []lease {
+func (b *books) inLine() []lease {
 	var line []lease
-	for _, one := range l.all {
+	for _, one := range b.leases {
 		if one.buyer {
 			line = append(line, one)
 		}
@@ -57,10 +57,10 @@ func overtakings(line []lease) *violations {
 	return h
 }
 
-func (l *leases) overtaking(one violation) history.Evidence {
-	op, earlier := *l.At(int(one.a)), *l.At(int(one.b))
+func (b *books) overtaking(one violation) history.Evidence {
+	op, earlier := b.ops[one.a], b.ops[one.b]
 	return evidence(fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
-		order(l.Cell, &op), op.Instance, op.Sent, op.Lease.AcquiredAt,
-		order(l.Cell, &earlier), earlier.Instance, earlier.Sent),
-		[]history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt}, &op, &earlier)
+		order(b.Cell, op), op.Instance, op.Sent, op.Lease.AcquiredAt,
+		order(b.Cell, earlier), earlier.Instance, earlier.Sent),
+		[]history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt}, op, earlier)
 }

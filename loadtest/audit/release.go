@@ -15,7 +15,7 @@ func ownRelease(b *books) history.Finding {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
 	if why := b.clocks.notAsked(); why != "" {
-		return found(history.OwnRelease, history.NotApplicable, "%s", why)
+		return answer(history.OwnRelease, history.NotApplicable, "%s", why)
 	}
 	t := history.TimelineOf(b.Cell)
 	h := &violations{}
@@ -29,24 +29,24 @@ func ownRelease(b *books) history.Finding {
 		}
 	}
 	if h.total > 0 {
-		return h.broken(history.OwnRelease, func(one violation) history.Evidence { return b.stolen(&t.Removals[one.value]) })
+		return h.broken(history.OwnRelease, func(one violation) history.Evidence { return b.theft(&t.Removals[one.value]) })
 	}
 	if b.unanswered > 0 {
-		return found(history.OwnRelease, history.Indeterminate,
+		return answer(history.OwnRelease, history.Indeterminate,
 			"%d orders were never answered: what they removed is not known", b.unanswered)
 	}
 	if why := b.notKept(); why != "" {
-		return found(history.OwnRelease, history.Indeterminate, "%s: what they removed after those is not known", why)
+		return answer(history.OwnRelease, history.Indeterminate, "%s: what they removed after those is not known", why)
 	}
 	if b.silent > 0 {
-		return found(history.OwnRelease, history.Indeterminate,
+		return answer(history.OwnRelease, history.Indeterminate,
 			"of %d orders that must have had the lock, %d told none of their commands", b.due+b.shared, b.silent)
 	}
 	if b.doubtful > 0 {
-		return found(history.OwnRelease, history.Indeterminate, "%s", b.doubts())
+		return answer(history.OwnRelease, history.Indeterminate, "%s", b.doubts())
 	}
 	if b.tooFewJudged() {
-		return found(history.OwnRelease, history.Indeterminate,
+		return answer(history.OwnRelease, history.Indeterminate,
 			"only %d of %d releases could be judged", b.judged, b.removals)
 	}
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
@@ -65,10 +65,10 @@ func (b *books) tooFewJudged() bool {
 	return 3*b.judged < b.removals
 }
 
-// stolen puts the removal of another order's lock into words.
-func (b *books) stolen(r *history.Removal) history.Evidence {
-	op, other := *b.At(int(r.Order)), *b.At(int(r.By))
+// theft puts the removal of another order's lock into words.
+func (b *books) theft(r *history.Removal) history.Evidence {
+	op, other := b.ops[r.Order], b.ops[r.By]
 	return evidence(fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",
-		order(b.Cell, &op), instance(b.Cell, &op), r.Lock().Key, r.At, order(b.Cell, &other), other.Instance, r.Taken),
-		[]history.Instant{r.At, r.Taken}, &op, &other)
+		order(b.Cell, op), instance(b.Cell, op), r.Lock().Key, r.At, order(b.Cell, other), other.Instance, r.Taken),
+		[]history.Instant{r.At, r.Taken}, op, other)
 }

@@ -29,22 +29,22 @@ type seller struct {
 // sharesLease reports whether an order names another one instead of showing a lease.
 func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
 
-// addShared counts the orders that name another one. It reads all ops twice more.
+// addShared counts the orders that name another one.
 func (b *books) addShared() {
-	for _, op := range b.All() {
+	for _, op := range b.ops {
 		if _, named := b.sellers[op.Order]; named {
 			b.sellers[op.Order] = b.seller(op)
 		}
 	}
-	served := map[int32]*seller{}
-	for i, op := range b.All() {
+	served := map[int]*seller{}
+	for i, op := range b.ops {
 		if !sharesLease(op) {
 			continue
 		}
 		if why := b.whyNotSoldBy(op); why != "" {
 			b.addDoubtful(op, why)
 		} else {
-			served[int32(i)] = b.sellers[op.SoldBy]
+			served[i] = b.sellers[op.SoldBy]
 			b.addServed(op, b.sellers[op.SoldBy])
 		}
 	}
@@ -67,7 +67,6 @@ func (b *books) addShared() {
 			b.silent--
 		}
 	}
-	b.faulted = nil
 }
 
 // seller returns what is known of an order that others name: among others, from when to when it can have had its lease,
@@ -89,7 +88,7 @@ func (b *books) seller(op *history.Op) *seller {
 }
 
 // timingFor returns the timing of an order that was served under the seller's lease.
-func (s *seller) timingFor(op int32) timing {
+func (s *seller) timingFor(op int) timing {
 	t := s.timing
 	t.op = op
 	return t

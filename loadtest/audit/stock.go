@@ -35,7 +35,7 @@ func stock(b *books) history.Finding {
 	}
 	f := b.balance()
 	if f.Result == history.OK && b.noFaults() && b.sales == 0 && b.Initial > 0 {
-		return found(history.Stock, history.Indeterminate, "nothing was sold, so nothing was shown")
+		return answer(history.Stock, history.Indeterminate, "nothing was sold, so nothing was shown")
 	}
 	return f
 }
@@ -48,7 +48,7 @@ func stock(b *books) history.Finding {
 // that shows no such write may have sold nothing, while a unit was lost.
 func (b *books) balance() history.Finding {
 	if b.Left == nil {
-		return found(history.Stock, history.Indeterminate, "the stock could not be read at the end")
+		return answer(history.Stock, history.Indeterminate, "the stock could not be read at the end")
 	}
 	gone, sold := b.Initial-*b.Left, int64(len(b.receipts))
 	switch {
@@ -59,14 +59,14 @@ func (b *books) balance() history.Finding {
 		}
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
 	case gone < sold+b.open:
-		return found(history.Stock, history.Indeterminate, "%s: %s sold again%s", b.unknownUnits(),
+		return answer(history.Stock, history.Indeterminate, "%s: %s sold again%s", b.unknownUnits(),
 			oneOr(b.open, "it may be another's unit", "they may be others' units"), b.strange)
 	case b.unexplained > 0:
 		which := oneOr(b.open, "it", "them")
 		if b.unexplained < b.open {
 			which = fmt.Sprintf("%d of them", b.unexplained)
 		}
-		return found(history.Stock, history.Indeterminate, "%s and the stock is lower by that much, "+
+		return answer(history.Stock, history.Indeterminate, "%s and the stock is lower by that much, "+
 			"but no write without a reply explains %s: one may have been lost and another not sold%s",
 			b.unknownUnits(), which, b.strange)
 	}
@@ -118,11 +118,11 @@ func (b *books) soldTwice() *violations {
 }
 
 func (b *books) twice(h violation) history.Evidence {
-	before, again := *b.At(int(h.a)), *b.At(int(h.b))
-	at := []history.Instant{b.soldAt(&before), b.soldAt(&again)}
+	before, again := b.ops[h.a], b.ops[h.b]
+	at := []history.Instant{b.soldAt(before), b.soldAt(again)}
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s at %s; %s sold unit %d again to %s at %s",
-		instance(b.Cell, &before), h.value, order(b.Cell, &before), at[0],
-		instance(b.Cell, &again), h.value, order(b.Cell, &again), at[1]), at, &before, &again)
+		instance(b.Cell, before), h.value, order(b.Cell, before), at[0],
+		instance(b.Cell, again), h.value, order(b.Cell, again), at[1]), at, before, again)
 	e.Unit = h.value
 	return e
 }
@@ -139,7 +139,7 @@ func (b *books) neverExisted() *violations {
 }
 
 func (b *books) beyond(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	e := evidence(fmt.Sprintf("%s sold unit %d to %s, of a stock of %d",
 		instance(b.Cell, op), h.value, order(b.Cell, op), b.Initial), []history.Instant{b.soldAt(op)}, op)
 	e.Unit = h.value
@@ -147,7 +147,7 @@ func (b *books) beyond(h violation) history.Evidence {
 }
 
 func (b *books) tooMany(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	return evidence(fmt.Sprintf("%s sold more units to %s than the %d that it ordered", instance(b.Cell, op),
 		order(b.Cell, op), op.Quantity), []history.Instant{op.Done}, op)
 }
@@ -265,7 +265,7 @@ func eachByTime(sends []send, refusals []refusal, sent func(*send) history.Insta
 }
 
 func (b *books) wrongRefusal(h violation) history.Evidence {
-	op := b.At(int(h.a))
+	op := b.ops[h.a]
 	return evidence(fmt.Sprintf("%s refused %s at %s, which wanted %d, although at least %d of %d were left",
 		instance(b.Cell, op), order(b.Cell, op), op.Done, op.Quantity, h.value, b.Initial),
 		[]history.Instant{op.Done}, op)

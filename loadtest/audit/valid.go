@@ -16,7 +16,7 @@ import (
 func valid(b *books, answers []history.Finding) history.Finding {
 	for _, why := range []string{b.undelivered(), b.starved(), b.stepped(), b.tooSlowFor(answers)} {
 		if why != "" {
-			return found(history.Valid, history.Invalid, "%s", why)
+			return answer(history.Valid, history.Invalid, "%s", why)
 		}
 	}
 	return history.Finding{Verdict: history.Valid, Result: history.OK}
@@ -24,7 +24,7 @@ func valid(b *books, answers []history.Finding) history.Finding {
 
 // undelivered names the errors that kept requests from leaving the client. It is empty if all were sent.
 func (b *books) undelivered() string {
-	missing, asked := b.notSent, b.Len()
+	missing, asked := b.notSent, len(b.ops)
 	if cl := b.Client; cl != nil && cl.Asked-cl.Delivered >= missing {
 		missing, asked = cl.Asked-cl.Delivered, cl.Asked
 	}
@@ -45,7 +45,7 @@ func (b *books) clientErrors() []string {
 		maps.Copy(errs, b.Client.Errors)
 	}
 	if len(errs) == 0 && b.notSent > 0 {
-		for _, op := range b.All() {
+		for _, op := range b.ops {
 			if op.Outcome == history.NotSent {
 				errs[op.Detail]++
 			}
@@ -103,7 +103,8 @@ func (b *books) tooSlowFor(answers []history.Finding) string {
 		return text
 	}
 	alone := history.FindingOf(answers, history.Liveness).Result == history.Broken
-	if alone && len(b.probes) > 0 && b.Client.Longest >= b.TTL/nodesPatience && b.decisive().Outcome != history.Busy {
+	if alone && len(b.probes) > 0 && b.Client.Longest >= b.TTL/nodesPatience &&
+		decisive(b.probes).Outcome != history.Busy {
 		return text
 	}
 	return ""

@@ -65,18 +65,3 @@ func Clip(s string) string {
 	}
 	return Plain(s)
 }
-
-// size estimates the memory that an op takes, in bytes.
-func (op *Op) size() int64 {
-	const bare, command = 400, 112
-	n := bare + len(op.Order) + len(op.Instance) + len(op.Detail) + len(op.For) + len(op.SoldBy) +
-		8*len(op.Units) + command*len(op.Trace)
-	if op.Lease != nil {
-		n += len(op.Lease.Token)
-	}
-	for i := range op.Trace {
-		cmd := &op.Trace[i]
-		n += len(cmd.Node) + len(cmd.Cmd) + len(cmd.Key) + len(cmd.Reply) + len(cmd.Err)
-	}
-	return int64(n)
-}

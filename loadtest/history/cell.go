@@ -43,8 +43,8 @@ type Cell struct {
 	// Faults are the faults of the cell's orders, and of the processes that served them.
 	Faults []Fault `json:"faults,omitempty"`
 
-	// Ops are the cell's orders if they are few: [Cell.All] returns them in any case. In a file each has a line of
-	// its own.
+	// Ops are the cell's orders; evidence and timelines refer to them by their index. In a file each has a line of its
+	// own.
 	Ops      []Op          `json:"-"`
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`
@@ -60,8 +60,6 @@ type Cell struct {
 	// Findings are the verdicts as judged at the time, for readers of the file. An audit judges the ops again and
 	// compares.
 	Findings []Finding `json:"findings,omitempty"`
-
-	stored *stored // the orders that are not in Ops; nil before Keep
 }
 
 // replayed begins the name of the scenario of a cell that is the replay of a trace.

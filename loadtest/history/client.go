@@ -25,8 +25,7 @@ type Client struct {
 	// stretch.
 	Away    time.Duration `json:"away"`
 	Longest time.Duration `json:"longest"`
-	// Start is the time from the barrier until the first requests of all workers had been sent. Meanwhile the instances of
-	// loadtest's own stand still.
+	// Start is the time from the barrier until the first requests of all workers had been sent.
 	Start time.Duration `json:"start,omitempty"`
 	// FromSent is the latency of the buyers, counted from when each request was sent. [Cell.Latency] counts from Due.
 	FromSent Latency `json:"from_sent"`

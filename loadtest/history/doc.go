@@ -5,6 +5,5 @@
 // Reading order: instant.go (what a time is here), op.go (one request), cell.go (one rung under one scenario),
 // client.go (how well the client did its part, and what an "ok" rests on), run.go (all cells, and how they were
 // obtained), finding.go (verdicts), timeline.go with passed.go and explain.go (who held which lock, and how each tenure
-// ended), ops.go (reading the ops of a cell), file.go with write.go and read.go (the file), spool.go (more ops than
-// memory holds), plain.go (words of others, to be printed).
+// ended), file.go with write.go and read.go (the file), plain.go (words of others, to be printed).
 package history

@@ -19,8 +19,8 @@ type Terms struct {
 // rounding is by how much a server may end a key before its TTL is over by the instance's clock.
 const rounding = Instant(5 * time.Millisecond)
 
-// Explain narrows down when the tenures ended that nobody is known to have ended, and says why they did. It reads all
-// orders once more, and collects the renewals.
+// Explain narrows down when the tenures ended that nobody is known to have ended, and says why they did. It also
+// collects the renewals.
 func (t *Timeline) Explain(terms Terms) {
 	all := make(map[*Lock][]signs, len(t.Locks))
 	for _, l := range t.Locks {
@@ -29,12 +29,13 @@ func (t *Timeline) Explain(terms Terms) {
 			all[l][i] = signs{seen: h.From, sent: h.Sent, set: h.replied, endless: h.endless, gone: Never}
 		}
 	}
-	for i, op := range t.cell.All() {
+	for i := range t.cell.Ops {
+		op := &t.cell.Ops[i]
 		for j := range op.Trace {
 			cmd := &op.Trace[j]
 			if l := t.byName[[2]string{cmd.Node, cmd.Key}]; l != nil && cmd.End.Known() && op.For == "" {
 				l.see(cmd, all[l])
-				l.hear(int32(i), cmd, all[l])
+				l.hear(i, cmd, all[l])
 			}
 		}
 	}
@@ -67,7 +68,7 @@ func (l *Lock) see(cmd *Command, all []signs) {
 }
 
 // hear notes what an order's command, or what a note in its trace, tells of its own tenure.
-func (l *Lock) hear(order int32, cmd *Command, all []signs) {
+func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	if cmd.Prolongs() && !cmd.UnknownScript() {
 		l.Renewals = append(l.Renewals, *cmd)
 	}
@@ -124,7 +125,7 @@ func (i Instant) after(d time.Duration) Instant {
 
 // LossOf returns how an order lost the lock that it had at a moment, and NoEnd if it did not lose it, or if what it had
 // is not known. It lost a lock on several nodes when fewer nodes than it takes still had it.
-func (t *Timeline) LossOf(order int32, at Instant, terms Terms) End {
+func (t *Timeline) LossOf(order int, at Instant, terms Terms) End {
 	first := End{How: NoEnd, By: -1, Since: Never, At: Never}
 	for i, l := range t.Locks {
 		if i > 0 && t.Locks[i-1].Key == l.Key {
@@ -137,7 +138,7 @@ func (t *Timeline) LossOf(order int32, at Instant, terms Terms) End {
 	return first
 }
 
-func (t *Timeline) lossOf(order int32, at Instant, key string, terms Terms) End {
+func (t *Timeline) lossOf(order int, at Instant, key string, terms Terms) End {
 	kept := End{How: NoEnd, By: -1, Since: Never, At: Never}
 	var ends []End
 	need := 0
@@ -165,7 +166,7 @@ func (t *Timeline) lossOf(order int32, at Instant, key string, terms Terms) End 
 }
 
 // TenureOf returns the last tenure of an order that had begun by then, nil if there is none.
-func (l *Lock) TenureOf(order int32, at Instant) *Tenure {
+func (l *Lock) TenureOf(order int, at Instant) *Tenure {
 	for i := l.from(at+1) - 1; i >= 0; i-- {
 		if l.Tenures[i].Order == order {
 			return &l.Tenures[i]

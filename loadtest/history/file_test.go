@@ -33,12 +33,12 @@ func sample() *history.Run {
 // The results of a run are found by the name of their directory too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	dir := t.TempDir()
-	_, err := history.Open(dir, nil)
+	_, err := history.Open(dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	path := filepath.Join(dir, history.Results)
 	require.NoError(t, history.Write(path, sample()))
 	for _, path := range []string{dir, path} {
-		run, err := history.Open(path, nil)
+		run, err := history.Open(path)
 		require.NoError(t, err)
 		assert.Equal(t, sample(), run)
 		assert.False(t, run.Cells[0].Ops[1].Done.Known(), "an answer that never came stays one")
@@ -63,7 +63,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "h.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
-			_, err := history.Open(path, nil)
+			_, err := history.Open(path)
 			require.ErrorIs(t, err, history.ErrNotHistory)
 			require.ErrorContains(t, err, c.reason)
 			assert.NotContains(t, err.Error(), "\n", "one line")
@@ -119,4 +119,16 @@ func TestTallyCountsBuyersAndNotProbes(t *testing.T) {
 	}}
 	assert.Equal(t, history.Tally{Buyers: 7, Sold: 3, Refused: 1, Busy: 1, NotSold: 1, Unknown: 1}, c.Tally())
 	assert.Equal(t, 1, c.SoldTwice(), "one unit, however often")
+}
+
+// The probe of a large stock buys a unit, which is not lost.
+func TestWhatTheProbeBoughtWasLeft(t *testing.T) {
+	left := int64(98)
+	c := &history.Cell{Ops: []history.Op{
+		{Phase: history.Buy, Outcome: history.Sold, Units: []int64{100}},
+		{Phase: history.Probe, Outcome: history.Sold, Units: []int64{99}},
+	}}
+	assert.Equal(t, "?", c.LeftByBuyers())
+	c.Left = &left
+	assert.Equal(t, "99", c.LeftByBuyers())
 }

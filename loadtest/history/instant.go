@@ -9,7 +9,7 @@ import (
 )
 
 // An Instant is a moment in nanoseconds after the start of its cell, read from the wall clock of the machine that
-// recorded it. So two instants of different machines can only be compared through package audit's clocks.
+// recorded it. Package audit does not compare instants of two hosts.
 type Instant int64
 
 // Never is the instant of an event that did not happen, such as a missing answer. It is written as null.

@@ -15,10 +15,9 @@ import (
 // Results is the name of the file of a run in a directory.
 const Results = "results.jsonl.gz"
 
-// Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. What does not fit in
-// memory it puts into the spool, which is to be closed when done; without one it reads all into memory. All texts are
-// plain: see [MakePlain]. For anything else than such a file it returns ErrNotHistory, with the reason in one line.
-func Open(path string, spool *Spool) (*Run, error) {
+// Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. All texts are plain:
+// see [MakePlain]. For any other file it returns ErrNotHistory, with the reason in one line.
+func Open(path string) (*Run, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 		path = filepath.Join(path, Results)
 	}
@@ -27,14 +26,12 @@ func Open(path string, spool *Spool) (*Run, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := &reader{spool: spool}
+	r := &reader{}
 	err = r.read(f)
 	var disk *os.PathError
 	switch {
 	case err == nil:
 		return r.run, nil
-	case spool.Err() != nil:
-		return nil, spool.Err()
 	case errors.As(err, &disk):
 		return nil, err
 	}
@@ -44,24 +41,22 @@ func Open(path string, spool *Spool) (*Run, error) {
 const (
 	// maxLine bounds the size of one order, or of another line of a file, in bytes. That of an answer is 4 MB at most.
 	maxLine = 16 << 20
-	// maxHeads bounds the size of all lines besides the orders: they stay in memory. Each cell counts as headSize at
-	// least.
+	// maxHeads bounds the size of all lines besides the orders. Each counts as headSize and its length.
 	maxHeads = 64 << 20
 	headSize = 1 << 10
 )
 
 // A reader reads a file line by line. A file may be compressed, so its size says nothing of what is in it.
 type reader struct {
-	spool *Spool
 	lines *bufio.Scanner
 	n     int64 // the bytes of the lines that were read
-	heads int64 // the size of what stays in memory
+	heads int64 // the size of the lines besides the orders
 	run   *Run
 	said  counts // as the first line says
 }
 
 func (r *reader) read(f io.Reader) error {
-	text, err := unpacked(f)
+	text, err := unpack(f)
 	if err != nil {
 		return err
 	}
@@ -83,8 +78,8 @@ func (r *reader) read(f io.Reader) error {
 	return r.check()
 }
 
-// unpacked decompresses the file if it is compressed, which its first bytes tell, whatever its name.
-func unpacked(f io.Reader) (io.Reader, error) {
+// unpack decompresses the file if it is compressed, which its first bytes tell, whatever its name.
+func unpack(f io.Reader) (io.Reader, error) {
 	buf := bufio.NewReaderSize(f, 1<<20)
 	if magic, _ := buf.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return buf, nil
@@ -125,8 +120,8 @@ func (r *reader) decode(v any) error {
 	return err
 }
 
-// keep counts the line, as what is in it is to stay in memory.
-func (r *reader) keep() error {
+// countHead counts the line as one besides the orders.
+func (r *reader) countHead() error {
 	if r.heads += headSize + int64(len(r.lines.Bytes())); r.heads > maxHeads {
 		return fmt.Errorf("it has more than %d MB besides its orders", maxHeads>>20)
 	}
@@ -155,7 +150,7 @@ func (r *reader) head() error {
 	case start.Version != Version:
 		return fmt.Errorf("it is version %d, this loadtest reads version %d", start.Version, Version)
 	}
-	if err := errors.Join(json.Unmarshal(r.lines.Bytes(), &first), r.keep()); err != nil {
+	if err := errors.Join(json.Unmarshal(r.lines.Bytes(), &first), r.countHead()); err != nil {
 		return err
 	}
 	r.run, r.said = first.Run, first.counts
@@ -184,9 +179,8 @@ func (r *reader) cells() error {
 				return fmt.Errorf("cell %d has more orders than its head says", len(r.run.Cells))
 			}
 			left--
-			if err := r.run.Cells[len(r.run.Cells)-1].Add(&line.Op); err != nil {
-				return err
-			}
+			c := r.run.Cells[len(r.run.Cells)-1]
+			c.Ops = append(c.Ops, line.Op)
 			continue
 		}
 		if left > 0 {
@@ -198,11 +192,8 @@ func (r *reader) cells() error {
 			}
 			return nil
 		}
-		if err := r.keep(); err != nil {
+		if err := r.countHead(); err != nil {
 			return err
-		}
-		if r.spool != nil {
-			line.Cell.Keep(r.spool)
 		}
 		r.run.Cells, left = append(r.run.Cells, line.Cell), line.Ops
 	}

@@ -44,29 +44,11 @@ func (c *Cell) CommandsPerSale() string {
 // SoldTwice returns how many units were named by more than one sale.
 func (c *Cell) SoldTwice() int { return c.sums().twice }
 
-// sums reads all ops. Those on disk it reads once, until they change.
 func (c *Cell) sums() sums {
-	if !c.onDisk() {
-		return c.sum()
-	}
-	s := c.stored
-	s.mu.Lock()
-	known := s.sums
-	s.mu.Unlock()
-	if known == nil {
-		sum := c.sum()
-		known = &sum
-		s.mu.Lock()
-		s.sums = known
-		s.mu.Unlock()
-	}
-	return *known
-}
-
-func (c *Cell) sum() sums {
 	var s sums
-	named := namedUnits{}
-	for _, op := range c.All() {
+	named := map[int64]int{}
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if op.Phase == Buy {
 			s.tally.Buyers++
 			s.tally.add(op.Outcome)
@@ -80,7 +62,7 @@ func (c *Cell) sum() sums {
 				s.probes += int64(len(op.Units))
 			}
 			for _, u := range op.Units {
-				if named.again(u) {
+				if named[u]++; named[u] == 2 {
 					s.twice++
 				}
 			}
@@ -104,20 +86,4 @@ func (t *Tally) add(o Outcome) {
 	default:
 		t.Unknown++
 	}
-}
-
-// namedUnits counts how often each unit was named, up to 2, in pages of 64 neighbouring units: most of a large stock is
-// sold, unit by unit.
-type namedUnits map[int64]*[64]uint8
-
-// again counts the unit, and reports whether this is the second time.
-func (n namedUnits) again(unit int64) bool {
-	page := n[unit>>6]
-	if page == nil {
-		page = new([64]uint8)
-		n[unit>>6] = page
-	}
-	times := &page[unit&63]
-	*times = min(*times+1, 3)
-	return *times == 2
 }

@@ -19,8 +19,7 @@ import (
 // time; it excuses its own order, and is never held against another.
 //
 // All times are compared as they are: those of two clocks mean nothing. A cell of n commands takes n log n, times the
-// number of orders that were under way at once if it is forged. Orders are named by their numbers in the cell, as there
-// may be a million of them.
+// number of orders that were under way at once if it is forged. Orders are named by their indices in the cell's Ops.
 type Timeline struct {
 	// Locks are in the order of their keys and nodes.
 	Locks []*Lock
@@ -29,6 +28,7 @@ type Timeline struct {
 
 	cell   *Cell
 	byName map[[2]string]*Lock
+	passed []passedRemoval
 }
 
 // A Lock is one key on one node.
@@ -50,7 +50,7 @@ type Tenure struct {
 	Sent, From Instant
 
 	replied Instant // the same as From, unless the reply was late
-	Order   int32
+	Order   int
 	Alone   bool
 	place   bool // it began as a place in a queue, which nobody else can remove
 	again   bool // its order had the lock already, if nobody took it in between
@@ -60,7 +60,7 @@ type Tenure struct {
 // An End says how a tenure ended: at some moment from Since to At. At is Never if no end is known.
 type End struct {
 	How       Ending
-	By        int32 // the order that removed the lock, or that took it next
+	By        int // the order that removed the lock, or that took it next
 	Since, At Instant
 }
 
@@ -86,13 +86,13 @@ func (e End) Lost() bool { return e.How > Released }
 type Removal struct {
 	// Order is the order that sent it. Of is the one that took the lock last, or renewed it: itself, or one that passed
 	// the lock on to it.
-	Order, Of int32
+	Order, Of int
 	// Owned is when Of last knew the lock to be its own. It is Never if that cannot be told.
 	Owned, At, End Instant
 	// Taken is when another order knew that it had taken the lock, after Owned and before At: so that the remover removed
 	// a lock that was not its own. By is that order. Taken is Never if nobody is known to have.
 	Taken Instant
-	By    int32
+	By    int
 
 	lock *Lock
 }
@@ -109,14 +109,13 @@ func (r *Removal) Lock() *Lock { return r.lock }
 // TimelineOf returns the timeline of a cell. The commands in an answer that is another order's are left out: they prove
 // nothing of the order that got it.
 func TimelineOf(c *Cell) *Timeline {
-	t := &Timeline{cell: c, byName: map[[2]string]*Lock{}, Removals: make([]Removal, 0, c.Len())}
-	var passed passed
-	for i, op := range c.All() {
-		if op.For == "" && len(op.Trace) > 0 {
-			t.add(int32(i), op, &passed)
+	t := &Timeline{cell: c, byName: map[[2]string]*Lock{}}
+	for i := range c.Ops {
+		if c.Ops[i].For == "" {
+			t.add(i)
 		}
 	}
-	t.addPassed(&passed)
+	t.findOwners()
 	t.Locks = slices.DeleteFunc(t.Locks, func(l *Lock) bool { // the name of a place, before the server gave it a number
 		return len(l.Tenures) == 0 && strings.HasSuffix(l.Key, "-")
 	})
@@ -125,9 +124,6 @@ func TimelineOf(c *Cell) *Timeline {
 	})
 	for i := range t.Removals {
 		if r := &t.Removals[i]; r.lock != nil {
-			if r.lock.removals == nil {
-				r.lock.removals = make([]*Removal, 0, len(r.lock.Tenures))
-			}
 			r.lock.removals = append(r.lock.removals, r)
 		}
 	}
@@ -138,14 +134,14 @@ func TimelineOf(c *Cell) *Timeline {
 }
 
 // add adds the commands of an order.
-func (t *Timeline) add(order int32, op *Op, passed *passed) {
+func (t *Timeline) add(order int) {
+	op := &t.cell.Ops[order]
 	queued := t.queue(op)
 	if queued != nil {
 		at := op.Lease.AcquiredAt
 		queued.Tenures = append(queued.Tenures,
 			Tenure{Order: order, Sent: at, From: at, replied: at, Alone: true, place: true})
 	}
-	passed.addLessor(op)
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		l := t.lockOf(op, cmd)
@@ -161,7 +157,7 @@ func (t *Timeline) add(order int32, op *Op, passed *passed) {
 			if last, known := ownedBefore(op.Trace, cmd); known {
 				r.Owned = op.Trace[last].End
 			} else {
-				passed.add(op, cmd, len(t.Removals))
+				t.passed = append(t.passed, passedRemoval{op, cmd, len(t.Removals)})
 			}
 			t.Removals = append(t.Removals, r)
 		}
@@ -188,11 +184,8 @@ func (t *Timeline) lockOf(op *Op, cmd *Command) *Lock {
 func (t *Timeline) lock(name [2]string) *Lock {
 	l := t.byName[name]
 	if l == nil {
-		l = &Lock{Node: strings.Clone(name[0]), Key: strings.Clone(name[1])}
-		if len(t.Locks) == 0 { // most cells have only one, and each order takes it once
-			l.Tenures = make([]Tenure, 0, t.cell.Len())
-		}
-		t.byName[[2]string{l.Node, l.Key}] = l
+		l = &Lock{Node: name[0], Key: name[1]}
+		t.byName[name] = l
 		t.Locks = append(t.Locks, l)
 	}
 	return l
@@ -298,7 +291,7 @@ func (l *Lock) accuse() {
 // lateReplies moves tenures to where their command was sent, if its reply came only after another order had taken the
 // lock, and that order still had it: so the command had taken effect before.
 func (l *Lock) lateReplies() {
-	late := make([]int, 0, 8)
+	var late []int
 	for i := range l.Tenures {
 		h := &l.Tenures[i]
 		for j := i - 1; j >= 0 && l.Tenures[j].From >= h.Sent; j-- {

@@ -2,12 +2,12 @@ package history
 
 import "slices"
 
-// Tokens returns the fencing tokens of the cell's orders, each once, the lowest first. It reads all orders.
+// Tokens returns the fencing tokens of the cell's orders, each once, the lowest first.
 func (c *Cell) Tokens() []int64 {
 	var tokens []int64
-	for _, op := range c.All() {
-		if op.Lease != nil && op.Lease.Fence != 0 {
-			tokens = append(tokens, op.Lease.Fence)
+	for i := range c.Ops {
+		if l := c.Ops[i].Lease; l != nil && l.Fence != 0 {
+			tokens = append(tokens, l.Fence)
 		}
 	}
 	slices.Sort(tokens)

@@ -21,7 +21,7 @@ func Write(path string, run *Run) error {
 func (r *Run) ops() int {
 	n := 0
 	for _, c := range r.Cells {
-		n += c.Len()
+		n += len(c.Ops)
 	}
 	return n
 }
@@ -58,15 +58,12 @@ func encode(to io.Writer, run *Run) error {
 	err := text.Encode(lineOfHead{Format, Version, n, run})
 	for _, c := range run.Cells {
 		if err == nil {
-			err = text.Encode(lineOfCell{c, c.Len()})
+			err = text.Encode(lineOfCell{c, len(c.Ops)})
 		}
-		for _, op := range c.All() {
+		for i := range c.Ops {
 			if err == nil {
-				err = text.Encode(op)
+				err = text.Encode(&c.Ops[i])
 			}
-		}
-		if c.onDisk() {
-			err = errors.Join(err, c.stored.spool.Err()) // there were more
 		}
 	}
 	if err != nil {

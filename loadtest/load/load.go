@@ -25,8 +25,6 @@ type Plan struct {
 	// Send sends request number i, from 0, and returns the result, with times relative to start, that at which it was due
 	// among them, and the latency counted from it.
 	Send func(ctx context.Context, start, due time.Time, i int) history.Op
-	// Keep, if set, receives each op as soon as it is complete, from several workers at once. If it fails, the run ends.
-	Keep func(op *history.Op) error
 	// Stalls measures whether the client gets the processor; nil if nobody asks.
 	Stalls *StallMeter
 }
@@ -36,6 +34,8 @@ type Measurement struct {
 	// Start is the time at which the barrier opened.
 	Start   time.Time
 	Elapsed time.Duration
+	// Ops are the results of the requests, by their numbers.
+	Ops     []history.Op
 	Latency history.Latency
 	// Client says how well the client did its part.
 	Client *history.Client
@@ -44,9 +44,7 @@ type Measurement struct {
 // Run carries out the plan and returns what was measured. If ctx ends first, it returns the cause: half a load proves
 // nothing, least of all that a rung holds.
 func Run(ctx context.Context, p Plan) (Measurement, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), cancel: cancel, stats: newClientStats()}
+	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), ops: make([]history.Op, p.Requests)}
 	workers := min(p.Concurrency, p.Requests)
 	var warm, ready, finished sync.WaitGroup
 	warm.Add(workers)
@@ -62,12 +60,12 @@ func Run(ctx context.Context, p Plan) (Measurement, error) {
 	if ctx.Err() != nil {
 		return Measurement{}, context.Cause(ctx)
 	}
-	result := Measurement{Start: r.start, Elapsed: time.Since(r.start), Latency: r.stats.latency.summary(),
-		Client: r.stats.client(p.Requests)}
+	result := Measurement{Start: r.start, Elapsed: time.Since(r.start), Ops: r.ops}
+	result.Client, result.Latency = figures(r.ops)
 	result.Client.Loop, result.Client.AskedRate = "open", p.Rate
 	if p.Rate <= 0 {
 		result.Client.Loop, result.Client.AskedRate = "closed", 0
-		result.Client.Start = time.Duration(r.stats.started(workers))
+		result.Client.Start = time.Duration(started(r.ops, workers))
 		result.Client.Rate = float64(result.Client.Delivered) / result.Elapsed.Seconds()
 	}
 	result.Client.Away, result.Client.Longest = p.Stalls.Since(r.start)
@@ -81,8 +79,7 @@ type run struct {
 	barrier chan struct{} // closed once start is set
 	next    atomic.Int64
 	due     []time.Duration
-	cancel  context.CancelCauseFunc
-	stats   *clientStats
+	ops     []history.Op
 }
 
 func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup) {
@@ -104,18 +101,6 @@ func (r *run) work(ctx context.Context, worker int, warm, ready *sync.WaitGroup)
 		if !ok {
 			return
 		}
-		op := r.Send(ctx, r.start, due, i)
-		r.complete(&op)
-	}
-}
-
-// complete counts an op and hands it on.
-func (r *run) complete(op *history.Op) {
-	r.stats.add(op)
-	if r.Keep == nil {
-		return
-	}
-	if err := r.Keep(op); err != nil {
-		r.cancel(err)
+		r.ops[i] = r.Send(ctx, r.start, due, i)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,21 +23,19 @@ func TestExactlyAsManyRequestsAsAsked(t *testing.T) {
 	for _, c := range []struct{ requests, concurrency int }{{1, 1}, {7, 3}, {3, 7}, {100, 99}, {101, 100}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			var sent atomic.Int64
-			var mu sync.Mutex
-			drawn := map[int]bool{}
-			_, err := load.Run(t.Context(), load.Plan{
+			r, err := load.Run(t.Context(), load.Plan{
 				Requests: c.requests, Concurrency: c.concurrency,
 				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 					sent.Add(1)
-					mu.Lock()
-					defer mu.Unlock()
-					drawn[i] = true
 					return history.Op{Order: fmt.Sprint(i)}
 				},
 			})
 			require.NoError(t, err)
 			assert.Equal(t, int64(c.requests), sent.Load())
-			assert.Len(t, drawn, c.requests, "each number once")
+			require.Len(t, r.Ops, c.requests)
+			for i, op := range r.Ops {
+				assert.Equal(t, fmt.Sprint(i), op.Order, "each number once, in its place")
+			}
 		})
 	}
 }
@@ -69,20 +66,15 @@ func TestConcurrencyIsKept(t *testing.T) {
 func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 100 * time.Millisecond
-		var ops []history.Op
 		r, err := load.Run(t.Context(), load.Plan{
-			Keep: func(op *history.Op) error {
-				ops = append(ops, *op) // by the only worker
-				return nil
-			},
 			Requests: 20, Concurrency: 1, Rate: 1000, // due within some 20 ms, and served one by one
 			Send: func(_ context.Context, start, due time.Time, _ int) history.Op {
 				return history.Op{Due: history.At(start, due), Latency: answered(due, each)}
 			},
 		})
 		require.NoError(t, err)
-		require.Len(t, ops, 20, "none is skipped for being late")
-		last := ops[19]
+		require.Len(t, r.Ops, 20, "none is skipped for being late")
+		last := r.Ops[19]
 		assert.Equal(t, 20*each-time.Duration(last.Due), last.Latency)
 		assert.Greater(t, last.Latency, 19*each)
 		assert.InEpsilon(t, float64(last.Latency), float64(r.Latency.Max), 0.02)

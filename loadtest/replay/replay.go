@@ -85,9 +85,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 			err = runner.Probe(ctx, cell, probes, false)
 		}
 		r.gate.OpenAll()
-		for _, op := range p.end() {
-			err = errors.Join(err, cell.Add(&op))
-		}
+		cell.Ops = append(cell.Ops, p.end()...)
 		cell.Elapsed = time.Since(cell.Start)
 		return err
 	})

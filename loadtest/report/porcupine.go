@@ -86,7 +86,8 @@ var model = porcupine.Model{
 // around returns the sales of a unit that was sold twice, and of its neighbours without a gap, with the highest unit.
 func (w window) around(unit int64) (window []history.Op, top int64) {
 	near := map[int64]history.Op{} // by the highest unit, the sale that was answered first: others followed from it
-	for _, op := range w.All() {
+	for i := range w.Ops {
+		op := &w.Ops[i]
 		low, high := unitRange(op)
 		if w.guilty[op.Order] {
 			window = append(window, *op)
@@ -143,7 +144,8 @@ func (w window) sales(unit int64) []porcupine.Operation {
 // leases returns the acquires and releases of the orders that held the lock at once, and of their neighbours.
 func (w window) leases() []porcupine.Operation {
 	var all []history.Op
-	for _, op := range w.All() {
+	for i := range w.Ops {
+		op := &w.Ops[i]
 		if op.Lease != nil {
 			all = append(all, *op)
 		}

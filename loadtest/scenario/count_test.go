@@ -163,7 +163,7 @@ func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
 	assert.Equal(t, 25, tally.Sold)
 	assert.Equal(t, 5, tally.Refused)
 	assert.Zero(t, tally.Unknown)
-	for _, op := range cell.All() {
+	for _, op := range cell.Ops {
 		if op.Resolved {
 			resolved++
 			assert.True(t, op.Done.Known())
@@ -178,7 +178,7 @@ func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
 func TestAnOrderThatIsAskedForNamesItsSeller(t *testing.T) {
 	s := newSmallShop(t)
 	s.tell, s.lose, s.soldBy = true, func(n int) bool { return n == 2 }, "p-1"
-	for _, op := range runIn(t, s, 3, 10).All() {
+	for _, op := range runIn(t, s, 3, 10).Ops {
 		if op.Resolved {
 			assert.Equal(t, "p-1", op.SoldBy)
 		}

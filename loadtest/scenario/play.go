@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,7 +87,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	}
 	for _, o := range f.orders {
 		<-o.done
-		err = errors.Join(err, c.Add(&o.op))
+		c.Ops = append(c.Ops, o.op)
 	}
 	f.clear(ctx)
 	c.Elapsed = time.Since(c.Start)
@@ -263,7 +262,7 @@ func (o *inFlight) waitUntil(done func() bool) { o.waitAtMost(barrierTimeout, do
 func (o *inFlight) waitAtMost(bound time.Duration, done func() bool) {
 	slack := func() time.Duration { return bound + 2*o.slack() }
 	if !o.poll(slack, done) {
-		o.fail("order %s (%s): the fault did not come to pass within %s", o.ID, o.Fault, slack().Round(time.Millisecond))
+		o.fail("order %s (%s): the fault did not happen within %s", o.ID, o.Fault, slack().Round(time.Millisecond))
 	}
 }
 

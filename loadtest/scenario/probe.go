@@ -30,9 +30,7 @@ func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bo
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := c.Add(&op); err != nil {
-			return err
-		}
+		c.Ops = append(c.Ops, op)
 		through := op.Outcome == history.Sold || op.Outcome == history.Refused
 		if through || time.Since(begun) > c.Limit {
 			return nil

@@ -34,13 +34,11 @@ func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 	}
 	for part := range slices.Chunk(unknown(c), askers) {
 		var all errgroup.Group
-		for _, i := range part {
-			op := *c.At(i)
+		for _, op := range part {
 			all.Go(func() error {
 				status, ok := r.askOutcome(bounded, urls[op.Instance], op.Order)
 				if ok {
-					applyOutcome(&op, status, history.At(c.Start, time.Now()))
-					c.Set(i, &op)
+					applyOutcome(op, status, history.At(c.Start, time.Now()))
 				}
 				return nil
 			})
@@ -52,12 +50,12 @@ func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// unknown returns the numbers of the orders of unknown outcome.
-func unknown(c *history.Cell) []int {
-	var all []int
-	for i, op := range c.All() {
-		if op.Outcome == history.Unknown {
-			all = append(all, i)
+// unknown returns the orders of unknown outcome.
+func unknown(c *history.Cell) []*history.Op {
+	var all []*history.Op
+	for i := range c.Ops {
+		if op := &c.Ops[i]; op.Outcome == history.Unknown {
+			all = append(all, op)
 		}
 	}
 	return all

@@ -54,8 +54,6 @@ type Runner struct {
 	Targets *FaultTargets
 	// Shelf reads the stock where it lies, which instances that were killed cannot do; nil if only they can reach it.
 	Shelf func(context.Context) (int64, error)
-	// Spool keeps the orders of crowds.
-	Spool *history.Spool
 }
 
 // Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
@@ -179,13 +177,12 @@ var faultLoad = history.Load{Stock: 100, Wait: 300 * time.Millisecond}
 // burst sends a crowd of orders, spread evenly over the instances, and counts the Redis commands that they cost.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
-	c.Keep(r.Spool)
 	result, err := load.Run(ctx, load.Plan{
 		Requests: r.Load.Requests, Concurrency: r.Load.Concurrency, Rate: r.Load.Rate,
 		WarmUp: func(ctx context.Context, worker int) func() {
 			return r.Client.Warm(ctx, c.Instances[worker%len(c.Instances)].URL)
 		},
-		Stalls: r.Stalls, Keep: c.Add,
+		Stalls: r.Stalls,
 		Send: func(ctx context.Context, start, due time.Time, i int) history.Op {
 			return r.buy(ctx, c, start, due, i%len(c.Instances), history.Buy, r.order(c, strconv.Itoa(i+1), 1))
 		},
@@ -193,7 +190,8 @@ func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	if err != nil {
 		return err
 	}
-	c.Start, c.Elapsed, c.Latency, c.Client = result.Start, result.Elapsed, result.Latency, result.Client
+	c.Start, c.Elapsed, c.Ops = result.Start, result.Elapsed, result.Ops
+	c.Latency, c.Client = result.Latency, result.Client
 	if after, ok := r.commands(ctx, c); ok && counted {
 		sent := after - before
 		c.Commands = &sent

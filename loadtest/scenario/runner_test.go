@@ -33,9 +33,9 @@ func busyShop(t *testing.T, rung string) *httptest.Server {
 	return server
 }
 
-// A fault that does not come to pass is a surprise of its cell, with all that was measured by then. It is no reason to
+// A fault that does not happen is a surprise of its cell, with all that was measured by then. It is no reason to
 // give up the rest of the run.
-func TestAFaultThatDoesNotComeToPassIsASurprise(t *testing.T) {
+func TestAFaultThatDoesNotHappenIsASurprise(t *testing.T) {
 	server := busyShop(t, "v4")
 	specs, err := scenario.Table.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
 	require.NoError(t, err)

@@ -179,9 +179,7 @@ func (s *shop) finish(ctx context.Context) error {
 	s.stepping(false)
 	for _, o := range orders {
 		s.letEnd(o)
-		if err := s.cell.Add(o.op); err != nil {
-			return err
-		}
+		s.cell.Ops = append(s.cell.Ops, *o.op)
 	}
 	s.mu.Lock()
 	s.cell.Faults = s.faults

@@ -131,7 +131,7 @@ setTimeout(() => {
 func wholeRun(t *testing.T) *history.Run {
 	t.Helper()
 	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
-		run, err := history.Open(file, nil)
+		run, err := history.Open(file)
 		require.NoError(t, err)
 		return runOf(run.Cells...)
 	}

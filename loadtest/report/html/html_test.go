@@ -287,7 +287,7 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 	assert.Equal(t, first, render(t, run))
 	file := filepath.Join(t.TempDir(), history.Results)
 	require.NoError(t, history.Write(file, run))
-	again, err := history.Open(file, nil)
+	again, err := history.Open(file)
 	require.NoError(t, err)
 	assert.Equal(t, first, render(t, again))
 }

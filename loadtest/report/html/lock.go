@@ -69,7 +69,7 @@ func (d *drawing) held(l *history.Lock) (drawn []held, side int) {
 		if h.from > d.hi || h.at < d.lo || len(drawn) == maxHolds {
 			continue
 		}
-		op := *d.cell.At(int(h.Order))
+		op := &d.cell.Ops[h.Order]
 		if _, shown := d.numbers[op.Order]; d.window.only && !shown {
 			continue
 		}
@@ -77,7 +77,7 @@ func (d *drawing) held(l *history.Lock) (drawn []held, side int) {
 			h.row = max(0, slices.IndexFunc(ends, func(end float64) bool { return end <= h.from }))
 		}
 		ends[h.row], side = max(ends[h.row], h.at), max(side, h.row)
-		h.op = &op
+		h.op = op
 		drawn = append(drawn, h)
 	}
 	return drawn, side
@@ -123,7 +123,7 @@ func (d *drawing) why(e history.End) string {
 	case history.Released:
 		return "released"
 	case history.Removed:
-		return "removed by " + named(d.cell, d.cell.At(int(e.By)))
+		return "removed by " + named(d.cell, &d.cell.Ops[e.By])
 	case history.Expired:
 		return "TTL over"
 	case history.SessionOver:

@@ -27,7 +27,7 @@ const (
 // orders is an error.
 func WritePicture(w io.Writer, r *catalog.Row) error {
 	c := r.Shown().Cell
-	if c.Len() == 0 {
+	if len(c.Ops) == 0 {
 		return errors.New("there are no orders to draw")
 	}
 	_, err := io.WriteString(printable{w}, picture(drawPicture(c, pictureWidth), r.Scenario.Does))

@@ -20,10 +20,10 @@ type turn struct{ came, got int }
 // if there is one, else from the beginning.
 func (w *window) takeQueue(c *history.Cell) {
 	var line []*history.Op
-	for _, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if op.Phase == history.Buy && op.Lease != nil && op.Lease.AcquiredAt.Known() {
-			kept := *op
-			line = append(line, &kept)
+			line = append(line, op)
 		}
 	}
 	slices.SortStableFunc(line, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })

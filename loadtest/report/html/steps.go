@@ -18,7 +18,8 @@ import (
 func DrawSteps(c *history.Cell, steps []history.Step) template.HTML {
 	w := window{finding: firstBroken(c), whole: true, caption: "the steps of " + c.Title()}
 	w.focus = focusOf(evidenceOf(w.finding))
-	for _, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		w.ops = append(w.ops, op)
 	}
 	last := len(steps) - 1

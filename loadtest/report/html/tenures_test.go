@@ -21,7 +21,7 @@ import (
 // and two orders that held the lock at once have bars that overlap. STOCKAPI_RESULTS names the results of a run of your
 // own.
 func TestPictureAndVerdictTellTheSameTenures(t *testing.T) {
-	run, err := history.Open(recorded(), nil)
+	run, err := history.Open(recorded())
 	require.NoError(t, err)
 	tenures := 0
 	for _, c := range run.Cells {
@@ -31,7 +31,7 @@ func TestPictureAndVerdictTellTheSameTenures(t *testing.T) {
 		foreignAsJudged(t, c, line)
 		overlapsAsJudged(t, c)
 		againAsJudged(t, c)
-		if c.Len() > 0 {
+		if len(c.Ops) > 0 {
 			tenures += drawnAsDerived(t, c, line)
 		}
 	}
@@ -53,7 +53,7 @@ func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 	accused := map[string]bool{}
 	for i := range line.Removals {
 		if r := &line.Removals[i]; r.Foreign() {
-			accused[fmt.Sprint(c.At(int(r.Order)).Order, r.At)] = true
+			accused[fmt.Sprint(c.Ops[r.Order].Order, r.At)] = true
 			for _, h := range r.Lock().Tenures {
 				same := h.Order == r.Of && h.From <= r.Owned && r.Owned <= h.At
 				assert.False(t, same && h.How == history.Released, "%s: order %d released what it had lost", c.Title(), r.Of)
@@ -80,7 +80,8 @@ func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 func overlapsAsJudged(t *testing.T, c *history.Cell) {
 	for _, e := range c.Finding(history.Exclusion).Evidence {
 		var bars []span
-		for _, op := range c.All() {
+		for i := range c.Ops {
+			op := &c.Ops[i]
 			if slices.Contains(e.Orders, op.Order) {
 				bars = append(bars, tenure(op))
 			}
@@ -107,7 +108,8 @@ func againAsJudged(t *testing.T, recorded *history.Cell) {
 		return
 	}
 	d := &drawing{scale: scale{span: span{0, 1e12}, width: 1e9}, cell: &c}
-	for _, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if slices.Contains(op.Units, twice.Unit) {
 			d.sale(op, 0)
 		}
@@ -127,7 +129,7 @@ func drawnAsDerived(t *testing.T, c *history.Cell, line *history.Timeline) int {
 		of := 0
 		for _, h := range l.Tenures {
 			if float64(h.From) <= d.hi && float64(h.At) >= d.lo && of < maxHolds {
-				op := c.At(int(h.Order))
+				op := &c.Ops[h.Order]
 				want = append(want, fmt.Sprintf("<title>held by order %s on %s from %s</title>", op.Order, op.Instance,
 					d.moment(float64(h.From))))
 				of++

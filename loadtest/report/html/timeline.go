@@ -22,7 +22,7 @@ type drawing struct {
 	window window
 	locks  locks
 	// numbers are those of the window's orders in the cell.
-	numbers map[string]int32
+	numbers map[string]int
 	sales   []mark
 	bars    []*bar
 	// taken is the room of marks and texts, which no other text may cover, and lines is that of the line that joins the
@@ -47,7 +47,7 @@ const differentClocks = "The instances do not have one clock: lanes may be shift
 
 // newFigure draws a cell, or returns nil if it has no orders.
 func newFigure(c *history.Cell) *figure {
-	if c.Len() == 0 {
+	if len(c.Ops) == 0 {
 		return nil
 	}
 	w, locks := choose(c), locksOf(c)

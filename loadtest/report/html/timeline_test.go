@@ -445,7 +445,7 @@ func TestLabelsCoverNoMarks(t *testing.T) {
 	} {
 		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))
 	}
-	run, err := history.Open(filepath.Join("testdata", "violations.jsonl.gz"), nil)
+	run, err := history.Open(filepath.Join("testdata", "violations.jsonl.gz"))
 	require.NoError(t, err)
 	for _, c := range run.Cells {
 		legible(t, c.Scenario+" "+c.Rung, render(t, runOf(c)))

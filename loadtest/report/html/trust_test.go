@@ -46,14 +46,3 @@ func TestACellThatIsNotValidSaysSo(t *testing.T) {
 	assert.Equal(t, 1, count(es, "span", "badge invalid"))
 	assert.NotContains(t, doc, "No violation was found")
 }
-
-// The probe of a large stock buys a unit, which is not lost.
-func TestWhatTheProbeBoughtWasLeft(t *testing.T) {
-	probe := sale("probe", "b", 99, 30, 40)
-	probe.Phase = history.Probe
-	c := cellOf("two-instances", "v17", sale("o1", "a", 100, 10, 20), probe)
-	*c.Left = 98
-	doc := renderFound(t, c)
-	assert.Contains(t, doc, "1 sold to, 0 refused; 99 of 100 units left.")
-	assert.Contains(t, doc, "<dd>99 of 100</dd>")
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stockapi/loadtest/history"
 )
@@ -36,10 +35,10 @@ func choose(c *history.Cell) window {
 	w := window{span: noSpan(), finding: firstBroken(c)}
 	w.focus = focusOf(evidenceOf(w.finding))
 	switch around := focusSpan(c, w.focus); {
-	case (c.InLine || c.Waiting > 0) && c.Len() > 0:
+	case (c.InLine || c.Waiting > 0) && len(c.Ops) > 0:
 		w.takeQueue(c)
 		return w
-	case c.Len() <= maxOrders:
+	case len(c.Ops) <= maxOrders:
 		w.takeAll(c)
 	case !around.empty():
 		w.span = around
@@ -86,7 +85,8 @@ func focusSpan(c *history.Cell, focus map[string]bool) span {
 	if len(focus) == 0 {
 		return s
 	}
-	for _, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if focus[op.Order] {
 			s.join(active(op))
 		}
@@ -96,13 +96,13 @@ func focusSpan(c *history.Cell, focus map[string]bool) span {
 
 func (w *window) takeAll(c *history.Cell) {
 	w.whole = true
-	for _, op := range c.All() {
-		kept := *op
-		w.ops = append(w.ops, &kept)
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		w.ops = append(w.ops, op)
 		w.join(active(op))
 		w.join(underWay(op))
 	}
-	w.caption = fmt.Sprintf("All %d orders of the cell.", c.Len())
+	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
 }
 
 // takeBuyers takes the orders without a lease that bought the unit of the violation: its own, then those that began
@@ -120,7 +120,7 @@ func (w *window) takeBuyers(c *history.Cell) bool {
 		w.join(active(op))
 	}
 	w.caption = fmt.Sprintf("%d of the %d orders that bought unit %d, of %d orders in the cell.",
-		len(w.ops), all, unit, c.Len())
+		len(w.ops), all, unit, len(c.Ops))
 	return true
 }
 
@@ -130,7 +130,7 @@ func (w *window) takeAround(c *history.Cell) {
 	near := w.take(c, func(op *history.Op) bool { return active(op).meets(w.span) }, w.nearest)
 	w.caption = fmt.Sprintf(
 		"Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
-		len(w.ops), c.Len(), near)
+		len(w.ops), len(c.Ops), near)
 }
 
 // nearest compares two orders by how much they matter, and then by how near they began to the window.
@@ -165,24 +165,20 @@ func (w *window) takeFirst(c *history.Cell) {
 	for _, op := range w.ops {
 		w.join(active(op))
 	}
-	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, c.Len())
+	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, len(c.Ops))
 }
 
 // take takes the first of the wanted orders, as compare sorts them, and returns how many are wanted in all.
 func (w *window) take(c *history.Cell, wanted func(*history.Op) bool, compare func(a, b *history.Op) int) (all int) {
-	for _, op := range c.All() {
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if wanted(op) {
-			kept := *op
-			w.ops = append(w.ops, &kept)
-			all++
-		}
-		if len(w.ops) > 50*maxOrders { // of a cell of a million, few are in memory at a time
-			slices.SortStableFunc(w.ops, compare)
-			w.ops = w.ops[:maxOrders]
+			w.ops = append(w.ops, op)
 		}
 	}
 	slices.SortStableFunc(w.ops, compare)
-	w.ops = w.ops[:min(len(w.ops), maxOrders)]
+	all = len(w.ops)
+	w.ops = w.ops[:min(all, maxOrders)]
 	return all
 }
 
@@ -196,15 +192,16 @@ func (w *window) pad() {
 }
 
 // numbers returns the numbers of the window's orders in the cell, by their names.
-func (w window) numbers(c *history.Cell) map[string]int32 {
+func (w window) numbers(c *history.Cell) map[string]int {
 	shown := map[string]bool{}
 	for _, op := range w.ops {
 		shown[op.Order] = true
 	}
-	numbers := map[string]int32{}
-	for i, op := range c.All() {
+	numbers := map[string]int{}
+	for i := range c.Ops {
+		op := &c.Ops[i]
 		if shown[op.Order] {
-			numbers[strings.Clone(op.Order)] = int32(i)
+			numbers[op.Order] = i
 		}
 	}
 	return numbers

@@ -61,14 +61,6 @@ func TestFiguresAreOfFewCrowds(t *testing.T) {
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Verbose: true}, two...), " refused ")
 }
 
-// The probe of a large stock buys a unit, which is not lost.
-func TestWhatTheProbeBoughtIsNotLost(t *testing.T) {
-	c := asExpected("two-instances", "v17")
-	left := int64(1899)
-	c.Left, c.Ops = &left, append(c.Ops, history.Op{Phase: history.Probe, Outcome: history.Sold, Units: []int64{1900}})
-	assert.Contains(t, figures(0, false, c), " 1900 ")
-}
-
 // docs/results.md shows the matrix as a run prints it in which all cells are as expected.
 func TestTheResultsShowTheMatrix(t *testing.T) {
 	document, err := os.ReadFile("../../../docs/results.md")

@@ -1,14 +1,17 @@
 package audit_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 )
 
@@ -37,6 +40,8 @@ type conditions struct {
 	drift           float64
 	stalls          bool
 	oneHost         bool // the instances and the client read the same clock
+	batches         bool // other orders of the same instance are served under the lease of some
+	losses          bool // some answers are lost on the way back
 }
 
 // crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by
@@ -89,26 +94,40 @@ func crowd(r *rand.Rand, w conditions) *history.Cell {
 		removed := released + delay()
 		done := removed + delay()
 		now = removed + 1
-		op := history.Op{Order: fmt.Sprint("p-", i), Phase: history.Buy, Instance: c.Instances[in].Name, Quantity: 1,
-			Due: client.read(sent), Sent: client.read(sent), Done: client.read(done), Latency: time.Duration(done - sent),
-			Outcome: history.Refused, Status: 409}
-		if left > 0 {
-			op.Outcome, op.Status, op.Units, op.Left = history.Sold, 200, []int64{left}, left-1
-			left--
+		serve := func(order string, sent, done history.Instant) history.Op {
+			op := history.Op{Order: order, Phase: history.Buy, Instance: c.Instances[in].Name, Quantity: 1,
+				Due: client.read(sent), Sent: client.read(sent), Done: client.read(done), Latency: time.Duration(done - sent),
+				Outcome: history.Refused, Status: 409}
+			if left > 0 {
+				op.Outcome, op.Status, op.Units, op.Left = history.Sold, 200, []int64{left}, left-1
+				left--
+			}
+			return op
+		}
+		op := serve(fmt.Sprint("p-", i), sent, done)
+		for j := range r.IntN(3) {
+			if w.batches {
+				other := serve(fmt.Sprintf("%s-%d", op.Order, j), released-delay(), released+delay())
+				other.SoldBy = op.Order
+				c.Ops = append(c.Ops, other)
+			}
 		}
 		op.Lease = &history.Lease{Fence: int64(i + 1), AcquiredAt: k.read(acquired + us), ReleasedAt: k.read(released)}
 		op.Trace = []history.Command{
 			{Node: "n", Cmd: "set", Key: "lock", At: k.read(asked), End: k.read(acquired), Reply: "true"},
 			{Node: "n", Cmd: "eval:release", Key: "lock", At: k.read(released + us), End: k.read(removed), Reply: "1"},
 		}
+		if w.losses && r.IntN(20) == 0 {
+			lose(&op)
+		}
 		c.Ops = append(c.Ops, op)
 	}
 	c.Left = &left
 	c.Instances[0].Offsets = []history.Offset{reading(0), reading(now + 300*ms)}
 	if r.IntN(2) == 0 {
-		c.Ops[orders-1].Phase = history.Probe
+		c.Ops[len(c.Ops)-1].Phase = history.Probe
 	}
-	r.Shuffle(orders, func(i, j int) { c.Ops[i], c.Ops[j] = c.Ops[j], c.Ops[i] })
+	r.Shuffle(len(c.Ops), func(i, j int) { c.Ops[i], c.Ops[j] = c.Ops[j], c.Ops[i] })
 	return c
 }
 
@@ -123,17 +142,21 @@ var allConditions = map[string]conditions{
 	"a step of one host":         {oneHost: true, ownSteps: 1},
 	"steps and stalls, one host": {oneHost: true, ownSteps: 2, stalls: true},
 	"a step of the client's":     {ownSteps: 1, stalls: true},
+	"batches":                    {batches: true, stalls: true},
+	"losses":                     {losses: true, stalls: true},
+	"lost answers of batches":    {batches: true, losses: true},
 }
 
 // A correct shop is never found broken, whatever its clocks and its machine do. And where they do nothing, it is ok.
 func TestACorrectShopIsNeverBroken(t *testing.T) {
+	seeds := 1000
 	if testing.Short() {
-		t.Skip("takes longer than a second")
+		seeds = 50
 	}
 	for name, w := range allConditions {
 		t.Run(name, func(t *testing.T) {
 			results := map[history.Verdict]map[history.Result]int{}
-			for seed := range uint64(1000) {
+			for seed := range uint64(seeds) {
 				c := crowd(rand.New(rand.NewPCG(seed, 7)), w)
 				for _, f := range findings(c) {
 					if f.Verdict == history.Liveness {
@@ -150,10 +173,54 @@ func TestACorrectShopIsNeverBroken(t *testing.T) {
 				}
 			}
 			t.Log(results)
-			if w.steps+w.ownSteps == 0 {
-				assert.Greater(t, results[history.OwnRelease][history.OK], 980)
-				assert.Greater(t, results[history.Fence][history.OK], 980)
+			if w.steps+w.ownSteps == 0 && !w.losses {
+				for _, v := range []history.Verdict{history.Exclusion, history.OwnRelease, history.Fence} {
+					assert.Greater(t, results[v][history.OK], seeds*98/100, v)
+				}
 			}
 		})
+	}
+}
+
+// busy is a crowd of a correct shop whose machine stalls and that loses answers.
+func busy(seed uint64) (*rand.Rand, *history.Cell) {
+	r := rand.New(rand.NewPCG(seed, 8))
+	return r, crowd(r, conditions{stalls: true, batches: true, losses: true})
+}
+
+func TestADuplicateIsAlwaysFound(t *testing.T) {
+	for seed := range uint64(200) {
+		r, c := busy(seed)
+		var sold []*history.Op
+		for i := range c.Ops {
+			if c.Ops[i].Outcome == history.Sold {
+				sold = append(sold, &c.Ops[i])
+			}
+		}
+		if len(sold) < 2 {
+			continue
+		}
+		from := r.IntN(len(sold) - 1)
+		sold[from+1].Units = sold[from].Units
+		f := audit.Stock(c)
+		require.Equal(t, history.Broken, f.Result, "seed %d", seed)
+		require.Equal(t, sold[from].Units[0], f.Evidence[0].Unit, "seed %d", seed)
+	}
+}
+
+func TestASecondHolderIsAlwaysFound(t *testing.T) {
+	for seed := range uint64(200) {
+		r, c := busy(seed)
+		var holders []*history.Op
+		for i := range c.Ops {
+			if c.Ops[i].Lease != nil {
+				holders = append(holders, &c.Ops[i])
+			}
+		}
+		slices.SortFunc(holders, func(a, b *history.Op) int { return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt) })
+		first := r.IntN(len(holders) - 1)
+		holders[first].Lease.ReleasedAt = holders[first+1].Lease.AcquiredAt + 1
+		holders[first].Done = history.Never // the client's clock must not contradict it
+		require.Equal(t, history.Broken, history.FindingOf(findings(c), history.Exclusion).Result, "seed %d", seed)
 	}
 }
