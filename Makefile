@@ -82,11 +82,6 @@ picture: ## docs/sold-twice.svg: run a lock whose lease is too short, and draw t
 		$(GO) run ./loadtest --scenarios slow-work --rungs v4 --out "$$out" && \
 		$(GO) run ./loadtest report "$$out" --svg docs/sold-twice.svg
 
-.PHONY: results
-results: ## docs/results.md: make a whole run, and show its lines there
-	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && \
-		$(GO) run ./loadtest all --out "$$out/out" && $(GO) run scripts/results.go "$$out/out"
-
 .PHONY: diff
 diff: ## what changes between two rungs: make diff A=v3 B=v4; COMMENTS=1 shows their comments
 	@scripts/rung-diff $(A) $(B)

@@ -160,7 +160,7 @@ const mutants = "go run ./scripts/mutants "
 
 // runElsewhere knows what is run by something else than TestDocuments: by a script, by CI, or as a test of this module.
 type runElsewhere struct {
-	scripts string // the text of all that is run: scripts, CI, docker-compose.yml, WORKSHOP.md
+	scripts string // the text of all that is run: scripts, CI, docker-compose.yml, WORKSHOP.md, the Makefile
 	make    string // the Makefile
 }
 
@@ -179,6 +179,7 @@ func elsewhere(t *testing.T) (e runElsewhere) {
 	data, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)
 	e.make = string(data)
+	e.scripts += strings.ReplaceAll(e.make, "$(GO)", "go")
 	return e
 }
 
@@ -227,6 +228,9 @@ func testsNamed(words []string) error {
 		i, kind = slices.Index(words, "-run"), "Test"
 	}
 	pkg := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "./") })
+	if i < 0 && slices.Contains(words, "./...") {
+		return nil // it runs all of them
+	}
 	if i < 0 || pkg < 0 {
 		return fmt.Errorf("%q names no test", words)
 	}

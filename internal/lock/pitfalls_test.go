@@ -385,6 +385,9 @@ func TestRoundTrips(t *testing.T) {
 		all := newShop(t, start, 1)
 		for _, r := range all.rungs(t) {
 			t.Run(r.Number, func(t *testing.T) {
+				if _, known := expected[r.Number]; !known {
+					t.Skip("a rung that stays has its round trips here")
+				}
 				if all.redis.Kind == backendtest.Embedded {
 					onEmbedded(t, r.Number, 0, func(t *testing.T, s *shop, r Rung) {
 						assert.Equal(t, expected[r.Number], roundTrips(t, s, r))

@@ -60,7 +60,7 @@ func New(
 		r := newRung(one, b, shelf)
 		s.rungs = append(s.rungs, r)
 		s.byID[r.Number], s.byID[r.Name] = r, r
-		if r.SellsSeveral() && shelf.OnCluster() {
+		if r.missing == "" && r.SellsSeveral() && shelf.OnCluster() {
 			s.Note(r.Number, severalSlots(r.Rung).Error())
 		}
 	}

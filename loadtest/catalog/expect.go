@@ -30,7 +30,7 @@ type Groups []group
 // A group names rungs that have the same outcome for the same reason.
 type group struct {
 	rungs  []string
-	others bool // the rungs are all those that no group names
+	others bool // the rungs are all those that no group names, and that are no variants of a rung that one names
 	like   Variant
 	skip   bool // the scenario does not apply to them
 	breaks Breaks
@@ -53,7 +53,8 @@ func Skip(rungs, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), skip: true, why: why}}
 }
 
-// SkipOthers returns a group: the rungs that no other names, to which the scenario does not apply, and why.
+// SkipOthers returns a group: the rungs that no other names, to which the scenario does not apply, and why. A variant
+// of a rung that is named is not among them: it follows that rung.
 func SkipOthers(why string) Groups { return Groups{{others: true, skip: true, why: why}} }
 
 // Expecting returns the scenario with the expectations of the groups. It panics if they do not name every rung exactly
@@ -68,13 +69,13 @@ func (s Scenario) Expecting(parts ...Groups) Scenario {
 // expand makes the expectations of the groups. It returns an error that names a rung that is missing, named twice or
 // not known, or that an outcome does not fit.
 func (s *Scenario) expand(of Groups) error {
-	told, err := of.byRung()
+	groups, err := of.byRung()
 	if err != nil {
 		return err
 	}
 	s.NotApplicable = map[string]string{}
 	for _, r := range Rungs {
-		g, err := told.about(r.Number, len(Rungs))
+		g, err := groups.groupOf(r.Number, len(Rungs))
 		if err != nil {
 			return err
 		}
@@ -91,39 +92,39 @@ func (s *Scenario) expand(of Groups) error {
 	return nil
 }
 
-// told holds the group that names each rung, by its number, and the group of all others, if there is one.
-type told struct {
+// A grouping holds the group that names each rung, by its number, and the group of all others, if there is one.
+type grouping struct {
 	named  map[string]group
 	others *group
 }
 
-// about returns what is said of a rung. One that is like another, as a variant is, follows that one, which may be like
-// a third: a chain of that length at most.
-func (t told) about(number string, chain int) (group, error) {
-	g, ok := t.named[number]
-	switch {
-	case ok:
-	case t.others != nil:
-		return *t.others, nil
-	default:
-		if g.like = RungOf(number).Variant; g.like.Of == "" {
-			return g, fmt.Errorf("nothing is said of %s", number)
-		}
+// groupOf returns the group of a rung. A rung that no group names follows the rung that it is a variant of, and that
+// one may follow a third: a chain of at most that length. Whatever leads to no named group is one of the others.
+func (t grouping) groupOf(number string, chain int) (group, error) {
+	g, named := t.named[number]
+	if !named {
+		g.like = RungOf(number).Variant
 	}
 	switch {
-	case g.like.Of == "":
+	case named && g.like.Of == "":
 		return g, nil
+	case g.like.Of == "" && t.others != nil:
+		return *t.others, nil
+	case g.like.Of == "":
+		return g, fmt.Errorf("nothing is said of %s", number)
 	case chain == 0:
 		return g, fmt.Errorf("%s is to be like itself", number)
 	}
-	of, err := t.about(g.like.Of, chain-1)
-	of.why = asWords(g.like) + of.why
+	of, err := t.groupOf(g.like.Of, chain-1)
+	if !of.others {
+		of.why = asWords(g.like) + of.why
+	}
 	return of, err
 }
 
 // byRung sorts the groups by the rungs that they name.
-func (gs Groups) byRung() (told, error) {
-	t := told{named: map[string]group{}}
+func (gs Groups) byRung() (grouping, error) {
+	t := grouping{named: map[string]group{}}
 	for _, g := range gs {
 		if g.others {
 			t.others = &g

@@ -50,7 +50,7 @@ func TestATableThatIsWrong(t *testing.T) {
 	})
 }
 
-// A variant that no group names comes to the same as its rung; a group of all others takes it in, though.
+// A variant that no group names has the expectation of its rung, also beside a group of all others.
 func TestVariantsInherit(t *testing.T) {
 	rest := everyRung("v7", "v7-cached", "v9", "v9-naive")
 	s := Scenario{}.Expecting(rest, On("v7", Stuck, "it waits"), Skip("v9", "no"))
@@ -59,12 +59,16 @@ func TestVariantsInherit(t *testing.T) {
 	assert.Equal(t, history.Broken, e.Results[history.Liveness])
 	assert.Equal(t, "as v9, when an order names one product: no", s.NotApplicable["v9-naive"])
 
-	s = Scenario{}.Expecting(On("v7", Stuck, "it waits"), SkipOthers("no"))
-	assert.Len(t, s.Expect, 1)
-	assert.Equal(t, "no", s.NotApplicable["v7-cached"])
+	s = Scenario{}.Expecting(On("v7", Stuck, "it waits"), On("v15", Holds, "it is fenced"), SkipOthers("no"))
+	e, _ = s.Expected("v7-cached")
+	assert.Equal(t, "as v7: it waits", e.Why)
+	e, _ = s.Expected("v19")
+	assert.Equal(t, "as v18: as v15: it is fenced", e.Why)
+	assert.Equal(t, "no", s.NotApplicable["v9-naive"], "no group names v9 either")
+	assert.Len(t, s.Expect, 5)
 }
 
-// A variant of a variant comes to the same as what that one comes to.
+// A variant of a variant has the expectation of that one.
 func TestVariantsOfVariantsInherit(t *testing.T) {
 	expect := func(parts ...Groups) (v19 Expectation, skipped string) {
 		s := Scenario{}.Expecting(append(parts, everyRung("v15", "v18", "v19"))...)

@@ -21,7 +21,6 @@ var majorityDown = declare(catalog.Scenario{
 		"one of three is no majority: it serves nobody, so nobody gets in, neither beside the holder nor after it"),
 	on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
 	on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
-	like("v14-hasty", catalog.Variant{Of: "v14"}),
 	haveOneServer,
 )
 

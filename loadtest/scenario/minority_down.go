@@ -21,7 +21,6 @@ var minorityDown = declare(catalog.Scenario{
 	on("v6", holds, "three of five are a majority"),
 	on("v13 v14", holds, "two of three are a majority: they elect a leader, and the holder's session goes on with them"),
 	on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
-	like("v14-hasty", catalog.Variant{Of: "v14"}),
 	haveOneServer,
 )
 

@@ -23,7 +23,6 @@ var quorumReturns = declare(catalog.Scenario{
 	on("v9-nodes", stuck, "one node is still away, and it needs all five"),
 	on("v13 v14", holds,
 		"without a majority no session can end: the holder still has its lock, and the next one gets it from there"),
-	like("v14-hasty", catalog.Variant{Of: "v14"}),
 	haveOneServer,
 )
 

@@ -2,15 +2,11 @@ package terminal_test
 
 import (
 	"bytes"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
@@ -59,23 +55,4 @@ func TestFiguresAreOfFewCrowds(t *testing.T) {
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{}, one...), " refused ")
 	assert.NotContains(t, printed(terminal.Printer{}, terminal.Run{}, two...), " refused ")
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Verbose: true}, two...), " refused ")
-}
-
-// docs/results.md shows the matrix as a run prints it in which all cells are as expected.
-func TestTheResultsShowTheMatrix(t *testing.T) {
-	document, err := os.ReadFile("../../../docs/results.md")
-	require.NoError(t, err)
-	_, grid, found := strings.Cut(printed(terminal.Printer{}, terminal.Run{}, cellsOf(t, nil, nil)...), "what broke:")
-	require.True(t, found)
-	grid, _, _ = strings.Cut(grid, "--verbose")
-	assert.Contains(t, string(document), grid)
-}
-
-// docs/results.md has the figures of every rung.
-func TestTheResultsHaveEveryRung(t *testing.T) {
-	document, err := os.ReadFile("../../../docs/results.md")
-	require.NoError(t, err)
-	for _, r := range catalog.Rungs {
-		assert.Regexp(t, `(?m)^  `+regexp.QuoteMeta(r.Number)+` .* 2 (ok|BROKEN)`, string(document))
-	}
 }
