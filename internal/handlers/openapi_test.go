@@ -487,7 +487,7 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		call(200, "GET", path, "")
 	}
 	call(302, "GET", "/", "")
-	call(302, "GET", "/problems/sold-out", "")
+	assert.Equal(t, "/docs#model-sold-out", call(302, "GET", "/problems/sold-out", "").Header().Get("Location"))
 	inside.Close()
 	for _, target := range []string{"POST /v4/decrease", "POST /v6/decrease?wait=0s", "GET /stock/10000"} {
 		method, path, _ := strings.Cut(target, " ")

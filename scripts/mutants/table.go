@@ -522,7 +522,7 @@ var table = []section{
 			edits{{"internal/handlers/handlers.go", "r.RedirectTrailingSlash = false", "r.RedirectTrailingSlash = true"}}},
 		{"what the body overrides is not looked at", by{test("./internal/handlers TestProblemsAreAsDocumented")},
 			edits{{"internal/handlers/params.go", "overridden[name] = value", "_ = value"}}},
-		{"the page may ask other servers", by{test("./internal/handlers TestPageShows")},
+		{"the page may ask other servers", by{test("./internal/handlers TestDocsLoad")},
 			edits{{"internal/handlers/docs.go", "connect-src 'self'", "connect-src *"}}},
 		{"each probe asks Redis", by{test("./internal/handlers TestAFloodOfProbes")},
 			edits{{"internal/handlers/ready.go", "r.until = time.Now().Add(readyFor)", ""}}},
