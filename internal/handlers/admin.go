@@ -63,12 +63,12 @@ func (s *server) getStock(c *gin.Context) {
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		g, err := readParams(c.Request, "quantity", "ttl")
+		l, err := readParams(c.Request, "quantity", "ttl")
 		if err != nil {
 			return nil, err
 		}
 		quantity, ttl := int64(-1), time.Duration(0)
-		for _, p := range g {
+		for _, p := range l {
 			if err := errors.Join(p.integer("quantity", &quantity, 0, MaxStock),
 				p.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
 				return nil, err
