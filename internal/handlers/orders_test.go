@@ -20,21 +20,12 @@ import (
 	"stockapi/internal/stock"
 )
 
-// A scripted shop does with each order what the test says.
-type scripted struct {
-	fakeShop
-	sell func(context.Context, sale.Order) (sale.Receipt, error)
-}
-
-func (s *scripted) Decrease(ctx context.Context, _ string, o sale.Order) (sale.Receipt, error) {
-	return s.sell(ctx, o)
-}
-
+// newScripted returns the handler of a shop that sells as the test says, and keeps the outcomes of so many orders.
 func newScripted(most int, sell func(context.Context, sale.Order) (sale.Receipt, error)) http.Handler {
-	s := &scripted{sell: sell}
-	config := fakeConfig(&s.fakeShop, "")
+	f := &fakeShop{sell: sell}
+	config := fakeConfig(f, "")
 	config.Orders = most
-	return New(s, s, config)
+	return New(f, f, config)
 }
 
 // buy sends an order of that name.
@@ -59,7 +50,7 @@ func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[stri
 	return outcome, body
 }
 
-func soldBut(o sale.Order, left int64, err error) (sale.Receipt, error) {
+func receiptFor(o sale.Order, left int64, err error) (sale.Receipt, error) {
 	r := sale.Receipt{Rung: "v4", Product: o.Product, Quantity: o.Quantity, Order: o.ID, Instance: "a"}
 	if err == nil {
 		r.Left, r.Units = left, sale.Units(left, o.Quantity)
@@ -74,9 +65,9 @@ func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
 	} {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
 			if err != nil {
-				return soldBut(o, 0, fmt.Errorf("in a test: %w", err))
+				return receiptFor(o, 0, fmt.Errorf("in a test: %w", err))
 			}
-			return soldBut(o, 83, nil)
+			return receiptFor(o, 83, nil)
 		})
 		buy(t.Context(), h, "mine")
 		outcome, body := ask(t, h, "mine")
@@ -98,7 +89,7 @@ func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
 		close(inside)
 		<-ctx.Done() // its client has gone
 		<-goOn
-		return soldBut(o, 83, nil) // the write was under way, and is seen through
+		return receiptFor(o, 83, nil) // the write was under way, and is seen through
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	var served sync.WaitGroup
@@ -119,7 +110,7 @@ func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
 func TestAnOrderRemembersWhoSoldForIt(t *testing.T) {
 	for want, err := range map[string]error{"sold": nil, "refused": stock.ErrSoldOut} {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
-			receipt, err := soldBut(o, 83, err)
+			receipt, err := receiptFor(o, 83, err)
 			receipt.SoldBy = "first"
 			return receipt, err
 		})
@@ -140,7 +131,7 @@ func (b broken) WriteHeader(int)           {}
 func (b broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
-	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	r := request("POST /v4/decrease", "")
 	r.Header.Set("X-Request-ID", "mine")
 	h.ServeHTTP(broken{http.Header{}}, r)
@@ -168,7 +159,7 @@ func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
 			err := errs[0]
 			errs = errs[1:]
-			return soldBut(o, 83, err)
+			return receiptFor(o, 83, err)
 		})
 		buy(t.Context(), h, "mine")
 		buy(t.Context(), h, "mine")
@@ -187,7 +178,7 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 			held.Done()
 			<-release
 		}
-		return soldBut(o, 83, nil)
+		return receiptFor(o, 83, nil)
 	})
 	var slow sync.WaitGroup
 	slow.Go(func() { buy(t.Context(), h, "slow") })
@@ -211,7 +202,7 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 }
 
 func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
-	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	buy(t.Context(), h, "mine")
 	answer := serveTo(h, request("GET /orders/mine", ""))
 	assert.Equal(t, http.StatusNotFound, answer.Code)
@@ -219,7 +210,7 @@ func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
 }
 
 func TestOrdersNamesAreBoundedAndItsRouteTakesNoParameters(t *testing.T) {
-	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	c := newContract(t)
 	assert.Equal(t, http.StatusBadRequest, c.call(t, h, request("GET /orders/mine?x=1", "")).Code)
 	answer := serveTo(h, request("GET /orders/"+strings.Repeat("x", 65), ""))
@@ -245,7 +236,7 @@ func TestReadingsAreNotRemembered(t *testing.T) {
 func BenchmarkOrders(b *testing.B) {
 	for _, most := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(most), func(b *testing.B) {
-			h := newScripted(most, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+			h := newScripted(most, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
