@@ -435,7 +435,7 @@ var table = []section{
 				"func (once) NoRetry() bool { return true }", "func (once) NoRetry() bool { return false }"}}},
 		{"PUT forgets the fence", by{test("./internal/stock TestAStockThatIsPut")},
 			edits{{"internal/stock/put.lua", "'INCR'", "'GET'"}}},
-		{"a fence outlives what was taken away", by{test("./internal/stock TestAStockThatIsPut")},
+		{"a fence outlives what was taken away", by{test("./internal/stock TestASaleUnderWay")},
 			edits{{"internal/stock/fenced_write.lua", "KEYS[1]) == 0", "KEYS[1]) == 2"}}},
 		{"a fenced sale drops the stock's TTL", by{test("./internal/stock TestASaleKeeps")},
 			edits{{"internal/stock/fenced_write.lua", "ARGV[2], 'KEEPTTL')", "ARGV[2])"}}},
