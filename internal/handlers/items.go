@@ -26,7 +26,7 @@ func (b Bounds) items(p params, o *sale.Order) error {
 		}
 	}
 	if text == "" {
-		return badInput("items names no product")
+		return badInput("items is empty")
 	}
 	for one := range strings.SplitSeq(text, ",") {
 		item, err := b.item(one)

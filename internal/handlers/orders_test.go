@@ -58,7 +58,7 @@ func receiptFor(o sale.Order, left int64, err error) (sale.Receipt, error) {
 	return r, err
 }
 
-func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
+func TestOutcomesAreKept(t *testing.T) {
 	for want, err := range map[string]error{
 		"sold": nil, "refused": stock.ErrSoldOut, "busy": lock.ErrBusy, "unknown": stock.ErrUnknown,
 		"not-sold": lock.ErrLost,
@@ -83,7 +83,7 @@ func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
 	}
 }
 
-func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
+func TestOutcomeWhenTheClientHasGone(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	h := newScripted(10, func(ctx context.Context, o sale.Order) (sale.Receipt, error) {
 		close(inside)
@@ -130,7 +130,7 @@ func (b broken) Header() http.Header       { return b.header }
 func (b broken) WriteHeader(int)           {}
 func (b broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
+func TestOutcomeWhenTheAnswerCannotBeWritten(t *testing.T) {
 	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	r := request("POST /v4/decrease", "")
 	r.Header.Set("X-Request-ID", "mine")
@@ -139,14 +139,15 @@ func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
 	assert.Equal(t, "sold", outcome)
 }
 
-func TestOrderThatPanickedIsOfUnknownOutcome(t *testing.T) {
+func TestOutcomeOfAPanicIsUnknown(t *testing.T) {
 	h := newScripted(10, func(context.Context, sale.Order) (sale.Receipt, error) { panic("in a test") })
 	assert.Equal(t, http.StatusInternalServerError, buy(t.Context(), h, "mine"))
 	outcome, _ := ask(t, h, "mine")
 	assert.Equal(t, "unknown", outcome)
 }
 
-func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
+// Two orders of one name are never both reported as not sold if one of them may have sold.
+func TestOutcomeOfANameUsedTwice(t *testing.T) {
 	away := errors.New("away")
 	for _, c := range []struct {
 		first, second error
@@ -169,7 +170,7 @@ func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
 	}
 }
 
-func TestMemoryForOrdersIsBounded(t *testing.T) {
+func TestOutcomesAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	var held sync.WaitGroup
 	held.Add(1)
@@ -201,7 +202,7 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 	assert.Equal(t, "forgotten", outcome, "it was the oldest of three")
 }
 
-func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
+func TestOutcomesCanBeSwitchedOff(t *testing.T) {
 	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	buy(t.Context(), h, "mine")
 	answer := serveTo(h, request("GET /orders/mine", ""))
@@ -221,7 +222,7 @@ func TestOrdersNamesAreBoundedAndItsRouteTakesNoParameters(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, answer.Code)
 }
 
-func TestReadingsAreNotRemembered(t *testing.T) {
+func TestOutcomesOfReadsAreNotKept(t *testing.T) {
 	h := newScripted(10, nil)
 	r := request("GET /v10/stock/10000", "")
 	r.Header.Set("X-Request-ID", "mine")

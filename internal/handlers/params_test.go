@@ -60,7 +60,7 @@ func TestWithoutParametersAnOrderHasTheDefaults(t *testing.T) {
 }
 
 // A semaphore without a permit, or with more than there are, is no semaphore.
-func TestThereAreNoSuchPermits(t *testing.T) {
+func TestPermitsAreBounded(t *testing.T) {
 	for _, n := range []string{"0", "-1", "101", "many", "1.5"} {
 		_, err := decode("permits="+n, "")
 		require.ErrorIs(t, err, errBadInput)

@@ -667,7 +667,7 @@ var table = []section{
 
 	// What the service owes the instrument.
 	{mutants: []mutant{
-		{"an order's name used twice tells of one", by{test("./internal/handlers NameThatIsUsedTwice")},
+		{"an order's name used twice tells of one", by{test("./internal/handlers TestOutcomeOfANameUsedTwice")},
 			edits{{"internal/handlers/orders.go", "if r.times > 1 && r.maybeSold {", "if false {"}}},
 		{"nobody remembers who sold for an order", by{test("./internal/handlers TestAnOrderRemembers")},
 			edits{{"internal/handlers/orders.go", "t.SoldBy = r.soldBy", ""}}},
