@@ -19,8 +19,8 @@ type stockBody struct {
 	TTL      string `json:"ttl,omitempty"` // as given by PUT; empty: none, or the answer to a GET
 }
 
-// authorized refuses a request without the admin token, if the instance has one.
-func (s *server) authorized(c *gin.Context) {
+// requireToken refuses a request without the admin token, if the instance has one.
+func (s *server) requireToken(c *gin.Context) {
 	if !s.mayAdminister(c) {
 		s.failAdmin(c, errUnauthorized)
 	}
@@ -39,7 +39,7 @@ func (s *server) onProduct(c *gin.Context, act func(ctx context.Context, product
 	err := checkProduct(product)
 	var result any
 	if err == nil {
-		ctx, cancel := uncancelable(c)
+		ctx, cancel := withoutCancel(c)
 		defer cancel()
 		result, err = act(ctx, product)
 		err = withClientGone(c.Request.Context(), err)
@@ -63,12 +63,12 @@ func (s *server) getStock(c *gin.Context) {
 
 func (s *server) putStock(c *gin.Context) {
 	s.onProduct(c, func(ctx context.Context, product string) (any, error) {
-		g, err := readParams(c.Request, "quantity", "ttl")
+		l, err := readParams(c.Request, "quantity", "ttl")
 		if err != nil {
 			return nil, err
 		}
 		quantity, ttl := int64(-1), time.Duration(0)
-		for _, p := range g {
+		for _, p := range l {
 			if err := errors.Join(p.integer("quantity", &quantity, 0, MaxStock),
 				p.duration("ttl", &ttl, minStockTTL, MaxStockTTL)); err != nil {
 				return nil, err

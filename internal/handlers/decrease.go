@@ -63,16 +63,16 @@ func (s *server) serve(
 	if err != nil {
 		return sale.Receipt{}, err
 	}
-	g, err := readParams(c.Request, known...)
+	l, err := readParams(c.Request, known...)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
-	order, err := s.Bounds.order(g)
+	order, err := s.Bounds.order(l)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}
 	order.ID = id
-	ctx, err := s.withFaults(c, g, id)
+	ctx, err := s.withFaults(c, l, id)
 	if err != nil {
 		return sale.Receipt{Order: id}, err
 	}

@@ -1,10 +1,9 @@
-// Shows openapi.yaml below the page, by Swagger UI. It sends no other request: "Try it out" is off.
+// Shows openapi.yaml by Swagger UI. It sends no other request: "Try it out" is off.
 SwaggerUIBundle({
   url: '/openapi.yaml',
-  dom_id: '#reference',
+  dom_id: '#swagger-ui',
   supportedSubmitMethods: [],
   validatorUrl: null,
-  defaultModelsExpandDepth: 0,
-  // The reference moves what lies below it, such as the problem that the address of the page names.
+  // The address of the page may name a problem's schema, which is not there before.
   onComplete: () => document.getElementById(location.hash.slice(1))?.scrollIntoView(),
 });

@@ -11,9 +11,9 @@ import (
 
 // withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is
 // released. Faults need the admin token if there is one: a fault can end the process.
-func (s *server) withFaults(c *gin.Context, g given, id string) (context.Context, error) {
+func (s *server) withFaults(c *gin.Context, l layers, id string) (context.Context, error) {
 	ctx := c.Request.Context()
-	for _, p := range g {
+	for _, p := range l {
 		text, ok := p["fault"]
 		if !ok {
 			continue

@@ -31,7 +31,7 @@ const (
 )
 
 var (
-	errMisdirected = errors.New("the Host is no name of this instance: to allow it, start the instance with --hosts")
+	errMisdirected = errors.New("the Host is not a name of this instance: to allow it, start the instance with --hosts")
 	errCrossOrigin = errors.New("a browser sent this for a page of another site")
 )
 
@@ -134,8 +134,8 @@ func (s *server) refuse(c *gin.Context, err error) {
 	s.fail(c, err, sale.Receipt{Order: id})
 }
 
-// uncancelable returns a context for administrative work, which goes on when its client has gone.
-func uncancelable(c *gin.Context) (context.Context, context.CancelFunc) {
+// withoutCancel returns a context for administrative work, which goes on when its client has gone.
+func withoutCancel(c *gin.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.Request.Context()), adminTime)
 }
 

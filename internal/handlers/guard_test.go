@@ -65,35 +65,26 @@ func overWire(h http.Handler) (dial func() net.Conn, end func()) {
 	}
 }
 
-// slowShop takes its time for administrative work, and says how that ended.
-type slowShop struct {
-	fakeShop
-	work    time.Duration
-	release chan struct{}
-	ended   chan error
-}
-
-func (f *slowShop) BreakLocks(ctx context.Context, _ string) (int64, error) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(f.work):
-	case <-f.release:
+// newSlow returns the handler of a shop that takes its time, and a channel with the end of its administrative work.
+func newSlow(work time.Duration) (h http.Handler, ended chan error) {
+	wait := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(work):
+		}
+		return ctx.Err()
 	}
-	f.ended <- ctx.Err()
-	return 1, ctx.Err()
-}
-
-func (f *slowShop) Decrease(ctx context.Context, _ string, _ sale.Order) (sale.Receipt, error) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(f.work):
-	}
-	return sale.Receipt{Rung: "v4", Product: "10000"}, ctx.Err()
-}
-
-func newSlow(work time.Duration) (*slowShop, http.Handler) {
-	f := &slowShop{work: work, release: make(chan struct{}), ended: make(chan error, 1)}
-	return f, New(f, f, fakeConfig(&f.fakeShop, ""))
+	ended = make(chan error, 1)
+	return newFake(&fakeShop{
+		sell: func(ctx context.Context, _ sale.Order) (sale.Receipt, error) {
+			return sale.Receipt{Rung: "v4", Product: "10000"}, wait(ctx)
+		},
+		breakLocks: func(ctx context.Context) error {
+			err := wait(ctx)
+			ended <- err
+			return err
+		},
+	}, ""), ended
 }
 
 // Whatever the route, and whether its handler reads a body or not: a body that does not end is answered when its time
@@ -172,7 +163,7 @@ func TestWorkIsNotCutOffByTheLimitsOfBodiesAndAnswers(t *testing.T) {
 		for _, body := range []string{"\r\n", "Content-Length: 2\r\n\r\n{}",
 			"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"} {
 			synctest.Test(t, func(t *testing.T) {
-				f, h := newSlow(adminTime - time.Second)
+				h, _ := newSlow(adminTime - time.Second)
 				dial, end := overWire(h)
 				defer end()
 				c := dial()
@@ -181,11 +172,6 @@ func TestWorkIsNotCutOffByTheLimitsOfBodiesAndAnswers(t *testing.T) {
 				go fmt.Fprintf(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 				assert.Equal(t, 200, readAnswer(t, c).StatusCode, "and the connection is kept")
 				_ = c.Close()
-				select {
-				case err := <-f.ended:
-					assert.NoError(t, err)
-				default:
-				}
 			})
 		}
 	}
@@ -199,7 +185,7 @@ func TestAdministrationIsSeenThrough(t *testing.T) {
 	}{"seen through": {adminTime - time.Second, nil}, "bounded": {time.Hour, context.DeadlineExceeded}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, h := newSlow(c.work)
+				h, ended := newSlow(c.work)
 				dial, end := overWire(h)
 				defer end()
 				client := dial()
@@ -207,7 +193,7 @@ func TestAdministrationIsSeenThrough(t *testing.T) {
 				require.NoError(t, err)
 				synctest.Wait()
 				_ = client.Close()
-				assert.Equal(t, c.err, <-f.ended)
+				assert.Equal(t, c.err, <-ended)
 			})
 		})
 	}

@@ -80,7 +80,7 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false // or an order would be redirected instead of refused
-	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.recovered), s.checkHost, s.checkOrigin, s.bufferBody)
+	r.Use(s.headers, gin.CustomRecoveryWithWriter(nil, s.answerPanic), s.checkHost, s.checkOrigin, s.bufferBody)
 	r.NoRoute(func(c *gin.Context) {
 		s.failPlain(c, "no-such-route", "see /docs: POST /{rung}/decrease sells, GET /rungs lists the rungs")
 	})
@@ -90,9 +90,9 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	get(r, "/:rung/stock/:product", s.read)
 	get(r, "/rungs", s.noParams, s.rungs)
 	get(r, "/stock/:product", s.noParams, s.getStock)
-	r.PUT("/stock/:product", s.authorized, s.putStock)
-	r.DELETE("/stock/:product", s.authorized, s.noParams, s.removeStock)
-	r.DELETE("/locks/:product", s.authorized, s.noParams, s.breakLocks)
+	r.PUT("/stock/:product", s.requireToken, s.putStock)
+	r.DELETE("/stock/:product", s.requireToken, s.noParams, s.removeStock)
+	r.DELETE("/locks/:product", s.requireToken, s.noParams, s.breakLocks)
 	get(r, "/livez", s.livez)
 	get(r, "/readyz", s.readyz)
 	get(r, "/metrics", gin.WrapH(promhttp.HandlerFor(c.Metrics.Registry, promhttp.HandlerOpts{})))
@@ -104,13 +104,13 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	if s.orders != nil {
 		get(r, "/orders/:order", s.noParams, s.order)
 	}
-	get(r, "/faults", s.withFaultsOnly, s.authorized, s.noParams, s.heldOrders)
-	r.DELETE("/faults/:order", s.withFaultsOnly, s.authorized, s.noParams, s.releaseOrder)
+	get(r, "/faults", s.withFaultsOnly, s.requireToken, s.noParams, s.heldOrders)
+	r.DELETE("/faults/:order", s.withFaultsOnly, s.requireToken, s.noParams, s.releaseOrder)
 	return r
 }
 
-// recovered sends a problem for a handler that panicked. Nobody knows what the handler had done by then.
-func (s *server) recovered(c *gin.Context, reason any) {
+// answerPanic sends a problem for a handler that panicked. Nobody knows what the handler had done by then.
+func (s *server) answerPanic(c *gin.Context, reason any) {
 	if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value, not a wrapped error
 		panic(reason)
 	}

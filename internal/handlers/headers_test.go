@@ -139,23 +139,15 @@ func TestEveryAnswerHasTheHeadersOfAll(t *testing.T) {
 	}
 }
 
-// orders remembers the name of the last order.
-type orders struct {
-	fakeShop
-	last string
-}
-
-func (o *orders) Decrease(_ context.Context, _ string, order sale.Order) (sale.Receipt, error) {
-	o.last = order.ID
-	return sale.Receipt{Order: order.ID}, nil
-}
-
 func TestTheNameThatIsMadeUpIsTheOrders(t *testing.T) {
-	shop := &orders{}
-	h := New(shop, shop, fakeConfig(&shop.fakeShop, ""))
+	var last string
+	h := newFake(&fakeShop{sell: func(_ context.Context, o sale.Order) (sale.Receipt, error) {
+		last = o.ID
+		return sale.Receipt{Order: o.ID}, nil
+	}}, "")
 	answer := serveTo(h, request("POST /v4/decrease", ""))
-	assert.NotEmpty(t, shop.last)
-	assert.Equal(t, shop.last, answer.Header().Get("X-Request-ID"))
+	assert.NotEmpty(t, last)
+	assert.Equal(t, last, answer.Header().Get("X-Request-ID"))
 }
 
 func TestRetryAfterWhereItHelps(t *testing.T) {

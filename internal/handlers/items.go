@@ -26,7 +26,7 @@ func (b Bounds) items(p params, o *sale.Order) error {
 		}
 	}
 	if text == "" {
-		return badInput("items names no product")
+		return badInput("items is empty")
 	}
 	for one := range strings.SplitSeq(text, ",") {
 		item, err := b.item(one)
@@ -53,14 +53,15 @@ func (b Bounds) item(text string) (stock.Item, error) {
 	return item, params{"quantity": quantity}.integer("quantity", &item.Quantity, 1, b.MaxQuantity)
 }
 
-// array reads the rest of a JSON list of items, after its bracket, and returns it as the text that a query would have.
-func array(d *json.Decoder) (string, error) {
-	var items []string
-	for d.More() {
-		if open, err := d.Token(); err != nil || open != json.Delim('{') {
-			return "", badInput("items is not a list of objects")
-		}
-		p, err := object(d)
+// itemsText returns a JSON list of items as the text that a query would have.
+func itemsText(list []byte) (string, error) {
+	var items []object
+	if err := json.Unmarshal(list, &items); err != nil {
+		return "", err
+	}
+	var texts []string
+	for _, item := range items {
+		p, err := item.params()
 		if err != nil {
 			return "", err
 		}
@@ -68,12 +69,9 @@ func array(d *json.Decoder) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		items = append(items, text)
+		texts = append(texts, text)
 	}
-	if _, err := d.Token(); err != nil {
-		return "", badInput("the body is cut short")
-	}
-	return strings.Join(items, ","), nil
+	return strings.Join(texts, ","), nil
 }
 
 // itemText returns an item as the text that a query would have. It checks the members first, so that no value can

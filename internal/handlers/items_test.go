@@ -30,14 +30,14 @@ func TestProductsOfSeveralSlotsAreBadInput(t *testing.T) {
 	assert.Contains(t, answer.Body.String(), sale.ErrSeveralSlots.Error())
 }
 
-func TestItemsThatCannotBeMeant(t *testing.T) {
+func TestItemsThatAreRefused(t *testing.T) {
 	many := make([]string, maxItems+1)
 	for i := range many {
 		many[i] = fmt.Sprint("p", i)
 	}
 	for _, c := range []struct{ query, body, says string }{
-		{"items=", "", "names no product"},
-		{"", `{"items":[]}`, "names no product"},
+		{"items=", "", "items is empty"},
+		{"", `{"items":[]}`, "items is empty"},
 		{"items=a,b,a", "", "names a twice"},
 		{"items=a:1,a:2", "", "names a twice"},
 		{"items=a,", "", "a product is"},

@@ -60,7 +60,7 @@ type outcomes struct {
 	over list.List // of the records that have ended, the oldest first
 }
 
-// newOutcomes returns outcomes that keep so many orders that have ended, or nil for none.
+// newOutcomes returns outcomes that keep the latest orders that have ended, up to most, or nil if most is 0.
 func newOutcomes(most int) *outcomes {
 	if most <= 0 {
 		return nil

@@ -20,21 +20,12 @@ import (
 	"stockapi/internal/stock"
 )
 
-// A scripted shop does with each order what the test says.
-type scripted struct {
-	fakeShop
-	sell func(context.Context, sale.Order) (sale.Receipt, error)
-}
-
-func (s *scripted) Decrease(ctx context.Context, _ string, o sale.Order) (sale.Receipt, error) {
-	return s.sell(ctx, o)
-}
-
+// newScripted returns the handler of a shop that sells as the test says, and keeps the outcomes of so many orders.
 func newScripted(most int, sell func(context.Context, sale.Order) (sale.Receipt, error)) http.Handler {
-	s := &scripted{sell: sell}
-	config := fakeConfig(&s.fakeShop, "")
+	f := &fakeShop{sell: sell}
+	config := fakeConfig(f, "")
 	config.Orders = most
-	return New(s, s, config)
+	return New(f, f, config)
 }
 
 // buy sends an order of that name.
@@ -59,7 +50,7 @@ func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[stri
 	return outcome, body
 }
 
-func soldBut(o sale.Order, left int64, err error) (sale.Receipt, error) {
+func receiptFor(o sale.Order, left int64, err error) (sale.Receipt, error) {
 	r := sale.Receipt{Rung: "v4", Product: o.Product, Quantity: o.Quantity, Order: o.ID, Instance: "a"}
 	if err == nil {
 		r.Left, r.Units = left, sale.Units(left, o.Quantity)
@@ -67,16 +58,16 @@ func soldBut(o sale.Order, left int64, err error) (sale.Receipt, error) {
 	return r, err
 }
 
-func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
+func TestOutcomesAreKept(t *testing.T) {
 	for want, err := range map[string]error{
 		"sold": nil, "refused": stock.ErrSoldOut, "busy": lock.ErrBusy, "unknown": stock.ErrUnknown,
 		"not-sold": lock.ErrLost,
 	} {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
 			if err != nil {
-				return soldBut(o, 0, fmt.Errorf("in a test: %w", err))
+				return receiptFor(o, 0, fmt.Errorf("in a test: %w", err))
 			}
-			return soldBut(o, 83, nil)
+			return receiptFor(o, 83, nil)
 		})
 		buy(t.Context(), h, "mine")
 		outcome, body := ask(t, h, "mine")
@@ -92,13 +83,13 @@ func TestOutcomesOfOrdersAreRemembered(t *testing.T) {
 	}
 }
 
-func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
+func TestOutcomeWhenTheClientHasGone(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	h := newScripted(10, func(ctx context.Context, o sale.Order) (sale.Receipt, error) {
 		close(inside)
 		<-ctx.Done() // its client has gone
 		<-goOn
-		return soldBut(o, 83, nil) // the write was under way, and is seen through
+		return receiptFor(o, 83, nil) // the write was under way, and is seen through
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	var served sync.WaitGroup
@@ -119,7 +110,7 @@ func TestOrderIsRememberedWhoseClientHasGone(t *testing.T) {
 func TestAnOrderRemembersWhoSoldForIt(t *testing.T) {
 	for want, err := range map[string]error{"sold": nil, "refused": stock.ErrSoldOut} {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
-			receipt, err := soldBut(o, 83, err)
+			receipt, err := receiptFor(o, 83, err)
 			receipt.SoldBy = "first"
 			return receipt, err
 		})
@@ -139,8 +130,8 @@ func (b broken) Header() http.Header       { return b.header }
 func (b broken) WriteHeader(int)           {}
 func (b broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
-	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+func TestOutcomeWhenTheAnswerCannotBeWritten(t *testing.T) {
+	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	r := request("POST /v4/decrease", "")
 	r.Header.Set("X-Request-ID", "mine")
 	h.ServeHTTP(broken{http.Header{}}, r)
@@ -148,14 +139,15 @@ func TestOrderIsRememberedWhoseAnswerCannotBeWritten(t *testing.T) {
 	assert.Equal(t, "sold", outcome)
 }
 
-func TestOrderThatPanickedIsOfUnknownOutcome(t *testing.T) {
+func TestOutcomeOfAPanicIsUnknown(t *testing.T) {
 	h := newScripted(10, func(context.Context, sale.Order) (sale.Receipt, error) { panic("in a test") })
 	assert.Equal(t, http.StatusInternalServerError, buy(t.Context(), h, "mine"))
 	outcome, _ := ask(t, h, "mine")
 	assert.Equal(t, "unknown", outcome)
 }
 
-func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
+// Two orders of one name are never both reported as not sold if one of them may have sold.
+func TestOutcomeOfANameUsedTwice(t *testing.T) {
 	away := errors.New("away")
 	for _, c := range []struct {
 		first, second error
@@ -168,7 +160,7 @@ func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {
 			err := errs[0]
 			errs = errs[1:]
-			return soldBut(o, 83, err)
+			return receiptFor(o, 83, err)
 		})
 		buy(t.Context(), h, "mine")
 		buy(t.Context(), h, "mine")
@@ -178,7 +170,7 @@ func TestNameThatIsUsedTwiceIsNeverToldAsNotSoldIfOneOfThemSold(t *testing.T) {
 	}
 }
 
-func TestMemoryForOrdersIsBounded(t *testing.T) {
+func TestOutcomesAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	var held sync.WaitGroup
 	held.Add(1)
@@ -187,7 +179,7 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 			held.Done()
 			<-release
 		}
-		return soldBut(o, 83, nil)
+		return receiptFor(o, 83, nil)
 	})
 	var slow sync.WaitGroup
 	slow.Go(func() { buy(t.Context(), h, "slow") })
@@ -210,8 +202,8 @@ func TestMemoryForOrdersIsBounded(t *testing.T) {
 	assert.Equal(t, "forgotten", outcome, "it was the oldest of three")
 }
 
-func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
-	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+func TestOutcomesCanBeSwitchedOff(t *testing.T) {
+	h := newScripted(0, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	buy(t.Context(), h, "mine")
 	answer := serveTo(h, request("GET /orders/mine", ""))
 	assert.Equal(t, http.StatusNotFound, answer.Code)
@@ -219,7 +211,7 @@ func TestMemoryForOrdersCanBeSwitchedOff(t *testing.T) {
 }
 
 func TestOrdersNamesAreBoundedAndItsRouteTakesNoParameters(t *testing.T) {
-	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+	h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 	c := newContract(t)
 	assert.Equal(t, http.StatusBadRequest, c.call(t, h, request("GET /orders/mine?x=1", "")).Code)
 	answer := serveTo(h, request("GET /orders/"+strings.Repeat("x", 65), ""))
@@ -230,7 +222,7 @@ func TestOrdersNamesAreBoundedAndItsRouteTakesNoParameters(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, answer.Code)
 }
 
-func TestReadingsAreNotRemembered(t *testing.T) {
+func TestOutcomesOfReadsAreNotKept(t *testing.T) {
 	h := newScripted(10, nil)
 	r := request("GET /v10/stock/10000", "")
 	r.Header.Set("X-Request-ID", "mine")
@@ -245,7 +237,7 @@ func TestReadingsAreNotRemembered(t *testing.T) {
 func BenchmarkOrders(b *testing.B) {
 	for _, most := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(most), func(b *testing.B) {
-			h := newScripted(most, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return soldBut(o, 83, nil) })
+			h := newScripted(most, func(_ context.Context, o sale.Order) (sale.Receipt, error) { return receiptFor(o, 83, nil) })
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {

@@ -65,27 +65,27 @@ var errEncoding = errors.New("a body has to be sent uncompressed, without Conten
 // params holds the values of parameters as text.
 type params map[string]string
 
-// given holds the parameters of a request: those of the query that the body overrides, and those that take effect. All
+// layers holds the parameters of a request: those of the query that the body overrides, and those that take effect. All
 // have to be valid.
-type given [2]params
+type layers [2]params
 
 // readParams reads the known parameters from the query and a JSON body. It refuses unknown parameters, so that a
 // misspelt quantity does not silently sell one unit, and repeated ones, because one of the two would be ignored. If
 // both the query and the body give a parameter, the body wins.
-func readParams(r *http.Request, known ...string) (g given, err error) {
+func readParams(r *http.Request, known ...string) (l layers, err error) {
 	query, err := readQuery(r, known...)
 	if err != nil {
-		return g, err
+		return l, err
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return g, errEncoding
+		return l, errEncoding
 	}
 	p, err := readBody(r.Body)
 	if err != nil {
-		return g, err
+		return l, err
 	}
 	if err := p.only(known); err != nil || len(p) == 0 {
-		return given{nil, query}, err
+		return layers{nil, query}, err
 	}
 	overridden := params{}
 	for name, value := range query {
@@ -95,7 +95,7 @@ func readParams(r *http.Request, known ...string) (g given, err error) {
 			p[name] = value
 		}
 	}
-	return given{overridden, p}, nil
+	return layers{overridden, p}, nil
 }
 
 // readQuery reads the parameters of a query. It refuses unknown and repeated ones.
@@ -133,8 +133,7 @@ func (p params) only(known []string) error {
 	return nil
 }
 
-// readBody reads a JSON object, which is flat except for items. It reads the object member by member to refuse a
-// repeated name: json.Unmarshal would take the last of two.
+// readBody reads a JSON object, which is flat except for items.
 func readBody(body io.Reader) (params, error) {
 	if body == http.NoBody {
 		return nil, nil
@@ -146,75 +145,75 @@ func readBody(body io.Reader) (params, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return params{}, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, badInput("the body is not a JSON object")
+	if !json.Valid(data) {
+		return nil, badInput("the body is not valid JSON")
 	}
-	members, err := object(d)
-	if err != nil {
+	var members object
+	if err := json.Unmarshal(data, &members); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, badInput("something follows the JSON object in the body")
-	}
-	return members, nil
+	return members.params()
 }
 
-// object reads the rest of a JSON object, after its brace.
-func object(d *json.Decoder) (params, error) {
-	members := params{}
+// An object is a JSON object without repeated names.
+type object map[string]json.RawMessage
+
+var errNoObject = badInput("the body must be a JSON object, and items a list of objects")
+
+// UnmarshalJSON refuses a repeated name, of which encoding/json would take the last value.
+func (o *object) UnmarshalJSON(valid []byte) error {
+	*o = object{}
+	d := json.NewDecoder(bytes.NewReader(valid))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return errNoObject
+	}
 	for d.More() {
-		name, value, err := member(d)
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string) // JSON allows nothing else here
+		if _, seen := (*o)[name]; seen {
+			return badInput("%q is given twice in the body", name)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		(*o)[name] = value
+	}
+	return nil
+}
+
+// params returns the members as the texts that a query would have.
+func (o object) params() (params, error) {
+	p := params{}
+	for name, value := range o {
+		text, err := string(value), error(nil)
+		switch {
+		case value[0] == '"':
+			err = json.Unmarshal(value, &text)
+		case value[0] == '[' && name == "items":
+			text, err = itemsText(value)
+		case strings.IndexByte("{[n", value[0]) >= 0:
+			err = badInput("%q must be a text, a number, true or false", name)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if _, seen := members[name]; seen {
-			return nil, badInput("%q is given twice in the body", name)
-		}
-		members[name] = value
+		p[name] = text
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, badInput("the body is cut short")
-	}
-	return members, nil
-}
-
-// member reads one name and its value, and returns the value as the text that a query would have.
-func member(d *json.Decoder) (name, value string, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return "", "", badInput("the body is not valid JSON")
-	}
-	name, _ = token.(string) // the decoder allows nothing else here
-	token, err = d.Token()
-	if err != nil {
-		return "", "", badInput("the body is not valid JSON")
-	}
-	switch v := token.(type) {
-	case string:
-		return name, v, nil
-	case json.Number:
-		return name, v.String(), nil
-	case bool:
-		return name, strconv.FormatBool(v), nil
-	case json.Delim:
-		if v == '[' && name == "items" {
-			value, err = array(d)
-			return name, value, err
-		}
-	}
-	return "", "", badInput("%q must be a text, a number, true or false", name)
+	return p, nil
 }
 
 // order turns the parameters of a decrease into an order, and refuses values out of bounds.
-func (b Bounds) order(g given) (o sale.Order, err error) {
-	if len(g[0]) > 0 {
-		if _, err := b.orderOf(g[0]); err != nil {
+func (b Bounds) order(l layers) (o sale.Order, err error) {
+	if len(l[0]) > 0 {
+		if _, err := b.orderOf(l[0]); err != nil {
 			return sale.Order{}, err
 		}
 	}
-	return b.orderOf(g[1])
+	return b.orderOf(l[1])
 }
 
 func (b Bounds) orderOf(p params) (o sale.Order, err error) {

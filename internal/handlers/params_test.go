@@ -33,11 +33,11 @@ func TestNamesAreShortAndPlain(t *testing.T) {
 func decode(query, body string) (sale.Order, error) {
 	r := httptest.NewRequest(http.MethodPost, "/v4/decrease", strings.NewReader(body))
 	r.URL.RawQuery = query
-	g, err := readParams(r, "product", "quantity", "items", "wait", "ttl", "work", "trace", "permits", "renew")
+	l, err := readParams(r, "product", "quantity", "items", "wait", "ttl", "work", "trace", "permits", "renew")
 	if err != nil {
 		return sale.Order{}, err
 	}
-	return testBounds().order(g)
+	return testBounds().order(l)
 }
 
 func TestTheBodyWinsOverTheQuery(t *testing.T) {
@@ -60,7 +60,7 @@ func TestWithoutParametersAnOrderHasTheDefaults(t *testing.T) {
 }
 
 // A semaphore without a permit, or with more than there are, is no semaphore.
-func TestThereAreNoSuchPermits(t *testing.T) {
+func TestPermitsAreBounded(t *testing.T) {
 	for _, n := range []string{"0", "-1", "101", "many", "1.5"} {
 		_, err := decode("permits="+n, "")
 		require.ErrorIs(t, err, errBadInput)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +71,7 @@ func TestALeaseThatIsNotRenewed(t *testing.T) {
 		}
 		require.ErrorIs(t, err, lock.ErrLost)
 		assert.True(t, receipt.Lease.Lost)
+		assert.InDelta(t, 1, testutil.ToFloat64(s.metrics.Lost.WithLabelValues(r.Number)), 0)
 		assert.EqualValues(t, 100, left(t, s))
 		assert.Less(t, time.Since(start), o.Work, "stopped when the lease ended")
 	})

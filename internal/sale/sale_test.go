@@ -207,21 +207,6 @@ func breakLock(t *testing.T, s *Shop, rung string, b lock.Backends) (done func()
 	return breaking.Wait
 }
 
-// A lease found lost before the write aborts the sale, on the rungs that look.
-func TestALeaseLostBeforeTheWriteSellsNothing(t *testing.T) {
-	backendtest.Long(t)
-	t.Parallel()
-	s, b := newShop(t, backendtest.StartEmbedded(t))
-	o := order()
-	o.TTL, o.Work = 2*time.Second, time.Minute
-	defer breakLock(t, s, "v6", b)()
-	receipt, err := s.Decrease(context.Background(), "v6", o)
-	require.ErrorIs(t, err, lock.ErrLost)
-	assert.True(t, receipt.Lease.Lost)
-	assert.EqualValues(t, 100, left(t, s))
-	assert.InDelta(t, 1, testutil.ToFloat64(s.metrics.Lost.WithLabelValues("v6")), 0)
-}
-
 // A lease found lost after the write is a sale all the same: an error would hide that the unit was sold.
 func TestALeaseLostAfterTheWriteIsASale(t *testing.T) {
 	backendtest.Long(t)

@@ -155,13 +155,6 @@ func TestAStockThatIsPutDuringASaleStays(t *testing.T) {
 				require.NoError(t, err, "the next holder, %s %s", kind, name)
 				assert.EqualValues(t, 49, left)
 			}
-			s := newShelf(t, start)
-			_, err := s.Seller(kind)(context.Background(), order(1000, func(ctx context.Context) {
-				assert.NoError(t, s.Remove(ctx, "p"))
-			}))
-			require.ErrorIs(t, err, ErrNoProduct, kind)
-			_, err = s.Left(context.Background(), "p")
-			require.ErrorIs(t, err, ErrNoProduct, "nothing is written, %s", kind)
 		}
 	})
 }

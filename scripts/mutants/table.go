@@ -447,7 +447,7 @@ var table = []section{
 				"func (once) NoRetry() bool { return true }", "func (once) NoRetry() bool { return false }"}}},
 		{"PUT forgets the fence", by{test("./internal/stock TestAStockThatIsPut")},
 			edits{{"internal/stock/put.lua", "'INCR'", "'GET'"}}},
-		{"a fence outlives what was taken away", by{test("./internal/stock TestAStockThatIsPut")},
+		{"a fence outlives what was taken away", by{test("./internal/stock TestASaleUnderWay")},
 			edits{{"internal/stock/fenced_write.lua", "KEYS[1]) == 0", "KEYS[1]) == 2"}}},
 		{"a fenced sale drops the stock's TTL", by{test("./internal/stock TestASaleKeeps")},
 			edits{{"internal/stock/fenced_write.lua", "ARGV[2], 'KEEPTTL')", "ARGV[2])"}}},
@@ -533,7 +533,7 @@ var table = []section{
 			edits{{"internal/handlers/handlers.go", "r.RedirectTrailingSlash = false", "r.RedirectTrailingSlash = true"}}},
 		{"what the body overrides is not looked at", by{test("./internal/handlers TestProblemsAreAsDocumented")},
 			edits{{"internal/handlers/params.go", "overridden[name] = value", "_ = value"}}},
-		{"the page may ask other servers", by{test("./internal/handlers TestPageShows")},
+		{"the page may ask other servers", by{test("./internal/handlers TestDocsLoad")},
 			edits{{"internal/handlers/docs.go", "connect-src 'self'", "connect-src *"}}},
 		{"each probe asks Redis", by{test("./internal/handlers TestAFloodOfProbes")},
 			edits{{"internal/handlers/ready.go", "r.until = time.Now().Add(readyFor)", ""}}},
@@ -672,7 +672,7 @@ var table = []section{
 
 	// What the service owes the instrument.
 	{mutants: []mutant{
-		{"an order's name used twice tells of one", by{test("./internal/handlers NameThatIsUsedTwice")},
+		{"an order's name used twice tells of one", by{test("./internal/handlers TestOutcomeOfANameUsedTwice")},
 			edits{{"internal/handlers/orders.go", "if r.times > 1 && r.maybeSold {", "if false {"}}},
 		{"nobody remembers who sold for an order", by{test("./internal/handlers TestAnOrderRemembers")},
 			edits{{"internal/handlers/orders.go", "t.SoldBy = r.soldBy", ""}}},
