@@ -34,7 +34,7 @@ func TestTheAuditSaysWhatTheJudgeSays(t *testing.T) {
 		require.NoError(t, err)
 		story, err := Replay(t, trace, DefaultBounds())
 		require.NoError(t, err)
-		cell, _ := story.Cell(story.Broken[0])
+		cell := story.Cell()
 		found, _ := audit.Judge(cell)
 		for _, v := range []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness} {
 			breaks, result := story.Breaks(v), history.FindingOf(found, v).Result
