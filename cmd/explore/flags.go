@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/explore"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 )

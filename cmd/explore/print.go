@@ -9,7 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"

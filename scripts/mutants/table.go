@@ -330,7 +330,7 @@ var table = []section{
 			edits{{"internal/stock/batch.go", "errors.Is(err, ErrUnknown)", "errors.Is(err, ErrStale)"}}},
 		{"an order that another one sold says that it had a lease", by{test("./internal/sale TestOrdersThatAreSoldTogether")},
 			edits{{"internal/sale/sale.go", ` || receipt.SoldBy != ""`, ""}}},
-		{"a waiter whose caller has gone tries once more", by{test("./internal/explore TestAScheduleGoesOneWay")},
+		{"a waiter whose caller has gone tries once more", by{test("./cmd/explore/explore TestAScheduleGoesOneWay")},
 			edits{{"internal/sale/sale.go", "if ctx.Err() != nil { // the caller", "if false { // the caller"}}},
 		{"a nested hold shortens the lease", by{test("./internal/lock TestANestedAcquireDoesNotShorten")},
 			edits{{"internal/lock/reentrant_acquire.lua", "if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2])", "if true"}}},

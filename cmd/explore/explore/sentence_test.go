@@ -93,7 +93,7 @@ func TestACellOfAStory(t *testing.T) {
 // The timeline of a recorded schedule has the tenures that the judge saw in the servers' data.
 func TestTheTimelineTellsTheTenuresOfTheJudge(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("../../loadtest/replay/counterexamples.txt")
+	file, err := os.ReadFile("../../../loadtest/replay/counterexamples.txt")
 	require.NoError(t, err)
 	compared := 0
 	for line := range strings.Lines(string(file)) {
