@@ -607,6 +607,8 @@ var table = []section{
 			edits{{"loadtest/report/html/span.go", "s.lo = min(float64(op.Lease.AcquiredAt), s.hi)", "_ = s.lo"}}},
 		{"a story goes by the answers", by{test("./loadtest/audit TestAUnitIsSoldAgain")},
 			edits{{"loadtest/audit/stock.go", "w != nil && b.oneClock", "w != nil && false"}}},
+		{"a healed link keeps connections that lost data", by{test("./loadtest/cluster TestResponsesAreDropped")},
+			edits{{"loadtest/cluster/link.go", "|| l.faults[responses].drops ||", "||"}}},
 		{"timeline: a label covers a mark", by{test("./loadtest/report/html TestLabelsCover")},
 			edits{{"loadtest/report/html/place.go", "b.x1 > d.width || covers", "b.x1 > d.width && covers"}}},
 		{"an interrupted run does not say so", by{test("./loadtest/report/terminal TestTheLastWords")},
