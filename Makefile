@@ -14,10 +14,6 @@ run: ## every rung in every scenario, proven: the matrix
 explore: ## every order of two clients' commands, on each rung: the shortest that goes wrong
 	$(GO) run ./cmd/explore
 
-.PHONY: counterexamples
-counterexamples: ## docs/ladder.md: the shortest way to break each rung, with one fault at most
-	$(GO) run ./cmd/explore --faults 1 --situations usual --brief --markdown docs/ladder.md
-
 .PHONY: build
 build: ## both programs, into bin/
 	$(GO) build -trimpath -o bin/stockapi ./cmd/stockapi

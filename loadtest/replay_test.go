@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/explore"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/replay"
-	"stockapi/loadtest/schedule"
 )
 
 // The way from the command line to the verdict, on real servers. CI replays all counterexamples.
@@ -71,40 +70,9 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 	assert.Empty(t, tmp.left(t))
 }
 
-// On real processes each step carries out the command that the explorer says, and each order ends as there: with a
-// lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, and a crash.
-func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
-	t.Parallel()
-	need(t, "redis-server")
-	stockapi(t)
-	tmp := ownTemp(t)
-	for text, ends := range map[string][]string{
-		"v3:aaaa.expiry.babb":         {"a: sold unit 1", "b: refused: 409 sold-out"},
-		"v7:abbbbaaabbbb":             {"a: sold unit 1", "b: refused: 409 sold-out"},
-		"v6:b3b2a3aabbbb3b2ba3a2a":    {"a: busy: 423", "b: sold unit 1"},
-		"v1.5:a.give-up-a.b":          {"a: not-sold", "b: busy: 423"},
-		"v16:aaa.crash-a.bbbb":        {"a: not-sold: a was killed before", "b: sold unit 1"},
-		"v8:abbbbaaa.drop-b.time.bbb": {"a: sold unit 1", "b: refused: 409 sold-out"},
-	} {
-		trace, err := schedule.ParseTrace(text)
-		require.NoError(t, err)
-		story, err := explore.Replay(t, trace, explore.DefaultBounds())
-		if !assert.NoError(t, err, text) {
-			continue
-		}
-		code, out, errs := tmp.loadtest(t, "replay", text)
-		require.Equal(t, asExpected, code, out+errs)
-		out = out[strings.LastIndex(out, "  a   "):] // of the last attempt
-		steps := strings.Split(out, "\n")[1:]
-		for i := range trace.Steps {
-			assert.Contains(t, steps[i], strings.ReplaceAll(story.Lines[i].What, " 1", ""), "%s, step %d\n%s", text, i+1, out)
-		}
-		for _, end := range ends {
-			assert.Contains(t, out, end, text)
-		}
-	}
-	assert.Empty(t, tmp.left(t))
+func TestWhatAnOrderWasTold(t *testing.T) {
+	assert.Equal(t, "busy: 423", ended(&history.Op{Outcome: history.Busy, Detail: "423"}))
+	assert.Equal(t, "unknown", ended(&history.Op{Outcome: history.Unknown}))
 }
 
 func TestAnInterruptedReplayLeavesNothing(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 )
 
@@ -35,11 +35,9 @@ type flags struct {
 
 	UntilSurprise bool `help:"End the search of a cell with the first schedule that is not as expected."`
 
-	Replay   string `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON     string `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	HTML     string `name:"html" placeholder:"FILE" help:"Also write a page, with timelines of the counterexamples."`
-	Markdown string `placeholder:"FILE" help:"Also put the shortest way to break each rung between the marks of FILE."`
-	Brief    bool   `help:"Print one line for each counterexample, without its columns."`
+	Replay string `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
+	JSON   string `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
+	Brief  bool   `help:"Print no steps, and no command, of a counterexample."`
 
 	rungs      []string
 	kinds      []explore.FaultKind
@@ -57,7 +55,6 @@ Examples:
   explore
   explore --rungs v0,v4
   explore --rungs v3 --faults 1 --kinds expiry
-  explore --faults 1 --html found.html
   explore --replay v3:aaaa.expiry.ba
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted: what
@@ -103,8 +100,8 @@ func (f *flags) check() error {
 		return errors.New("--faults and --schedules are at least 0")
 	case len(f.Kinds) > 0 && f.Faults == 0:
 		return errors.New("--kinds needs --faults 1 or more")
-	case f.Replay != "" && f.JSON+f.HTML+f.Markdown != "":
-		return errors.New("--replay prints one schedule, and writes no file: leave out --json, --html and --markdown")
+	case f.Replay != "" && f.JSON != "":
+		return errors.New("--replay prints one schedule, and writes no file: leave out --json")
 	}
 	f.findKindsAndSituations()
 	if err := f.findRungs(); err != nil {

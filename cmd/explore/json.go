@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 )
 
 // A document holds the bounds and the cells. --json writes it.

@@ -1,8 +1,8 @@
 // Explore runs every order in which the commands of two clients can reach Redis, on the real code of each rung, and
 // prints the shortest one that goes wrong.
 //
-// Read flags.go for the settings, run.go for what it does with them, and print.go for what it prints; then json.go,
-// markdown.go and html.go for the files that it writes. The exploring is in package explore.
+// Read flags.go for the settings, run.go for what it does with them, print.go for what it prints, and json.go for the
+// file that it writes. The exploring is in package explore.
 package main
 
 import (

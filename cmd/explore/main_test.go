@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/explore"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 )
@@ -25,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// explored runs the program within a test.
-func explored(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runWithin runs the program within a test.
+func runWithin(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = execute(t.Context(), args, &out, &errs, func(do func(*testing.T) int) int { return do(t) })
@@ -34,7 +35,7 @@ func explored(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestARungIsExplored(t *testing.T) {
-	code, out, errs := explored(t, "--rungs", "v0,v4")
+	code, out, errs := runWithin(t, "--rungs", "v0,v4")
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "stock BROKEN")
@@ -81,25 +82,41 @@ func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 
 func TestWhatWasFoundIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "found.json")
-	code, _, errs := explored(t, "--rungs", "v0,v4", "--json", path)
+	code, _, errs := runWithin(t, "--rungs", "v0,v4", "--json", path)
 	assert.Equal(t, asExpected, code, errs)
 	text, err := os.ReadFile(path)
 	assert.NoError(t, err)
 	assert.Contains(t, string(text), `"trace": "v0:abba"`)
 	assert.Contains(t, string(text), `"exhausted": true`)
-	page := filepath.Join(t.TempDir(), "found.html")
-	code, _, errs = explored(t, "--rungs", "v0", "--json", t.TempDir(), "--html", page)
+	code, _, errs = runWithin(t, "--rungs", "v0", "--json", t.TempDir())
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, errs, "name a file that can be written")
-	assert.FileExists(t, page, "beside one that cannot be written")
 }
 
 func TestATraceIsReplayed(t *testing.T) {
-	code, out, errs := explored(t, "--replay", "v0:abba")
+	code, out, errs := runWithin(t, "--replay", "v0:abba")
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
 	assert.Contains(t, out, "b: sold unit 1")
 	assert.Contains(t, out, "stock BROKEN after 4 steps: Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4")
+	assert.Contains(t, out, "\non real processes, as a page: go run ./loadtest replay v0:abba --out ")
+}
+
+// A trace that real processes can replay comes with the command that does so.
+func TestTheCommandForAPage(t *testing.T) {
+	for args, want := range map[string]string{
+		"--rungs v0":         "      on real processes, as a page: go run ./loadtest replay v0:abba --out out/replay\n",
+		"--rungs v0 --brief": "",
+		"--rungs v4 --faults 1 --kinds clock-jump":     "",
+		"--rungs v9-naive --situations two-products":   "",
+		"--rungs v4 --faults 1 --kinds expiry --brief": "",
+	} {
+		code, out, errs := runWithin(t, strings.Fields(args)...)
+		require.Equal(t, asExpected, code, errs)
+		assert.Contains(t, out, " BROKEN\n", args)
+		assert.Contains(t, out, want, args)
+		assert.Equal(t, want != "", strings.Contains(out, "loadtest replay"), args)
+	}
 }
 
 // Same bounds, same output, to the byte.
@@ -107,14 +124,14 @@ func TestTheOutputIsTheSame(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
-	_, first, _ := explored(t, args...)
-	_, second, _ := explored(t, args...)
+	_, first, _ := runWithin(t, args...)
+	_, second, _ := runWithin(t, args...)
 	assert.Equal(t, first, second)
 }
 
 func TestThreeClientsAreExplored(t *testing.T) {
 	t.Parallel()
-	code, out, errs := explored(t, "--rungs", "v0,v4", "--clients", "3", "--brief")
+	code, out, errs := runWithin(t, "--rungs", "v0,v4", "--clients", "3", "--brief")
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
 	assert.Contains(t, out, "exhausted: no violation within these bounds")
@@ -124,7 +141,7 @@ func TestThreeClientsAreExplored(t *testing.T) {
 // A search that ends too early says that it did not get to the end.
 func TestASearchThatEndsEarlySaysSo(t *testing.T) {
 	t.Parallel()
-	code, out, errs := explored(t, "--rungs", "v6", "--faults", "2", "--schedules", "50", "--brief")
+	code, out, errs := runWithin(t, "--rungs", "v6", "--faults", "2", "--schedules", "50", "--brief")
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "not exhausted")
 }
@@ -144,11 +161,11 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--rungs v4 --schedules=-1":     "at least",
 		"--rungs=":                      "--rungs names nothing",
 		"--replay=":                     "--replay names nothing",
-		"--rungs v4 --html=":            "--html names nothing",
+		"--rungs v4 --json=":            "--json names nothing",
 		"--replay v4:ab --json x":       "writes no file",
 		"--rungs v4 --situations queue": "nothing to explore",
 	} {
-		code, out, errs := explored(t, strings.Fields(args)...)
+		code, out, errs := runWithin(t, strings.Fields(args)...)
 		assert.Equal(t, couldNotRun, code, args)
 		assert.Empty(t, out, args)
 		assert.Contains(t, errs, wrong, args)
@@ -157,7 +174,7 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	code, out, _ := explored(t, "--help")
+	code, out, _ := runWithin(t, "--help")
 	assert.Equal(t, asExpected, code)
 	for _, part := range []string{"--rungs", "--replay", "Exit codes", "node-empty"} {
 		assert.Contains(t, out, part)

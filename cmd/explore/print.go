@@ -9,7 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
@@ -73,9 +73,9 @@ func (p printer) cell(one *task) {
 	c := one.cell
 	found := p.paint(green, nothingFound)
 	if len(c.Found) > 0 {
-		found = p.paint(red, strings.Join(broken(c), ", ")+" BROKEN")
+		found = p.paint(red, strings.Join(brokenVerdicts(c), ", ")+" BROKEN")
 	}
-	p.line(fmt.Sprintf("  %-12s %s: %s", column(c), ran(c), found))
+	p.line(fmt.Sprintf("  %-12s %s: %s", column(c), coverage(c), found))
 	for i, found := range c.Found {
 		p.counterexample(found, one.stories[i])
 	}
@@ -97,8 +97,8 @@ func column(c explore.Exploration) string {
 
 const nothingFound = "no violation within these bounds"
 
-// ran says how many schedules were run, and whether they are all that there are.
-func ran(c explore.Exploration) string {
+// coverage says how many schedules were run, and whether they are all that there are.
+func coverage(c explore.Exploration) string {
 	text := count(c.Schedules, "schedule")
 	switch {
 	case !c.Exhausted:
@@ -109,15 +109,7 @@ func ran(c explore.Exploration) string {
 	return text + ", exhausted"
 }
 
-// inWords says what was found of a cell.
-func inWords(c explore.Exploration) string {
-	if len(c.Found) == 0 {
-		return ran(c) + ": " + nothingFound
-	}
-	return ran(c) + ": " + strings.Join(broken(c), ", ") + " BROKEN"
-}
-
-func broken(c explore.Exploration) (names []string) {
+func brokenVerdicts(c explore.Exploration) (names []string) {
 	for _, found := range c.Found {
 		names = append(names, string(found.Verdict))
 	}
@@ -129,6 +121,14 @@ func (p printer) counterexample(found explore.Counterexample, s explore.Story) {
 	p.line(fmt.Sprintf("    %11s %s: %s", "", length(found), p.paint(text.Colors{text.Bold}, found.Trace.String())))
 	if !p.brief {
 		p.steps(s)
+		p.page("      ", found.Trace)
+	}
+}
+
+// page prints the command that replays a trace on real processes and writes its page, if they can replay it.
+func (p printer) page(indent string, t schedule.Trace) {
+	if t.VirtualOnly() == "" {
+		p.line(indent + "on real processes, as a page: go run ./loadtest replay " + t.String() + " --out out/replay")
 	}
 }
 
@@ -153,15 +153,9 @@ func (p printer) story(s explore.Story) {
 	}
 }
 
-// A row is one step in columns.
-type row struct {
-	Columns []string
-	Fault   bool
-}
-
 // columnsOf returns the steps of a schedule in columns: its number, one column for each client, what the servers hold,
 // and the time. What no client does stands in the column of the first one.
-func columnsOf(s explore.Story) (head []string, rows []row) {
+func columnsOf(s explore.Story) (head []string, rows [][]string) {
 	head = []string{"step"}
 	clients := len(s.Told)
 	for who := range clients {
@@ -169,15 +163,15 @@ func columnsOf(s explore.Story) (head []string, rows []row) {
 	}
 	head = append(head, "held in Redis", "time")
 	for i, line := range s.Lines {
-		one := row{make([]string, len(head)), line.Step.IsFault()}
+		row := make([]string, len(head))
 		if line.Step.NamesClient() {
-			one.Columns[1+line.Step.Who] = line.What
+			row[1+line.Step.Who] = line.What
 		} else {
-			one.Columns[1] = "~ " + line.What
+			row[1] = "~ " + line.What
 		}
-		one.Columns[0], one.Columns[1+clients] = fmt.Sprint(i+1), line.Holds
-		one.Columns[2+clients] = "+" + line.After.Round(time.Millisecond).String()
-		rows = append(rows, one)
+		row[0], row[1+clients] = fmt.Sprint(i+1), line.Holds
+		row[2+clients] = "+" + line.After.Round(time.Millisecond).String()
+		rows = append(rows, row)
 	}
 	return head, rows
 }
@@ -188,8 +182,8 @@ func (p printer) steps(s explore.Story) {
 	w := table.NewWriter()
 	w.SetStyle(columns)
 	clients, room := len(head)-3, p.width()-len("      step  +10.001s  ")
-	if len(rows) > 0 {
-		room -= len(rows[0].Columns[1+clients]) + 4
+	if len(s.Lines) > 0 {
+		room -= len(s.Lines[0].Holds) + 4
 	}
 	var widths []table.ColumnConfig
 	for i := range clients {
@@ -198,8 +192,8 @@ func (p printer) steps(s explore.Story) {
 	}
 	w.SetColumnConfigs(widths)
 	w.AppendHeader(cells(head))
-	for _, one := range rows {
-		w.AppendRow(cells(one.Columns))
+	for _, row := range rows {
+		w.AppendRow(cells(row))
 	}
 	for line := range strings.Lines(w.Render()) {
 		p.line("     " + line)
@@ -212,8 +206,8 @@ var columns = table.Style{
 }
 
 func cells(texts []string) (row table.Row) {
-	for _, one := range texts {
-		row = append(row, one)
+	for _, text := range texts {
+		row = append(row, text)
 	}
 	return row
 }

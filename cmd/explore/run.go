@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stockapi/internal/explore"
+	"stockapi/cmd/explore/explore"
 	"stockapi/internal/lock"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/report/terminal"
@@ -65,28 +65,21 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 	return f.end(p, stderr, tasks[:r.explored], r)
 }
 
-// end prints how it came out, and writes the files that the flags name.
+// end prints the outcome, and writes the file that --json names.
 func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int {
-	_, words := r.outcome()
-	if !r.interrupted {
-		p.line("")
-		p.line(words)
-	}
-	var failed []error
+	var failed error
 	if r.interrupted {
-		failed = append(failed, errors.New(words))
+		failed = errors.New(r.outcome())
+	} else {
+		p.line("")
+		p.line(r.outcome())
 	}
-	for _, file := range []struct {
-		flag  string
-		write func([]*task, *results) error
-	}{{"--json", f.writeJSON}, {"--html", f.writeHTML}, {"--markdown", f.writeMarkdown}} {
-		if err := file.write(tasks, r); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w; name a file that can be written", file.flag, err))
-		}
+	if err := f.writeJSON(tasks, r); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("--json: %w; name a file that can be written", err))
 	}
 	switch {
-	case len(failed) > 0:
-		return complain(stderr, errors.Join(failed...))
+	case failed != nil:
+		return complain(stderr, failed)
 	case r.surprises > 0:
 		return surprised
 	}
@@ -109,16 +102,16 @@ func (r *results) add(one *task) {
 }
 
 // outcome says whether all is as expected, in the words of the load test.
-func (r *results) outcome() (good bool, words string) {
+func (r *results) outcome() string {
 	switch {
 	case r.interrupted:
-		return false, fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
+		return fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
 	case !r.usual:
-		return true, fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
+		return fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
 	case r.surprises > 0:
-		return false, fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
+		return fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
 	}
-	return true, fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
+	return fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
 }
 
 // tell runs each counterexample once more. It returns an error if one does not break its verdict again.
@@ -238,5 +231,6 @@ func (f *flags) replay(t *testing.T, p printer, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	p.story(story)
+	p.page("", trace)
 	return asExpected
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -28,30 +26,21 @@ import (
 // eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and the next holder.
 func eachSQLRung(
 	t *testing.T,
-	test func(t *testing.T, r Rung, server *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance),
+	test func(t *testing.T, r Rung, server *backendtest.SQLServer, link *sqlLink, holder, next *instance),
 ) {
 	t.Helper()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		for _, id := range []string{"v12", "v12-session"} {
 			t.Run(id, func(t *testing.T) {
 				s := newShop(t, backendtest.StartEmbedded, 1)
-				wire := proxy(t, server.Address)
+				link := newSQLLink(t, server.Address)
 				s.sql = server.DSN
 				next := s.instance(t, rung(t, id))
-				s.sql = strings.Replace(server.DSN, server.Address, wire.Listen, 1)
-				test(t, rung(t, id), server, wire, s.instance(t, rung(t, id)), next)
+				s.sql = strings.Replace(server.DSN, server.Address, link.address, 1)
+				test(t, rung(t, id), server, link, s.instance(t, rung(t, id)), next)
 			})
 		}
 	})
-}
-
-func proxy(t *testing.T, upstream string) *toxiproxy.Proxy {
-	t.Helper()
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(server, "sql", "127.0.0.1:0", upstream)
-	require.NoError(t, p.Start())
-	t.Cleanup(p.Stop)
-	return p
 }
 
 // untilFree measures the time until the lock is free.
@@ -65,17 +54,17 @@ func untilFree(t *testing.T, i *instance, key string, within time.Duration) {
 // The holder's connections break, and new ones are refused. A row survives that, and a session does not.
 func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	t.Parallel()
-	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, link *sqlLink, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
 		require.False(t, next.tryOnce(t, key(t)))
-		wire.Stop()
+		link.cut()
 		if r.Number == "v12" {
 			assert.False(t, next.tryOnce(t, key(t)), "the row is still there")
 		}
 		untilFree(t, next, key(t), slowTTL+margin)
 		lost(t, lease, slowTTL+margin)
 		require.Error(t, lease.Unlock(context.Background()))
-		require.NoError(t, wire.Start())
+		link.listen(t)
 		require.True(t, holder.freeWithin(t, key(t), margin), "and the holder connects again by itself")
 	})
 }
@@ -84,14 +73,12 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 // keeps the session until it learns that the connection is gone: the holder notices, closes it, and the link is healed.
 func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 	t.Parallel()
-	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, wire *toxiproxy.Proxy, holder, next *instance) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, link *sqlLink, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
-		_, err := wire.Toxics.AddToxicJson(strings.NewReader(
-			`{"name":"t","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
-		require.NoError(t, err)
+		link.silent.Store(true)
 		lost(t, lease, holder.SQL.Timeout+slowTTL+margin)
 		if r.Number == "v12-session" {
-			wire.Stop()
+			link.cut()
 		}
 		untilFree(t, next, key(t), slowTTL+margin)
 		require.Error(t, lease.Unlock(context.Background()))
@@ -101,7 +88,7 @@ func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 // The server restarts. It remembers rows, and no sessions.
 func TestPitfall20TheServerRestarts(t *testing.T) {
 	t.Parallel()
-	eachSQLRung(t, func(t *testing.T, r Rung, server *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+	eachSQLRung(t, func(t *testing.T, r Rung, server *backendtest.SQLServer, _ *sqlLink, holder, next *instance) {
 		lease := holder.lock(t, key(t), 30*time.Second)
 		server.Kill()
 		server.Start(t)
@@ -120,7 +107,7 @@ func TestPitfall20TheServerRestarts(t *testing.T) {
 // The acquire succeeds, and its reply is lost. The lock is released, by its owner or with its connection.
 func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 	t.Parallel()
-	eachSQLRung(t, func(t *testing.T, _ Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+	eachSQLRung(t, func(t *testing.T, _ Rung, _ *backendtest.SQLServer, _ *sqlLink, holder, next *instance) {
 		around := holder.SQL.Around
 		holder.SQL.Around = func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
 			n, err := do(ctx)
@@ -140,7 +127,7 @@ func TestPitfall20ATimeoutThatDidAcquire(t *testing.T) {
 // pool holds no lock, and one that may hold a lock does not go back.
 func TestPitfall20OneConnection(t *testing.T) {
 	t.Parallel()
-	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, _ *toxiproxy.Proxy, holder, next *instance) {
+	eachSQLRung(t, func(t *testing.T, r Rung, _ *backendtest.SQLServer, _ *sqlLink, holder, next *instance) {
 		var crowd sync.WaitGroup
 		for n := range 8 {
 			crowd.Go(func() {
@@ -175,17 +162,17 @@ func TestSQLRoundTrips(t *testing.T) {
 		for _, id := range []string{"v12", "v12-session"} {
 			t.Run(id, func(t *testing.T) {
 				s := newShop(t, backendtest.StartEmbedded, 1)
-				address, written := relay(t, server.Address)
-				s.sql = strings.Replace(server.DSN, server.Address, address, 1)
+				link := newSQLLink(t, server.Address)
+				s.sql = strings.Replace(server.DSN, server.Address, link.address, 1)
 				i := s.instance(t, rung(t, id))
 				for range 2 {
 					require.True(t, i.tryOnce(t, key(t))) // connects, creates the table, prepares the statements
 				}
 				var trips []int64
 				for range 11 {
-					before := written.Load()
+					before := link.written.Load()
 					require.True(t, i.tryOnce(t, key(t)))
-					trips = append(trips, written.Load()-before)
+					trips = append(trips, link.written.Load()-before)
 				}
 				slices.Sort(trips)
 				assert.EqualValues(t, 2, trips[len(trips)/2], trips)
@@ -194,27 +181,90 @@ func TestSQLRoundTrips(t *testing.T) {
 	})
 }
 
-// relay is a proxy that counts the clients' writes. A client that waits for each answer writes once per round trip.
-func relay(t *testing.T, upstream string) (address string, written *atomic.Int64) {
+// An sqlLink is a proxy to a server, which can break and fall silent. It counts the writes of clients: one that waits
+// for each answer writes once per round trip.
+type sqlLink struct {
+	address, upstream string
+	written           atomic.Int64
+	silent            atomic.Bool // the clients' writes are dropped
+
+	mu       sync.Mutex
+	listener net.Listener // nil while it is cut
+	open     []net.Conn
+}
+
+func newSQLLink(t *testing.T, upstream string) *sqlLink {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l := &sqlLink{address: "127.0.0.1:0", upstream: upstream}
+	l.listen(t)
+	l.address = l.listener.Addr().String()
+	t.Cleanup(l.cut)
+	return l
+}
+
+func (l *sqlLink) listen(t *testing.T) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", l.address)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	written = new(atomic.Int64)
+	l.mu.Lock()
+	l.listener = listener
+	l.mu.Unlock()
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			server, err := new(net.Dialer).DialContext(context.Background(), "tcp", upstream)
+			server, err := new(net.Dialer).DialContext(context.Background(), "tcp", l.upstream)
 			if err != nil {
 				_ = client.Close()
 				continue
 			}
+			l.keep(listener, client, server)
 			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
-			go func() { _, _ = io.Copy(countingConn{server, written}, struct{ io.Reader }{client}); _ = server.Close() }()
+			go func() { _, _ = io.Copy(sqlRequests{server, l}, struct{ io.Reader }{client}); _ = server.Close() }()
 		}
 	}()
-	return listener.Addr().String(), written
+}
+
+// keep notes the ends of a new connection, and closes them if the link was cut since it was accepted.
+func (l *sqlLink) keep(from net.Listener, ends ...net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = append(l.open, ends...)
+	if l.listener != from {
+		l.closeAll()
+	}
+}
+
+// cut closes all connections, and refuses new ones.
+func (l *sqlLink) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.listener != nil {
+		_ = l.listener.Close()
+	}
+	l.listener = nil
+	l.closeAll()
+}
+
+func (l *sqlLink) closeAll() {
+	for _, conn := range l.open {
+		_ = conn.Close()
+	}
+	l.open = nil
+}
+
+// sqlRequests are what clients write to the server.
+type sqlRequests struct {
+	net.Conn
+	link *sqlLink
+}
+
+func (r sqlRequests) Write(data []byte) (int, error) {
+	if r.link.silent.Load() {
+		return len(data), nil
+	}
+	r.link.written.Add(1)
+	return r.Conn.Write(data)
 }

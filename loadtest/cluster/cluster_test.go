@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 		// With the race detector each of these processes would sleep for a second before it exits.
 		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 		_ = os.Setenv("FLEET_TEST", "guardian") // which a cluster starts from this binary
-		// A proxy's link that is full when its proxy stops stays behind in toxiproxy 2.12.0.
-		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
+		goleak.VerifyTestMain(m)
 	}
 }
 

@@ -4,29 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
-	"strings"
+	"sync"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 )
 
 // A Link is the network path from one client to one server. It runs through a proxy that no other client uses, so a
-// fault on it affects that client alone.
-type Link struct{ proxy *toxiproxy.Proxy }
+// fault on it affects that client alone. Requests and responses can have one fault each at a time.
+type Link struct {
+	addr, upstream string
+	work           sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener    // nil while the link is cut
+	life     context.Context // of the connections
+	end      context.CancelFunc
+	faults   [2]linkFault
+	healed   chan struct{} // closed when the faults end
+}
+
+// A linkFault is what happens to all data that goes in one direction.
+type linkFault struct {
+	drops bool
+	delay time.Duration
+}
+
+// The directions of a link.
+const (
+	requests = iota
+	responses
+)
 
 // newLink returns a link to a host:port. Close ends it.
 func newLink(upstream string) (*Link, error) {
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	l := &Link{upstream: upstream, healed: make(chan struct{})}
+	l.life, l.end = context.WithCancel(context.Background())
 	var err error
 	for range 3 { // a port that is free when we look may be taken when the proxy listens
 		var port int
 		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		l := &Link{toxiproxy.NewProxy(server, upstream, fmt.Sprintf("127.0.0.1:%d", port), upstream)}
-		if err = l.proxy.Start(); err == nil {
+		l.addr = fmt.Sprintf("127.0.0.1:%d", port)
+		if err = l.Heal(); err == nil {
 			return l, nil
 		}
 	}
@@ -35,47 +56,121 @@ func newLink(upstream string) (*Link, error) {
 
 // Cut closes the connections and refuses new ones.
 func (l *Link) Cut() error {
-	l.proxy.Stop()
-	return nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+	if l.listener == nil {
+		return nil
+	}
+	err := l.listener.Close()
+	l.listener = nil
+	return err
 }
 
 // DropRequests drops what the client sends. The connections stay open.
-func (l *Link) DropRequests() error { return l.add("timeout", "upstream", `{"timeout":0}`) }
+func (l *Link) DropRequests() error { return l.set(requests, linkFault{drops: true}) }
 
 // DropResponses drops what the server answers. The server still carries out the requests.
-func (l *Link) DropResponses() error { return l.add("timeout", "downstream", `{"timeout":0}`) }
+func (l *Link) DropResponses() error { return l.set(responses, linkFault{drops: true}) }
 
 // DelayResponses delays what the server answers until the link is healed.
-func (l *Link) DelayResponses() error { return l.add("latency", "downstream", `{"latency":3600000}`) }
+func (l *Link) DelayResponses() error { return l.set(responses, linkFault{delay: time.Hour}) }
 
 // DelayRequests delays what the client sends by that much.
-func (l *Link) DelayRequests(by time.Duration) error {
-	return l.add("latency", "upstream", fmt.Sprintf(`{"latency":%d}`, by.Milliseconds()))
-}
+func (l *Link) DelayRequests(by time.Duration) error { return l.set(requests, linkFault{delay: by}) }
 
 // Partition drops what goes either way.
 func (l *Link) Partition() error { return errors.Join(l.DropRequests(), l.DropResponses()) }
 
-func (l *Link) add(toxic, stream, attributes string) error {
-	_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(
-		fmt.Sprintf(`{"name":%q,"type":%q,"stream":%q,"attributes":%s}`, toxic+" "+stream, toxic, stream, attributes)))
+func (l *Link) set(direction int, f linkFault) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults[direction] = f
+	return nil
+}
+
+// Heal removes all faults from the link. What was delayed arrives. Dropped data stays lost, and the connections end.
+func (l *Link) Heal() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.faults[requests].drops || l.faults[responses].drops || l.listener == nil {
+		l.end()
+		l.life, l.end = context.WithCancel(context.Background())
+	}
+	l.faults = [2]linkFault{}
+	close(l.healed)
+	l.healed = make(chan struct{})
+	if l.listener == nil {
+		var listener net.Listener
+		if listener, err = new(net.ListenConfig).Listen(l.life, "tcp", l.addr); err == nil {
+			l.listener = listener
+			l.work.Go(func() { l.accept(listener) })
+		}
+	}
 	return err
 }
 
-// Heal removes all faults from the link. What was delayed arrives. Dropped data stays lost, and its connections end.
-func (l *Link) Heal() error {
-	l.proxy.Toxics.ResetToxics(context.Background())
-	l.proxy.Lock()
-	enabled := l.proxy.Enabled
-	l.proxy.Unlock()
-	if enabled {
-		return nil
-	}
-	return l.proxy.Start()
+// Close ends the link for good.
+func (l *Link) Close() {
+	_ = l.Cut()
+	l.work.Wait()
 }
 
-// Close ends the link for good.
-func (l *Link) Close() { l.proxy.Stop() }
+func (l *Link) accept(listener net.Listener) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		life := l.life
+		l.mu.Unlock()
+		l.work.Go(func() { l.connect(life, client) })
+	}
+}
+
+// connect connects a client with the server, until either of them or the link ends it.
+func (l *Link) connect(life context.Context, client net.Conn) {
+	defer client.Close()
+	server, err := new(net.Dialer).DialContext(life, "tcp", l.upstream)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	life, end := context.WithCancel(life)
+	defer end()
+	context.AfterFunc(life, func() { _, _ = client.Close(), server.Close() })
+	l.work.Go(func() {
+		defer end()
+		l.pass(life, server, client, responses)
+	})
+	l.pass(life, client, server, requests)
+}
+
+// pass passes on what goes in one direction, as the faults let it.
+func (l *Link) pass(life context.Context, from, to net.Conn, direction int) {
+	data := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(data)
+		l.mu.Lock()
+		fault, healed := l.faults[direction], l.healed
+		l.mu.Unlock()
+		if n > 0 && fault.delay > 0 {
+			select {
+			case <-time.After(fault.delay):
+			case <-healed:
+			case <-life.Done():
+			}
+		}
+		if n > 0 && !fault.drops {
+			_, failed := to.Write(data[:n])
+			err = errors.Join(err, failed)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
 
 // through returns the URL of a server as it is reached over the link.
 func (l *Link) through(rawURL string) string {
@@ -83,6 +178,6 @@ func (l *Link) through(rawURL string) string {
 	if err != nil {
 		return rawURL
 	}
-	u.Host = l.proxy.Listen
+	u.Host = l.addr
 	return u.String()
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ type client struct {
 
 func dial(t *testing.T, l *Link) *client {
 	t.Helper()
-	conn, err := net.Dial("tcp", l.proxy.Listen)
+	conn, err := net.Dial("tcp", l.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &client{conn, bufio.NewReader(conn), t}
@@ -94,7 +95,7 @@ func TestALinkIsCutAndHealed(t *testing.T) {
 	_, err = c.hears(time.Second)
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
-	_, err = net.Dial("tcp", l.proxy.Listen)
+	_, err = net.Dial("tcp", l.addr)
 	require.Error(t, err, "it is refused")
 	require.NoError(t, l.Heal())
 	_, err = dial(t, l).says("two")
@@ -161,4 +162,18 @@ func TestResponsesAreDelayed(t *testing.T) {
 	answer, err := c.hears(time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, "one\n", answer)
+}
+
+// Nobody reads, so data waits on every part of the way. The leaks that TestMain looks for would be those of this link.
+func TestAFullLinkEnds(t *testing.T) {
+	l, _ := newTestLink(t)
+	c := dial(t, l)
+	line := strings.Repeat("x", 1<<16) + "\n"
+	for err := error(nil); err == nil; {
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+		_, err = io.WriteString(c.Conn, line)
+	}
+	l.Close()
+	_, err := net.Dial("tcp", l.addr)
+	require.Error(t, err)
 }

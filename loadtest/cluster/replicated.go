@@ -77,7 +77,7 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 	}
 	monitored := hostPort(primary.URL)
 	if o.oneLink {
-		monitored = r.links[0].proxy.Listen
+		monitored = r.links[0].addr
 	}
 	if err := c.startSentinel(ctx, r, what, monitored); err != nil {
 		return r, err
@@ -104,7 +104,7 @@ func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, 
 		}
 		r.links = append(r.links, link)
 	}
-	host, port, _ := strings.Cut(r.links[len(r.links)-1].proxy.Listen, ":")
+	host, port, _ := strings.Cut(r.links[len(r.links)-1].addr, ":")
 	settings := []string{"--replicaof", host + " " + port, "--repl-diskless-sync", "no",
 		"--replica-priority", strconv.Itoa(10 * (len(r.replicas) + 1))}
 	if o.minReplicas {

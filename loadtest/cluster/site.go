@@ -199,7 +199,7 @@ func (s *Site) Behind() map[string]string {
 	behind := map[string]string{}
 	for _, links := range s.Links {
 		for _, l := range links {
-			behind[l.proxy.Listen] = l.proxy.Upstream
+			behind[l.addr] = l.upstream
 		}
 	}
 	return behind

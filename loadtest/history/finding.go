@@ -110,8 +110,8 @@ const (
 
 // severities are those of the verdicts, where they are broken. One that a forged file invents has the worst.
 var severities = map[Verdict]Severity{
-	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken, Nested: LockBroken,
-	LostLease: LockBroken, Liveness: Stuck, WakeUp: Stuck, Undo: Stuck, InOrder: OutOfTurn, Herd: WokeAll,
+	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken,
+	Liveness: Stuck, InOrder: OutOfTurn, Herd: WokeAll,
 }
 
 // SeverityOf returns what is worst in findings.

@@ -22,28 +22,12 @@ func Open(ctx context.Context, of cluster.Options) (*Environment, context.Contex
 	return &Environment{b}, ctx, err
 }
 
-// virtual returns why a trace can be run in virtual time alone; empty if it can be replayed.
-func virtual(t schedule.Trace) string {
-	if t.Situation != "" {
-		return "virtual only: a replay has two orders of one unit each, and a free lock"
-	}
-	for _, s := range t.Steps {
-		switch s.Kind {
-		case schedule.ClockJump:
-			return "virtual only: the clock of one real server cannot be made to jump"
-		case schedule.Late, schedule.Arrive:
-			return "virtual only: a wire ends with the connection of its client, and what waits there is never sent on"
-		}
-	}
-	return ""
-}
-
 // Check returns why a trace cannot be replayed; nil if nothing is known against it.
 func Check(t schedule.Trace) error {
-	rung := catalog.RungOf(t.Rung)
+	rung, why := catalog.RungOf(t.Rung), t.VirtualOnly()
 	switch {
-	case virtual(t) != "":
-		return fmt.Errorf("%s is %s", t, virtual(t))
+	case why != "":
+		return fmt.Errorf("%s is %s", t, why)
 	case rung.Number == "":
 		return fmt.Errorf("there is no rung %s", t.Rung)
 	case rung.Kind != catalog.Redis && !rung.OnNodes() && rung.Kind != catalog.NoLock:

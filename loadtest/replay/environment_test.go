@@ -7,15 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/explore"
 	"stockapi/loadtest/schedule"
 )
 
-func TestTheTimesAreThoseOfTheExplorer(t *testing.T) {
-	assert.Equal(t, explore.LongestWait, usual.wait)
+func TestLongerTimes(t *testing.T) {
 	assert.Equal(t, 4*time.Second, usual.longer(2).lease)
 	assert.Equal(t, usual, usual.longer(1))
-	assert.Equal(t, explore.DefaultBounds().Clients, schedule.Trace{}.Clients())
 }
 
 func TestATraceThatCannotBeReplayedSaysWhy(t *testing.T) {

@@ -81,7 +81,7 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 		err = node.Redis.FlushAll(ctx).Err()
 		p.noteServer(begun, "lost all its data")
 	default:
-		err = errors.New(virtual(p.trace))
+		err = errors.New(p.trace.VirtualOnly())
 	}
 	p.settle(ctx)
 	return err

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/explore"
 	"stockapi/loadtest/history"
 )
 
@@ -36,30 +35,6 @@ clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
 	}
 	_, err = ReadList("no such file")
 	assert.Error(t, err)
-}
-
-// The list is what the explorer finds, on the rungs that it explores in no time. If this fails, scripts/counterexamples
-// has to write the list again.
-func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes longer than a second")
-	}
-	list, err := ReadList("counterexamples.txt")
-	require.NoError(t, err)
-	listed := map[string][]history.Verdict{}
-	for _, e := range list {
-		listed[e.Trace.String()] = e.Breaks
-	}
-	for _, rung := range []string{"v0", "v1", "v3", "v5-as-printed", "v15"} {
-		for _, kind := range explore.FaultKinds {
-			cell, err := explore.Explore(t, rung, explore.DefaultBounds().With(1, kind))
-			require.NoError(t, err)
-			for _, found := range cell.Found {
-				assert.Contains(t, listed[found.Trace.String()], found.Verdict, "%s under %s: %s",
-					rung, kind.Name, found.Trace)
-			}
-		}
-	}
 }
 
 func TestWhatIsBroken(t *testing.T) {

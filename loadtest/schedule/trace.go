@@ -50,6 +50,22 @@ func (t Trace) Clients() int {
 	return n
 }
 
+// VirtualOnly returns why a trace can be run in virtual time alone; empty if real processes can replay it.
+func (t Trace) VirtualOnly() string {
+	if t.Situation != "" {
+		return "virtual only: a replay has two orders of one unit each, and a free lock"
+	}
+	for _, s := range t.Steps {
+		switch s.Kind {
+		case ClockJump:
+			return "virtual only: the clock of one real server cannot be made to jump"
+		case Late, Arrive:
+			return "virtual only: a wire ends with the connection of its client, and what waits there is never sent on"
+		}
+	}
+	return ""
+}
+
 // ErrTrace says that a text is no trace.
 var ErrTrace = errors.New("a trace is a rung and its steps, such as v3:aaaa.expiry.ba")
 

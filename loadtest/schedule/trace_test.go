@@ -105,6 +105,20 @@ func TestWhatAStepIsAbout(t *testing.T) {
 	}
 }
 
+func TestVirtualOnly(t *testing.T) {
+	for text, why := range map[string]string{
+		"v4:aa.expiry.bbba":       "",
+		"v4:aa.clock-jump-1.bbba": "the clock of one real server",
+		"v2:aaa.late-a.arrive-a":  "never sent on",
+		"v9-naive/two-products:a": "two orders of one unit each",
+	} {
+		trace, err := ParseTrace(text)
+		require.NoError(t, err)
+		assert.Equal(t, why == "", trace.VirtualOnly() == "", text)
+		assert.Contains(t, trace.VirtualOnly(), why)
+	}
+}
+
 func TestTheNameOfACommand(t *testing.T) {
 	assert.Equal(t, "set lock", CommandText("set", "lock"))
 	assert.Equal(t, "get stock", CommandText("get", "stock"))

@@ -11,7 +11,6 @@
 //   - how it is drawn: timeline.go (the lanes), order.go, faults.go, lock.go and marks.go (what is on them), place.go
 //     (words cover no marks), scale.go, svg.go.
 //
-// steps.go draws a cell by its steps, one unit apart, for package explore's page, and holds what that page needs.
 // picture.go draws one cell's timeline as a file of its own.
 // The layout is in report.gohtml, cell.gohtml and legend.gohtml; report.js unfolds cells. report.css and picture.css
 // have the styles of the report and of a picture, palette.css and timeline.css those of both.

@@ -19,7 +19,7 @@ type bar struct {
 	labelX float64
 	// tall means that there is more to say of the order than fits beside its bar: its row has a line for words above it.
 	tall bool
-	// below is the room for what is said below the bar: why the stock refused a write, or the names of its commands.
+	// below is the room for what is said below the bar: why the stock refused a write.
 	below  float64
 	row    int
 	middle float64 // of the bar, from the top
@@ -38,13 +38,10 @@ func (d *drawing) newBar(op *history.Op) *bar {
 	if d.window.whole {
 		b.from = min(b.from, d.x(underWay(op).lo))
 	}
-	switch {
-	case len(d.steps) > 0:
-		b.below = namesBelow
-	case refusedWriteOf(op) != nil:
+	if refusedWriteOf(op) != nil {
 		b.below = lineBelow
 	}
-	wordy := d.window.focus[op.Order] || d.eventful(b) || len(d.steps) > 0
+	wordy := d.window.focus[op.Order] || d.eventful(b)
 	need := textWidth(b.label) + 18
 	if !wordy && d.beside(b) {
 		return b
@@ -367,8 +364,6 @@ func (d *drawing) commands(b *bar, middle float64) {
 			d.reserve(x, middle, 3.2)
 		case cmd.Prolongs():
 			d.renewal(cmd, middle-barHeight/2)
-		case len(d.steps) > 0:
-			d.sent(cmd, x, middle)
 		}
 	}
 	d.sale(op, middle)

@@ -1,7 +1,9 @@
 package html
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -45,7 +47,11 @@ var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legen
 // page is the data of the template.
 type page struct {
 	Title string
-	Sheet
+
+	CSS        template.CSS
+	Script     template.JS // unfolds cells, and moves between them: see report.js
+	ScriptHash string      // as a Content-Security-Policy names the script
+
 	Good      bool
 	Outcome   string
 	Lesson    *lesson
@@ -91,8 +97,11 @@ func (p printable) Write(b []byte) (int, error) {
 }
 
 func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) *page {
+	sum := sha256.Sum256([]byte(script))
 	p := &page{
-		Title: "stockapi: which locks hold", Sheet: NewSheet(), Facts: conditions(run, rows),
+		Title: "stockapi: which locks hold", CSS: template.CSS(palette + timelineStyle + pageStyle),
+		Script: template.JS(script), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
 	}
 	links, open := Names(rows), 0

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"stockapi/loadtest/history"
 )
 
 // The measures of a timeline, in SVG units.
@@ -22,8 +20,7 @@ const (
 // scale maps the times of a window to the width of the plot.
 type scale struct {
 	span
-	width float64        // of the whole timeline
-	steps []history.Step // that lie one unit apart; nil if the timeline is to scale
+	width float64 // of the whole timeline
 }
 
 // right is the right edge of the plot.
@@ -31,11 +28,7 @@ func (s scale) right() float64 { return s.width - 14 }
 
 // x returns where a time lies. A time outside the window lies at the edge of the plot.
 func (s scale) x(ns float64) float64 {
-	part := (ns - s.lo) / s.length()
-	if len(s.steps) > 0 {
-		part = s.part(ns)
-	}
-	x := gutter + part*(s.right()-gutter)
+	x := gutter + (ns-s.lo)/s.length()*(s.right()-gutter)
 	return min(max(x, gutter), s.right())
 }
 
@@ -49,9 +42,6 @@ type tick struct {
 
 // ticks returns about eight round times of the window, in ms.
 func (s scale) ticks() []tick {
-	if len(s.steps) > 0 {
-		return s.stepTicks()
-	}
 	step := roundStep(s.length() / 8)
 	var out []tick
 	first := math.Ceil(s.lo / step)

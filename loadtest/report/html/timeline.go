@@ -63,10 +63,10 @@ func newFigure(c *history.Cell) *figure {
 	return &figure{SVG: template.HTML(d.whole()), Caption: caption}
 }
 
-// drawTimeline draws a timeline to scale or, if it is given any, with its steps one unit apart.
-func drawTimeline(c *history.Cell, w window, locks locks, width float64, steps ...history.Step) *drawing {
+// drawTimeline returns a timeline that has all its lanes.
+func drawTimeline(c *history.Cell, w window, locks locks, width float64) *drawing {
 	d := &drawing{
-		scale: scale{span: w.span, width: width, steps: steps}, cell: c, window: w, locks: locks, top: axisHeight,
+		scale: scale{span: w.span, width: width}, cell: c, window: w, locks: locks, top: axisHeight,
 		colours: map[string]string{}, numbers: w.numbers(c),
 	}
 	if w.finding.Result == history.Broken {
@@ -82,18 +82,12 @@ func drawTimeline(c *history.Cell, w window, locks locks, width float64, steps .
 	} else {
 		d.instances()
 	}
-	if len(steps) > 0 {
-		d.clock()
-	}
 	d.around()
 	d.lanes()
 	d.overlaps()
 	joined := d.joins()
 	for _, b := range d.bars {
 		d.words(b, b.middle)
-		if len(steps) > 0 {
-			d.called(b, b.middle)
-		}
 	}
 	joined()
 	return d
@@ -141,7 +135,7 @@ func (d *drawing) instances() {
 			middles[i] = d.y + height - 4 + r.above
 			height += r.above + r.below
 		}
-		d.lane(d.laneOf(name), height)
+		d.lane("instance "+name, height)
 		d.stopped(bars, height)
 		for _, b := range bars {
 			b.middle = middles[b.row]
@@ -150,14 +144,6 @@ func (d *drawing) instances() {
 		}
 		d.y += height + 4
 	}
-}
-
-// laneOf names the lane of an instance. Steps are those of clients.
-func (d *drawing) laneOf(instance string) string {
-	if len(d.steps) > 0 {
-		return "client " + instance
-	}
-	return "instance " + instance
 }
 
 // lane draws the background of a lane, and its name.
@@ -188,9 +174,6 @@ func (d *drawing) content() string {
 	s := &svg{}
 	height := d.y + 2
 	s.WriteString(d.backgrounds.String())
-	if len(d.steps) > 0 {
-		s.text("axis", "step", 8, d.top-12)
-	}
 	free := 0.0 // from here on the axis has room for the text of a tick
 	for _, t := range d.ticks() {
 		s.el("line", "", "class", "grid", "x1", t.x, "x2", t.x, "y1", d.top-6, "y2", height)

@@ -13,8 +13,7 @@ import (
 // Letters abbreviate the verdicts in a matrix.
 var Letters = map[history.Verdict]string{
 	history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R", history.Liveness: "L",
-	history.Fence: "F", history.InOrder: "O", history.Herd: "H", history.Nested: "N", history.WakeUp: "W",
-	history.Undo: "U", history.LostLease: "X",
+	history.Fence: "F", history.InOrder: "O", history.Herd: "H",
 }
 
 // The entries of cells that say nothing of their rungs.

@@ -22,7 +22,7 @@ func isOpen(op history.Op) bool { return op.Lease != nil && !op.Lease.ReleasedAt
 // another way, since an order that has written and not yet released breaks nothing here, so only an ok contradicts.
 func TestTheAuditSaysWhatTheJudgeSays(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("../../loadtest/replay/counterexamples.txt")
+	file, err := os.ReadFile("../../../loadtest/replay/counterexamples.txt")
 	require.NoError(t, err)
 	broken := map[history.Verdict]int{}
 	for line := range strings.Lines(string(file)) {
@@ -34,7 +34,7 @@ func TestTheAuditSaysWhatTheJudgeSays(t *testing.T) {
 		require.NoError(t, err)
 		story, err := Replay(t, trace, DefaultBounds())
 		require.NoError(t, err)
-		cell, _ := story.Cell(story.Broken[0])
+		cell := story.Cell()
 		found, _ := audit.Judge(cell)
 		for _, v := range []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness} {
 			breaks, result := story.Breaks(v), history.FindingOf(found, v).Result

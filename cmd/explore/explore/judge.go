@@ -20,9 +20,6 @@ type Violation struct {
 	Verdict history.Verdict `json:"verdict"`
 	At      int             `json:"-"` // the number of steps until it shows
 	Because string          `json:"because"`
-	// From and Last are the steps between which two clients both held the lock. Other verdicts than exclusion have none.
-	From int `json:"-"`
-	Last int `json:"-"`
 
 	format string // of Because
 	args   []any
@@ -273,18 +270,9 @@ func (j *judge) work(c *client) {
 			if second.from < first.from {
 				first, second = second, first
 			}
-			j.violateExclusion(first, second)
+			j.violate(history.Exclusion, "%s and %s both held the lock from step %d to step %d", first.client,
+				second.client, second.from, first.last)
 		}
-	}
-}
-
-// violateExclusion records that the second of two leases began while the client of the first still worked.
-func (j *judge) violateExclusion(first, second *lease) {
-	j.violate(history.Exclusion, "%s and %s both held the lock from step %d to step %d", first.client, second.client,
-		second.from, first.last)
-	if v := j.violated[history.Exclusion]; v.From == 0 {
-		v.From, v.Last = second.from, first.last
-		j.violated[history.Exclusion] = v
 	}
 }
 

@@ -55,6 +55,17 @@ func (s *Story) begin(w *world) {
 	}
 }
 
+// stepApart is the time between two steps of one moment.
+const stepApart = history.Instant(time.Microsecond)
+
+// at returns the instant of step i, from 0. Before the first one it is the beginning.
+func (s Story) at(i int) history.Instant {
+	if i < 0 {
+		return 0
+	}
+	return history.Instant(s.Lines[i].After) + history.Instant(i+1)*stepApart
+}
+
 // add notes a step that is about to be taken.
 func (s *Story) add(w *world, c choice) {
 	s.Trace.Steps = append(s.Trace.Steps, c.Step)
@@ -80,9 +91,9 @@ func (s *Story) look(w *world) {
 	}
 	last := &s.Lines[len(s.Lines)-1]
 	last.After, last.Holds = time.Since(w.began), w.holds()
-	now := history.StepAt(len(s.Lines)-1, last.After)
+	now := s.at(len(s.Lines) - 1)
 	if last.cmd != nil {
-		cmd, op := last.cmd.recorded(last.Step.Kind, now), &s.Orders[last.Step.Who]
+		cmd, op := last.cmd.record(last.Step.Kind, now), &s.Orders[last.Step.Who]
 		op.Trace = append(op.Trace, cmd)
 		last.Command, op.Sent = &cmd, op.Trace[0].At
 	}
@@ -132,10 +143,7 @@ func (s *Story) end(w *world) {
 // Until returns the story of the first steps. What came of the orders stays.
 func (s Story) Until(steps int) Story {
 	s.Trace.Steps, s.Lines, s.Orders = s.Trace.Steps[:steps], s.Lines[:steps], slices.Clone(s.Orders)
-	end := history.Instant(0)
-	if steps > 0 {
-		end = history.StepAt(steps-1, s.Lines[steps-1].After)
-	}
+	end := s.at(steps - 1)
 	for i := range s.Orders {
 		op := &s.Orders[i]
 		op.Trace = slices.DeleteFunc(slices.Clone(op.Trace), func(c history.Command) bool { return c.At > end })
