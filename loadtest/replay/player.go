@@ -145,7 +145,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 		p.die(c)
 		return nil
 	case schedule.CrashAfter:
-		cmd.Delivered = make(chan struct{})
+		cmd.Deliver = make(chan struct{})
 		if err := p.decide(ctx, cmd, schedule.Pass); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	default:
 		if p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes { // its caller goes before the reply comes: see giveUp
 			c.reply = make(chan struct{})
-			cmd.Delivered = c.reply
+			cmd.Deliver = c.reply
 		}
 		err = p.decide(ctx, cmd, schedule.Pass)
 	}

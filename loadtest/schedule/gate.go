@@ -33,7 +33,8 @@ type Command struct {
 	Message bool
 	Nth     int // how many commands with this name and key the client sent to this server before
 
-	decided chan Decision
+	decided  chan struct{} // closed when there is a decision
+	decision Decision
 }
 
 // A Client is one client of a schedule, as its gate sees it. The gate's lock guards what changes: see [Gate.Change].
@@ -104,26 +105,40 @@ func (cmd *Command) compare(other *Command) int {
 // Wait returns what the scheduler decides about a command. It returns TooLate if ended is closed first: the command is
 // never carried out.
 func (g *Gate[C]) Wait(cmd C, ended <-chan struct{}) Decision {
-	g.add(cmd)
+	g.Enter(cmd)
+	return g.Await(cmd, ended)
+}
+
+// Await is the second half of Wait, for a command that has entered the gate.
+func (g *Gate[C]) Await(cmd C, ended <-chan struct{}) Decision {
 	at := cmd.AtGate()
-	var d Decision
 	select {
-	case d = <-at.decided:
+	case <-at.decided:
 	case <-ended:
 		if g.remove(cmd) {
 			return TooLate
 		}
-		d = <-at.decided
+		<-at.decided
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d != Fail && at.Server.Down && !at.Message {
+	if at.decision != Fail && at.Server.Down && !at.Message {
 		return Refuse
 	}
-	return d
+	return at.decision
 }
 
-func (g *Gate[C]) add(cmd C) {
+// Decided is closed when it is decided about a command that has entered a gate.
+func (cmd *Command) Decided() <-chan struct{} { return cmd.decided }
+
+// decide is called once, by what has taken the command out of the waiting ones.
+func (cmd *Command) decide(d Decision) {
+	cmd.decision = d
+	close(cmd.decided)
+}
+
+// Enter brings a command to the gate.
+func (g *Gate[C]) Enter(cmd C) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := cmd.AtGate()
@@ -131,14 +146,14 @@ func (g *Gate[C]) add(cmd C) {
 	if c.sent == nil {
 		c.sent = map[string]int{}
 	}
-	at.decided, at.Nth = make(chan Decision, 1), c.sent[at.ID()]
+	at.decided, at.Nth = make(chan struct{}), c.sent[at.ID()]
 	c.sent[at.ID()]++
 	g.moves++
 	switch {
 	case c.gone:
-		at.decided <- Fail
+		at.decide(Fail)
 	case g.open && !c.Dead:
-		at.decided <- Pass
+		at.decide(Pass)
 	default:
 		g.waiting = append(g.waiting, cmd)
 		if !c.Dead && !c.Held {
@@ -178,9 +193,10 @@ func (g *Gate[C]) Decide(cmd C, d Decision) bool {
 	if !g.remove(cmd) {
 		return false
 	}
-	at := cmd.AtGate()
-	g.Change(func() { at.Client.Held = false })
-	at.decided <- d
+	g.Change(func() {
+		cmd.AtGate().Client.Held = false
+		cmd.AtGate().decide(d)
+	})
 	return true
 }
 
@@ -210,7 +226,7 @@ func (g *Gate[C]) decideAll(d Decision, of func(*Client) bool) {
 		decides := of(cmd.AtGate().Client)
 		if decides {
 			g.moves++
-			cmd.AtGate().decided <- d
+			cmd.AtGate().decide(d)
 		}
 		return decides
 	})

@@ -122,7 +122,7 @@ func (s *shop) start(b *wire.Testbed) (err error) {
 		}
 	}
 	s.rig, err = b.Start(s.ctx, wire.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
-		Ends: 2, Faults: true, Held: held, Retry: retry, Lost: time.Second})
+		Ends: 2, Faults: true, Held: held, Retry: retry})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@
 //
 //   - gate.go: what a wire knows of a command, and the gate at which it waits. Clients, servers and decisions are of
 //     loadtest/schedule.
-//   - wire.go, conn.go: a command's way to a server. resp.go: its text, and that of the reply.
+//   - wire.go, conn.go, channels.go, outbox.go: the way of a command to a server, of its reply, and of messages.
+//   - request.go: what a wire knows of a command. resp.go: the protocol.
 //   - narrow.go: which commands an order sent. scripts.go: the names of scripts.
 package wire

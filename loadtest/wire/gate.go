@@ -18,6 +18,11 @@ type Gate struct {
 	// gate's lock. It is set before a command comes.
 	Watch func(Seen)
 
+	// Look, unless nil, is called for each command that is sent on, blocking ones and subscriptions excepted. It calls
+	// carryOut once, which sends the command on and returns when its reply has come or never will. It is set before a
+	// command comes. A script that its server does not know is looked at again when its client sends it again.
+	Look func(cmd *Command, carryOut func())
+
 	scripts map[string]string // the names of scripts, by digest
 
 	// The gate's lock guards these.
@@ -36,8 +41,12 @@ func NewGate(scripts map[string]string) *Gate {
 type Command struct {
 	Seen // the gate's lock guards it
 
-	// Delivered, unless nil, is closed when the reply may be passed on. It is set while the command waits.
-	Delivered chan struct{}
+	// Deliver, unless nil, is closed when the reply may be passed on. It is set while the command waits.
+	Deliver chan struct{}
+
+	// Arrive is closed when a command that comes late may be sent on. It is set while the command waits; if it is nil,
+	// the command is sent on as soon as its client has gone.
+	Arrive chan struct{}
 
 	done  chan struct{}
 	ended sync.Once
@@ -48,23 +57,24 @@ type Seen struct {
 	schedule.Command
 	ID         int // counts the commands of a gate, from 1
 	Subscribes bool
-	// Args are those of the first command of a request, without WATCH, MULTI and what concerns the connection alone.
-	Args []string
+	Args       []string   // of a transaction those of the first command that does not concern the connection alone
+	Queued     [][]string // the commands of a transaction
 
 	State    State
 	Decision schedule.Decision // once it waits no more
 
-	Came     time.Time
-	Sent     time.Time // when it was sent on; zero: it was not
-	Answered time.Time // when its reply had come; zero: it has not
-	Reply    string    // as text that is short: OK, (nil), 1, "98", or an error; of several replies the last, as of EXEC
-	Failed   bool      // the reply is an error
+	Came      time.Time
+	Sent      time.Time // when it was sent on; zero: it was not
+	Answered  time.Time // when its reply had come; zero: it has not
+	Delivered time.Time // when its client was sent the reply; zero: it was not
+	Reply     string    // as text that is short: OK, (nil), 1, "98", or an error
+	Failed    bool      // there is an error in the reply
 }
 
 // A State is the last station of a command on its way.
 type State uint8
 
-// The states. A command that is not sent on goes from the first to the last.
+// The states. A command that is not sent on goes from the first to the last. One that comes late waits until it does.
 const (
 	Waiting State = iota // at its gate
 	Sent                 // to its server
@@ -113,7 +123,7 @@ func (s *Seen) isSentOn() bool {
 func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
 	return &Command{done: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
-		Args:    r.args(), Subscribes: r.subscribes()}}
+		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes()}}
 }
 
 // change changes what is seen of a command, and tells the watcher.
@@ -131,26 +141,48 @@ func (g *Gate) change(cmd *Command, do func()) {
 // Wait returns what is decided about a command. It returns TooLate if gone is closed first: a request whose client has
 // closed the connection is never sent on.
 func (g *Gate) Wait(cmd *Command, gone <-chan struct{}) schedule.Decision {
+	g.enter(cmd)
+	d := g.Await(cmd, gone)
+	g.settle(cmd, d)
+	return d
+}
+
+// enter brings a command to the gate.
+func (g *Gate) enter(cmd *Command) {
 	g.change(cmd, func() {
 		g.came++
 		cmd.ID, cmd.Came = g.came, time.Now()
 	})
-	d := g.Gate.Wait(cmd, gone)
+	g.Enter(cmd)
+}
+
+// settle notes a decision.
+func (g *Gate) settle(cmd *Command, d schedule.Decision) {
 	g.change(cmd, func() {
-		cmd.Decision, cmd.State = d, Done
-		if cmd.isSentOn() {
+		cmd.Decision = d
+		switch {
+		case cmd.isSentOn():
 			cmd.State, cmd.Sent = Sent, time.Now()
+		case d != schedule.ComesLate:
+			cmd.State = Done
 		}
 		g.log = append(g.log, cmd)
 	})
-	return d
+}
+
+// arrive notes that a command is sent on which comes late.
+func (g *Gate) arrive(cmd *Command) {
+	g.change(cmd, func() { cmd.State, cmd.Sent = Sent, time.Now() })
 }
 
 // record notes the reply of a server.
-func (g *Gate) record(cmd *Command, reply string) {
-	text, failed := replyText(reply)
+func (g *Gate) record(cmd *Command, reply value) {
+	text, failed := reply.String(), reply.failed()
 	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
 }
+
+// deliver notes that a reply was passed on.
+func (g *Gate) deliver(cmd *Command) { g.Change(func() { cmd.Delivered = time.Now() }) }
 
 // finish says that the server has answered, or never will.
 func (g *Gate) finish(cmd *Command) {
@@ -178,6 +210,16 @@ func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 		}
 	})
 	return answered
+}
+
+// Record returns all commands and messages that were decided about, in that order.
+func (g *Gate) Record() (all []Seen) {
+	g.Change(func() {
+		for _, cmd := range g.log {
+			all = append(all, cmd.Seen)
+		}
+	})
+	return all
 }
 
 // Wrote reports whether a write of the stock was sent on for a client after that moment.

@@ -1,148 +1,208 @@
 package wire
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/alicebob/miniredis/v2/proto"
-
-	"stockapi/loadtest/schedule"
 )
 
-// A request is a message of a client to a server: one command, a pipeline, or a transaction.
-type request struct {
-	raw  []byte
-	cmds [][]string
+// The bounds of what one connection may send. More ends it.
+const (
+	maxSize   = 64 << 20 // bytes of a command, of a transaction and of a reply
+	maxValues = 1 << 20  // arguments of a command, and values in a reply
+	maxDepth  = 64       // of values within values
+	maxInline = 64 << 10 // bytes of a command without a length, as in Redis
+)
+
+var (
+	errProtocol = errors.New("Protocol error: this is not the protocol of Redis, or too much of it for a wire")
+	errTLS      = errors.New("this port does not speak TLS: connect with redis:// instead of rediss://")
+)
+
+// A reader reads what a client or a server sends, and keeps the bytes.
+type reader struct {
+	*bufio.Reader
+	raw    []byte // of the current command or reply
+	values int    // that are in it
 }
 
-// parseRequest reads all commands in b. It returns false if b is not whole yet: the end of a command is missing, or the
-// end of a transaction.
-func parseRequest(b []byte) (r request, whole bool, err error) {
-	r.raw = b
-	for rest := b; len(rest) > 0; {
-		cmd, size, err := schedule.ParseCommand(rest)
-		if err != nil || size == 0 {
-			return r, false, err
-		}
-		r.cmds, rest = append(r.cmds, cmd), rest[size:]
-	}
-	if len(r.cmds) == 0 {
-		return r, false, nil
-	}
-	last := r.verb(len(r.cmds) - 1)
-	return r, r.verb(0) != "multi" || last == "exec" || last == "discard", nil
-}
+func newReader(r io.Reader) *reader { return &reader{Reader: bufio.NewReader(r)} }
 
-// verb returns the name of command i, in lower case.
-func (r request) verb(i int) string {
-	if len(r.cmds[i]) == 0 {
-		return ""
-	}
-	return strings.ToLower(r.cmds[i][0])
-}
-
-// setup are commands that concern their connection alone.
-var setup = []string{"hello", "auth", "select", "client", "unwatch", "ping", "quit", "reset"}
-
-// isSetup reports whether the request concerns its connection alone.
-func (r request) isSetup() bool {
-	for i := range r.cmds {
-		if !slices.Contains(setup, r.verb(i)) {
-			return false
+// line reads to the end of a line, and returns it without that.
+func (r *reader) line(most int) (string, error) {
+	begin := len(r.raw)
+	for {
+		part, err := r.ReadSlice('\n')
+		r.raw = append(r.raw, part...)
+		switch {
+		case len(r.raw)-begin > most || len(r.raw) > maxSize:
+			return "", errProtocol
+		case err == nil:
+			return strings.TrimSuffix(string(r.raw[begin:len(r.raw)-1]), "\r"), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", err
 		}
 	}
-	return true
 }
 
-func (r request) subscribes() bool {
-	return slices.Contains([]string{"subscribe", "psubscribe", "ssubscribe"}, r.verb(0))
-}
-
-// describe returns the name of the request's first command. A script has its name, "eval:release", and a transaction is
-// called by what it does: exec.
-func (r request) describe(scripts map[string]string) string {
-	switch name := r.verb(0); name {
-	case "multi":
-		return "exec"
-	case "eval", "evalsha":
-		if script := scripts[r.digest()]; script != "" {
-			return "eval:" + script
-		}
-		return "eval"
-	default:
-		return name
+// text reads so many bytes, and the end of the line after them.
+func (r *reader) text(size int) (string, error) {
+	begin := len(r.raw)
+	if size < 0 || size > maxSize-begin {
+		return "", errProtocol
 	}
+	all := bytes.NewBuffer(r.raw) // grows with what comes, not with what was announced
+	_, err := io.CopyN(all, r.Reader, int64(size+len("\r\n")))
+	r.raw = all.Bytes()
+	if err == nil && !bytes.HasSuffix(r.raw, []byte("\r\n")) {
+		err = errProtocol
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(r.raw[begin : begin+size]), nil
 }
 
-// digest returns the digest of the script that the request runs, or "".
-func (r request) digest() string {
+// command returns the arguments of the next command. An empty one is passed over, as a server does not answer it. The
+// arguments of an inline command are those between its spaces, whatever is quoted: its server reads it itself.
+func (r *reader) command() (args []string, err error) {
+	for len(args) == 0 {
+		r.raw = nil
+		first, err := r.Peek(1)
+		switch {
+		case err != nil:
+			return nil, err
+		case first[0] == 0x16: // the record type of a TLS handshake
+			return nil, errTLS
+		case first[0] == '*':
+			args, err = r.array()
+		default:
+			var line string
+			line, err = r.line(maxInline)
+			args = strings.Fields(line)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// array reads a command as clients send it.
+func (r *reader) array() (args []string, err error) {
+	line, err := r.line(maxInline)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(line[1:])
+	if err != nil || n > maxValues {
+		return nil, errProtocol
+	}
+	for range n {
+		if line, err = r.line(maxInline); err != nil {
+			return nil, err
+		}
+		size, err := strconv.Atoi(strings.TrimPrefix(line, "$"))
+		if err != nil || line[0] != '$' {
+			return nil, errProtocol
+		}
+		arg, err := r.text(size)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, arg)
+	}
+	return args, nil
+}
+
+// A value is a reply of a server, or a part of one.
+type value struct {
+	kind byte // the first of its bytes; '_' if it is nil in any of the ways in which the protocol has that
+	text string
+	all  []value
+}
+
+// reply returns the next reply, or what the server sends besides. Its bytes have the attributes that belong to it.
+func (r *reader) reply() (value, error) {
+	r.raw, r.values = nil, 0
+	return r.value(0)
+}
+
+func (r *reader) value(depth int) (v value, err error) {
+	line, err := r.line(maxSize)
+	if err != nil {
+		return v, err
+	}
+	r.values++
+	if line == "" || r.values > maxValues || depth > maxDepth {
+		return v, errProtocol
+	}
+	v.kind, v.text = line[0], line[1:]
+	if strings.IndexByte("+-:,#(_", v.kind) >= 0 {
+		return v, nil
+	}
+	n, err := strconv.Atoi(v.text)
 	switch {
-	case len(r.cmds[0]) < 2:
-		return ""
-	case r.verb(0) == "evalsha":
-		return r.cmds[0][1]
-	case r.verb(0) == "eval":
-		sum := sha1.Sum([]byte(r.cmds[0][1]))
-		return hex.EncodeToString(sum[:])
+	case err != nil || n < -1 || n > maxSize || strings.IndexByte("$=!*~>%|", v.kind) < 0:
+		return v, errProtocol
+	case n == -1:
+		return value{kind: '_'}, nil
+	case strings.IndexByte("$=!", v.kind) >= 0:
+		v.text, err = r.text(n)
+		return v, err
+	case v.kind == '%', v.kind == '|':
+		n *= 2
 	}
-	return ""
-}
-
-// call returns what a request that runs a script has in common with the one that sends it again whole.
-func (r request) call() string {
-	return strings.Join(append([]string{r.digest()}, r.cmds[0][2:]...), " ")
-}
-
-// isScript reports whether a command of this name runs a script.
-func isScript(name string) bool {
-	return strings.EqualFold(name, "eval") || strings.EqualFold(name, "evalsha")
-}
-
-// args returns the first command that does something by itself.
-func (r request) args() []string {
-	for i, args := range r.cmds {
-		if verb := r.verb(i); verb != "watch" && verb != "multi" && !slices.Contains(setup, verb) {
-			return args
+	for range n {
+		one, err := r.value(depth + 1)
+		if err != nil {
+			return v, err
 		}
+		v.all = append(v.all, one)
 	}
-	return r.cmds[0]
+	if v.kind == '|' { // it belongs to the value that follows
+		return r.value(depth + 1)
+	}
+	return v, nil
 }
 
-// isMessage reports whether a reply is a message that was published.
-func isMessage(reply string) bool {
-	kind, rest, _ := strings.Cut(reply, "3\r\n")
-	return len(kind) == 1 && strings.HasPrefix(rest, "$7\r\nmessage\r\n")
+// isError reports whether a reply is an error that begins with this word.
+func (v value) isError(word string) bool {
+	return (v.kind == '-' || v.kind == '!') && strings.HasPrefix(v.text, word+" ")
 }
-
-// isUnknownScript reports whether a server answers that it does not know a script. The client then sends it whole.
-func isUnknownScript(reply string) bool { return strings.HasPrefix(reply, "-NOSCRIPT") }
 
 // longestReply bounds the characters that are shown of a value in a reply.
 const longestReply = 60
 
-// replyText returns a reply as redis-cli prints it, but on one line and shortened, and whether there is an error in it.
-func replyText(reply string) (text string, failed bool) {
-	text = strings.TrimSuffix(reply[1:], "\r\n")
-	switch kind := reply[0]; {
-	case kind == '-':
-		return text, true
-	case kind == '_', text == "-1" && kind != ':':
-		return "(nil)", false
-	case kind == '$':
-		if text, _ = proto.ReadString(reply); len(text) > longestReply {
+// String returns a reply as redis-cli prints it, but on one line and shortened.
+func (v value) String() string {
+	switch v.kind {
+	case '_':
+		return "(nil)"
+	case '$', '=':
+		text := v.text
+		if v.kind == '=' {
+			_, text, _ = strings.Cut(text, ":") // txt: or mkd:
+		}
+		if len(text) > longestReply {
 			text = strings.ToValidUTF8(text[:longestReply], "") + "…"
 		}
-		return strconv.Quote(text), false
-	case strings.ContainsRune("*~>%", rune(kind)):
-		all, _ := proto.ReadArray(reply)
-		for i, one := range all {
-			part, wrong := replyText(one)
-			all[i], failed = part, failed || wrong
+		return strconv.Quote(text)
+	case '*', '~', '>', '%':
+		var parts []string
+		for _, one := range v.all {
+			parts = append(parts, one.String())
 		}
-		return "[" + strings.Join(all, " ") + "]", failed
+		return "[" + strings.Join(parts, " ") + "]"
 	}
-	return text, false
+	return v.text
+}
+
+// failed reports whether there is an error in a reply.
+func (v value) failed() bool {
+	return v.kind == '-' || v.kind == '!' || slices.ContainsFunc(v.all, value.failed)
 }

@@ -66,7 +66,7 @@ type Plan struct {
 
 	Held  time.Duration // the instances' timeout for a server: longer than a command can wait at a wire
 	Retry time.Duration // the longest between two tries of an order that polls
-	Lost  time.Duration // until the connection breaks whose request or reply was lost
+	Lost  time.Duration // until the connection breaks whose request or reply was lost; 0: it does so at once
 }
 
 // nodeTime is the instances' timeout for a Redlock node, which bounds a release. That of an acquire is a share of the

@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ type Wire struct {
 
 	gate   *Gate
 	sender *schedule.Client
-	lost   time.Duration // until the connection breaks whose request or reply was lost
+	lost   time.Duration // until the connection breaks whose request or reply was lost; 0: it does so at once
 
 	listener net.Listener
 	all      sync.WaitGroup
@@ -26,10 +27,12 @@ type Wire struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   map[*conn]bool
-	unknown map[string]*Command // by their call: scripts that the server did not know, and that are sent again whole
+	unknown map[string]*Command // by their call: scripts that the server did not know, and that are sent again
+	refused []string
 }
 
-// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after a time.
+// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost, which
+// is the patience of a client; 0 breaks it at once.
 func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,15 +64,19 @@ func (w *Wire) serve(instance net.Conn) {
 		_ = instance.Close()
 		return
 	}
-	c := &conn{Wire: w, instance: instance, upstream: upstream, replies: bufio.NewReader(upstream),
-		came: make(chan []byte), gone: make(chan struct{})}
+	w.connect(newConn(w, instance, upstream))
+}
+
+// connect serves a connection until it has ended.
+func (w *Wire) connect(c *conn) {
 	if !w.add(c) {
 		c.close()
 		return
 	}
 	defer w.remove(c)
 	w.all.Go(c.read)
-	c.run()
+	w.all.Go(c.receive)
+	c.send()
 }
 
 func (w *Wire) add(c *conn) bool {
@@ -88,20 +95,24 @@ func (w *Wire) remove(c *conn) {
 	delete(w.conns, c)
 }
 
-// Break breaks all connections, as a server does that is gone. New ones are accepted.
-func (w *Wire) Break() {
+// open returns the connections that there are.
+func (w *Wire) open() []*conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for c := range w.conns {
+	return slices.Collect(maps.Keys(w.conns))
+}
+
+// Break breaks all connections, as a server does that is gone. New ones are accepted.
+func (w *Wire) Break() {
+	for _, c := range w.open() {
 		c.reset()
+		c.close()
 	}
 }
 
 // CloseIdle closes the connections on which no command waits and no subscription is.
 func (w *Wire) CloseIdle() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.conns {
+	for _, c := range w.open() {
 		if c.isIdle() {
 			c.close()
 		}
@@ -120,21 +131,42 @@ func (w *Wire) Close() {
 	w.all.Wait()
 }
 
-// remember notes a script that the server does not know. The client sends it whole at once: that is the same step.
-func (w *Wire) remember(r request, cmd *Command) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.unknown[r.call()] = cmd
-}
-
-// again returns the command that a script belongs to which is sent again whole.
-func (w *Wire) again(r request) (*Command, bool) {
-	if r.verb(0) != "eval" || r.digest() == "" {
-		return nil, false
+// remember notes a script that the server does not know, unless the command runs none. The client sends it again at
+// once, whole or when it has loaded it: that is the same step.
+func (w *Wire) remember(r request, cmd *Command) bool {
+	if r.call() == "" {
+		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.unknown[r.call()] = cmd
+	return true
+}
+
+// again returns the command that a script belongs to which is sent again.
+func (w *Wire) again(r request) (*Command, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.unknown) == 0 {
+		return nil, false
+	}
 	cmd, ok := w.unknown[r.call()]
 	delete(w.unknown, r.call())
 	return cmd, ok
+}
+
+// note keeps why something was refused.
+func (w *Wire) note(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.refused, why) {
+		w.refused = append(w.refused, why)
+	}
+}
+
+// Refused returns why commands were refused: each reason once, a sentence that says what to do.
+func (w *Wire) Refused() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.refused)
 }

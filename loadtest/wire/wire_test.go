@@ -209,22 +209,6 @@ func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
 	assert.Empty(t, messages)
 }
 
-func TestRequestsAreReadToTheirEnd(t *testing.T) {
-	const get, multi, exec = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*1\r\n$5\r\nMULTI\r\n", "*1\r\n$4\r\nEXEC\r\n"
-	for text, whole := range map[string]bool{
-		get: true, get + get: true, multi + get + exec: true, "": false, get[:9]: false, multi: false, multi + get: false,
-		get + get[:3]: false,
-	} {
-		_, is, err := parseRequest([]byte(text))
-		require.NoError(t, err)
-		assert.Equal(t, whole, is, text)
-	}
-	for _, text := range []string{"GET k\r\n", "*x\r\n", "*1\r\n:1\r\n"} {
-		_, _, err := parseRequest([]byte(text))
-		assert.Error(t, err, text)
-	}
-}
-
 // watch notes what a gate tells of its commands.
 func (w *wired) watch() (seen chan Seen) {
 	seen = make(chan Seen, 100)

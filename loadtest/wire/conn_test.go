@@ -1,0 +1,423 @@
+package wire
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/schedule"
+)
+
+// An end is one end of a connection: a test that is a client or a server.
+type end struct {
+	net.Conn
+	t *testing.T
+	r *bufio.Reader
+}
+
+// patience is how long a test waits for what has to come.
+const patience = 10 * time.Second
+
+// A pair is a client and a server, with a wire between them whose gate is open.
+type pair struct {
+	*Wire
+	client, server *end
+}
+
+func newPair(t *testing.T) *pair {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	w, err := New(NewGate(nil), &schedule.Client{Name: "a"}, &schedule.Server{Name: "stock", Host: l.Addr().String()}, 0)
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	client, err := net.Dial("tcp", w.Host())
+	require.NoError(t, err)
+	server, err := l.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return &pair{w, newEnd(t, client), newEnd(t, server)}
+}
+
+func newEnd(t *testing.T, c net.Conn) *end {
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	return &end{c, t, bufio.NewReader(c)}
+}
+
+// sends sends lines.
+func (e *end) sends(lines ...string) {
+	e.t.Helper()
+	_, err := e.Write([]byte(strings.Join(lines, "\r\n") + "\r\n"))
+	require.NoError(e.t, err)
+}
+
+// gets reads lines, which have to be these.
+func (e *end) gets(lines ...string) {
+	e.t.Helper()
+	for _, want := range lines {
+		line, err := e.r.ReadString('\n')
+		require.NoError(e.t, err, "instead of %s", want)
+		require.Equal(e.t, want, strings.TrimSpace(line))
+	}
+}
+
+// ends waits until the other side has closed the connection.
+func (e *end) ends() {
+	e.t.Helper()
+	line, err := e.r.ReadString('\n')
+	require.Error(e.t, err, line)
+	var late net.Error
+	if errors.As(err, &late) {
+		require.False(e.t, late.Timeout(), "it goes on")
+	}
+}
+
+// hold makes the commands wait from now on.
+func (p *pair) hold() { p.gate.Close() }
+
+// waits returns the command of that name that waits at the gate.
+func (p *pair) waits(t *testing.T, name string) (found *Command) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, cmd := range p.gate.Of(p.sender) {
+			if cmd.Name == name {
+				found = cmd
+			}
+		}
+		return found != nil
+	}, patience, time.Millisecond, name)
+	return found
+}
+
+// seen returns the record of the first command of that name, as soon as it fits.
+func (p *pair) seen(t *testing.T, name string, fits func(Seen) bool) (found Seen) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, one := range p.gate.Record() {
+			if one.Name == name {
+				found = one
+				return fits(one)
+			}
+		}
+		return false
+	}, patience, time.Millisecond, name)
+	return found
+}
+
+func TestPipelineIsGatedOneByOne(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("SET k 1", "EXPIRE k 9", "GET k")
+	get := p.waits(t, "get")
+	set, expire := p.waits(t, "set"), p.waits(t, "expire")
+	p.gate.Decide(expire, schedule.Pass)
+	p.server.gets("EXPIRE k 9")
+	p.server.sends(":1")
+	p.gate.Decide(set, schedule.Pass)
+	p.server.gets("SET k 1")
+	p.gate.Decide(get, schedule.Pass)
+	p.server.gets("GET k")
+	<-expire.Done()
+	assert.Zero(t, p.gate.Record()[0].Delivered, "what came before it has no reply")
+	p.server.sends("+OK", "$1", "1")
+	p.client.gets("+OK", ":1", "$1", "1")
+	for i, name := range []string{"expire", "set", "get"} {
+		one := p.seen(t, name, func(s Seen) bool { return !s.Delivered.IsZero() })
+		assert.Equal(t, one, p.gate.Record()[i])
+		assert.False(t, one.Sent.Before(one.Came))
+		assert.False(t, one.Delivered.Before(one.Answered))
+	}
+}
+
+func TestPipelineKeepsItsOrderAsTheGateOpens(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	var want []string
+	for i := range 200 {
+		want = append(want, fmt.Sprintf("INCRBY k %d", i))
+	}
+	p.client.sends(want[:100]...)
+	p.waits(t, "incrby")
+	p.gate.OpenAll()
+	p.client.sends(want[100:]...)
+	p.server.gets(want...)
+}
+
+// What changes what others on the connection mean keeps its place, though it passes no gate.
+func TestSelectIsNotOvertaken(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("SET k 1", "PING", "SELECT 1", "GET k")
+	p.server.gets("PING")
+	get := p.waits(t, "get")
+	p.gate.Decide(get, schedule.Pass)
+	p.gate.Decide(p.waits(t, "set"), schedule.Pass)
+	p.server.gets("SET k 1", "SELECT 1", "GET k")
+}
+
+func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("CLUSTER SLOTS", "SENTINEL masters", "CLIENT REPLY OFF", "PSYNC ? -1", "CLIENT REPLY ON")
+	p.server.gets("CLIENT REPLY ON")
+	p.server.sends("+OK")
+	p.client.gets("-ERR "+noCluster, "-ERR "+noSentinel, "-ERR a wire knows a command's end by its reply: leave CLIENT "+
+		"REPLY on", "-ERR a wire is no way to replicate a Redis server", "+OK")
+	p.client.sends("GET k")
+	p.server.gets("GET k")
+	p.server.sends("-MOVED 12 127.0.0.1:1")
+	p.client.gets("-ERR " + noCluster)
+	assert.Len(t, p.Refused(), 4)
+	p.client.sends("PING", "\x16\x03\x01")
+	p.server.gets("PING")
+	p.server.sends("+PONG")
+	p.client.gets("+PONG", "-ERR "+errTLS.Error())
+	p.client.ends()
+	assert.Contains(t, p.Refused(), errTLS.Error())
+}
+
+// A client may wait for +OK before it goes on. What else it sends while the EXEC is held does not get into it.
+func TestTransactionIsSentOnWithItsEnd(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("CLIENT CACHING YES", "MULTI")
+	p.client.gets("+OK", "+OK")
+	p.client.sends("INCR k", "MULTI", "GET k")
+	p.client.gets("+QUEUED", "-ERR multi inside MULTI is not allowed", "+QUEUED")
+	p.client.sends("EXEC", "PEXPIRE lock 9")
+	p.gate.Decide(p.waits(t, "pexpire"), schedule.Pass)
+	p.server.gets("PEXPIRE lock 9")
+	exec := p.waits(t, "exec")
+	assert.Equal(t, []string{"INCR", "k"}, exec.Args)
+	assert.Equal(t, [][]string{{"INCR", "k"}, {"GET", "k"}}, exec.Queued)
+	p.gate.Decide(exec, schedule.Pass)
+	p.server.gets("CLIENT CACHING YES", "MULTI", "INCR k", "GET k", "EXEC")
+	p.server.sends(":1", "+OK", "+OK", "+QUEUED", "+QUEUED", "*2", ":1", "$1", "1")
+	p.client.gets("*2", ":1", "$1", "1", ":1")
+	assert.Equal(t, `[1 "1"]`, p.seen(t, "exec", func(s Seen) bool { return s.State == Done }).Reply)
+
+	p.client.sends("MULTI", "GET k", "DISCARD", "GET k")
+	p.client.gets("+OK", "+QUEUED")
+	p.server.gets("*1", "$7", "UNWATCH")
+	p.server.sends("+OK")
+	p.client.gets("+OK")
+	p.waits(t, "get")
+}
+
+func TestSubscriptionBeforeRESP3(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("LRANGE l 0 -1", "SUBSCRIBE a b", "PING")
+	p.server.gets("LRANGE l 0 -1", "SUBSCRIBE a b", "PING")
+	p.server.sends("*3", "$7", "message", "$1", "a", "$1", "x") // what the list holds
+	p.client.gets("*3", "$7", "message", "$1", "a", "$1", "x")
+	first, second := []string{"*3", "$9", "subscribe", "$1", "a", ":1"}, []string{"*3", "$9", "subscribe", "$1", "b", ":2"}
+	message := []string{"*3", "$7", "message", "$1", "a", "$1", "x"}
+	p.server.sends(first...)
+	p.hold()
+	p.server.sends(message...)
+	p.server.sends(second...)
+	assert.Equal(t, []string{"message", "a", "x"}, p.waits(t, "message").Args)
+	p.gate.OpenAll()
+	p.client.gets(message...) // it was sent before the second channel
+	p.client.gets(append(first, second...)...)
+	p.server.sends("*2", "$4", "pong", "$0", "")
+	p.client.gets("*2", "$4", "pong", "$0", "")
+	assert.True(t, p.seen(t, "subscribe", func(s Seen) bool { return s.State == Done }).Subscribes)
+
+	p.client.sends("UNSUBSCRIBE", "GET k")
+	p.server.gets("UNSUBSCRIBE", "GET k")
+	ends := []string{"*3", "$11", "unsubscribe", "$1", "b", ":1", "*3", "$11", "unsubscribe", "$1", "a", ":0"}
+	p.server.sends(append(ends, "$1", "v")...)
+	p.client.gets(append(ends, "$1", "v")...)
+}
+
+func TestSubscriptionOfRESP3LetsCommandsPass(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("HELLO 3", "PSUBSCRIBE a*")
+	p.server.gets("HELLO 3", "PSUBSCRIBE a*")
+	p.server.sends("%1", "+proto", ":3", ">3", "+psubscribe", "$2", "a*", ":1")
+	p.client.gets("%1", "+proto", ":3", ">3", "+psubscribe", "$2", "a*", ":1")
+	p.hold()
+	p.client.sends("GET k", "LRANGE l 0 -1")
+	get := p.waits(t, "get")
+	p.gate.Decide(p.waits(t, "lrange"), schedule.Pass)
+	p.server.gets("LRANGE l 0 -1")
+	p.server.sends(">4", "+pmessage", "$2", "a*", "$1", "a", "$1", "x")
+	message := p.waits(t, "message")
+	p.server.sends(">2", "+invalidate", "*1", "$1", "k")
+	p.client.gets(">2", "+invalidate", "*1", "$1", "k") // though there are commands and a message that wait
+	p.server.sends("*3", "$9", "subscribe", "$1", "a", ":1")
+	p.seen(t, "lrange", func(s Seen) bool { return s.Reply == `["subscribe" "a" 1]` }) // the list, and no confirmation
+	p.gate.Decide(message, schedule.Pass)
+	<-message.Done()
+	p.gate.Decide(get, schedule.Pass)
+	p.server.gets("GET k")
+	p.server.sends("_")
+	p.client.gets("_", "*3", "$9", "subscribe", "$1", "a", ":1", ">4", "+pmessage", "$2", "a*", "$1", "a", "$1", "x")
+	p.server.sends("+unasked")
+	p.client.gets("+unasked")
+	p.client.ends()
+}
+
+func TestMonitorIsPassedOn(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("MONITOR", "GET k")
+	p.server.gets("MONITOR", "GET k")
+	p.server.sends("+OK", `+1700000000.1 [0 127.0.0.1:1] "get" "k"`, "+value", `+1700000000.2 [0 lua] "get" "k"`)
+	p.client.gets("+OK", `+1700000000.1 [0 127.0.0.1:1] "get" "k"`, "+value", `+1700000000.2 [0 lua] "get" "k"`)
+}
+
+// What is lost breaks its connection at once. What was sent on before is carried out, and its reply is recorded.
+func TestLostCommandsBreakTheirConnection(t *testing.T) {
+	for _, d := range []schedule.Decision{schedule.LostReply, schedule.LostRequest} {
+		p := newPair(t)
+		p.hold()
+		p.client.sends("SET k 1", "GET k", "GET other")
+		set, first := p.waits(t, "set"), p.waits(t, "get")
+		require.Eventually(t, func() bool { return len(p.gate.Of(p.sender)) == 3 }, patience, time.Millisecond)
+		p.gate.Decide(set, schedule.Pass)
+		p.server.gets("SET k 1")
+		p.gate.Decide(first, d)
+		if d == schedule.LostReply {
+			p.server.gets("GET " + first.On())
+			p.server.sends("+OK", "$1", "1")
+			p.client.gets("+OK")
+		}
+		p.client.ends()
+		if d == schedule.LostRequest {
+			p.server.sends("+OK")
+		}
+		p.server.ends()
+		assert.Equal(t, "OK", p.seen(t, "set", func(s Seen) bool { return s.State == Done }).Reply)
+		states := map[schedule.Decision]int{}
+		for _, one := range p.gate.Record() {
+			states[one.Decision]++
+		}
+		assert.Equal(t, map[schedule.Decision]int{schedule.Pass: 1, d: 1, schedule.TooLate: 1}, states)
+	}
+}
+
+// A command that comes late reaches its server after its client has gone.
+func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		p := newPair(t)
+		p.hold()
+		p.client.sends("SET k 1", "GET k")
+		set := p.waits(t, "set")
+		if held {
+			set.Arrive = make(chan struct{})
+		}
+		p.gate.Decide(set, schedule.ComesLate)
+		p.gate.Decide(p.waits(t, "get"), schedule.Pass)
+		p.server.gets("GET k") // it does not wait for the other
+		p.server.sends("$-1")
+		require.NoError(t, p.client.Close())
+		if held {
+			p.seen(t, "get", func(s Seen) bool { return s.State == Done })
+			assert.Equal(t, Waiting, p.gate.Record()[0].State)
+			close(set.Arrive)
+		}
+		p.server.gets("SET k 1")
+		p.server.sends("+OK")
+		<-set.Done()
+		p.server.ends()
+		one := p.gate.Record()[0]
+		assert.Equal(t, "OK", one.Reply)
+		assert.False(t, one.Sent.IsZero())
+		assert.Zero(t, one.Delivered)
+	}
+}
+
+func TestBlockingCommandEndsWithItsClient(t *testing.T) {
+	for _, one := range []string{"BLPOP l 0", "XREAD COUNT 1 BLOCK 0 STREAMS s $"} {
+		p := newPair(t)
+		p.client.sends("PING", one)
+		p.server.gets("PING", one)
+		require.NoError(t, p.client.Close())
+		p.server.ends()
+	}
+}
+
+func TestReplyIsWithheldUntilItMayBeDelivered(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("GET k", "PEXPIRE lock 9")
+	get := p.waits(t, "get")
+	get.Deliver = make(chan struct{})
+	p.gate.OpenAll()
+	p.server.gets("GET k", "PEXPIRE lock 9")
+	p.server.sends("$-1", ":1")
+	<-get.Done()
+	p.seen(t, "pexpire", func(s Seen) bool { return s.State == Done })
+	assert.Zero(t, p.gate.Record()[0].Delivered)
+	close(get.Deliver)
+	p.client.gets("$-1", ":1")
+}
+
+// A script that is loaded when its server does not know it is one step too.
+func TestScriptThatIsLoadedIsOneStep(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("EVALSHA abc 1 k")
+	p.gate.Decide(p.waits(t, "eval"), schedule.Pass)
+	p.server.gets("EVALSHA abc 1 k")
+	p.server.sends("-NOSCRIPT No matching script.")
+	p.client.gets("-NOSCRIPT No matching script.")
+	p.client.sends("SCRIPT LOAD x", "EVALSHA abc 1 k")
+	p.server.gets("SCRIPT LOAD x", "EVALSHA abc 1 k")
+	p.server.sends("$3", "abc", ":1")
+	p.client.gets("$3", "abc", ":1")
+	assert.Equal(t, "1", p.seen(t, "eval", func(s Seen) bool { return s.State == Done }).Reply)
+	assert.Len(t, p.gate.Record(), 1)
+}
+
+// The commands that somebody looks at are carried out one after the other.
+func TestCommandsAreLookedAtInTurn(t *testing.T) {
+	p := newPair(t)
+	looked := make(chan string, 10)
+	p.gate.Look = func(cmd *Command, carryOut func()) {
+		looked <- "before " + cmd.Name
+		carryOut()
+		looked <- "after " + cmd.Name + ": " + cmd.Reply
+	}
+	p.client.sends("GET k", "SET k 1", "PING", "BLPOP l 0", "GET k")
+	p.server.gets("GET k")
+	assert.Equal(t, "before get", <-looked)
+	p.server.sends("$-1")
+	p.server.gets("SET k 1")
+	p.server.sends("+OK")
+	p.server.gets("PING", "BLPOP l 0", "GET k")
+	require.NoError(t, p.client.Close())
+	for _, want := range []string{"after get: (nil)", "before set", "after set: OK", "before get", "after get: "} {
+		assert.Equal(t, want, <-looked)
+	}
+}
+
+// A client may send much before it reads.
+func TestUnreadRepliesHoldNothing(t *testing.T) {
+	p := newPair(t)
+	const n, size = 64, 1 << 20
+	go func() {
+		value := strings.Repeat("x", size)
+		for range n {
+			_, _ = fmt.Fprintf(p.server, "$%d\r\n%s\r\n", size, value)
+		}
+	}()
+	for range n {
+		p.client.sends("GET k")
+	}
+	require.Eventually(t, func() bool {
+		record := p.gate.Record()
+		return len(record) == n && record[n-1].State == Done
+	}, patience, time.Millisecond)
+	for range n {
+		p.client.gets(fmt.Sprintf("$%d", size), strings.Repeat("x", size))
+	}
+}

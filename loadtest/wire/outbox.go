@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// promptly is how long a write may wait for a client that does not read, before it goes on in the background.
+	promptly = 20 * time.Millisecond
+	// lastly is how long what is left may take when a connection ends.
+	lastly = time.Second
+	// maxUnread bounds the bytes that wait for a client.
+	maxUnread = 4 * maxSize
+)
+
+// An outbox sends to a client, and keeps what the client does not read: a server does so too, and many clients send a
+// whole pipeline before they read.
+type outbox struct {
+	net.Conn
+
+	mu     sync.Mutex
+	unread []byte
+	drains bool // in the background
+	ended  bool
+}
+
+// put sends bytes.
+func (o *outbox) put(b []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	if !o.drains {
+		_ = o.SetWriteDeadline(time.Now().Add(promptly))
+		n, err := o.Write(b)
+		b = b[n:]
+		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return // or it has gone, as its reader will say
+		}
+		_ = o.SetWriteDeadline(time.Time{})
+		o.drains = true
+		go o.drain()
+	}
+	if len(o.unread)+len(b) > maxUnread {
+		_ = o.Conn.Close()
+		return
+	}
+	o.unread = append(o.unread, b...)
+}
+
+// drain sends what was not read at once.
+func (o *outbox) drain() {
+	for {
+		o.mu.Lock()
+		b := o.unread
+		o.unread, o.drains = nil, len(b) > 0
+		ended := o.ended
+		o.mu.Unlock()
+		if len(b) == 0 {
+			if ended {
+				_ = o.Conn.Close()
+			}
+			return
+		}
+		if _, err := o.Write(b); err != nil {
+			_ = o.Conn.Close()
+			return
+		}
+	}
+}
+
+// end closes the connection when all is sent.
+func (o *outbox) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	if o.drains {
+		_ = o.SetWriteDeadline(time.Now().Add(lastly))
+		return
+	}
+	_ = o.Conn.Close()
+}
+
+// reset breaks the connection, as a server does that is gone.
+func (o *outbox) reset() {
+	if tcp, ok := o.Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = o.Conn.Close()
+}

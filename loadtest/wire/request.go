@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// A request is a command of a client as it is sent on: with what has to be sent just before it, for a transaction all
+// of that.
+type request struct {
+	raw    []byte
+	args   []string
+	queued [][]string // the commands of a transaction
+}
+
+// verb returns the name of the command, in lower case.
+func (r request) verb() string { return verb(r.args) }
+
+func verb(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return strings.ToLower(args[0])
+}
+
+// is reports whether these are the first words of the command, in any case.
+func (r request) is(words ...string) bool {
+	return len(r.args) >= len(words) && slices.EqualFunc(r.args[:len(words)], words, strings.EqualFold)
+}
+
+var (
+	// ordered are commands on which the meaning of others on their connection depends. They keep their place.
+	ordered = []string{"hello", "auth", "select", "client", "unwatch", "discard", "quit", "reset"}
+	// unordered concern their connection alone too, or the scripts that a server knows.
+	unordered = []string{"ping", "script", "monitor", "unsubscribe", "punsubscribe", "sunsubscribe"}
+
+	subscribing = []string{"subscribe", "psubscribe", "ssubscribe"}
+	messages    = []string{"message", "pmessage", "smessage"}
+	blocking    = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop",
+		"wait", "waitaof"}
+)
+
+// isOrdered reports whether nothing on the connection may overtake the command, nor it anything. WAIT is about the writes
+// before it.
+func (r request) isOrdered() bool {
+	return slices.Contains(ordered, r.verb()) || strings.HasPrefix(r.verb(), "wait")
+}
+
+// isSetup reports whether the command passes no gate.
+func (r request) isSetup() bool { return isSetup(r.verb()) }
+
+func isSetup(verb string) bool {
+	return slices.Contains(ordered, verb) || slices.Contains(unordered, verb)
+}
+
+func (r request) subscribes() bool { return slices.Contains(subscribing, r.verb()) }
+
+// isAboutChannels reports whether the command subscribes, or ends that.
+func (r request) isAboutChannels() bool { return strings.HasSuffix(r.verb(), "subscribe") }
+
+// blocks reports whether a server may wait before it answers.
+func (r request) blocks() bool {
+	return slices.Contains(blocking, r.verb()) || strings.HasPrefix(r.verb(), "xread") &&
+		slices.ContainsFunc(r.args, func(arg string) bool { return strings.EqualFold(arg, "block") })
+}
+
+// The sentences by which a wire refuses what it cannot pass on.
+const (
+	noCluster  = "a wire leads to one Redis server: connect without Redis Cluster"
+	noSentinel = "a wire leads to one Redis server: connect to it without Sentinel"
+)
+
+// refusal returns why a wire does not pass a command on; "" if it does.
+func (r request) refusal(inTransaction bool) string {
+	switch {
+	case r.is("cluster"):
+		return noCluster
+	case r.is("sentinel"):
+		return noSentinel
+	case r.is("sync"), r.is("psync"):
+		return "a wire is no way to replicate a Redis server"
+	case r.is("client", "reply", "off"), r.is("client", "reply", "skip"):
+		return "a wire knows a command's end by its reply: leave CLIENT REPLY on"
+	case inTransaction && r.isAboutChannels():
+		return "a wire does not pass " + r.args[0] + " on in a transaction"
+	}
+	return ""
+}
+
+// describe returns the command's name. A script has its name, "eval:release".
+func (r request) describe(scripts map[string]string) string {
+	if !isScript(r.verb()) {
+		return r.verb()
+	}
+	if script := scripts[r.digest()]; script != "" {
+		return "eval:" + script
+	}
+	return "eval"
+}
+
+// digest returns the digest of the script that the command runs, or "".
+func (r request) digest() string {
+	switch {
+	case len(r.args) < 3:
+		return ""
+	case r.is("evalsha"):
+		return strings.ToLower(r.args[1])
+	case r.is("eval"):
+		sum := sha1.Sum([]byte(r.args[1]))
+		return hex.EncodeToString(sum[:])
+	}
+	return ""
+}
+
+// call returns what a command that runs a script has in common with the one that sends it again; "" for others.
+func (r request) call() string {
+	if r.digest() == "" {
+		return ""
+	}
+	return strings.Join(append([]string{r.digest()}, r.args[2:]...), " ")
+}
+
+// isScript reports whether a command of this name runs a script.
+func isScript(name string) bool {
+	return strings.EqualFold(name, "eval") || strings.EqualFold(name, "evalsha")
+}
+
+// shown returns the arguments: of a transaction those of the first command that does something by itself.
+func (r request) shown() []string {
+	for _, args := range r.queued {
+		if !isSetup(verb(args)) {
+			return args
+		}
+	}
+	return r.args
+}
