@@ -239,13 +239,17 @@ func (c *conn) choose() (ready []*entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held, gone := false, isClosed(c.gone)
-	for _, e := range c.queue {
+	may := make([]bool, len(c.queue))
+	for i, e := range slices.Backward(c.queue) { // a gate that opens meanwhile has decided first about what came first
+		may[i] = e.until == nil || isClosed(e.until) || gone && !e.late
+	}
+	for i, e := range c.queue {
 		switch {
 		case e.state != waiting:
 			continue
 		case held && e.isOrdered() && !gone:
 			return ready
-		case e.until == nil, isClosed(e.until), gone && !e.late:
+		case may[i]:
 			e.state = chosen
 			ready = append(ready, e)
 		default:
