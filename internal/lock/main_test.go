@@ -148,9 +148,6 @@ func (s *shop) rungs(t testing.TB) []Rung {
 	})
 }
 
-// acquires reports whether a command takes a lock.
-func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() == "sql:acquire" }
-
 // lock takes the lock, which has to be free. An attempt that took longer than the TTL got nothing, and is repeated. It
 // may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {

@@ -16,34 +16,12 @@ import (
 )
 
 // An administrator or a DSN may choose these settings and parameters. A lock must not depend on them.
-var mariaDBSettings = []string{
-	"autocommit = 0",
-	"tx_isolation = 'SERIALIZABLE'",
-	"sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
-	"sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
-	"sql_mode = 'ORACLE'",
-	"sql_mode = ''",
-	"wait_timeout = 1",
-}
-
-var postgresSettings = []string{
-	"default_transaction_isolation = 'serializable'",
-	"default_transaction_isolation = 'repeatable read'",
-	"default_transaction_read_only = on",
-	"idle_session_timeout = '1s'",
-}
-
-var mariaDBParameters = []string{
-	"clientFoundRows=true", "autocommit=0", "interpolateParams=false", "multiStatements=true", "charset=latin1",
-	"checkConnLiveness=false", "parseTime=true&loc=Local", "sql_mode=%27SIMULTANEOUS_ASSIGNMENT%27",
-}
-
-var postgresParameters = []string{
-	"default_transaction_isolation=serializable", "default_transaction_read_only=on",
-	"options=-c%20default_transaction_isolation%3Dserializable", "application_name=other",
-	"default_query_exec_mode=simple_protocol", "default_query_exec_mode=exec", "default_query_exec_mode=cache_describe",
-	"default_query_exec_mode=describe_exec", "default_query_exec_mode=exec&statement_cache_capacity=0",
-}
+var (
+	mariaDBSettings    = []string{"autocommit = 0", "sql_mode = ''", "wait_timeout = 1"}
+	postgresSettings   = []string{"default_transaction_isolation = 'serializable'", "idle_session_timeout = '1s'"}
+	mariaDBParameters  = []string{"clientFoundRows=true", "charset=latin1"}
+	postgresParameters = []string{"default_transaction_read_only=on", "default_query_exec_mode=simple_protocol"}
+)
 
 // Under all settings of the server and all parameters of the DSN, one owner holds the lock at a time, a crowd gets
 // through, and no release is refused.

@@ -246,25 +246,6 @@ func TestAWaiterThatGivesUp(t *testing.T) {
 	})
 }
 
-// An order whose caller goes away at the moment at which it is passed the lease passes it on.
-func TestALeaseForACallerThatHasGone(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		for range 50 {
-			held := a.lock(t, "k", time.Minute)
-			ctx, leave := context.WithCancel(t.Context())
-			gone := a.waitsWith(ctx, "k", time.Minute, minute)
-			next := a.waitsWith(t.Context(), "k", time.Minute, minute)
-			go leave()
-			unlock(t, held)
-			if lease := get(t, gone); lease != nil {
-				unlock(t, lease)
-			}
-			unlock(t, has(t, next))
-			require.True(t, b.tryOnce(t, "k"))
-		}
-	})
-}
-
 // A lease is not passed to an order that wants another TTL, or one that is not renewed.
 func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
@@ -308,22 +289,6 @@ func TestADeadInstanceCostsATTL(t *testing.T) {
 		for _, one := range dead {
 			assert.Nil(t, get(t, one))
 		}
-	})
-}
-
-// Removing the lock by hand lets the others in.
-func TestBreakingAPassedLease(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		key := a.rung.Key("p")
-		lease := a.lock(t, key, time.Minute)
-		other := b.waitsWith(t.Context(), key, time.Minute, minute)
-		n, err := b.Break(t.Context(), "p")
-		require.NoError(t, err)
-		require.EqualValues(t, 1, n)
-		begun := time.Now()
-		unlock(t, has(t, other))
-		assert.Zero(t, time.Since(begun), "it is told")
-		require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
 	})
 }
 

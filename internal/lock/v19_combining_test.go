@@ -100,22 +100,6 @@ func TestABatchHasALimit(t *testing.T) {
 	})
 }
 
-// An order with another TTL ends a batch: it has a lease of its own, and those behind it have another one.
-func TestABatchHasOneTTL(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ *[]string) {
-		first := a.lock(t, "k", time.Minute)
-		same := a.crowd(t, 2, time.Minute)
-		other := a.crowd(t, 1, time.Second)
-		again := a.crowd(t, 2, time.Minute)
-		unlock(t, first)
-		for _, batch := range [][]<-chan *Lease{same, other, again} {
-			for _, lease := range hasAll(t, batch) {
-				unlock(t, lease)
-			}
-		}
-	})
-}
-
 // Each of a batch notices that the lease is lost, whether it is at work or done. The lease is released once.
 func TestABatchThatLosesItsLease(t *testing.T) {
 	inBatches(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string) {

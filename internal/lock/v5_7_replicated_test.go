@@ -2,8 +2,6 @@ package lock
 
 import (
 	"context"
-	"net"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -115,39 +113,4 @@ func TestWaitIsNotSentToACluster(t *testing.T) {
 	rt := newRuntime(Backends{Redis: cluster, Replicas: 1})
 	_, err := rt.setNXAndWait(t.Context(), "k", "token", time.Minute)
 	require.ErrorIs(t, err, errCluster)
-}
-
-// What WAIT costs on this machine: no round trip to the primary, but the time until the replicas have answered it.
-func TestWhatReplicasCost(t *testing.T) {
-	backendtest.Require(t)
-	s := newShop(t, backendtest.StartRedis, 0)
-	for replicas := range 3 {
-		if replicas > 0 {
-			startReplica(t, s.redis)
-		}
-		var written atomic.Int64
-		options, err := redis.ParseURL(s.redis.URL)
-		require.NoError(t, err)
-		options.MaxRetries = -1
-		options.Dialer = func(_ context.Context, network, addr string) (net.Conn, error) {
-			conn, err := net.Dial(network, addr)
-			return countingConn{conn, &written}, err
-		}
-		client := redis.NewClient(options)
-		tryLock, _ := rung(t, "v5.7").Build(Backends{Redis: client, Replicas: replicas, Process: Process{Life: t.Context()}})
-		i := &instance{tryLock: tryLock}
-		require.True(t, i.tryOnce(t, "k")) // connects, and loads the scripts
-		written.Store(0)
-		const rounds = 200
-		var took []time.Duration
-		for range rounds {
-			begun := time.Now()
-			require.True(t, i.tryOnce(t, "k"))
-			took = append(took, time.Since(begun))
-		}
-		slices.Sort(took)
-		assert.EqualValues(t, 2*rounds, written.Load())
-		t.Logf("v5.7 asking for %d replicas: %d round trips, %v (median)", replicas, written.Load()/rounds, took[rounds/2])
-		require.NoError(t, client.Close())
-	}
 }

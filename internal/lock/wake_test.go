@@ -203,7 +203,8 @@ func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 	})
 }
 
-// Waiters notice when a lock ends without a message, long before the end of the lease that they saw.
+// Pitfall 12: a holder that dies publishes nothing. Waiters notice that the lock has ended, long before the end of the
+// lease that they saw.
 func TestASilentEndIsNoticed(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
