@@ -35,7 +35,7 @@ func TestBreakLeavesNothing(t *testing.T) {
 }
 
 // It also removes what waiters keep beside the lock, and keys of other types: it is the remedy for ErrForeign.
-func TestBreakRemovesWhatIsNoLock(t *testing.T) {
+func TestBreakRemovesForeignKeys(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		ctx := context.Background()
@@ -115,7 +115,7 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 }
 
 // A session that could not be ended does not count.
-func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
+func TestBreakCountsNoSessionThatLivesOn(t *testing.T) {
 	t.Parallel()
 	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it is no MySQL, and fails
 	db.Kind = sqldb.MySQL
@@ -126,7 +126,7 @@ func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
 
 // On v8 the first waiter in the queue is notified when a release, or a waiter that leaves the queue, leaves the lock to
 // it. It is not notified while somebody holds the lock.
-func TestLeavingTheQueueNotifiesTheNext(t *testing.T) {
+func TestFairLeaveNotifiesNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// If a key of a rung's lock has another type, the error names the key. TestBreakRemovesWhatIsNoLock has the remedy.
-func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
+// If a key of a rung's lock has another type, the error names the key. TestBreakRemovesForeignKeys has the remedy.
+func TestForeignKeyIsNamed(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	ctx := context.Background()
@@ -66,7 +66,7 @@ func TestAKeyOfAnotherTypeIsNamed(t *testing.T) {
 }
 
 // A lock is lost if its key has another type, and the release says so.
-func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
+func TestForeignKeyReplacesLock(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v3", "v4", "v7", "v8", "v11", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a, ctx := s.instance(t, r), context.Background()
@@ -78,7 +78,7 @@ func TestALockReplacedByAnotherTypeIsLost(t *testing.T) {
 }
 
 // A renewal that finds another type returns false at once, and is not retried until the lease ends.
-func TestARenewalThatFindsAnotherTypeSaysNo(t *testing.T) {
+func TestForeignKeyEndsRenewal(t *testing.T) {
 	t.Parallel()
 	const wrong = redisError("WRONGTYPE Operation against a key holding the wrong kind of value")
 	ok, err := newRuntime(Backends{}).reportRenewal(false, wrong)

@@ -13,7 +13,7 @@ import (
 
 // A lease also expires if its renewing goroutine does not get to run: whichever method is called next finds it expired.
 // It does not come back when the goroutine goes on.
-func TestALeaseAnswersFromTheClock(t *testing.T) {
+func TestLeaseEndsByTheClock(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
 		"Err":   func(ctx context.Context) bool { return ctx.Err() != nil },
@@ -69,7 +69,7 @@ type anyKey struct{}
 
 // A renewal whose success is noticed after the lease has expired does not bring the lease back, even if nobody has
 // looked in between.
-func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
+func TestRenewalNoticedTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
@@ -85,9 +85,9 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 	})
 }
 
-// stuckRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
+// blockRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
 // instance waits for its renewals.
-func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
+func (i *instance) blockRenewals(t *testing.T) (goOn func()) {
 	t.Helper()
 	stuck := make(chan struct{})
 	i.OnRenew = func(bool) { <-stuck }
@@ -97,11 +97,11 @@ func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
 }
 
 // Several locks are one lease: the context of the last one also ends when the first one is lost.
-func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
+func TestMultilockEndsByTheClock(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v9", "v9-naive"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
-		goOn := a.stuckRenewals(t)
+		goOn := a.blockRenewals(t)
 		try, acquireAll := r.BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": slowTTL, "k2": time.Minute}
@@ -118,7 +118,7 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 }
 
 // A lease that is not renewed ends when its TTL is over, and not before.
-func TestALeaseEndsUnrenewed(t *testing.T) {
+func TestLeaseUnrenewedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -137,7 +137,7 @@ func TestALeaseEndsUnrenewed(t *testing.T) {
 }
 
 // A lease inside another one is valid as long as both are. A context without a lease tells nothing.
-func TestALeaseIsValidAsLongAsTheOuterOne(t *testing.T) {
+func TestLeaseIsValidAsLongAsOuter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rt, start := newRuntime(Backends{}), time.Now()

@@ -81,7 +81,7 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 		defer messages.Close()
 		_, err := messages.Receive(ctx)
 		require.NoError(t, err)
-		o := owned("7")
+		o := minuteFor("7")
 		lease, err := a.tryLock(ctx, name, o)
 		require.NoError(t, err)
 		assert.Equal(t, []string{name}, bare.Keys(ctx, "*").Val())

@@ -26,7 +26,7 @@ import (
 
 // Each pitfall is a defect of a widely used lock library, found in a public issue, with its number in the project's
 // list. A rung passes, or fails where it is meant to. The conformance table asks about 1 and 2, and
-// TestALateAcquireIsSwept about 3.
+// TestSweepLateAcquire about 3.
 
 // Pitfall 4: a dead node. One of three nodes accepts connections and never answers. It must cost an acquire and a
 // release the node timeout, not the client's timeout.
@@ -117,7 +117,7 @@ func TestPitfall07RenewalAgainstRelease(t *testing.T) {
 func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease {
 	t.Helper()
 	attempt := func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, Options{TTL: ttl}) }
-	lease, err := poll(context.Background(), 90*time.Second, fixed(time.Millisecond), attempt)
+	lease, err := poll(context.Background(), 90*time.Second, constantDelay(time.Millisecond), attempt)
 	require.NoError(t, err)
 	return lease
 }
@@ -192,12 +192,12 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 			free = true // unlocked right after this try was refused
 			return nil, ErrBusy
 		}
-		_, err := poll(context.Background(), 10*time.Second, fixed(time.Second), attempt)
+		_, err := poll(context.Background(), 10*time.Second, constantDelay(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(start), "one delay")
 
 		free, start = false, time.Now()
-		_, err = poll(context.Background(), 300*time.Millisecond, fixed(time.Second), attempt)
+		_, err = poll(context.Background(), 300*time.Millisecond, constantDelay(time.Second), attempt)
 		require.NoError(t, err)
 		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a last try when the max wait is over")
 	})
@@ -230,7 +230,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
-		_, err := poll(ctx, time.Hour, fixed(time.Minute), busy)
+		_, err := poll(ctx, time.Hour, constantDelay(time.Minute), busy)
 		assert.ErrorIs(t, err, why)
 	})
 }
@@ -267,7 +267,7 @@ func TestPitfall22ConstantTokens(t *testing.T) {
 // A TTL is sent in milliseconds. A time.Duration as an argument of a script would be sent in nanoseconds, and a lease
 // of half a minute would last for almost a thousand years. Each renewal is sent when half of the TTL is over: one that
 // is sent just before the end comes too late on a busy machine.
-func TestRenewalSetsTheTTLThatWasAskedFor(t *testing.T) {
+func TestRenewalSetsTTL(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v5", "v5-as-printed", "v6"}, 1, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)

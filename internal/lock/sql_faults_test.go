@@ -62,7 +62,7 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 			assert.False(t, next.tryOnce(t, key(t)), "the row is still there")
 		}
 		require.True(t, next.freeWithin(t, key(t), slowTTL+margin))
-		lost(t, lease, slowTTL+margin)
+		awaitLoss(t, lease, slowTTL+margin)
 		require.Error(t, lease.Unlock(context.Background()))
 		require.NoError(t, wire.Start())
 		require.True(t, holder.freeWithin(t, key(t), margin), "and the holder connects again by itself")
@@ -94,7 +94,7 @@ func TestPitfall20OneConnection(t *testing.T) {
 		open := holder.SQL.SessionStats().OpenConnections
 		_, err := Backends{SQL: next.SQL}.breakSQL(context.Background(), key(t))
 		require.NoError(t, err)
-		lost(t, lease, margin)
+		awaitLoss(t, lease, margin)
 		require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 		assert.Less(t, holder.SQL.SessionStats().OpenConnections, open)
 	})

@@ -25,7 +25,7 @@ var (
 
 // Under all settings of the server and all parameters of the DSN, one owner holds the lock at a time, a crowd gets
 // through, and no release is refused.
-func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
+func TestSQLIgnoresServerSettingsAndDSN(t *testing.T) {
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		settings, set, parameters, and := mariaDBSettings, "SET GLOBAL ", mariaDBParameters, "?"
 		if server.Kind() == backendtest.Postgres {
@@ -81,7 +81,7 @@ func oneAtATime(t *testing.T, dsn string) {
 
 // A renewal in the same millisecond as the acquire, or as the last renewal, would not change the row, and MySQL counts
 // the rows that change. In this session the clock stands still, so all happens in one millisecond.
-func TestARenewalInTheSameMillisecond(t *testing.T) {
+func TestSQLRenewalInTheSameMillisecond(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.StartSQL(t, backendtest.MariaDB).DSN+"?timestamp=2000000000")}
 	ok, err := rows.acquire(context.Background(), "k", "a", time.Minute)
@@ -97,7 +97,7 @@ func TestARenewalInTheSameMillisecond(t *testing.T) {
 
 // A statement that the database aborted in favour of another has done nothing, and is sent again. Otherwise a release
 // would leave the lock for its whole TTL, and a renewal would cancel the work.
-func TestContendedStatementsAreSentAgain(t *testing.T) {
+func TestSQLContentionIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]func(*table) error{
 		"release": func(rows *table) error {
@@ -137,7 +137,7 @@ func TestContendedStatementsAreSentAgain(t *testing.T) {
 }
 
 // A statement is not sent again without limit.
-func TestContendedStatementsAreGivenUp(t *testing.T) {
+func TestSQLContentionRetriesAreLimited(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
 	sent := 0
@@ -153,7 +153,7 @@ func TestContendedStatementsAreGivenUp(t *testing.T) {
 }
 
 // What cannot have been taken is not undone: no sweep asks a database again that lets nobody in, or creates no table.
-func TestAnAcquireThatWasNeverSentIsNotUndone(t *testing.T) {
+func TestSQLAcquireNeverSentIsNotUndone(t *testing.T) {
 	t.Parallel()
 	for statement, refused := range map[string]error{
 		"create":  &mysql.MySQLError{Number: 1142, Message: "CREATE command denied"},

@@ -120,7 +120,7 @@ func crowd(t *testing.T, pools ...*table) {
 }
 
 // The statements get durations from the client, and the time from the database's clock.
-func TestStatementsAskTheDatabaseForTheTime(t *testing.T) {
+func TestSQLUsesDatabaseClock(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []sqldb.Kind{sqldb.SQLite, sqldb.MySQL, sqldb.PostgreSQL} {
 		for _, query := range []string{
@@ -144,7 +144,7 @@ func TestSQLOwnerFitsItsColumn(t *testing.T) {
 }
 
 // The sweep removes rows that have expired by the database's clock, also if the instance's clock is ahead of it.
-func TestSweepGoesByTheDatabasesClock(t *testing.T) {
+func TestSQLSweepUsesDatabaseClock(t *testing.T) {
 	t.Parallel()
 	const ahead = time.Hour
 	now, dsn := time.Now(), backendtest.SQLiteFile(t)
@@ -171,7 +171,7 @@ func TestSweepGoesByTheDatabasesClock(t *testing.T) {
 }
 
 // Breaking locks does not create the database file if nobody has taken a lock in it.
-func TestBreakMakesNoDatabase(t *testing.T) {
+func TestBreakCreatesNoDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := backendtest.SQLiteFile(t)
 	s := newShop(t, backendtest.StartEmbedded, 1)

@@ -58,7 +58,7 @@ func (l *later) letGo() {
 
 // Pitfall 3: the acquire is carried out after the release that undoes it. The lock is free again long before its TTL is
 // over.
-func TestALateAcquireIsSwept(t *testing.T) {
+func TestSweepLateAcquire(t *testing.T) {
 	t.Parallel()
 	onRungs(t, own, 1, func(t *testing.T, s *shop, r Rung) {
 		late := newLater()
@@ -74,7 +74,7 @@ func TestALateAcquireIsSwept(t *testing.T) {
 
 // If an attempt of v8 is carried out after its waiter has given up, the waiter's place is in the queue again, and
 // nobody would use it.
-func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
+func TestSweepLatePlaceInQueue(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {
 		late := newLater()
@@ -94,7 +94,7 @@ func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 }
 
 // A release that never arrives is sent again.
-func TestALostReleaseIsSwept(t *testing.T) {
+func TestSweepLostRelease(t *testing.T) {
 	t.Parallel()
 	onRungs(t, own, 1, func(t *testing.T, s *shop, r Rung) {
 		var lose atomic.Int64
@@ -112,7 +112,7 @@ func TestALostReleaseIsSwept(t *testing.T) {
 }
 
 // A sweep or a late release removes only its own lease, and not a later one of the same caller.
-func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
+func TestSweepLeavesNextOrderAlone(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
 		var lose, releases atomic.Int64
@@ -128,9 +128,9 @@ func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 		require.True(t, a.tryOnce(t, "k"))
 		releases.Store(0)
 		lose.Store(1)
-		_, err := a.tryLock(context.Background(), "k", owned("7"))
+		_, err := a.tryLock(context.Background(), "k", minuteFor("7"))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		lease := must(a.tryLock(context.Background(), "k", owned("7")))
+		lease := must(a.tryLock(context.Background(), "k", minuteFor("7")))
 		require.Eventually(t, func() bool { return releases.Load() == int64(1+len(sweepGaps)) }, soon, 5*time.Millisecond)
 		assert.False(t, s.instance(t, r).tryOnce(t, "k"), "the next order holds it")
 		unlock(t, lease)
@@ -173,7 +173,7 @@ func TestSweepsAreBounded(t *testing.T) {
 }
 
 // A command that was answered or never sent cannot come late, so there is no sweep that would make an outage worse.
-func TestNothingIsSweptThatCannotCome(t *testing.T) {
+func TestSweepSkipsWhatCannotCome(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	b := newRuntime(Backends{Process: Process{Life: life}})
@@ -198,7 +198,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 }
 
 // A removal that a server puts off is repeated until it is answered.
-func TestARemovalThatIsPutOffIsRepeated(t *testing.T) {
+func TestSweepRepeatsRefusedRemoval(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY",
 		"NOREPLICAS", "MISCONF", "OOM", "BUSY", "ERR max number of clients"} {
@@ -225,7 +225,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-func TestTheRenewingIsJoinedSoon(t *testing.T) {
+func TestReleaseJoinsRenewalSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
@@ -245,7 +245,7 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 }
 
 // The client limits a release, and its limit may be more than a second. The nodes of v6 have a timeout of their own.
-func TestAReleaseHasTheClientsTime(t *testing.T) {
+func TestReleaseHasClientTimeout(t *testing.T) {
 	t.Parallel()
 	onRungs(t, without(own, "v6"), 1, func(t *testing.T, s *shop, r Rung) {
 		var releasing atomic.Bool
@@ -267,7 +267,7 @@ func TestAReleaseHasTheClientsTime(t *testing.T) {
 }
 
 // A key or a node that does not answer does not keep the other keys locked.
-func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
+func TestReleaseOfSeveralDespiteSilentOne(t *testing.T) {
 	t.Parallel()
 	keys := []string{"k1", "k2", "k3"}
 	onRungs(t, []string{"v9", "v9-naive", "v9-nodes"}, 3, func(t *testing.T, s *shop, r Rung) {
@@ -310,7 +310,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 
 // A lease that was granted too late is released: by the server's clock it has just begun. v5 does not look at the
 // clock.
-func TestALateGrantIsGivenBack(t *testing.T) {
+func TestGrantTooLateIsReleased(t *testing.T) {
 	t.Parallel()
 	const lease = 700 * time.Millisecond
 	onRungs(t, without(own, "v5"), 1, func(t *testing.T, s *shop, r Rung) {

@@ -51,7 +51,7 @@ func TestNaiveRows(t *testing.T) {
 }
 
 // The removal of old rows creates no file, and no table in a database that nobody takes a lock in.
-func TestOldNaiveRowsOfNobody(t *testing.T) {
+func TestNaiveCleanUpCreatesNoDatabase(t *testing.T) {
 	t.Parallel()
 	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t))
 	ctx, end := context.WithTimeout(context.Background(), 50*time.Millisecond)

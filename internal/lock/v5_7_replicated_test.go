@@ -30,8 +30,8 @@ func startReplica(t *testing.T, primary *backendtest.Server) (replica redis.Univ
 	return replica, func() { require.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err()) }
 }
 
-// asking returns an instance of v5.7 that asks for that many replicas.
-func asking(t *testing.T, s *shop, replicas int) *instance {
+// instanceWithReplicas returns an instance of v5.7 that asks for that many replicas.
+func instanceWithReplicas(t *testing.T, s *shop, replicas int) *instance {
 	t.Helper()
 	i := s.instance(t, rung(t, "v5.7"))
 	i.Replicas = replicas
@@ -39,14 +39,14 @@ func asking(t *testing.T, s *shop, replicas int) *instance {
 	return i
 }
 
-func TestALockIsOnTheReplicasWhenItIsGranted(t *testing.T) {
+func TestReplicasHaveGrantedLock(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	ctx := context.Background()
 	s := newShop(t, backendtest.StartRedis, 0)
 	first, _ := startReplica(t, s.redis)
 	second, leave := startReplica(t, s.redis)
-	one, both := asking(t, s, 1), asking(t, s, 2)
+	one, both := instanceWithReplicas(t, s, 1), instanceWithReplicas(t, s, 2)
 	for range 20 {
 		lease := both.lock(t, "k", time.Minute)
 		for _, replica := range []redis.UniversalClient{first, second} {
@@ -87,12 +87,12 @@ func (h confirmation) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 
 // A renewal that no replica confirms does not lengthen the lease: a promoted replica would end it as if there had been
 // no renewal.
-func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
+func TestReplicasConfirmRenewal(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v5.7", 0, func(t *testing.T, s *shop, _ Rung) {
 		var confirmed atomic.Int64
 		confirmed.Store(1)
-		a := asking(t, s, 1)
+		a := instanceWithReplicas(t, s, 1)
 		a.Redis.AddHook(confirmation(confirmed.Load))
 		kept := a.lock(t, "kept", slowTTL)
 		time.Sleep(3 * slowTTL / 2) // before the last of its three renewals is used up
@@ -101,12 +101,12 @@ func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
 
 		lease := a.lock(t, "k", slowTTL)
 		confirmed.Store(0)
-		lost(t, lease, slowTTL+margin)
+		awaitLoss(t, lease, slowTTL+margin)
 		unlock(t, lease)
 	})
 }
 
-func TestWaitIsNotSentToACluster(t *testing.T) {
+func TestReplicasOfClusterAreNotAsked(t *testing.T) {
 	t.Parallel()
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer cluster.Close()

@@ -22,14 +22,14 @@ func awaitSubscriber(t *testing.T, bare redis.UniversalClient, channel string) {
 	}, 5*time.Second, 5*time.Millisecond)
 }
 
-func TestChannelsStayInTheirSlot(t *testing.T) {
+func TestChannelsStayInSlot(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "redisson_lock__channel:{name}", channelOf("name"))
 	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
 }
 
 // Pitfall 9: acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.
-func TestReentrantCountAgainstRenewal(t *testing.T) {
+func TestPitfall09CountAgainstRenewal(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v8"} {
 		t.Run(id, func(t *testing.T) {
@@ -68,7 +68,7 @@ func staysHeldAtAnyDepth(t *testing.T, r Rung, a, b *instance, ttl time.Duration
 
 // Pitfall 2: a nested acquire whose reply is lost is undone, whether it was carried out or not. The count is as before,
 // and the outer lease stays.
-func TestAnInnerAcquireIsUndone(t *testing.T) {
+func TestNestedAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	for name, carriedOut := range map[string]bool{"carried out": true, "never arrived": false} {
 		for _, id := range []string{"v7", "v8"} {
@@ -84,7 +84,7 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 					}
 					return context.DeadlineExceeded
 				}))
-				ctx, o := context.Background(), owned("1")
+				ctx, o := context.Background(), minuteFor("1")
 				outer := must(a.tryLock(ctx, "k", o))
 				lose.Store(true)
 				_, err := a.tryLock(ctx, "k", o)
@@ -99,13 +99,13 @@ func TestAnInnerAcquireIsUndone(t *testing.T) {
 
 // A nested acquire shares the outer lease. Its shorter TTL does not shorten that lease, neither on acquire nor on
 // release.
-func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
+func TestNestedAcquireDoesNotShortenLease(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v8", "v12"} {
 		t.Run(id, func(t *testing.T) {
 			onEachShop(t, id, 0, func(t *testing.T, s *shop, r Rung) {
 				a, b := s.instance(t, r), s.instance(t, r)
-				ctx, o := context.Background(), owned("1")
+				ctx, o := context.Background(), minuteFor("1")
 				outer := must(a.tryLock(ctx, "k", o))
 				inner := must(a.tryLock(ctx, "k", Options{TTL: 500 * time.Millisecond, Owner: o.Owner}))
 				time.Sleep(600 * time.Millisecond)
@@ -121,11 +121,11 @@ func TestANestedAcquireDoesNotShortenTheLease(t *testing.T) {
 }
 
 // A nested acquire does not revive a lost lease: another owner may have held the lock in between.
-func TestANestedAcquireDoesNotReviveALostLease(t *testing.T) {
+func TestNestedAcquireDoesNotReviveLease(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
-		ctx, o := context.Background(), owned("1")
+		ctx, o := context.Background(), minuteFor("1")
 		outer := must(a.tryLock(ctx, "k", o))
 		s.remove(t, "k")
 		require.True(t, b.tryOnce(t, "k"), "another comes and goes")
@@ -137,7 +137,7 @@ func TestANestedAcquireDoesNotReviveALostLease(t *testing.T) {
 }
 
 // Undoing an acquire publishes its release, so that waiters that saw the lock do not wait for its TTL.
-func TestAnUndoneAcquireWakesWaiters(t *testing.T) {
+func TestUndoneAcquireWakesWaiters(t *testing.T) {
 	t.Parallel()
 	onEachShop(t, "v7", 0, func(t *testing.T, s *shop, r Rung) {
 		b, bare := s.instance(t, r), backendtest.Client(t, s.redis)

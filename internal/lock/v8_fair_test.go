@@ -19,7 +19,7 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 }
 
 // Pitfall 14: a dead waiter is skipped when its place has expired. A live one is never skipped, even if it waits long.
-func TestFairSkipsTheDead(t *testing.T) {
+func TestPitfall14FairSkipsDead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -39,7 +39,7 @@ func TestFairSkipsTheDead(t *testing.T) {
 	})
 }
 
-func TestFairNeverEvictsTheLiving(t *testing.T) {
+func TestPitfall14FairNeverEvictsLiving(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -60,7 +60,7 @@ func TestFairNeverEvictsTheLiving(t *testing.T) {
 
 // Pitfall 15: a waiter that gives up leaves a gap. It has no place any more: when it comes again, those who stayed are
 // before it.
-func TestFairPutsAReturningWaiterLast(t *testing.T) {
+func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
@@ -81,10 +81,10 @@ func TestFairPutsAReturningWaiterLast(t *testing.T) {
 
 // The owner takes its lock again past the queue, where it would wait for itself. Its inner release calls nobody; the
 // last one calls the first in the queue.
-func TestFairLetsItsOwnerInPastTheQueue(t *testing.T) {
+func TestFairLetsOwnerInPastQueue(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
-		ctx, o := context.Background(), owned("1")
+		ctx, o := context.Background(), minuteFor("1")
 		outer := must(a.tryLock(ctx, "k", o))
 		got := b.waitFor(ctx, "k", minute)
 		awaitQueue(t, bare, "k", 1)

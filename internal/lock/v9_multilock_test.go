@@ -134,7 +134,7 @@ func lossOfOneIsLossOfAll(t *testing.T, s *shop, r Rung, gone string) {
 	lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, Options{TTL: slowTTL})
 	require.NoError(t, err)
 	handOver(t, s, gone, b)
-	lost(t, lease, slowTTL+margin)
+	awaitLoss(t, lease, slowTTL+margin)
 	require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 	for _, key := range []string{"k1", "k2", "k3"} {
 		assert.Equal(t, key != gone, b.tryOnce(t, key), "%s, when %s was lost", key, gone)

@@ -19,7 +19,7 @@ import (
 )
 
 // A renewal that a majority of the nodes refused is none, whatever the others say.
-func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
+func TestRedlockRenewalRefusedByMajority(t *testing.T) {
 	t.Parallel()
 	for refusing := range 6 {
 		t.Run(fmt.Sprint(refusing), func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
 }
 
 // If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
-func TestNoQuorumIsAMajorityAway(t *testing.T) {
+func TestRedlockNoQuorum(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
 		n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
@@ -59,7 +59,7 @@ func TestNoQuorumIsAMajorityAway(t *testing.T) {
 
 // An attempt that queues for a round waits no longer than its max wait, and then gets the result of the rounds before
 // it. If a round is free, it starts at once.
-func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
+func TestRedlockRoundKeepsMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newRuntime(Backends{}).nodes()
@@ -89,7 +89,7 @@ func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
 }
 
 // A node's timeout grows with the TTL, up to a limit that can be set for a slow machine.
-func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
+func TestRedlockNodeTimeout(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, ttl, want time.Duration }{
 		{0, 10 * time.Millisecond, 5 * time.Millisecond}, {0, 500 * time.Millisecond, 25 * time.Millisecond},
@@ -102,7 +102,7 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 
 // With two of three nodes silent, a hundred orders that do not wait share their rounds, so that no order waits for all
 // others.
-func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
+func TestRedlockOrdersShareRounds(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v6", 1, func(t *testing.T, s *shop, r Rung) {
 		s.redlock = append(s.redlock, deadVirtual(silent), deadVirtual(silent))

@@ -104,7 +104,7 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 }
 
 // Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
-func TestSequenceOfEverybodysNodes(t *testing.T) {
+func TestZooKeeperSequenceOfForeignNodes(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]int32{
 		"_c_A-lock-0000000012": 12, "_c_2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b-lock-2147483647": 2147483647,
@@ -155,7 +155,7 @@ func TestZooKeeperSessionEndsInMidAttempt(t *testing.T) {
 
 // Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
 // The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
-func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
+func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -194,7 +194,7 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 }
 
 // A sweep for a node that is never created ends.
-func TestASweepOfNothingEnds(t *testing.T) {
+func TestZooKeeperSweepOfNothingEnds(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
@@ -210,7 +210,7 @@ func TestASweepOfNothingEnds(t *testing.T) {
 }
 
 // Waits that fail share one watch of a node, which stays until the node changes: the library cannot take a watch back.
-func TestWaitsInVainLeaveOneWatch(t *testing.T) {
+func TestZooKeeperWaitsShareOneWatch(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -237,14 +237,14 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 
 // A holder that loses its connection counts its lease as lost before the server ends the session. After it has
 // connected again, it goes on in a new session.
-func TestSessionLossCancelsTheLease(t *testing.T) {
+func TestZooKeeperSessionLossCancelsLease(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
 		first := a.ZooKeeper.SessionID()
 		a.link.cut()
-		lost(t, lease, zkSession+margin)
+		awaitLoss(t, lease, zkSession+margin)
 		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still has its lock")
 		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
@@ -258,14 +258,14 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 }
 
 // A session has no TTL that an order could leave unrenewed. The lease lasts, and is still checked.
-func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
+func TestZooKeeperUnrenewedLeaseLasts(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
 		unrenewed := Options{TTL: time.Millisecond, NoRenew: true}
 		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), unrenewed) }
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
-			lease, err := poll(t.Context(), zkSession+margin, fixed(50*time.Millisecond), attempt)
+			lease, err := poll(t.Context(), zkSession+margin, constantDelay(50*time.Millisecond), attempt)
 			require.NoError(t, err)
 			time.Sleep(2 * zkSession)
 			alive := lease.Context.Err() == nil
@@ -275,7 +275,7 @@ func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
 }
 
 // The server limits a session's timeout, and a holder must use the timeout that it was granted.
-func TestSessionIsWhatTheServerGrants(t *testing.T) {
+func TestZooKeeperSessionIsAsGranted(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := backendtest.StartZooKeeper(t)
