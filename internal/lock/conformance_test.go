@@ -252,7 +252,7 @@ func handOver(t *testing.T, s *shop, key string, b *instance) {
 		s.remove(t, key)
 		return b.tryLock(ctx, key, minute)
 	}
-	_, err := poll(context.Background(), 10*time.Second, fixed(time.Millisecond), takeOver)
+	_, err := poll(context.Background(), 10*time.Second, constantDelay(time.Millisecond), takeOver)
 	require.NoError(t, err)
 	for {
 		if _, err := b.try(context.Background(), key, minute); err != nil {
@@ -306,7 +306,7 @@ func hasNoGap(t *testing.T, s attempt, r Rung) answer {
 // released it as often as it took it.
 func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
-	o := owned("1")
+	o := minuteFor("1")
 	lease := a.lockAs(t, s.key, o)
 	if lease.Token == "" {
 		return none // there is no lock
@@ -324,7 +324,7 @@ func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 // isOutAfterRelease: a caller has released the lock, somebody else holds it, and the caller tries again.
 func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	a := s.instance(t, r)
-	one, other := owned("1"), owned("2")
+	one, other := minuteFor("1"), minuteFor("2")
 	lease := a.lockAs(t, s.key, one)
 	if lease.Token == "" {
 		return none
@@ -336,7 +336,8 @@ func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	return answerIf(errors.Is(err, ErrBusy))
 }
 
-// survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up.
+// survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up. A clean-up under the ended
+// context would leave the key for its whole TTL (pitfall 1), and the caller would be blocked by itself (pitfall 2).
 func survivesCancel(t *testing.T, s attempt, r Rung) answer {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost := commandsOfOneRound(s.shop, r)

@@ -53,13 +53,13 @@ func nameOf(cmd redis.Cmder) string {
 
 // waitsWith returns the lease of an order that may wait that long for it.
 func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration, o Options) <-chan *Lease {
-	got := i.waits(ctx, key, wait, o)
+	got := i.startWaiting(ctx, key, wait, o)
 	synctest.Wait()
 	return got
 }
 
 // The orders of an instance have the lock in the order in which they came, by one acquire and one release.
-func TestALeaseIsPassedOnInOrder(t *testing.T) {
+func TestHandoffInOrder(t *testing.T) {
 	t.Parallel()
 	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
 		const orders = 20
@@ -92,7 +92,7 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 }
 
 // An instance has its turn although the orders of another one never cease to come.
-func TestInstancesTakeTurns(t *testing.T) {
+func TestHandoffInstancesTakeTurns(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
@@ -115,7 +115,7 @@ func TestInstancesTakeTurns(t *testing.T) {
 }
 
 // A turn also ends after a time, however few holders it had.
-func TestATurnEndsInTime(t *testing.T) {
+func TestHandoffTurnEndsInTime(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
@@ -128,7 +128,7 @@ func TestATurnEndsInTime(t *testing.T) {
 }
 
 // A lease is renewed for as long as it is passed on.
-func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
+func TestHandoffRenewsLease(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
@@ -144,12 +144,12 @@ func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
 }
 
 // A lost lease ends the work of its holder. The others do not wait for that holder, and the next lease is a new one.
-func TestALostLeaseEndsTheTurn(t *testing.T) {
+func TestHandoffLostLeaseEndsTurn(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
-		lost(t, lease, time.Minute)
+		awaitLoss(t, lease, time.Minute)
 		fresh := has(t, next)
 		assert.NotEqual(t, lease.Token, fresh.Token)
 		assert.Greater(t, fresh.Fence, lease.Fence)
@@ -178,12 +178,12 @@ func newLine(t *testing.T, most int) *line {
 			l.released++
 			return nil
 		}}
-	lease, err := l.tries(t, l.first)
+	lease, err := l.try(t, l.first)
 	require.NoError(t, err)
 	require.Nil(t, lease, "it asks Redis")
 	lease = l.acquired(l.first.within(t.Context(), "place"), "k", l.lease)
 	for _, m := range []*member{l.second, l.third} {
-		_, err := l.tries(t, m)
+		_, err := l.try(t, m)
 		require.ErrorIs(t, err, ErrBusy)
 	}
 	require.NoError(t, lease.Unlock(t.Context()))
@@ -191,21 +191,21 @@ func newLine(t *testing.T, most int) *line {
 	return l
 }
 
-func (l *line) tries(t *testing.T, m *member) (*Lease, error) {
+func (l *line) try(t *testing.T, m *member) (*Lease, error) {
 	t.Helper()
 	return l.enter(m.within(t.Context(), "place"), "k", Options{TTL: time.Second})
 }
 
 // An order to which a lost lease was passed begins again, before those behind it.
-func TestALeaseThatIsLostOnItsWay(t *testing.T) {
+func TestHandoffLeaseLostOnItsWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1)
 		l.lease.work.lose(ErrLost)
 		synctest.Wait()
-		_, err := l.tries(t, l.third)
+		_, err := l.try(t, l.third)
 		require.ErrorIs(t, err, ErrBusy)
-		lease, err := l.tries(t, l.second)
+		lease, err := l.try(t, l.second)
 		require.NoError(t, err)
 		require.Nil(t, lease, "it asks Redis")
 		assert.Zero(t, l.released)
@@ -213,11 +213,11 @@ func TestALeaseThatIsLostOnItsWay(t *testing.T) {
 }
 
 // A lease that was passed to an order that gives up goes to the one behind it, and in the end it is released.
-func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
+func TestHandoffToOrderThatGivesUp(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, 1)
 	l.second.leave(t.Context())
-	lease, err := l.tries(t, l.third)
+	lease, err := l.try(t, l.third)
 	require.NoError(t, err)
 	require.NotNil(t, lease)
 	require.NoError(t, lease.Unlock(t.Context()))
@@ -226,7 +226,7 @@ func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
 }
 
 // An order that gives up leaves the others where they are.
-func TestAWaiterThatGivesUp(t *testing.T) {
+func TestHandoffWaiterGivesUp(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
 		held := b.lock(t, "k", time.Minute)
 		first := a.waitsWith(t.Context(), "k", time.Second, minute)
@@ -246,27 +246,8 @@ func TestAWaiterThatGivesUp(t *testing.T) {
 	})
 }
 
-// An order whose caller goes away at the moment at which it is passed the lease passes it on.
-func TestALeaseForACallerThatHasGone(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		for range 50 {
-			held := a.lock(t, "k", time.Minute)
-			ctx, leave := context.WithCancel(t.Context())
-			gone := a.waitsWith(ctx, "k", time.Minute, minute)
-			next := a.waitsWith(t.Context(), "k", time.Minute, minute)
-			go leave()
-			unlock(t, held)
-			if lease := get(t, gone); lease != nil {
-				unlock(t, lease)
-			}
-			unlock(t, has(t, next))
-			require.True(t, b.tryOnce(t, "k"))
-		}
-	})
-}
-
 // A lease is not passed to an order that wants another TTL, or one that is not renewed.
-func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
+func TestHandoffOnlyForSameOptions(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		held := a.lock(t, "k", time.Minute)
 		short := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
@@ -278,7 +259,7 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 		unlock(t, one)
 		two := has(t, unrenewed)
 		require.NotEqual(t, one.Token, two.Token)
-		lost(t, two, time.Minute)
+		awaitLoss(t, two, time.Minute)
 		three := has(t, last)
 		require.NotEqual(t, two.Token, three.Token)
 		require.ErrorIs(t, two.Unlock(t.Context()), ErrLost)
@@ -288,7 +269,7 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 }
 
 // A crash costs the others a TTL at most, even if many orders of the dead instance waited.
-func TestADeadInstanceCostsATTL(t *testing.T) {
+func TestHandoffDeadInstanceCostsTTL(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
 		held := b.lock(t, "k", time.Minute)
 		ctx, leave := context.WithCancel(t.Context())
@@ -311,24 +292,8 @@ func TestADeadInstanceCostsATTL(t *testing.T) {
 	})
 }
 
-// Removing the lock by hand lets the others in.
-func TestBreakingAPassedLease(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		key := a.rung.Key("p")
-		lease := a.lock(t, key, time.Minute)
-		other := b.waitsWith(t.Context(), key, time.Minute, minute)
-		n, err := b.Break(t.Context(), "p")
-		require.NoError(t, err)
-		require.EqualValues(t, 1, n)
-		begun := time.Now()
-		unlock(t, has(t, other))
-		assert.Zero(t, time.Since(begun), "it is told")
-		require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
-	})
-}
-
 // An attempt that fails lets the next member try, and a member that fails leaves nothing behind.
-func TestAFailedAttemptLetsTheNextTry(t *testing.T) {
+func TestHandoffFailedAttemptLetsNextTry(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) { // v19 does the same
 		down := errors.New("down")
