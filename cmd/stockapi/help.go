@@ -25,7 +25,7 @@ func helpTexts(args []string) kong.Vars {
 // longHelp holds the help texts that do not fit into one line of config. Their tags refer to them by name.
 var longHelp = kong.Vars{
 	"redis_help": "Redis that keeps the stock, or 'embedded' for one inside this process. ?master_name=… for Sentinel, " +
-		"?addr=… for Cluster. redis://127.0.0.1:6379.",
+		"?addr=… for Cluster.",
 	"listen_help":   "Address to listen on. Port 0 is any free port.",
 	"embedded_help": "Address on which an embedded Redis listens.",
 	"redlock_help": "Independent Redis nodes for v6 and v9-nodes, each a server of its own. Default: the lock Redis " +
@@ -56,6 +56,5 @@ var longHelp = kong.Vars{
 		"lost, released. In colour on a terminal, unless NO_COLOR is set.",
 	"hosts_help": "Names allowed as the Host of a request, beside localhost and the address; '*' for any. Default: on " +
 		"loopback none, otherwise any address and any name without a dot.",
-	"redlock_file_help":    "File with the value of --redlock: URLs separated by commas or line ends.",
 	"exit_with_stdin_help": "End when standard input ends, and so with the process that holds its other end.",
 }
