@@ -33,9 +33,6 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
 		return err
 	}
-	if err := c.readFiles(); err != nil {
-		return err
-	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -52,9 +49,8 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	handler := newLogLimiter(newLogHandler(&c, stderr))
-	defer handler.Flush()
-	return serve(ctx, &c, listener, narrator(&c, stdout), slog.New(handler).With("instance", c.Instance))
+	log := slog.New(newLogHandler(&c, stderr)).With("instance", c.Instance)
+	return serve(ctx, &c, listener, narrator(&c, stdout), log)
 }
 
 // serve builds the instance and serves until ctx ends.
@@ -113,7 +109,7 @@ func serve(
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: errorLog(log)}
+		MaxHeaderBytes: 16 << 10, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
