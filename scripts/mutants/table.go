@@ -194,7 +194,7 @@ var table = []section{
 	// A class: who may do what when, and what the wall shows.
 	{mutants: []mutant{
 		{"a class buys before anybody has voted", by{test("./loadtest/stage TestClass")},
-			edits{{"loadtest/stage/stage.go", "s.class.voted(0) == 0", "false"}}},
+			edits{{"loadtest/stage/stage.go", "s.class.voters(0) == 0", "false"}}},
 		{"votes are seen before they are closed", by{test("./loadtest/stage TestClass")},
 			edits{{"loadtest/stage/stage.go", "if s.phase != ready && s.phase != voting {", "if true {"}}},
 		{"a double tap is two orders", by{test("./loadtest/stage TestClass")},
