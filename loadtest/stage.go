@@ -100,7 +100,7 @@ func (f *stageFlags) dir() string { return filepath.Join(f.Out, "class") }
 // keep writes what there is of the class so far.
 func (f *stageFlags) keep(s *stage.Stage) error {
 	run := s.Run(thisBuild())
-	return errors.Join(report.Write(f.dir(), run, scenario.Table.Assess(run.Cells)),
+	return errors.Join(report.WriteAll(f.dir(), run, scenario.Table.Assess(run.Cells)),
 		history.WriteFile(filepath.Join(f.dir(), stageSheet), s.WriteSheet))
 }
 
