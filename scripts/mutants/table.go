@@ -504,7 +504,7 @@ var table = []section{
 			edits{{"cmd/stockapi/loglimit.go", ` || a.Key == "order"`, ""}}},
 		{"an order with a fault brings no token", by{test("./loadtest/client TestAnOrderWithAFault")},
 			edits{{"loadtest/client/order.go", "c.authorize(req)", ""}}},
-		{"a shop writes on the terminal as it likes", by{test("./loadtest/client TestTheTextsOfAService")},
+		{"a shop writes on the terminal as it likes", by{test("./loadtest/history TestAnOpIsBounded")},
 			edits{{"loadtest/history/bound.go", "return Plain(s)", "return s"}}},
 		{"a file writes on the terminal as it likes", by{test("./loadtest/history TestTheTextsOfAFile")},
 			edits{{"loadtest/history/read.go", "MakePlain(v)", ""}}},
