@@ -42,7 +42,7 @@ type runFlags struct {
 	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
 	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
 
-	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine. The five runs before it move to DIR/runs."`
+	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out, in place of the last one: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine."`
 	NoOut   bool   `group:"output" xor:"out" help:"Keep nothing of the run."`
 	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 	Predict bool   `group:"output" help:"Ask before the run which letters of each cell will break, and print afterwards how many cells you predicted."`

@@ -155,6 +155,9 @@ func (s *shop) askAgain(t *testing.T, r Rung, q question, expected answer) answe
 	return askAgain(t, expected, func(longer time.Duration) answer { return q.ask(t, s.attempt(t, longer), r) })
 }
 
+// askedAgain counts the questions that were asked a second time. TestMain prints it.
+var askedAgain atomic.Int64
+
 // askAgain asks once, and once more with longer leases if the answer is not the expected one. On a machine that stands
 // still for longer than a lease any lock looks broken. One that is broken is so under any lease.
 func askAgain[T comparable](t *testing.T, expected T, ask func(longer time.Duration) T) T {
@@ -162,6 +165,7 @@ func askAgain[T comparable](t *testing.T, expected T, ask func(longer time.Durat
 	got := ask(1)
 	if got != expected && !t.Failed() {
 		t.Logf("%v: again, with longer leases", got)
+		askedAgain.Add(1)
 		got = ask(5)
 	}
 	return got

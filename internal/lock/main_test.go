@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -34,7 +35,13 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(800)
 	}
 	backend.Silence()
-	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
+	exit := backendtest.Share()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if n := askedAgain.Load(); n > 0 {
+			fmt.Printf("%d questions were asked again, with longer leases\n", n)
+		}
+		exit(code)
+	}))
 }
 
 // A shop has the servers of a test: one Redis for the single-node locks, others for Redlock, an SQL database, and a
