@@ -22,8 +22,8 @@ const embedded = "embedded"
 // openRedis warns of an embedded Redis that other machines reach.
 const openRedis = "the network can read and change all that is in the embedded Redis, and run scripts in it"
 
-// shownRedis returns what a log may show of --redis.
-func shownRedis(url string) string {
+// redactRedis returns --redis without its password.
+func redactRedis(url string) string {
 	if url == embedded {
 		return embedded
 	}

@@ -114,7 +114,7 @@ func serve(
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
 	ready = true
-	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", shownRedis(c.Redis))
+	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", redactRedis(c.Redis))
 
 	select {
 	case err = <-served:
@@ -149,7 +149,7 @@ func onWake(m *sale.Metrics) func(ctx context.Context, by lock.Notification, on 
 func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
 	created, err := shelf.Open(ctx, c.Product, c.Stock, c.StockTTL)
 	if err != nil {
-		return fmt.Errorf("%w: can this user write to %s?", err, shownRedis(c.Redis))
+		return fmt.Errorf("%w: can this user write to %s?", err, redactRedis(c.Redis))
 	}
 	if created {
 		log.Info("shop opened", "product", c.Product, "stock", c.Stock)
