@@ -106,8 +106,8 @@ func retry(measure func() bool) {
 	}
 }
 
-// untilMeasured runs the program until all cells are measurements: a machine may be too slow for some. It takes the mark
-// of cells with longer leases from the matrix.
+// untilMeasured runs the program until all cells are measurements: a machine may be too slow for some. It takes the
+// mark of cells with longer leases from the matrix.
 func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	retry(func() bool {

@@ -149,7 +149,7 @@ func TestSQLSweepUsesDatabaseClock(t *testing.T) {
 	const ahead = time.Hour
 	now, dsn := time.Now(), backendtest.SQLiteFile(t)
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(now.Add(ahead).Sub(time.Now())) // in virtual time, which SQLite does not have
+		time.Sleep(time.Until(now.Add(ahead))) // in virtual time, which SQLite does not have
 		rows := &table{db: backendtest.OpenSQL(t, dsn)}
 		for name, ttl := range map[string]time.Duration{"over": 0, "lasts": ahead / 2} {
 			ok, err := rows.acquire(t.Context(), name, "a", ttl)

@@ -138,8 +138,8 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 func TestTheLessonIsTrue(t *testing.T) {
 	const stopped = "a stopped process does not see its lease expire."
 	for _, c := range []struct{ scenarios, rungs, says string }{
-		{"", "v1 v1.5 v2 v3 v4 v5 v6 v8 v12 v12-session v13 v14 v14-hasty v15 v16 v17", "Most is learnt from pause: on v1.5–v12 and v13–v14-hasty a unit was sold twice; " +
-			"v1.5–v4: " + stopped},
+		{"", "v1 v1.5 v2 v3 v4 v5 v6 v8 v12 v12-session v13 v14 v14-hasty v15 v16 v17",
+			"Most is learnt from pause: on v1.5–v12 and v13–v14-hasty a unit was sold twice; v1.5–v4: " + stopped},
 		{"pause", "v4", "In pause, on v4 a unit was sold twice: " + stopped},
 		{"pause slow-work", "v4 v15", "In slow-work, on v4 a unit was sold twice: an atomic"},
 		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // it spares one
@@ -147,7 +147,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
 		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
 		{"hung-holder", "v1 v2 v5", "In hung-holder, on v2 two orders held the lock at once: the lease"},
-		{"queue-order herd", "v4 v7 v8 v13 v14", "queue-order broke most: on v4, v7 and v13 orders got the lock out of turn; v4: who"},
+		{"queue-order herd", "v4 v7 v8 v13 v14",
+			"queue-order broke most: on v4, v7 and v13 orders got the lock out of turn; v4: who"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
@@ -157,7 +158,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 	}
 }
 
-// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it takes.
+// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it
+// takes.
 func TestEveryLineFitsItsScreen(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	cells[0].Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
