@@ -198,7 +198,7 @@ func TestListFitsItsWidth(t *testing.T) {
 		}
 	}
 	_, narrow, _ := loadtest(t, "list", "--width", "80", "slow-work", "v4", "v16", "v0.5")
-	assert.Equal(t, `slow-work: the work takes 2.5 leases, the process is well
+	assert.Equal(t, `slow-work: the work takes 2.5 leases in a healthy process
   v4 lua-release: stock, exclusion BROKEN; own-release, liveness ok: an
       atomic release comes too late: the harm is done
   v16 cas: stock, liveness ok: the slow order finds that the stock has

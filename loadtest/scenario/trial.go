@@ -22,7 +22,7 @@ func Trials() []Trial {
 	return []Trial{
 		{"one-instance", oneInstance.Does, nil, true},
 		{"two-instances", twoInstances.Does, nil, false},
-		{"slow-work", "an order's work takes 2.5 leases, and another order waits", trySlowWork, false},
+		{"slow-work", "an order's work takes 2.5 leases while another order waits", trySlowWork, false},
 		{"late-release", "an order releases half a lease too late, while a second works; a third tries", tryLateRelease,
 			false},
 	}
