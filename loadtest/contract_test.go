@@ -278,10 +278,10 @@ func TestContractThatCannotBeAskedFor(t *testing.T) {
 		code int
 		says string
 	}{
-		{"localhost:5000", couldNotRun, "^loadtest: contract: number 1 is no URL such as .*\n$"},
+		{"localhost:5000", couldNotRun, "^loadtest: contract: number 1 is not a URL such as .*\n$"},
 		{"http://127.0.0.1:1", couldNotRun, "^loadtest: .* does not answer: start the service, or name where .*\n$"},
 		{shop.serve(t) + " --rung v44", couldNotRun, "--rung: .* does not offer v44; it offers v4, v17"},
-		{locked, couldNotRun, "give it by LOADTEST_ADMIN_TOKEN"},
+		{locked, couldNotRun, "set LOADTEST_ADMIN_TOKEN"},
 		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, "<html>"); return true }), surprised,
 			`GET /rungs +must +wrong: answered 200, and no JSON`},
 		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, `{} and more`); return true }), surprised,
@@ -348,5 +348,5 @@ func TestStockapiFulfilsTheContract(t *testing.T) {
 	t.Setenv("LOADTEST_ADMIN_TOKEN", "")
 	code, _, stderr = loadtest(t, "contract", ready.URL)
 	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stderr, "give it by LOADTEST_ADMIN_TOKEN")
+	assert.Contains(t, stderr, "set LOADTEST_ADMIN_TOKEN")
 }

@@ -25,13 +25,13 @@ import (
 
 // stageFlags are the flags of the command stage.
 type stageFlags struct {
-	LAN        bool   `name:"lan" xor:"lan" help:"Let phones of the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
+	LAN        bool   `name:"lan" xor:"lan" help:"Let phones on the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
 	LANTeacher bool   `name:"lan-teacher" xor:"teacher" help:"Let the local network reach the wall and its controls too, with a code of their own."`
 	Port       int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
-	Rounds     string `placeholder:"FILE" xor:"rounds" help:"The rounds, instead of the workshop's: see docs/teaching.md."`
+	Rounds     string `placeholder:"FILE" xor:"rounds" help:"Play the rounds of FILE instead of the workshop's: docs/teaching.md."`
 	Language   string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
-	Replay     string `placeholder:"FILE" xor:"lan,teacher,rounds" help:"Show the class again whose log this is, such as out/stage.jsonl."`
-	Backend    string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
+	Replay     string `placeholder:"FILE" xor:"lan,teacher,rounds" help:"Replay a class from its log, such as out/stage.jsonl."`
+	Backend    string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
 	Out        string `default:"out" placeholder:"DIR" help:"Write the log, stage.jsonl, the page with all rounds, stage.html, and the files of a run to DIR, by default out."`
 }
 

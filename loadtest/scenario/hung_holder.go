@@ -28,7 +28,7 @@ var hungHolder = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectHungHolder lets a work longer than anybody waits. The fresh requests come while it works.
+// injectHungHolder sends to a an order whose work takes longer than anybody waits. The fresh requests come during it.
 func injectHungHolder(f *play) {
 	f.warmUp()
 	first := f.order(a, "anna", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})

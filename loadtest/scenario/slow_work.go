@@ -31,7 +31,7 @@ var slowWork = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectSlowWork lets a work longer than its lease lasts, without any failure. Meanwhile b tries to sell.
+// injectSlowWork sends to a an order whose work outlasts its lease; nothing fails. Meanwhile b tries to sell.
 func injectSlowWork(f *play) {
 	f.slowWork(client.Order{}, nil, func(first *inFlight, begun time.Time) {
 		first.recordFault(begun, "working %s under a lease of %s", seconds(f.longWork()), seconds(f.Load.TTL))
@@ -69,8 +69,8 @@ func injectExplicitLease(f *play) {
 // longWork is work that takes longer than a lease, and longer than v5.5 renews one.
 func (f *play) longWork() time.Duration { return f.Load.TTL * 5 / 2 }
 
-// slowWork lets a work longer than its lease lasts, on an order like with, and calls fault, unless nil, when that work
-// begins. Meanwhile b tries to sell. When a has ended it calls record.
+// slowWork sends to a an order like with, whose work outlasts its lease, and calls fault, unless nil, when that work
+// begins. Meanwhile b tries to sell. When a's order has ended, it calls record.
 func (f *play) slowWork(with client.Order, fault func(), record func(first *inFlight, begun time.Time)) {
 	f.warmUp()
 	with.Fault, with.Work, with.Wait = "hold@"+f.rung.AfterRead(), f.longWork(), 4*f.Load.TTL

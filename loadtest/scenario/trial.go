@@ -68,7 +68,7 @@ func tryLateRelease(f *play) {
 func (o *inFlight) waitWorked(begun time.Time) {
 	o.waitAnswered()
 	if took := time.Since(begun); took < o.Load.TTL {
-		o.fail("work=%s with ttl=%s was answered after %s: the service does not work for as long as it is told", o.Work,
+		o.fail("work=%s with ttl=%s was answered after %s: the service does not work for as long as the order asks", o.Work,
 			o.Load.TTL, seconds(took))
 	}
 	o.recordFault(begun, "working %s under a lease of %s", seconds(o.Work), seconds(o.Load.TTL))

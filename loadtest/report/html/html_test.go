@@ -364,7 +364,7 @@ func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 	run.Cells = []*history.Cell{forged(scenario.Table[0], scenario.Table[0].Expect[0])}
 	run.Interrupted = "interrupted by a signal"
 	run.Selected = 458
-	says(t, render(t, run), "Interrupted after 1 of 458 cells, so far as expected", "interrupted by a signal")
+	says(t, render(t, run), "Interrupted after 1 of 458 cells, as expected so far", "interrupted by a signal")
 }
 
 func TestAnEmptyRunMakesAReport(t *testing.T) {
