@@ -143,7 +143,7 @@ func (c *checker) fillShelf(ctx context.Context) error {
 	a := c.stock(ctx)
 	var wrong []string
 	if n := a.whole("quantity"); n >= 0 && n != initial {
-		wrong = append(wrong, fmt.Sprintf("%d were put there, and it says %d", initial, n))
+		wrong = append(wrong, fmt.Sprintf("%d were put there, but it reports %d", initial, n))
 	}
 	c.judge(count, a, anySuccess, wrong...)
 	return nil

@@ -24,7 +24,7 @@ var lateRelease = declare(catalog.Scenario{
 	on("v5.5 v9 v9-nodes", holds, "the lease is renewed up to a bound, and this work stays within it"),
 	on("v11", holds, "the permit is renewed, so there is no second holder"),
 	on("v13 v14", holds, "the session lasts, so there is no second holder"),
-	on("v14-hasty", oversold, "the wait of each of the others times out, and it believes it holds the lock"),
+	on("v14-hasty", oversold, "each of the others waits until it times out, and then believes it holds the lock"),
 	needNoFault,
 	takeNoLock,
 )

@@ -24,7 +24,7 @@ var majorityDown = declare(catalog.Scenario{
 	haveOneServer,
 )
 
-// injectMajorityDown takes three nodes of five away for good.
+// injectMajorityDown takes three of five nodes down for good.
 func injectMajorityDown(f *play) {
 	if f.rung.OnZooKeeper() {
 		f.loseEnsemble()
@@ -34,7 +34,7 @@ func injectMajorityDown(f *play) {
 	first.recordFaultOn(network, begun, time.Now(), "with three of five nodes down")
 }
 
-// withoutQuorum takes three nodes of five away from both instances, and sends an order to a.
+// withoutQuorum takes three of five nodes down for both instances, and sends an order to a.
 func (f *play) withoutQuorum() (first *inFlight, begun time.Time) {
 	f.warmUp()
 	begun = time.Now()

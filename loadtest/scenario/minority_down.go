@@ -24,7 +24,7 @@ var minorityDown = declare(catalog.Scenario{
 	haveOneServer,
 )
 
-// injectMinorityDown takes two nodes of five away: one refuses, and one is silent. Order 1 on a works, and b waits for
+// injectMinorityDown takes two of five nodes down: one refuses, and one is silent. Order 1 on a works, and b waits for
 // the lock.
 func injectMinorityDown(f *play) {
 	if f.rung.OnZooKeeper() {

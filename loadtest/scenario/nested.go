@@ -27,7 +27,7 @@ var nested = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectNested lets a caller take its own lock again while it holds it. Later b holds the lock and the same caller
+// injectNested has a caller take its own lock again while it holds it. Later b holds the lock and the same caller
 // comes again: it must not believe that it still holds the lock.
 func injectNested(f *play) {
 	f.warmUp()
@@ -48,5 +48,5 @@ func injectNested(f *play) {
 }
 
 // itself is the reason why a lock breaks when its holder takes it again.
-const itself = "it does not recognize its own holder: the order is refused by its own lock, or waits for it, and so " +
-	"is every later order"
+const itself = "it does not recognize its own holder: its own lock refuses the order or keeps it waiting, and every " +
+	"later order too"

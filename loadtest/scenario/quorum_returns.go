@@ -26,7 +26,7 @@ var quorumReturns = declare(catalog.Scenario{
 	haveOneServer,
 )
 
-// injectQuorumReturns takes three nodes of five away, and heals two of them. A fresh request now needs the nodes that
+// injectQuorumReturns takes three of five nodes down, and heals two of them. A fresh request now needs the nodes that
 // stayed up, and what a failed acquire left on them would be in its way.
 func injectQuorumReturns(f *play) {
 	if f.rung.OnZooKeeper() {

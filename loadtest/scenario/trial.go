@@ -40,7 +40,7 @@ func (r *Runner) Try(ctx context.Context, t Trial, rung, product string, urls []
 	return r.run(ctx, spec, product, urls, t.steps)
 }
 
-// trySlowWork lets one order work for 2.5 leases. Once it is at work, another one comes and waits.
+// trySlowWork sends an order whose work takes 2.5 leases. Once it is at work, another one arrives and waits.
 func trySlowWork(f *play) {
 	f.warmUp()
 	begun := time.Now()
@@ -51,7 +51,7 @@ func trySlowWork(f *play) {
 	second.waitAnswered()
 }
 
-// tryLateRelease lets one order work for 1.5 leases. The second gets in by then, unless the lease is renewed, and still
+// tryLateRelease sends an order whose work takes 1.5 leases. The second gets in by then, unless the lease is renewed, and still
 // works when the first releases. Then a third comes, which waits for no longer than a moment.
 func tryLateRelease(f *play) {
 	f.warmUp()

@@ -32,7 +32,7 @@ var waiterDies = declare(catalog.Scenario{
 	skip("v18 v19", here),
 )
 
-// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits
+// injectWaiterDies has a work while the second order, on b, waits for the lock, and the third, on a again, waits
 // behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
 func injectWaiterDies(f *play) {
 	f.warmUp()
