@@ -127,7 +127,8 @@ func TestLinesThatAreNotWholeAreRefused(t *testing.T) {
 	refused(text+lines[2], "there is data after its end")
 	refused(text+"x", "it is cut short after")
 	refused(strings.Replace(text, `"cells":3`, `"cells":2`, 1), "its end and its head disagree")
-	refused(strings.Join(lines[:2], "")+lines[2]+strings.Join(lines[2:], ""), "cell 1 has more orders than its head declares")
+	refused(strings.Join(lines[:2], "")+lines[2]+strings.Join(lines[2:], ""),
+		"cell 1 has more orders than its head declares")
 	refused(strings.ReplaceAll(text, `"cells":3,"ops":22`, `"cells":4,"ops":22`), "3 cells, but its head declares 4")
 	refused(strings.ReplaceAll(text, `"cells":3,"ops":22`, `"cells":3,"ops":23`), "22 orders, but its head declares 23")
 	refused(strings.Replace(text, `"order":"x"`, `"order":5`, 1), "cannot unmarshal")

@@ -51,8 +51,8 @@ func trySlowWork(f *play) {
 	second.waitAnswered()
 }
 
-// tryLateRelease sends an order whose work takes 1.5 leases. The second gets in by then, unless the lease is renewed, and still
-// works when the first releases. Then a third comes, which waits for no longer than a moment.
+// tryLateRelease sends an order whose work takes 1.5 leases. The second gets in by then, unless the lease is renewed,
+// and still works when the first releases. Then a third comes, which waits for no longer than a moment.
 func tryLateRelease(f *play) {
 	f.warmUp()
 	begun := time.Now()

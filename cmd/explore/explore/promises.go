@@ -164,8 +164,8 @@ func (j *judge) asksUndo() bool {
 		schedule.LoseReply, schedule.Late, schedule.Drop, schedule.GiveUp)
 }
 
-// checkLeftovers checks how many entries of a client have expired. It should have removed them, if its order is over. On
-// several nodes fewer entries than keep others out may stay after a fault.
+// checkLeftovers checks how many entries of a client have expired. It should have removed them, if its order is over.
+// On several nodes fewer entries than keep others out may stay after a fault.
 func (j *judge) checkLeftovers(expired map[*client]int) {
 	if !j.asksUndo() {
 		return

@@ -147,7 +147,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
 		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
 		{"hung-holder", "v1 v2 v5", "In hung-holder, on v2 two orders held the lock at once: the lease"},
-		{"queue-order herd", "v4 v7 v8 v13 v14", "queue-order broke the most: on v4, v7 and v13 orders got the lock out of turn; v4: wai"},
+		{"queue-order herd", "v4 v7 v8 v13 v14",
+			"queue-order broke the most: on v4, v7 and v13 orders got the lock out of turn; v4: wai"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
