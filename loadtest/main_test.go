@@ -120,7 +120,7 @@ func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout,
 var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
 
 // notValid is in the last line of a run of which something was not valid, and nothing a surprise.
-var notValid = regexp.MustCompile(`no surprises, but not all was measured[^:]*\d not\s+valid`)
+var notValid = regexp.MustCompile(`no surprises, but not everything was measured[^:]*\d not\s+valid`)
 
 // tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
 func tooSlow(code int, output string) bool {

@@ -235,7 +235,7 @@ func (b *books) count(op *history.Op) {
 	case history.Unknown:
 		b.unknown++
 		if b.strange == "" && op.Status != 0 {
-			b.strange = fmt.Sprintf("; the first answer that tells no outcome, to %s: %s", order(b.Cell, op), op.Detail)
+			b.strange = fmt.Sprintf("; the first answer without an outcome, to %s: %s", order(b.Cell, op), op.Detail)
 		}
 		if op.Lease == nil && !sharesLease(op) {
 			b.unanswered++

@@ -138,7 +138,7 @@ func (k *clocks) stepped() string {
 func (k *clocks) notAsked() string {
 	switch {
 	case k.unknown != "":
-		return fmt.Sprintf("not asked: the instance %q was not asked which clock it has", k.unknown)
+		return fmt.Sprintf("not asked: the instance %q was not asked which clock it reads", k.unknown)
 	case len(k.used) > 1:
 		return fmt.Sprintf("not asked: two hosts: the clocks %q and %q are not compared", k.used[0].id, k.used[1].id)
 	}
