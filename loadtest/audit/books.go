@@ -358,8 +358,8 @@ func wroteStock(c *history.Cell, op *history.Op) bool {
 	return false
 }
 
-// writesStock reports whether a command writes the stock of the cell's product. Who saw its effect knew which stock that
-// is, whatever its key is called.
+// writesStock reports whether a command writes the stock of the cell's product. An effect is on that stock, whatever
+// its key is called.
 func writesStock(c *history.Cell, cmd *history.Command) bool {
 	return cmd.WritesStock() && (cmd.Effect != "" || strings.Contains(cmd.Key, c.Product))
 }

@@ -42,8 +42,8 @@ func (c *Command) Endless() bool {
 	return c.Effect.has(Endless) || c.Effect == "" && c.Cmd == "setnx"
 }
 
-// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. The effect of a renewal does
-// not tell whose the lock was.
+// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. The effect of a renewal
+// does not tell whose the lock was.
 func (c *Command) Renews() bool {
 	if c.Effect != "" {
 		return false
@@ -142,8 +142,8 @@ func (c *Command) WritesStock() bool {
 	return false
 }
 
-// Wrote reports whether the command wrote the stock, by its effect or its reply. The reply of a script that takes what it finds
-// begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+// Wrote reports whether the command wrote the stock, by its effect or its reply. The reply of a script that takes what
+// it finds begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
 func (c *Command) Wrote() bool {
 	if c.Effect != "" {
 		return c.Effect.is(EffectWrote) && c.End.Known()

@@ -2,14 +2,14 @@ package history
 
 import "strings"
 
-// An Effect is what a command did to a lock or to the stock, as one who looked at the server before it and after it has
-// seen. It is empty of a command around which nobody looked, and then the command's name and reply decide. With an effect
-// they do not: a foreign client takes a lock by a script of any name, and with any reply.
+// An Effect is what a command did to a lock or to the stock, as looks at the server before it and after it have shown.
+// It is empty if nobody looked, and then the command's name and reply decide. With an effect they do not: a foreign
+// client takes a lock by a script without a name, and with any reply.
 type Effect string
 
-// The effects of commands on a lock are told whoever had it.
+// The effects. Those on a lock do not tell whose it was.
 const (
-	// EffectTried left the lock as it was: somebody had it.
+	// EffectTried asked for the lock, or looked at it in a script, and left it as it was: somebody had it.
 	EffectTried Effect = "tried"
 	// EffectAcquired made the sender a holder. [Beside] and [Endless] may follow.
 	EffectAcquired Effect = "acquired"

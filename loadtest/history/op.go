@@ -116,7 +116,7 @@ func (l *Lease) Until() Instant {
 }
 
 // A Command is one Redis command of an order: At is before it was sent, End after its reply was read. It took effect in
-// between, unless Err says that no reply came. Command, key and reply are as they were sent, whatever the effect.
+// between, unless Err says that no reply came. Cmd, Reply and Err are as they were sent, whatever the effect.
 type Command struct {
 	Node   string  `json:"node"`
 	Cmd    string  `json:"cmd"`

@@ -90,7 +90,7 @@ func (t table) did(c *carried, key string, before, after look) *deeds {
 	return d
 }
 
-// answered returns what a command did according to its reply, if that is its own, and not a script's or a transaction's.
+// answered corrects a write by the reply, if that is the command's own, and not a script's or a transaction's.
 func (c *carried) answered(w write, of line) write {
 	switch {
 	case of.script, c.exec:
@@ -149,8 +149,8 @@ func (d *deeds) toStock() history.Effect {
 	return history.EffectNothing
 }
 
-// toLock tells the effect on a lock. Whose it was is not known, but who has another value is another one: the replies to
-// the commands of a script are not known either, and an owner that is new shows that one worked.
+// toLock tells the effect on a lock. A new owner shows that a command worked: what a script called has no reply, and a
+// key may expire some milliseconds before its TTL seems to be over.
 func (d *deeds) toLock() history.Effect {
 	switch added := d.added(); {
 	case !d.named:
@@ -241,7 +241,10 @@ type write struct {
 
 // works reports whether a command does something to a key that is there, or that is not.
 func (w *write) works(there bool) bool {
-	return w.writes && !(w.absent && there) && !(w.present && !there)
+	if there {
+		return w.writes && !w.absent
+	}
+	return w.writes && !w.present
 }
 
 // write tells what a command does to its keys.

@@ -87,6 +87,8 @@ func TestEffectsOnALock(t *testing.T) {
 		{"expired before, and a script looks", str(token, time.Second/2), none, "eval; get lock", "0",
 			history.EffectNothing},
 		{"expired before the DEL", str(token, time.Second/2), none, "del lock", "0", history.EffectNothing},
+		{"expired before the DEL, a ms early", str(token, 1001*time.Millisecond), none, "del lock", "0",
+			history.EffectNothing},
 		{"expired before the DEL of a script", str(token, time.Second/2), none, "eval; del lock", "0",
 			history.EffectNothing},
 		{"expired after a script looked", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
@@ -102,6 +104,7 @@ func TestEffectsOnALock(t *testing.T) {
 		{"writes the same value again, with the same end", mine, mine, "eval; get lock; set lock t px 10000", "1",
 			history.EffectRenewed},
 		{"renews a lock that is gone", none, none, "pexpire lock 1000", "0", history.EffectNothing},
+		{"a script renews a lock that is gone", none, none, "eval; pexpire lock 1000", "0", history.EffectNothing},
 		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
 		{"has a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
 		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectNothing},
@@ -126,6 +129,10 @@ func TestEffectsOnALock(t *testing.T) {
 			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b", "1", history.EffectAcquired},
 		{"drops permits that are over", held("zset", long, "a", "b"), held("zset", long, "b"),
 			"eval; zremrangebyscore lock -inf 1; zcard lock", "0", history.EffectTried},
+		{"renews a permit", held("zset", long, "a", "b"), counts(held("zset", long, "a", "b"), "2"),
+			"eval; zadd lock XX 2 a", "1", history.EffectRenewed},
+		{"renews a permit that another has", held("zset", long, "b"), held("zset", long, "b"), "eval; zadd lock XX 2 a", "0",
+			history.EffectTried},
 		{"gives a permit back", held("zset", long, "a", "b"), held("zset", long, "b"), "zrem lock a", "1",
 			history.EffectReleased},
 		{"gives the last one back", held("zset", long, "a"), none, "eval; zrem lock a", "1", history.EffectReleased},
@@ -156,7 +163,7 @@ func effect(t *testing.T, role Role, before, after look, does, reply, token stri
 			c.sent = args
 			c.exec = args[0] == "exec"
 			if isScriptCall(args) {
-				c.sent = append(args, "return 1", "1", "lock")
+				c.sent = []string{args[0], "return 1", "1", "lock"}
 			}
 			if c.exec && c.reply == "(nil)" {
 				c.sent = []string{"decrby", "lock", "1"} // the first that it would have carried out
@@ -190,6 +197,7 @@ func TestEffectsOnTheStock(t *testing.T) {
 		{"pexpire lock 1000", "1", history.EffectWrote},
 		{"setnx lock 100", "0", history.EffectRead},
 		{"exec; decrby lock 1; set other 1", "[4 OK]", history.EffectWrote},
+		{"exec; decrby lock 1; incr other", "-[4 WRONGTYPE Operation]", history.EffectWrote},
 		{"exec", "(nil)", history.EffectRefused},
 		{"eval; get lock", "-STALE a newer token has been seen", history.EffectRefused},
 		{"eval", "-NOSCRIPT No matching script. Please use EVAL.", history.EffectNothing},

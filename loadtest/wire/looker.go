@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"slices"
@@ -81,11 +80,11 @@ func NewLooker(ctx context.Context, to *redis.Client, roles map[string]Role) (*L
 
 // ask sends a command on the connection of MONITOR, which has to answer OK.
 func (l *Looker) ask(args ...string) error {
-	text := fmt.Sprintf("*%d\r\n", len(args))
+	text := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, arg := range args {
-		text += fmt.Sprintf("$%d\r\n%s\r\n", len(arg), arg)
+		text = fmt.Appendf(text, "$%d\r\n%s\r\n", len(arg), arg)
 	}
-	if _, err := io.WriteString(l.monitor, text); err != nil {
+	if _, err := l.monitor.Write(text); err != nil {
 		return err
 	}
 	answer, err := l.line()
@@ -104,9 +103,9 @@ func (l *Looker) line() (string, error) {
 // Close ends the connection of MONITOR. The client of the looks is its owner's.
 func (l *Looker) Close() error { return l.monitor.Close() }
 
-// Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the server,
-// waits for the reply and notes that in the command, and does nothing else: no other command comes to the server
-// meanwhile. A command that may block there has no turn, nor has a message.
+// Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the
+// server, waits for the reply and notes that in the command, and does nothing else: no other command comes to the
+// server meanwhile. A command that may block there has no turn, nor has a message.
 func (l *Looker) Around(cmd *Command, carryOut func()) {
 	if cmd.Message || cmd.Subscribes || len(cmd.Args) > 0 && l.table.blocks(cmd.Args) {
 		carryOut()
