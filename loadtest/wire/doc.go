@@ -7,4 +7,5 @@
 //     loadtest/schedule.
 //   - wire.go, conn.go: a command's way to a server. resp.go: its text, and that of the reply.
 //   - narrow.go: which commands an order sent. scripts.go: the names of scripts.
+//   - looker.go, look.lua: looks at the keys before a command and after it. effects.go: what the command did, then.
 package wire

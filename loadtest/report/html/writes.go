@@ -23,7 +23,7 @@ func writeOf(cmd *history.Command) written {
 		return noWrite
 	case cmd.Refused():
 		return refusedWrite
-	case cmd.Err != "":
+	case cmd.Lost():
 		return unsureWrite
 	case cmd.Wrote():
 		return wrote
