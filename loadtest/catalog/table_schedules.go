@@ -43,9 +43,9 @@ var brokenAnyway = slices.Concat(
 // leases are the rungs whose lock expires, and that know it for their own, unless a group names them before.
 const leases = "v5.5 v7 v8 v9 v10 v11"
 
-// schedules says which verdicts of the rungs some order of two clients' commands breaks: in a situation of the explorer,
-// "" for the usual one, under one fault of a kind, or under none. It was written before the rungs were explored.
-// docs/explore.md says what the run contradicted.
+// schedules says which verdicts of the rungs some order of two clients' commands breaks: in a situation of the
+// explorer, "" for the usual one, under one fault of a kind, or under none. It was written before the rungs were
+// explored. docs/explore.md says what the run contradicted.
 var schedules = []struct {
 	situation, fault string
 	groups           Groups
