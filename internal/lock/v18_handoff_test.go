@@ -227,7 +227,7 @@ func TestHandoffToOrderThatGivesUp(t *testing.T) {
 
 // An order that gives up leaves the others where they are.
 func TestHandoffWaiterGivesUp(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string) {
 		held := b.lock(t, "k", time.Minute)
 		first := a.waitsWith(t.Context(), "k", time.Second, minute)
 		second := a.waitsWith(t.Context(), "k", 2*time.Second, minute)
@@ -236,6 +236,7 @@ func TestHandoffWaiterGivesUp(t *testing.T) {
 		require.Nil(t, get(t, first))
 		require.Nil(t, get(t, second))
 		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "the place is of use to the third")
+		require.NotContains(t, *sent, "leave-fair", "and it is still the same")
 		unlock(t, held)
 		unlock(t, has(t, third))
 

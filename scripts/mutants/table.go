@@ -637,7 +637,7 @@ var table = []section{
 		{"what the probe bought is lost", by{test("./loadtest/history TestWhatTheProbeBought")},
 			edits{{"loadtest/history/sums.go", "*c.Left + c.sums().probes", "*c.Left"}}},
 		{"timeline: a write that was refused is one", by{test("./loadtest/report/html TestARefusedWrite")},
-			edits{{"loadtest/report/html/writes.go", "case cmd.Refused():", "case false:"}}},
+			edits{{"loadtest/report/html/writes.go", "return refusedWrite", "return wrote"}}},
 		{"timeline: a lease has no end", by{test("./loadtest/report/html TestTheEndOfALease")},
 			edits{{"loadtest/history/explain.go", "if terms.TTL > 0 && !s.endless {", "if false {"}}},
 		{"timeline: an order that waits holds the lock", by{test("./loadtest/report/html TestABarBegins")},
