@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +17,7 @@ import (
 )
 
 // inTurns runs a test of v18 and v19.
-func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
+func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string)) {
 	t.Helper()
 	t.Parallel()
 	for _, id := range []string{"v18", "v19"} {
@@ -26,19 +28,27 @@ func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.Un
 	}
 }
 
-// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. Each command of
-// the first instance goes to sent.
+// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. What the first
+// instance has sent is what sent returns.
 func withTwo(
-	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string),
+	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string),
 ) {
 	t.Helper()
 	onEmbedded(t, id, 0, func(t *testing.T, s *shop, r Rung) {
-		var sent []string
+		var mu sync.Mutex
+		var names []string
+		sent := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(names)
+		}
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			sent = append(sent, nameOf(cmd))
+			mu.Lock()
+			names = append(names, nameOf(cmd))
+			mu.Unlock()
 			return next(ctx)
 		}))
-		test(t, a, s.instance(t, r), backendtest.Client(t, s.redis), &sent)
+		test(t, a, s.instance(t, r), backendtest.Client(t, s.redis), sent)
 	})
 }
 
@@ -61,7 +71,7 @@ func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration
 // The orders of an instance have the lock in the order in which they came, by one acquire and one release.
 func TestHandoffInOrder(t *testing.T) {
 	t.Parallel()
-	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
 		const orders = 20
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
 		first := a.lock(t, "k", time.Minute)
@@ -69,7 +79,7 @@ func TestHandoffInOrder(t *testing.T) {
 		for range orders {
 			waiting = append(waiting, a.waitsWith(t.Context(), "k", time.Minute, minute))
 		}
-		before := len(*sent)
+		before := len(sent())
 		fence := first.Fence
 		unlock(t, first)
 		for i, one := range waiting {
@@ -83,7 +93,7 @@ func TestHandoffInOrder(t *testing.T) {
 			}
 			unlock(t, lease)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		next := a.lock(t, "k", time.Minute)
 		assert.Greater(t, next.Fence, fence+maxPasses-orders, "the tokens that no holder had are never drawn again")
 		unlock(t, next)
@@ -93,7 +103,7 @@ func TestHandoffInOrder(t *testing.T) {
 
 // An instance has its turn although the orders of another one never cease to come.
 func TestHandoffInstancesTakeTurns(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
 		for range maxPasses {
@@ -116,7 +126,7 @@ func TestHandoffInstancesTakeTurns(t *testing.T) {
 
 // A turn also ends after a time, however few holders it had.
 func TestHandoffTurnEndsInTime(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
 		next := a.waitsWith(t.Context(), "k", time.Minute, minute)
@@ -129,7 +139,7 @@ func TestHandoffTurnEndsInTime(t *testing.T) {
 
 // A lease is renewed for as long as it is passed on.
 func TestHandoffRenewsLease(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		time.Sleep(turnTime / 2)
@@ -145,7 +155,7 @@ func TestHandoffRenewsLease(t *testing.T) {
 
 // A lost lease ends the work of its holder. The others do not wait for that holder, and the next lease is a new one.
 func TestHandoffLostLeaseEndsTurn(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
@@ -227,7 +237,7 @@ func TestHandoffToOrderThatGivesUp(t *testing.T) {
 
 // An order that gives up leaves the others where they are.
 func TestHandoffWaiterGivesUp(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		first := a.waitsWith(t.Context(), "k", time.Second, minute)
 		second := a.waitsWith(t.Context(), "k", 2*time.Second, minute)
@@ -236,7 +246,7 @@ func TestHandoffWaiterGivesUp(t *testing.T) {
 		require.Nil(t, get(t, first))
 		require.Nil(t, get(t, second))
 		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "the place is of use to the third")
-		require.NotContains(t, *sent, "leave-fair", "and it is still the same")
+		require.NotContains(t, sent(), "leave-fair", "and it is still the same")
 		unlock(t, held)
 		unlock(t, has(t, third))
 
@@ -249,7 +259,7 @@ func TestHandoffWaiterGivesUp(t *testing.T) {
 
 // A lease is not passed to an order that wants another TTL, or one that is not renewed.
 func TestHandoffOnlyForSameOptions(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := a.lock(t, "k", time.Minute)
 		short := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		unrenewed := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second, NoRenew: true})
@@ -271,7 +281,7 @@ func TestHandoffOnlyForSameOptions(t *testing.T) {
 
 // A crash costs the others a TTL at most, even if many orders of the dead instance waited.
 func TestHandoffDeadInstanceCostsTTL(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		ctx, leave := context.WithCancel(t.Context())
 		var dead []<-chan *Lease

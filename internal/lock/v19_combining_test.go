@@ -15,7 +15,7 @@ import (
 )
 
 // inBatches runs a test of v19 as [withTwo] does.
-func inBatches(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
+func inBatches(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string)) {
 	t.Helper()
 	t.Parallel()
 	withTwo(t, "v19", test)
@@ -46,11 +46,11 @@ func hasAll(t *testing.T, from []<-chan *Lease) []*Lease {
 
 // All who wait have the lease at once. Who comes while they have it waits for all of them.
 func TestBatchForAllWaiters(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+	inBatches(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
 		first := a.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, 20, time.Minute)
-		before := len(*sent)
+		before := len(sent())
 		unlock(t, first)
 		batch := hasAll(t, waiting)
 		assert.Equal(t, first.Fence+1, batch[0].Fence)
@@ -65,14 +65,14 @@ func TestBatchForAllWaiters(t *testing.T) {
 		for _, lease := range last {
 			unlock(t, lease)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		assert.Zero(t, bare.Exists(t.Context(), "k", queueOf("k"), deadlinesOf("k")).Val(), "nothing is left")
 	})
 }
 
 // Those who waited behind the first of an instance have its lease from the beginning.
 func TestBatchFromFirstLease(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+	inBatches(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, 5, time.Minute)
 		unlock(t, held)
@@ -86,7 +86,7 @@ func TestBatchFromFirstLease(t *testing.T) {
 
 // A batch has a limit. Who does not fit in has the next one.
 func TestBatchHasLimit(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ *[]string) {
+	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ func() []string) {
 		first := a.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, maxBatch+1, time.Minute)
 		unlock(t, first)
@@ -102,7 +102,7 @@ func TestBatchHasLimit(t *testing.T) {
 
 // Each of a batch notices that the lease is lost, whether it is at work or done. The lease is released once.
 func TestBatchLosesLease(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string) {
+	inBatches(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string) {
 		held := b.lock(t, "k", time.Second)
 		waiting := a.crowd(t, 3, time.Second)
 		unlock(t, held)
@@ -114,11 +114,11 @@ func TestBatchLosesLease(t *testing.T) {
 		}
 		fresh := has(t, next[0])
 		assert.Greater(t, fresh.Fence, batch[0].Fence)
-		before := len(*sent)
+		before := len(sent())
 		for _, lease := range batch {
 			require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		require.NoError(t, fresh.Context.Err())
 		unlock(t, fresh)
 	})
